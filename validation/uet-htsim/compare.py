@@ -1,6 +1,7 @@
-"""Runs the cases of `results.json` in farloop, and prints both simulators' completion times: the table of spec/nscc.md.
+"""Runs the cases of `results.json` in farloop, and prints both simulators' completion times: the tables of
+spec/nscc.md and spec/rccc.md.
 
-    .venv/bin/python validation/uet-htsim/compare.py
+    .venv/bin/python validation/uet-htsim/compare.py [CASE ...]
 
 Same pairs, same seeds, same network: 128 hosts, 8 leaves, 16 spines, 400 Gbps, 1 us. Queues hold 100 packets of 4160 B, mark from 25 to
 75 packets on departure, and trim.
@@ -48,22 +49,25 @@ kind = "multipath"
 paths = "{paths}"
 mtu = "4160B"
 [algorithm]
-name = "nscc"
+name = "{algorithm}"
 """
 
 CASES = (
-    ("permutation-oblivious", "permutation", "oblivious"),
-    ("permutation-bitmap", "permutation", "bitmap"),
-    ("permutation-reps", "permutation", "reps"),
-    ("permutation-mixed", "permutation", "mixed"),
-    ("incast-2-nscc", "incast-2", "mixed"),
-    ("incast-8-nscc", "incast-8", "mixed"),
+    ("permutation-oblivious", "permutation", "oblivious", "nscc"),
+    ("permutation-bitmap", "permutation", "bitmap", "nscc"),
+    ("permutation-reps", "permutation", "reps", "nscc"),
+    ("permutation-mixed", "permutation", "mixed", "nscc"),
+    ("incast-2-nscc", "incast-2", "mixed", "nscc"),
+    ("incast-8-nscc", "incast-8", "mixed", "nscc"),
+    ("permutation-rccc", "permutation", "mixed", "rccc"),
+    ("incast-2-rccc", "incast-2", "mixed", "rccc"),
+    ("incast-8-rccc", "incast-8", "mixed", "rccc"),
 )
 
 
-def completion_times(pattern: str, paths: str, seed: int, directory: Path) -> list[float]:
+def completion_times(pattern: str, paths: str, algorithm: str, seed: int, directory: Path) -> list[float]:
     """Completion times in microseconds, from a flow's start to its last ACK."""
-    text = SCENARIO.format(seed=seed, paths=paths)
+    text = SCENARIO.format(seed=seed, paths=paths, algorithm=algorithm)
     for number, (source, destination) in enumerate(make.pairs(pattern, seed)):
         text += f'[[flow]]\nname = "f{number}"\nfrom = "h{source + 1}"\nto = "h{destination + 1}"\nsize = "1MB"\n'
     file = directory / "scenario.toml"
@@ -81,8 +85,10 @@ def main() -> int:
     """Prints the table."""
     published = json.loads((HERE / "results.json").read_text("utf-8"))
     with tempfile.TemporaryDirectory() as directory:
-        for name, pattern, paths in CASES:
-            own = summary([completion_times(pattern, paths, seed, Path(directory)) for seed in make.SEEDS])
+        for name, pattern, paths, algorithm in CASES:
+            if sys.argv[1:] and name not in sys.argv[1:]:
+                continue
+            own = summary([completion_times(pattern, paths, algorithm, seed, Path(directory)) for seed in make.SEEDS])
             theirs = summary(list(published[name]["fct_us"].values()))
             cells = [f"{a:.2f} / {b:.2f} ({a / b - 1:+.1%})" for a, b in zip(own, theirs, strict=True)]
             sys.stdout.write(f"| {name} | {cells[0]} | {cells[1]} |\n")

@@ -351,11 +351,10 @@ pub trait Sender: Send {
     fn on_idle_restart(&mut self, _ctx: &mut Ctx<'_>, _idle: Delta, _rto: Delta) {}
     /// A signal from the receiver or a switch arrived.
     fn on_signal(&mut self, _ctx: &mut Ctx<'_>, _signal: &Signal) {}
-    /// Credit arrived from the receiving host: bytes on the wire that it has granted in the flow's life. Totals, so that a lost grant costs
-    /// nothing once the next arrives; only where [`Needs::credit`].
+    /// Credit arrived: bytes on the wire that the receiving host granted in the flow's life, so that the next makes up for a lost one.
     fn on_credit(&mut self, _ctx: &mut Ctx<'_>, _total: Bytes) {}
     /// How much credit in the flow's life a packet that leaves now asks the receiving host for, where `backlog` bytes on the wire have
-    /// yet to be sent, for the first time or again; asked only where [`Needs::credit`].
+    /// yet to be sent, for the first time or again; only where [`Needs::credit`].
     fn wanted_credit(&mut self, _backlog: Bytes) -> Bytes {
         Bytes::new(0)
     }
@@ -522,9 +521,10 @@ pub struct Needs {
     pub even_pacing: bool,
     /// The endpoint repairs losses packet by packet and tells each ([`Sender::on_packet_loss`]): a multipath endpoint.
     pub multipath: bool,
-    /// Receiving hosts grant credit ([`Algorithm::granter`]), and senders hear of it ([`Sender::on_credit`]). Without, its flows stand
-    /// still.
+    /// Receiving hosts grant credit ([`Algorithm::granter`], [`Sender::on_credit`]); without, its flows stand still.
     pub credit: bool,
+    /// Data and repair packets of the blocks ([`coding`](crate::coding)) of its flows over multipath endpoints, where nothing else is set.
+    pub coding: Option<(u8, u8)>,
 }
 
 impl Needs {
@@ -542,6 +542,7 @@ impl Needs {
         even_pacing: false,
         multipath: false,
         credit: false,
+        coding: None,
     };
 }
 

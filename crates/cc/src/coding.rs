@@ -54,6 +54,11 @@ impl Blocks {
         left.min(u64::from(self.data)) as u32
     }
 
+    /// Data packets of all blocks but the last one.
+    pub fn data(&self) -> u64 {
+        u64::from(self.data)
+    }
+
     /// Packets of a block, repair included.
     pub fn size(&self, block: u64) -> u32 {
         self.needs(block) + if self.needs(block) > 0 { self.repair } else { 0 }
@@ -106,6 +111,8 @@ struct Waiting {
     count: u32,
     /// When to ask for it again; nothing while an answer is out.
     ask_at: Option<Time>,
+    /// It has been asked for.
+    asked: bool,
 }
 
 /// The receiver's half: which blocks are whole, and which to ask for again.
@@ -117,17 +124,23 @@ pub struct BlockReceiver {
     whole_below: u64,
     /// Blocks that have begun, and whole ones above the first that is not.
     open: BTreeMap<u64, Waiting>,
+    failed: u64,
 }
 
 impl BlockReceiver {
     /// Nothing has come; a block that is not whole `wait` after its first packet is asked for.
     pub fn new(blocks: Blocks, wait: Delta) -> BlockReceiver {
-        BlockReceiver { blocks, wait, whole_below: 0, open: BTreeMap::new() }
+        BlockReceiver { blocks, wait, whole_below: 0, open: BTreeMap::new(), failed: 0 }
     }
 
     /// The blocks below this one are whole: what a cumulative acknowledgement says.
     pub fn whole_below(&self) -> u64 {
         self.whole_below
+    }
+
+    /// Blocks that were asked for, each once: they were not whole when their first wait was over.
+    pub fn failed(&self) -> u64 {
+        self.failed
     }
 
     /// The block is whole.
@@ -149,7 +162,7 @@ impl BlockReceiver {
             return Arrived { new: false, complete: self.is_whole(block) };
         }
         let words = (self.blocks.size(block) as usize).div_ceil(64);
-        let (wait, fresh) = (self.wait, Waiting { seen: vec![0; words], count: 0, ask_at: None });
+        let (wait, fresh) = (self.wait, Waiting { seen: vec![0; words], count: 0, ask_at: None, asked: false });
         let waiting = self.open.entry(block).or_insert(fresh);
         // The wait begins with the block's first packet, and again with the first one after it was asked for.
         waiting.ask_at.get_or_insert(now.saturating_add(wait));
@@ -181,6 +194,7 @@ impl BlockReceiver {
         for (block, waiting) in &mut self.open {
             if waiting.ask_at.is_some_and(|at| at <= now) {
                 waiting.ask_at = None;
+                self.failed += u64::from(!std::mem::replace(&mut waiting.asked, true));
                 asked.push(*block);
             }
         }

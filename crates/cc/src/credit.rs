@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::api::FlowInfo;
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -47,9 +48,10 @@ pub struct Grant {
 
 /// The half at a receiving host, for all flows that arrive there.
 pub trait Granter: Send {
-    /// A packet of `flow` says that its sender wants `total` bytes on the wire in the flow's life, and never wants to hold more than `most`
-    /// that it does not use.
-    fn on_wanted(&mut self, ctx: &mut GrantCtx<'_>, flow: u32, total: Bytes, most: Bytes);
+    /// The first packet of `flow` arrived, trimmed or not; `info` is what its sender knows of its path. Before all else about that flow.
+    fn on_begin(&mut self, flow: u32, info: &FlowInfo);
+    /// A packet of `flow` says that its sender wants `total` bytes on the wire in the flow's life.
+    fn on_wanted(&mut self, ctx: &mut GrantCtx<'_>, flow: u32, total: Bytes);
     /// A data packet of any flow arrived, trimmed ones included; whether it was marked Congestion Experienced.
     fn on_data(&mut self, ctx: &mut GrantCtx<'_>, marked: bool);
     /// A trimmed packet of `flow` arrived, so that it will send again; `last_hop`: the switch at this host's own link trimmed it. Beside
@@ -70,6 +72,8 @@ pub struct PullLimits {
     pub per_pull: Bytes,
     /// Part of the link's rate that is granted.
     pub share: f64,
+    /// Most credit that a flow holds beyond what it wanted, in its bandwidth-delay products.
+    pub cap: f64,
     /// What slows it where the network is oversubscribed.
     pub core: Option<CoreLimits>,
 }
@@ -161,10 +165,13 @@ impl PullPacer {
 }
 
 impl Granter for PullPacer {
-    fn on_wanted(&mut self, ctx: &mut GrantCtx<'_>, flow: u32, total: Bytes, most: Bytes) {
-        let new = Flow { granted: 0, wanted: 0, most: most.get(), line: Line::None };
-        let entry = self.flows.entry(flow).or_insert(new);
-        entry.most = most.get();
+    fn on_begin(&mut self, flow: u32, info: &FlowInfo) {
+        let most = ((info.bdp().as_f64() * self.limits.cap) as u64).max(info.packet.get());
+        self.flows.insert(flow, Flow { granted: 0, wanted: 0, most, line: Line::None });
+    }
+
+    fn on_wanted(&mut self, ctx: &mut GrantCtx<'_>, flow: u32, total: Bytes) {
+        let Some(entry) = self.flows.get_mut(&flow) else { return };
         if total.get() > entry.wanted {
             entry.wanted = total.get();
             self.activate(ctx.now, flow);

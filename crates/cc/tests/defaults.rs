@@ -34,6 +34,7 @@ fn words(needs: Needs) -> String {
         even_pacing,
         multipath,
         credit,
+        coding,
     } = needs;
     let mut words: Vec<String> = [
         (ecn, "ecn"),
@@ -51,6 +52,9 @@ fn words(needs: Needs) -> String {
     .filter(|(needed, _)| *needed)
     .map(|(_, word)| word.to_string())
     .collect();
+    if let Some((data, repair)) = coding {
+        words.push(format!("{data}+{repair} coding"));
+    }
     if header_bytes > 0 {
         words.push(format!("{header_bytes} header bytes"));
     }

@@ -28,7 +28,8 @@ use crate::port::phantom::Phantom;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
-use crate::spec::{DetourSpec, Ecmp, EcnAt, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::TransportSpec;
+use crate::spec::{CodingSpec, DetourSpec, Ecmp, EcnAt, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
@@ -174,6 +175,9 @@ impl Plan {
         let succession = succession(spec.follows, &flows)?;
         let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
         let phantoms = spec.nodes.iter().filter_map(switch_of).any(by_phantom);
+        let credit: Vec<bool> = spec.algorithms.iter().map(|params| params.needs().credit).collect();
+        let coding = spec.algorithms.iter().map(|params| coding(&spec.transport, params)).collect();
+        let oversubscription = if credit.contains(&true) { crate::network::oversubscription(&self.ends) } else { 1.0 };
         let trims = spec.nodes.iter().filter_map(switch_of).any(|switch| switch.trim.is_some());
         let mut network = Network {
             nodes: std::mem::take(&mut self.nodes),
@@ -189,6 +193,9 @@ impl Plan {
             scheduling: BTreeMap::new(),
             noisy: spec.transport.noisy(),
             trims,
+            credit,
+            coding,
+            oversubscription,
             phantoms,
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
@@ -400,6 +407,17 @@ impl Plan {
 fn count(n: &mut u32) -> u32 {
     *n += 1;
     *n - 1
+}
+
+/// Data and repair packets of the blocks of an algorithm's flows.
+fn coding(transport: &TransportSpec, params: &AnyParams) -> Option<(u8, u8)> {
+    let multipath = transport.kind == TransportKind::Multipath;
+    match transport.multipath.coding {
+        _ if !multipath => None,
+        CodingSpec::Own => params.needs().coding,
+        CodingSpec::None => None,
+        CodingSpec::Blocks(data, repair) => Some((data, repair)),
+    }
 }
 
 fn switch_of(node: &crate::spec::NodeSpec) -> Option<&SwitchSpec> {

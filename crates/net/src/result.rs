@@ -330,6 +330,16 @@ pub struct Totals {
     pub trimmed_delivered: u64,
     /// The ones whose headers were dropped, lost or damaged.
     pub trimmed_lost: u64,
+    /// Packets of credit that receiving hosts sent.
+    pub credits: u64,
+    /// Their size on the wire.
+    pub credit_bytes: u64,
+    /// Repair packets of blocks that were sent.
+    pub repairs: u64,
+    /// Their size on the wire.
+    pub repair_bytes: u64,
+    /// Blocks that were not whole when their receiver had waited for them.
+    pub failed_blocks: u64,
     /// Flows that delivered all of their size.
     pub finished: u64,
     /// Flows that gave up.
@@ -358,6 +368,11 @@ impl Totals {
             trimmed_bytes,
             trimmed_delivered,
             trimmed_lost,
+            credits,
+            credit_bytes,
+            repairs,
+            repair_bytes,
+            failed_blocks,
             finished,
             gave_up,
             // Of the whole.
@@ -379,6 +394,11 @@ impl Totals {
         self.trimmed_bytes += trimmed_bytes;
         self.trimmed_delivered += trimmed_delivered;
         self.trimmed_lost += trimmed_lost;
+        self.credits += credits;
+        self.credit_bytes += credit_bytes;
+        self.repairs += repairs;
+        self.repair_bytes += repair_bytes;
+        self.failed_blocks += failed_blocks;
         self.finished += finished;
         self.gave_up += gave_up;
     }

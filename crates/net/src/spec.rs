@@ -15,7 +15,7 @@ use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
-pub use multipath::{MultipathSpec, TrimSpec};
+pub use multipath::{CodingSpec, MultipathSpec, TrimSpec};
 pub use nic_order::NicOrder;
 pub use stalls::{StallLaw, StallSpec};
 pub use start::{First, Start};

@@ -238,6 +238,7 @@ fn record(m: &mut impl Traced, place: Place, flow: Option<u32>, event: Event) {
 fn offset(m: &impl Traced, packet: &Packet, begin: u64) -> u64 {
     match packet.kind {
         PacketKind::Cnp | PacketKind::Quantized | PacketKind::ReceiveRate => packet.seq,
+        PacketKind::Credit => packet.number(),
         _ => m.network().offset(packet).saturating_sub(begin),
     }
 }
@@ -256,6 +257,7 @@ fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
         PacketKind::Quantized => (Kind::Quantized, u64::from(packet.value)),
         PacketKind::ReceiveRate => (Kind::ReceiveRate, packet.seq),
         PacketKind::Telemetry => (Kind::Telemetry, 0),
+        PacketKind::Credit => (Kind::Credit, packet.number()),
         PacketKind::Xoff => (Kind::Pause { class: packet.value }, 0),
         PacketKind::Xon => (Kind::Resume { class: packet.value }, 0),
     };

@@ -2,8 +2,10 @@
 //! engine again.
 
 mod baselines;
+mod coding;
 mod common;
 mod connections;
+mod credit;
 mod determinism;
 mod detours;
 mod disciplines;

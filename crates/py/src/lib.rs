@@ -85,6 +85,8 @@ fn described(info: &AlgorithmInfo) -> Json {
             "accurate_ecn": info.needs.accurate_ecn,
             "delivery_rate": info.needs.delivery_rate,
             "even_pacing": info.needs.even_pacing,
+            "multipath": info.needs.multipath,
+            "credit": info.needs.credit,
         },
         "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
     })

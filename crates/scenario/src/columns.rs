@@ -467,6 +467,16 @@ declare! {
         trimmed_delivered: u64, "packets";
         /// The ones whose headers were dropped, lost or damaged.
         trimmed_lost: u64, "packets";
+        /// Packets of credit that receiving hosts sent.
+        credits: u64, "packets";
+        /// Their size on the wire.
+        credit_bytes: u64, "B";
+        /// Repair packets of coded blocks that were sent.
+        repairs: u64, "packets";
+        /// Their size on the wire.
+        repair_bytes: u64, "B";
+        /// Blocks that were not whole when their receiver had waited for them.
+        failed_blocks: u64, "blocks";
         /// Flows that delivered all of their size.
         finished: u64, "flows";
         /// Flows whose TCP gave up.

@@ -2,6 +2,7 @@
 //! `resolved()` and the editor schema come.
 
 mod circuits;
+mod coding;
 mod events;
 mod hosts;
 mod network;
@@ -11,6 +12,7 @@ mod transport;
 mod workload;
 
 pub use circuits::*;
+pub use coding::*;
 pub use events::*;
 pub use hosts::*;
 pub use network::*;

@@ -419,6 +419,11 @@ pub(crate) fn totals(of: &Totals) -> Json {
         trimmed_bytes,
         trimmed_delivered,
         trimmed_lost,
+        credits,
+        credit_bytes,
+        repairs,
+        repair_bytes,
+        failed_blocks,
         finished,
         gave_up,
     } = *of;
@@ -449,6 +454,11 @@ pub(crate) fn totals(of: &Totals) -> Json {
         trimmed_bytes,
         trimmed_delivered,
         trimmed_lost,
+        credits,
+        credit_bytes,
+        repairs,
+        repair_bytes,
+        failed_blocks,
         finished,
         gave_up,
     };

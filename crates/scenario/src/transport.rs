@@ -196,8 +196,8 @@ pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
 }
 
 fn multipath_spec(keys: &MultipathKeys, paths: &ChooserParams) -> MultipathSpec {
-    let &MultipathKeys { paths: _, rto, ack_bytes, overtaken } = keys;
-    MultipathSpec { paths: paths.clone(), rto, ack_bytes, overtaken }
+    let &MultipathKeys { paths: _, rto, ack_bytes, overtaken, coding } = keys;
+    MultipathSpec { paths: paths.clone(), rto, ack_bytes, overtaken, coding: coding.0 }
 }
 
 fn tcp_spec(keys: &TcpKeys) -> TcpSpec {

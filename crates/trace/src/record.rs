@@ -161,6 +161,8 @@ pub enum PacketKind {
     ReceiveRate,
     /// Telemetry that a switch took off a data packet and sent back (MLCC).
     Telemetry,
+    /// Credit that a receiving host grants (RCCC).
+    Credit,
     /// A PFC frame that stops a priority.
     Pause {
         /// Priority, 0 to 7.
@@ -183,6 +185,7 @@ impl fmt::Display for PacketKind {
             PacketKind::Quantized => "QCN feedback",
             PacketKind::ReceiveRate => "receiving rate",
             PacketKind::Telemetry => "telemetry",
+            PacketKind::Credit => "credit",
             PacketKind::Pause { .. } => "PFC pause",
             PacketKind::Resume { .. } => "PFC resume",
         })

@@ -46,6 +46,8 @@ _NEEDS = {
     "accurate_ecn": "accurate ECN echo (every mark as it came)",
     "delivery_rate": "delivery rate (TCP only)",
     "even_pacing": "pacing packet by packet",
+    "multipath": "multipath endpoints",
+    "credit": "credit from receiving hosts",
 }
 """How `explain` names what an algorithm needs."""
 

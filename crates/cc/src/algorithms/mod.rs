@@ -84,5 +84,6 @@ registry! {
     Yeah = yeah::Yeah,
     Icc = icc::Icc,
     Nscc = nscc::Nscc,
+    Rccc = rccc::Rccc,
     Uno = uno::Uno,
 }

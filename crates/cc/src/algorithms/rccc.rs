@@ -14,8 +14,6 @@
 //!
 //! What the source leaves open: a sender with several flows divides what it wants by their number; a flow here does not know of others, and
 //! the receiver's turns share its credit. The source combines RCCC with NSCC where both are asked for; here each stands alone.
-//!
-//! No endpoint of the network carries credit yet, so the registry does not list it.
 
 use crate::api::*;
 use crate::credit::{CoreLimits, Granter, HostInfo, PullLimits, PullPacer, QUANTUM};
@@ -83,7 +81,7 @@ pub fn pull_pacer(p: &RcccParams, host: &HostInfo) -> PullPacer {
         least: (p.core_least / ratio).max(0.01),
     });
     let quanta = (host.mss.get() * u64::from(p.packets_per_pull) / QUANTUM).max(1);
-    PullPacer::new(PullLimits { per_pull: Bytes::new(quanta * QUANTUM), share: p.share, core }, host)
+    PullPacer::new(PullLimits { per_pull: Bytes::new(quanta * QUANTUM), share: p.share, cap: p.cap, core }, host)
 }
 
 /// The sender half of [`Rccc`]. Credit is bytes on the wire.
@@ -290,6 +288,7 @@ mod tests {
             oversubscription: 1.0,
         };
         let mut pacer = pull_pacer(&RcccParams::default(), &host);
+        pacer.on_begin(0, &flow());
         let mut random = RandomStream::new(1, "pacer", 0);
         let mut b = bench();
         let (mut arrivals, mut grants) = (VecDeque::new(), VecDeque::new());
@@ -309,7 +308,7 @@ mod tests {
                 let (_, wanted) = arrivals.pop_front().expect("some");
                 let ctx = &mut GrantCtx { now, random: &mut random };
                 pacer.on_data(ctx, false);
-                pacer.on_wanted(ctx, 0, wanted, Bytes::new(900_000));
+                pacer.on_wanted(ctx, 0, wanted);
                 arrived += u64::from(now.since(Time::ZERO) > Delta::from_us(1000));
                 let in_flight = b.sender.in_flight - Bytes::new(4096);
                 b.ack(&Ack { acked: Bytes::new(4096), in_flight, ..ack(1, 1, 0) });

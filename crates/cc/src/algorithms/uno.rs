@@ -67,7 +67,7 @@ impl Algorithm for Uno {
     const SUMMARY: &'static str =
         "one law inside and between datacenters: epochs of equal length, marks of phantom queues";
     const SOURCE: &'static str = "spcl/Uno_SC25, sim/lcp.cpp, commit 68d164e (SC 2025)";
-    const NEEDS: Needs = Needs { ecn: true, ..Needs::NONE };
+    const NEEDS: Needs = Needs { ecn: true, coding: Some((8, 2)), ..Needs::NONE };
     type Params = UnoParams;
     type Sender = UnoSender;
     type Receiver = EchoReceiver;

@@ -9,11 +9,15 @@ fn host() -> HostInfo {
         oversubscription: 4.0,
     }
 }
+/// 600,000 B of bandwidth-delay product.
+fn info() -> FlowInfo {
+    FlowInfo { base_rtt: Delta::from_us(12), line_rate: Rate::from_gbps(400), ..crate::testing::flow(false) }
+}
 fn core() -> CoreLimits {
     CoreLimits { base_rtt: Delta::from_us(12), target: 0.3, decrease: 0.5, increase: 0.01, weight: 0.5, least: 0.225 }
 }
 fn pacer(core: Option<CoreLimits>) -> PullPacer {
-    PullPacer::new(PullLimits { per_pull: Bytes::new(16_384), share: 0.99, core }, &host())
+    PullPacer::new(PullLimits { per_pull: Bytes::new(16_384), share: 0.99, cap: 1.5, core }, &host())
 }
 
 /// A pacer, its clock and its randomness.
@@ -31,7 +35,10 @@ impl Desk {
         f(&mut self.pacer, &mut GrantCtx { now: self.now, random: &mut self.random })
     }
     fn wants(&mut self, flow: u32, total: u64) {
-        self.call(|p, ctx| p.on_wanted(ctx, flow, Bytes::new(total), Bytes::new(900_000)));
+        if !self.pacer.flows.contains_key(&flow) {
+            self.pacer.on_begin(flow, &info());
+        }
+        self.call(|p, ctx| p.on_wanted(ctx, flow, Bytes::new(total)));
     }
     /// The next pull, at its time: flow and total.
     fn pull(&mut self) -> Option<(u32, u64)> {

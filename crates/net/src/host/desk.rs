@@ -1,5 +1,6 @@
 //! What the endpoints of a host have in common: its timers, its randomness, and the tray for what they want sent.
 
+use super::credit::HostCredit;
 use super::timers::{Deadlines, Side, Timers, Which};
 use crate::ids::{FlowId, HostId, Slot};
 use crate::medium::Medium;
@@ -13,12 +14,14 @@ pub(crate) struct Desk {
     pub random: RandomStream,
     /// ACKs and signals that wait for the host to queue them, in this order.
     pub outgoing: Vec<Slot>,
+    /// What it grants, as soon as a flow that needs credit has come.
+    pub credit: Option<Box<HostCredit>>,
 }
 
 impl Desk {
     /// The desk of `host`, with its own randomness.
     pub fn new(host: HostId, random: RandomStream) -> Desk {
-        Desk { host, timers: Timers::default(), random, outgoing: Vec::new() }
+        Desk { host, timers: Timers::default(), random, outgoing: Vec::new(), credit: None }
     }
 
     /// Arms a timer of a flow's half ([`Time::NEVER`] disarms).

@@ -133,10 +133,7 @@ impl Endpoint {
         match self {
             Endpoint::Rdma(state) => (state.snd_max(), state.snd_una() >= limit.min(state.snd_max())),
             Endpoint::Tcp(tcp) => tcp.stop(now),
-            Endpoint::Multipath(sender) => {
-                let s = &sender.packets;
-                (s.sent(), s.delivered() >= limit.min(s.sent()))
-            }
+            Endpoint::Multipath(sender) => sender.packets.stop(limit),
         }
     }
 

@@ -7,6 +7,7 @@
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and what algorithms are told |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | how losses are repaired: one contract, three transports |
 //! | [`desk`], [`timers`] | what the endpoints of a host share |
+//! | [`credit`] | what a receiving host grants the flows that arrive there |
 //! | [`connections`] | TCP connections that outlive their flows |
 //! | [`followers`] | flows that begin when others are over |
 //! | [`noise`] | delay noise |
@@ -17,6 +18,7 @@
 //! do ([`sender::After`], [`Desk::outgoing`](desk::Desk::outgoing)).
 
 pub(crate) mod connections;
+pub(crate) mod credit;
 pub(crate) mod departure;
 pub(crate) mod desk;
 pub(crate) mod endpoint;
@@ -276,7 +278,8 @@ impl Hosts {
             due += 1;
             if due == MOST {
                 // They would be due for ever, within this one event.
-                m.standstill = Some(Standstill { now: m.now, culprit: Culprit::Flow(entry.flow.0) });
+                let culprit = if entry.flow.exists() { Culprit::Flow(entry.flow.0) } else { Culprit::Other };
+                m.standstill = Some(Standstill { now: m.now, culprit });
                 host.desk.timers = Timers::default();
                 break;
             }
@@ -287,6 +290,10 @@ impl Hosts {
                 }
                 Side::Receiver => {
                     receivers.on_timer(m, &mut host.desk, entry.flow, entry.which, entry.at);
+                    host.post(m, senders);
+                }
+                Side::Host => {
+                    credit::on_timer(m, &mut host.desk, entry.at);
                     host.post(m, senders);
                 }
             }
@@ -300,7 +307,7 @@ impl Hosts {
 
     /// The flow whose timer is the next one of a host.
     pub fn next_timer_of(&self, id: HostId) -> Option<FlowId> {
-        self.hosts[id].desk.timers.first().map(|entry| entry.flow)
+        self.hosts[id].desk.timers.first().map(|entry| entry.flow).filter(|flow| flow.exists())
     }
 
     /// Payload that reached the destination of a flow (but over multipath endpoints: in order), as far as the hosts of this part know:

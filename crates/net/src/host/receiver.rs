@@ -9,6 +9,7 @@
 
 mod packets;
 
+use super::credit;
 use super::desk::Desk;
 use super::multipath::AnyOrder;
 use super::rdma::{InOrder, Verdict};
@@ -40,6 +41,8 @@ struct ReceiverState {
     fields: u8,
     /// The algorithm's half echoes marks and telemetry and does nothing else, and packets have no fields.
     echoes: bool,
+    /// The host grants it credit.
+    credit: bool,
     /// Where ACKs go, in which class, and their size on the wire.
     source: HostNumber,
     ack_class: u8,
@@ -94,7 +97,7 @@ impl Receivers {
         let (flow, marked) = (packet.flow, packet.flags & MARKED != 0);
         let id = match self.lives.of(flow) {
             Life::Active(id) => id,
-            Life::Before => self.begin(m, flow),
+            Life::Before => self.begin(m, desk, flow),
             Life::Over if m.network.transport.kind == TransportKind::Multipath => {
                 return packets::answer_over(m, desk, flow, slot);
             }
@@ -146,6 +149,9 @@ impl Receivers {
                 }
                 None => {
                     m.trace_receiver_timer(flow, None);
+                    if let Endpoint::Multipath(_) = self.states[id].endpoint {
+                        return self.ask_for_blocks(m, desk, id);
+                    }
                     self.delayed_ack(m, desk, id);
                 }
             },
@@ -173,13 +179,19 @@ impl Receivers {
     }
 
     /// A flow's first packet has come.
-    fn begin(&mut self, m: &Medium, flow: FlowId) -> ReceiverId {
+    fn begin(&mut self, m: &Medium, desk: &mut Desk, flow: FlowId) -> ReceiverId {
         let network = &m.network;
         let info = network.flow_info(flow, None);
+        if network.needs_credit(flow) {
+            credit::on_begin(m, desk, flow, &info);
+        }
         let algorithm = usize::from(network.flows.algorithm(flow));
         let endpoint = match network.transport.kind {
             TransportKind::Rdma => Endpoint::Rdma(InOrder::default()),
-            TransportKind::Multipath => Endpoint::Multipath(Box::default()),
+            TransportKind::Multipath => Endpoint::Multipath(Box::new(match network.code(flow) {
+                Some(code) => AnyOrder::with_blocks(code, network.block_wait(flow)),
+                None => AnyOrder::default(),
+            })),
             TransportKind::Tcp => Endpoint::Tcp(Box::new(TcpReceiver::new(network.tcp_configs[algorithm].clone()))),
         };
         let (cc, format) = (network.algorithms[algorithm].receiver(&info), network.format(flow));
@@ -188,6 +200,7 @@ impl Receivers {
             overhead: (info.packet - info.mss).get() as u16,
             fields: format.fields,
             echoes: cc.only_echoes() && format.fields == 0,
+            credit: network.needs_credit(flow),
             source: network.source(flow),
             ack_class: m.control_class(),
             ack_wire: format.ack_wire,
@@ -293,7 +306,7 @@ impl Receivers {
             payload: Bytes::new(payload),
             ecn_marked: marked,
             int: m.packets.int(slot, &mut m.scratch),
-            fields: m.packets.notes(slot),
+            fields: &m.packets.notes(slot)[..usize::from(receiver.fields).min(m.packets.notes(slot).len())],
         };
         let feedback = receiver.cc.on_data(&mut Ctx::new(m.now, &mut desk.random, &mut effects), &data);
         let fields = match receiver.fields {

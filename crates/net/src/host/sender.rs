@@ -80,7 +80,9 @@ impl Senders {
                 Endpoint::Rdma(GoBackN::new(transport.rto_cross.max(info.base_rtt * 3 / 2)))
             }
             TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(transport.rto_intra)),
-            TransportKind::Multipath => packets::endpoint(&transport.multipath, &info, &mut desk.random),
+            TransportKind::Multipath => {
+                packets::endpoint(&transport.multipath, &info, network.code(flow), &mut desk.random)
+            }
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();
                 let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
@@ -217,6 +219,9 @@ impl Senders {
         let packet = m.packets[slot];
         if packet.kind == PacketKind::Telemetry {
             return self.on_telemetry(m, desk, slot);
+        }
+        if packet.kind == PacketKind::Credit {
+            return self.on_credit(m, desk, slot);
         }
         m.packets.remove(slot);
         let Some(id) = self.lives.active(packet.flow) else { return After::Nothing };

@@ -27,6 +27,8 @@ pub(crate) struct SenderState {
     pub bare_wire: u16,
     /// 16-byte header fields that the algorithm owns.
     pub fields: u8,
+    /// Its packets say how much credit it wants of the receiving host.
+    pub credit: bool,
     /// Its algorithm is told of packets that leave, or TCP paces by what is in flight then.
     pub hears_sends: bool,
     /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
@@ -65,6 +67,7 @@ impl SenderState {
             fields: format.fields,
             hears_sends: cc.hears_sends()
                 || network.transport.kind == TransportKind::Tcp && network.transport.tcp.pacing.is_some(),
+            credit: network.needs_credit(flow),
             limit: network.flows.size(flow).get(),
             begin: 0,
             idle: false,

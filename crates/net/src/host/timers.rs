@@ -15,6 +15,8 @@ use std::collections::BinaryHeap;
 pub(crate) enum Side {
     Sender,
     Receiver,
+    /// The host's, for all flows that arrive there: receiver credit.
+    Host,
 }
 
 /// Which timer of a half: the transport's (of a sender retransmission, of a TCP receiver delayed ACKs), or one of the algorithm's.

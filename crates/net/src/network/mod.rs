@@ -21,14 +21,16 @@ pub(crate) mod schedule;
 pub(crate) mod succession;
 pub(crate) mod timeline;
 
+use crate::host::multipath::Code;
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::packet::Packet;
-use crate::spec::{ClockOffset, NicOrder, NodeId, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
+use crate::spec::{ClockOffset, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
+use farloop_cc::coding::wait_time;
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use flows::Flows;
-pub(crate) use link::{LinkEnd, NodeRef};
+pub(crate) use link::{LinkEnd, NodeRef, oversubscription};
 use routing::Routes;
 use schedule::Circuits;
 use std::collections::BTreeMap;
@@ -78,6 +80,13 @@ pub(crate) struct Network {
     pub persistent: bool,
     /// Switches trim packets.
     pub trims: bool,
+    /// By algorithm: receiving hosts grant credit to its flows.
+    pub credit: Vec<bool>,
+    /// By algorithm: the data and repair packets of a block, where its flows have blocks.
+    pub coding: Vec<Option<(u8, u8)>>,
+    /// Rate from switches down to hosts over their rate towards the rest of the network, where that is largest: 1 where nothing is
+    /// oversubscribed. As algorithms with credit see it.
+    pub oversubscription: f64,
     /// Ports mark by phantom queues.
     pub phantoms: bool,
     pub algorithms: Vec<AnyParams>,
@@ -144,6 +153,34 @@ impl Network {
     /// The format of a flow's packets.
     pub fn format(&self, flow: FlowId) -> Format {
         self.formats[usize::from(self.flows.algorithm(flow))]
+    }
+
+    /// The blocks of the flow, if it has any.
+    pub fn code(&self, flow: FlowId) -> Option<Code> {
+        let (data, repair) = self.coding[usize::from(self.flows.algorithm(flow))]?;
+        Some(Code::new(self.flows.size(flow).get(), self.format(flow).mss.into(), (data, repair)))
+    }
+
+    /// How long the receiver of a flow with blocks waits for the rest of one: what the queues of the first of its ways take to drain, inside
+    /// datacenters and between them. A port without a limit counts as one of a bandwidth-delay product inside the datacenter.
+    pub fn block_wait(&self, flow: FlowId) -> Delta {
+        let (there, _) = self.both_ways(flow, flow);
+        let (mut inside, mut between) = (Delta::ZERO, Delta::ZERO);
+        for end in &there {
+            let node = &self.node_specs[end.node as usize];
+            let NodeKind::Switch(switch) = &node.kind else { continue };
+            let drains = switch.queue_limit.bytes.map_or(self.intra_rtt, |bytes| end.rate.time_to_send(bytes));
+            let across = node.datacenter != self.node_specs[end.peer_node as usize].datacenter;
+            let longest = if across { &mut between } else { &mut inside };
+            *longest = drains.max(*longest);
+        }
+        wait_time(inside, between, self.crosses(flow)).max(Delta::from_us(1))
+    }
+
+    /// Whether receiving hosts grant credit to the flow.
+    #[inline]
+    pub fn needs_credit(&self, flow: FlowId) -> bool {
+        self.credit[usize::from(self.flows.algorithm(flow))]
     }
 
     /// The egress port of `switch` by which packets of `flow` to host `dst` leave as long as nothing has happened to any link; `None`

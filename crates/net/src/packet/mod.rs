@@ -48,11 +48,14 @@ pub(crate) enum PacketKind {
     Xon,
     /// A data packet whose payload a switch cut off for want of room; `Packet::value` is 1 where only its destination lay behind.
     Trimmed,
+    /// Receiver credit: above the entropy value of [`Packet::seq`] what the flow was granted in its life, in bytes on the wire.
+    Credit,
 }
 
 /// The packet met congestion (ECN).
 pub(crate) const MARKED: u8 = 1;
-/// Multipath, data: the sender asks for an ACK at once (PDS.flags.ar of Ultra Ethernet).
+/// Multipath, data: the sender asks for an ACK at once (PDS.flags.ar of Ultra Ethernet). NACK: the receiver asks for a block, whose last
+/// packet the NACK names.
 pub(crate) const ASKS: u8 = 64;
 /// Multipath, ACK: what it answers had arrived before.
 pub(crate) const DUPLICATE: u8 = 8;

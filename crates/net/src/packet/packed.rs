@@ -184,7 +184,7 @@ impl Ring {
 }
 
 /// All kinds, each at its number.
-const KINDS: [PacketKind; 11] = [
+const KINDS: [PacketKind; 12] = [
     PacketKind::Data,
     PacketKind::Bare,
     PacketKind::Ack,
@@ -196,6 +196,7 @@ const KINDS: [PacketKind; 11] = [
     PacketKind::Xoff,
     PacketKind::Xon,
     PacketKind::Trimmed,
+    PacketKind::Credit,
 ];
 
 /// Where the small fields of a head stand in its last word, in bits.

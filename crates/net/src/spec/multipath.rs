@@ -14,6 +14,25 @@ pub struct MultipathSpec {
     pub ack_bytes: Bytes,
     /// Packets are taken as lost when this many windows have been delivered beyond the first gap; `None` for never.
     pub overtaken: Option<f64>,
+    /// Blocks of data and repair packets.
+    pub coding: CodingSpec,
+}
+
+/// How multipath endpoints make blocks of a flow's packets ([`farloop_cc::coding`]).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum CodingSpec {
+    /// As the flow's algorithm has them ([`farloop_cc::Needs::coding`]), which is none for most.
+    #[default]
+    Own,
+    /// No flow has blocks.
+    None,
+    /// So many data packets and repair packets; at most [`CodingSpec::MOST`] together.
+    Blocks(u8, u8),
+}
+
+impl CodingSpec {
+    /// Packets of a block: what a bitmap says of them.
+    pub const MOST: u8 = 64;
 }
 
 impl Default for MultipathSpec {
@@ -24,6 +43,7 @@ impl Default for MultipathSpec {
             rto: None,
             ack_bytes: Bytes::new(16_384),
             overtaken: Some(1.5),
+            coding: CodingSpec::Own,
         }
     }
 }

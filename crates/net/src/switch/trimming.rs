@@ -52,7 +52,8 @@ impl Switches {
     pub(super) fn trim(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot) {
         let Some(trimming) = self.switches[s].trimming else { return };
         let last_hop = matches!(m.network.ends[m.numbers[out]].peer, NodeRef::Host(_));
-        m.packets.clear_int(slot);
+        // What its sender wants of the receiving host stays.
+        m.packets.remove_telemetry(slot);
         let packet = &mut m.packets[slot];
         debug_assert_eq!(packet.kind, PacketKind::Data);
         let wire = packet.wire.min(trimming.wire);

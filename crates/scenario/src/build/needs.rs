@@ -70,13 +70,17 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                 return Err(scenario.at(&["transport", "kind"], problem, "expected transport.kind = \"multipath\""));
             }
             if needs.credit {
-                let problem =
-                    format!("the algorithm \"{name}\" needs credit from receiving hosts, which no endpoint grants");
-                return Err(scenario.at(
-                    &["algorithm", "name"],
-                    problem,
-                    "expected an algorithm without receiver credit",
-                ));
+                let grants = |other: &&String| {
+                    let params = scenario.algorithm_settings.params(other).expect("names were checked");
+                    *other != name && params.needs().credit
+                };
+                if let Some(other) = names.iter().find(grants) {
+                    let problem = format!(
+                        "the algorithms \"{name}\" and \"{other}\" both have receiving hosts grant the rate of their link"
+                    );
+                    let expected = "expected one algorithm with receiver credit";
+                    return Err(scenario.at(&["algorithm", "name"], problem, expected));
+                }
             }
             if needs.delivery_rate && !scenario.endpoint.is_tcp() {
                 let problem = format!("the algorithm \"{name}\" needs the delivery rate, which only TCP measures");

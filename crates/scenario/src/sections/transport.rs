@@ -1,7 +1,7 @@
 //! The keys of `[transport]`: those of all kinds of endpoints, and those of each.
 
-use super::{LONGEST_DELAY, StartChoice};
-use farloop_net::spec::Start;
+use super::{CodingChoice, LONGEST_DELAY, StartChoice};
+use farloop_net::spec::{CodingSpec, Start};
 use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
 
 const LONGEST_TIMEOUT: Delta = Delta::from_secs(60);
@@ -115,6 +115,9 @@ params! {
         /// Packets are taken as lost when later ones overtake them: when so many windows, at most 1.5 BDP and at least five packets, have
         /// been delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
         overtaken: Option<f64> = Some(1.5), in Some(0.01) => Some(1000.0);
+        /// Blocks of data and repair packets, of which as many as are data suffice: "8+2" (Uno), "none", or "own": as the flow's algorithm has
+        /// them, which is none for all but Uno.
+        coding: CodingChoice = CodingChoice(CodingSpec::Own);
     }
 }
 

@@ -295,8 +295,14 @@ impl Draw {
         let delivery_rate = infos.iter().any(|i| i.name == algorithm && i.needs.delivery_rate);
         // Nor does it go together with many paths, where it needs one.
         let one_path = infos.iter().any(|i| i.name == algorithm && (i.needs.symmetric || i.needs.border_agent));
+        let many_paths = infos.iter().any(|i| i.name == algorithm && i.needs.multipath);
         let kinds = if one_path { 2 } else { 3 };
-        let (kind, specs) = &alternatives[if delivery_rate { 1 } else { self.0.below(kinds) as usize }];
+        let kind = match (delivery_rate, many_paths) {
+            (true, _) => 1,
+            (_, true) => 2,
+            _ => self.0.below(kinds) as usize,
+        };
+        let (kind, specs) = &alternatives[kind];
         let keys = self.keys(specs, 0.12, &["kind", "intra_rtt", "int_bytes", "paths"]);
         let _ = write!(text, "[transport]\nkind = \"{kind}\"\n{keys}");
         if *kind == "multipath" {

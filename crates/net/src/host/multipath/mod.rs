@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`sender`] | which packets are in flight, delivered or lost: a pure state machine with the answers of `farloop-tcp` |
 //! | [`receiver`] | what has arrived, and which packets are answered at once |
+//! | [`code`] | blocks of data and repair packets, of which any n are enough |
 //! | [`wire`] | what ACKs say, in notes |
 //!
 //! ```text
@@ -18,9 +19,11 @@
 //! Packets are cut at multiples of the MSS, so a number says which bytes a packet has. Sequence numbers, states and bitmaps grow with what
 //! is in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
 
+pub(crate) mod code;
 pub(crate) mod receiver;
 pub(crate) mod sender;
 pub(crate) mod wire;
 
+pub(crate) use code::Code;
 pub(crate) use receiver::AnyOrder;
 pub(crate) use sender::{MultipathSender, SelectiveRepeat};

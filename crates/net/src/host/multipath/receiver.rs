@@ -4,7 +4,10 @@
 //! one that had arrived before, and each that brings the payload since the last ACK to a threshold. Here it also answers the packet that
 //! completes the flow.
 
+use super::code::Code;
 use super::wire::Received;
+use farloop_cc::coding::BlockReceiver;
+use farloop_units::{Delta, Time};
 use std::collections::VecDeque;
 
 /// What a receiver remembers.
@@ -18,6 +21,18 @@ pub(crate) struct AnyOrder {
     bytes: u64,
     /// Payload that arrived since the last ACK.
     unanswered: u64,
+    /// The flow has blocks.
+    coded: Option<Box<Coded>>,
+}
+
+/// What a receiver remembers of blocks. A whole block counts as delivered with all of its packets.
+struct Coded {
+    code: Code,
+    blocks: BlockReceiver,
+    /// Payload of the flow itself that has arrived, or is known since its block is whole.
+    data: u64,
+    /// A timer runs.
+    armed: bool,
 }
 
 /// What a packet is to its receiver.
@@ -33,9 +48,34 @@ pub(crate) enum Arrival {
 const WORD: u64 = u64::BITS as u64;
 
 impl AnyOrder {
-    /// Payload that has arrived, each byte once.
+    /// Of a flow with blocks, each of which is waited for so long.
+    pub fn with_blocks(code: Code, wait: Delta) -> AnyOrder {
+        let blocks = BlockReceiver::new(code.blocks, wait);
+        AnyOrder { coded: Some(Box::new(Coded { code, blocks, data: 0, armed: false })), ..AnyOrder::default() }
+    }
+
+    /// Payload of the flow that has arrived, each byte once: of blocks without what repairs them.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.coded.as_ref().map_or(self.bytes, |coded| coded.data)
+    }
+
+    /// When the receiver is to look at its blocks, if that has to be set.
+    pub fn block_timer(&mut self) -> Option<Time> {
+        let coded = self.coded.as_mut().filter(|coded| !coded.armed)?;
+        // Waits are of the same length, so that those that begin later end later.
+        let next = coded.blocks.next_timer();
+        coded.armed = next.is_some();
+        next
+    }
+
+    /// The timer fired: the last packet of each block to ask for, and how many failed for the first time.
+    pub fn expired(&mut self, now: Time) -> (Vec<u64>, u64) {
+        let Some(coded) = &mut self.coded else { return (Vec::new(), 0) };
+        coded.armed = false;
+        let before = coded.blocks.failed();
+        let asked = coded.blocks.expire(now);
+        let last = |block: u64| coded.code.blocks.first(block) + u64::from(coded.code.blocks.size(block)) - 1;
+        (asked.into_iter().map(last).collect(), coded.blocks.failed() - before)
     }
 
     /// Whether a packet has arrived.
@@ -45,14 +85,39 @@ impl AnyOrder {
 
     /// A packet arrived; whether it is answered at once where nothing else asks for that. An ACK is due at the latest for `threshold`
     /// bytes.
-    pub fn on_data(&mut self, number: u64, payload: u64, threshold: u64) -> Arrival {
-        if self.has(number) {
+    pub fn on_data(&mut self, now: Time, number: u64, payload: u64, threshold: u64) -> Arrival {
+        let late = self.coded.as_ref().is_some_and(|c| c.blocks.is_whole(c.code.blocks.place(number).0));
+        if self.has(number) && !late {
             return Arrival::Again;
         }
         let first = self.bytes == 0;
-        self.take(number);
-        (self.bytes, self.unanswered) = (self.bytes + payload, self.unanswered + payload);
+        self.unanswered += payload;
+        // A packet of a whole block is counted with it, whether it came before or not.
+        if !late {
+            self.take(number);
+            self.bytes += payload;
+            self.in_block(now, number);
+        }
         Arrival::New { answer: first || self.unanswered >= threshold }
+    }
+
+    /// A new packet has come: with it its block may be whole, and then so are the block's other packets.
+    fn in_block(&mut self, now: Time, number: u64) {
+        let Some(mut coded) = self.coded.take() else { return };
+        let Coded { code, blocks, data, .. } = &mut *coded;
+        *data += code.data(number);
+        if blocks.on_packet(now, number).complete {
+            let (block, _) = code.blocks.place(number);
+            let first = code.blocks.first(block);
+            for other in first..first + u64::from(code.blocks.size(block)) {
+                if !self.has(other) {
+                    self.take(other);
+                    self.bytes += code.payload(other);
+                    *data += code.data(other);
+                }
+            }
+        }
+        self.coded = Some(coded);
     }
 
     /// What an ACK that answers this packet says: the bitmap covers the packet and those before it, as far as they are not acknowledged
@@ -116,7 +181,7 @@ mod tests {
         let mut receiver = AnyOrder::default();
         let answered: Vec<bool> = (0..10)
             .map(|number| {
-                let answer = receiver.on_data(number, 4096, 16_384) == Arrival::New { answer: true };
+                let answer = receiver.on_data(Time::ZERO, number, 4096, 16_384) == Arrival::New { answer: true };
                 if answer {
                     receiver.answer(number);
                 }
@@ -125,7 +190,7 @@ mod tests {
             .collect();
         let due = [true, false, false, false, true, false, false, false, true, false];
         assert_eq!(answered, due, "uet-htsim: one of four packets of 4 KiB");
-        assert_eq!(receiver.on_data(3, 4096, 16_384), Arrival::Again);
+        assert_eq!(receiver.on_data(Time::ZERO, 3, 4096, 16_384), Arrival::Again);
         assert_eq!(receiver.bytes(), 40_960);
     }
 
@@ -136,7 +201,7 @@ mod tests {
             let (mut receiver, mut set) = (AnyOrder::default(), BTreeSet::new());
             for number in numbers {
                 let again = !set.insert(number);
-                prop_assert_eq!(receiver.on_data(number, 100, u64::MAX) == Arrival::Again, again);
+                prop_assert_eq!(receiver.on_data(Time::ZERO, number, 100, u64::MAX) == Arrival::Again, again);
                 let expected = (0..).find(|n| !set.contains(n)).expect("some");
                 let answer = receiver.answer(number);
                 prop_assert_eq!((answer.cumulative, answer.bytes), (expected, 100 * set.len() as u64));

@@ -13,6 +13,7 @@
 //!
 //! A lost packet goes before new ones, the lowest number first. One that was only late is delivered by whichever copy comes first.
 
+use super::code::Code;
 use super::wire::Received;
 use farloop_cc::paths::{AnyChooser, Entropy, PathChooser, PathCtx, PathFeedback};
 use farloop_cc::{Loss, LossKind, PacketLoss, PacketLossKind};
@@ -131,6 +132,10 @@ pub(crate) struct SelectiveRepeat {
     pub losses: Vec<PacketLoss>,
     /// How many packets turned out to have been sent again in vain.
     pub spurious: u32,
+    /// The flow has blocks.
+    pub code: Option<Code>,
+    /// Its application has stopped: all that is sent of a flow with blocks, repair packets included.
+    stopped: Option<u64>,
 }
 
 /// What a sender is to know of its flow.
@@ -145,6 +150,7 @@ pub(crate) struct Setting {
     pub rto: Delta,
     /// How many windows must overtake a gap; `None` for no such repair.
     pub overtaken: Option<f64>,
+    pub code: Option<Code>,
 }
 
 /// A packet that a sender sends next.
@@ -187,7 +193,7 @@ pub(crate) struct Trimmed {
 impl SelectiveRepeat {
     /// Before the first packet.
     pub fn new(setting: &Setting) -> SelectiveRepeat {
-        let &Setting { mss, base_rtt, bdp, rto, overtaken } = setting;
+        let &Setting { mss, base_rtt, bdp, rto, overtaken, code } = setting;
         SelectiveRepeat {
             mss,
             base_rtt,
@@ -211,6 +217,8 @@ impl SelectiveRepeat {
             fates: Vec::new(),
             losses: Vec::new(),
             spurious: 0,
+            code,
+            stopped: None,
         }
     }
 
@@ -229,6 +237,11 @@ impl SelectiveRepeat {
         self.sent
     }
 
+    /// Payload of a flow of `limit` bytes that is yet to be sent, for the first time or again.
+    pub fn backlog(&self, limit: u64) -> u64 {
+        self.end(limit).saturating_sub(self.sent).saturating_add(self.lost.len() as u64 * self.mss)
+    }
+
     /// Payload in flight: what the receiver counts without saying which packets it was is no longer.
     #[inline]
     pub fn in_flight(&self) -> u64 {
@@ -238,12 +251,14 @@ impl SelectiveRepeat {
     /// As [`super::super::rdma::GoBackN::sendable`].
     #[inline]
     pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
+        let limit = self.end(limit);
         let in_flight = self.in_flight();
         (!self.lost.is_empty() || self.sent < limit) && (in_flight == 0 || in_flight < cwnd.get())
     }
 
     /// Sends the next packet of a flow of `limit` bytes, with this entropy value; there is one.
     pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, entropy: Entropy) -> Next {
+        let limit = self.end(limit);
         self.now = now;
         let packet = Packet { sent: now, entropy, place: Place::InFlight };
         let again = if self.lost.is_empty() { None } else { self.lost.pop_first() };
@@ -278,9 +293,12 @@ impl SelectiveRepeat {
     /// An ACK arrived.
     pub fn on_ack(&mut self, now: Time, limit: u64, cwnd: Bytes, answer: &Answer) -> Meaning {
         self.now = now;
+        let limit = self.end(limit);
         let rtt = now.since(answer.sent);
         self.sample(rtt);
-        let acked = answer.received.bytes.saturating_sub(self.delivered);
+        // A whole block is delivered, and so may be packets of it that are yet to leave.
+        let bytes = if self.code.is_some() { answer.received.bytes.min(self.sent) } else { answer.received.bytes };
+        let acked = bytes.saturating_sub(self.delivered);
         self.delivered += acked;
         for number in self.base..answer.received.cumulative {
             self.arrived(number, limit);
@@ -304,7 +322,8 @@ impl SelectiveRepeat {
             in_recovery: self.delivered < self.gates[0].until,
             app_limited: self.sent >= limit && self.lost.is_empty(),
             loss: if overtaken { self.event(now, LossKind::FastRetransmit) } else { None },
-            finished: acked > 0 && self.delivered >= limit,
+            finished: acked > 0 && self.delivered >= limit
+                || self.code.is_some_and(|code| answer.received.cumulative >= code.packets()),
             ..Meaning::default()
         }
     }
@@ -323,6 +342,38 @@ impl SelectiveRepeat {
             meaning.loss = self.event(now, LossKind::FastRetransmit);
         }
         meaning
+    }
+
+    /// The receiver asks for a block, whose last packet is `last` (`processParityNack` of spcl/Uno_SC25, sim/lcp.cpp): what it does not have of
+    /// it is lost, but for packets that left too late for it to know.
+    pub fn on_block(&mut self, now: Time, limit: u64, last: u64, received: &Received) -> Meaning {
+        self.now = now;
+        let Some(code) = self.code else { return Meaning::default() };
+        let first = code.blocks.first(code.blocks.place(last).0);
+        let (limit, before) = (self.end(limit), self.losses.len());
+        for number in first.max(self.base).max(received.cumulative)..=last {
+            let Some(&Packet { sent, entropy, place }) = self.packet(number) else { break };
+            let has = received.selected().any(|other| other == number);
+            if place == Place::InFlight && !has && sent.saturating_add(self.base_rtt) <= now {
+                self.fates.push((entropy, PathFeedback::Timeout));
+                self.lose(number, limit, PacketLossKind::Overtaken, None, false);
+            }
+        }
+        let mut meaning = Meaning::default();
+        if self.losses.len() > before {
+            meaning.loss = self.event(now, LossKind::FastRetransmit);
+        }
+        meaning
+    }
+
+    /// The application of a flow of `limit` bytes stops: the payload of the flow that was sent, and whether all that was sent is delivered.
+    pub fn stop(&mut self, limit: u64) -> (u64, bool) {
+        let Some(code) = self.code else { return (self.sent, self.delivered >= limit.min(self.sent)) };
+        self.stopped = Some(self.sent);
+        let packets = self.base + self.packets.len() as u64;
+        let (block, place) = code.blocks.place(packets);
+        let data = block * code.blocks.data() + u64::from(place.min(code.blocks.needs(block)));
+        (data.saturating_mul(self.mss).min(limit), self.delivered >= self.sent)
     }
 
     /// The retransmission timer fired: all packets that were sent longer ago than the timeout are lost.
@@ -354,7 +405,16 @@ impl SelectiveRepeat {
     /// Payload of a packet of a flow of `limit` bytes.
     #[inline]
     fn payload(&self, number: u64, limit: u64) -> u64 {
+        if let Some(code) = &self.code {
+            return code.payload(number);
+        }
         limit.saturating_sub(number * self.mss).min(self.mss)
+    }
+
+    /// Payload to send in all of a flow of `limit` bytes: with what repairs its blocks.
+    #[inline]
+    fn end(&self, limit: u64) -> u64 {
+        self.code.map_or(limit, |code| self.stopped.unwrap_or(code.bytes()))
     }
 
     fn packet(&self, number: u64) -> Option<&Packet> {

@@ -6,10 +6,10 @@ use crate::host::desk::Desk;
 use crate::host::endpoint::Endpoint;
 use crate::host::multipath::sender::{Answer, Setting, Trimmed};
 use crate::host::multipath::wire::Received;
-use crate::host::multipath::{MultipathSender, SelectiveRepeat};
+use crate::host::multipath::{Code, MultipathSender, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
 use crate::medium::Medium;
-use crate::packet::{ASKS, DUPLICATE, MARKED, Packet, PacketKind, numbered};
+use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, numbered};
 use crate::spec::MultipathSpec;
 use farloop_cc::paths::PathInfo;
 use farloop_cc::{Fields, FlowInfo, Sender, Sent};
@@ -31,10 +31,15 @@ fn rto(spec: &MultipathSpec, base_rtt: Delta) -> Delta {
 }
 
 /// The endpoint of a flow that begins.
-pub(super) fn endpoint(spec: &MultipathSpec, info: &FlowInfo, random: &mut RandomStream) -> Endpoint {
+pub(super) fn endpoint(
+    spec: &MultipathSpec,
+    info: &FlowInfo,
+    code: Option<Code>,
+    random: &mut RandomStream,
+) -> Endpoint {
     let (bdp, mss) = (info.bdp().get(), info.mss.get());
     let setting =
-        Setting { mss, base_rtt: info.base_rtt, bdp, rto: rto(spec, info.base_rtt), overtaken: spec.overtaken };
+        Setting { mss, base_rtt: info.base_rtt, bdp, rto: rto(spec, info.base_rtt), overtaken: spec.overtaken, code };
     let packets = u32::try_from(bdp / mss).unwrap_or(u32::MAX).max(1);
     let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss };
     let chooser = spec.paths.start(&paths, random);
@@ -56,6 +61,10 @@ impl Senders {
             retransmission: next.again,
         };
         let wire = next.payload as u16 + sender.overhead;
+        if own.packets.code.is_some_and(|code| code.data(next.number) == 0) {
+            m.ledger.totals.repairs += 1;
+            m.ledger.totals.repair_bytes += u64::from(wire);
+        }
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
         (packet.seq, packet.sent) = (numbered(next.number, next.entropy), m.now);
         packet.flags = if next.asks { ASKS } else { 0 };
@@ -66,8 +75,33 @@ impl Senders {
         if starts_timer {
             self.arm_endpoint(m, desk, id);
         }
+        if self.states[id].credit {
+            // What it takes off the credit counts in what it wants.
+            self.departed(m, desk, id, &sent);
+            let fields = Fields::of(&[self.wanted(id)]);
+            return Some(Departure { packet, fields, sent: None });
+        }
         let fields = if count == 0 { Fields::NONE } else { self.fields(m, desk, id, &sent) };
         Some(Departure { packet, fields, sent: Some(sent) })
+    }
+
+    /// What a packet that leaves says that its flow wants of the receiving host.
+    fn wanted(&mut self, id: SenderId) -> Note {
+        let sender = &mut self.states[id];
+        let Endpoint::Multipath(own) = &sender.endpoint else { return 0 };
+        let packet = u128::from(sender.mss + sender.overhead);
+        let wire = u128::from(own.packets.backlog(sender.limit)) * packet / u128::from(sender.mss);
+        let backlog = u64::try_from(wire).unwrap_or(u64::MAX);
+        Note::from(sender.cc.wanted_credit(Bytes::new(backlog)).get())
+    }
+
+    /// Credit reached the source of a flow.
+    pub(super) fn on_credit(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
+        let (flow, total) = (m.packets[slot].flow, Bytes::new(m.packets[slot].number()));
+        m.packets.remove(slot);
+        let Some(id) = self.lives.active(flow) else { return After::Nothing };
+        self.call(m, desk, id, |cc, ctx| cc.on_credit(ctx, total));
+        After::Changed(id)
     }
 
     /// An ACK or NACK reached the source of a flow.
@@ -78,7 +112,10 @@ impl Senders {
         let (limit, cwnd) = (sender.limit, sender.control.cwnd);
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return After::Nothing };
         let (number, entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
-        let meaning = if packet.kind == PacketKind::Nack {
+        let meaning = if packet.kind == PacketKind::Nack && packet.flags & ASKS != 0 {
+            let received = Received::of(m.packets.notes(slot), usize::from(sender.fields));
+            own.packets.on_block(now, limit, number, &received)
+        } else if packet.kind == PacketKind::Nack {
             own.packets.on_nack(now, limit, &Trimmed { number, entropy, sent, last_hop: packet.value != 0 })
         } else {
             let received = Received::of(m.packets.notes(slot), usize::from(sender.fields));

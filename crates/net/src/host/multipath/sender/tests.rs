@@ -13,7 +13,7 @@ fn us(n: u64) -> Time {
 /// Base round-trip time 10 µs, BDP 20 packets, timeout 75 µs.
 fn sender() -> SelectiveRepeat {
     let (base_rtt, rto) = (Delta::from_us(10), Delta::from_us(75));
-    SelectiveRepeat::new(&Setting { mss: MSS, base_rtt, bdp: 20 * MSS, rto, overtaken: Some(1.5) })
+    SelectiveRepeat::new(&Setting { mss: MSS, base_rtt, bdp: 20 * MSS, rto, overtaken: Some(1.5), code: None })
 }
 
 /// Sends `count` packets, one per microsecond from `from` on, with entropy values that are their numbers.
@@ -29,7 +29,7 @@ fn answer(number: u64, sent: u64, received: Received) -> Answer {
 fn having(numbers: impl IntoIterator<Item = u64>) -> AnyOrder {
     let mut receiver = AnyOrder::default();
     for number in numbers {
-        receiver.on_data(number, MSS, u64::MAX);
+        receiver.on_data(Time::ZERO, number, MSS, u64::MAX);
     }
     receiver
 }
@@ -91,11 +91,11 @@ fn one_and_a_half_windows_overtake_a_gap() {
     let cwnd = Bytes::new(10 * MSS);
     let mut receiver = AnyOrder::default();
     for number in 1..=14 {
-        receiver.on_data(number, MSS, 1);
+        receiver.on_data(Time::ZERO, number, MSS, 1);
         let meaning = sender.on_ack(us(20), 1 << 40, cwnd, &answer(number, number, receiver.answer(number)));
         assert_eq!((meaning.loss, sender.losses.len()), (None, 0), "after {number}");
     }
-    receiver.on_data(15, MSS, 1);
+    receiver.on_data(Time::ZERO, 15, MSS, 1);
     let meaning = sender.on_ack(us(21), 1 << 40, cwnd, &answer(15, 15, receiver.answer(15)));
     assert_eq!(meaning.loss.map(|l| l.kind), Some(LossKind::FastRetransmit));
     assert_eq!(sender.losses.iter().map(|l| l.kind).collect::<Vec<_>>(), [PacketLossKind::Overtaken]);
@@ -201,7 +201,7 @@ proptest! {
     ) {
         let mut weather = Weather { random: RandomStream::new(seed, "weather", 0), loss, trim, copy, delay };
         let base = Delta::from_ns(2 * delay);
-        let setting = Setting { mss: MSS, base_rtt: base, bdp: 20 * MSS, rto: base * 2, overtaken };
+        let setting = Setting { mss: MSS, base_rtt: base, bdp: 20 * MSS, rto: base * 2, overtaken, code: None };
         let (mut sender, mut receiver) = (SelectiveRepeat::new(&setting), AnyOrder::default());
         let (mut now, cwnd, mut mail) = (Time::ZERO, Bytes::new(cwnd), BinaryHeap::new());
         let (mut first, mut finished, mut steps) = (0, false, 0);
@@ -234,7 +234,7 @@ proptest! {
                     }
                     Mail::Data { number, sent, asks, trimmed } => {
                         let payload = (size - number * MSS).min(MSS);
-                        let arrival = if trimmed { Arrival::Again } else { receiver.on_data(number, payload, threshold) };
+                        let arrival = if trimmed { Arrival::Again } else { receiver.on_data(Time::ZERO, number, payload, threshold) };
                         let duplicate = arrival == Arrival::Again;
                         if duplicate || asks || arrival == (Arrival::New { answer: true }) || receiver.bytes() == size {
                             let Received { bytes, cumulative, base, bitmap } = receiver.answer(number);

@@ -1,0 +1,96 @@
+//! Receiver credit: what a host grants the flows that arrive there.
+//!
+//! The half of an algorithm at the host ([`Granter`]) hears of each packet that arrives and says whom to grant how much and when; here that
+//! becomes control packets ([`PacketKind::Credit`]). It is made when the first flow comes that needs credit, so that others pay for
+//! nothing. Data packets carry what their sender wants as their one note.
+
+use super::desk::Desk;
+use super::timers::{Deadlines, Due, Side, Which};
+use crate::ids::{FlowId, Slot};
+use crate::medium::Medium;
+use crate::packet::{MARKED, Packet, PacketKind, numbered};
+use farloop_cc::FlowInfo;
+use farloop_cc::credit::{GrantCtx, Granter, HostInfo};
+use farloop_cc::paths::Entropy;
+use farloop_units::{Bytes, Time};
+
+/// What a host grants.
+pub(crate) struct HostCredit {
+    granter: Box<dyn Granter>,
+    deadlines: Deadlines,
+}
+
+/// The first packet of a flow that needs credit has come.
+#[cold]
+pub(super) fn on_begin(m: &Medium, desk: &mut Desk, flow: FlowId, info: &FlowInfo) {
+    if desk.credit.is_none() {
+        let network = &m.network;
+        let host = HostInfo {
+            line_rate: network.ends[network.host_ports[network.destination(flow)].other_end()].rate,
+            mss: info.mss,
+            base_rtt: info.base_rtt.max(network.intra_rtt),
+            oversubscription: network.oversubscription,
+        };
+        let granter = network.algorithms[usize::from(network.flows.algorithm(flow))].granter(&host);
+        desk.credit = granter.map(|granter| Box::new(HostCredit { granter, deadlines: Deadlines::default() }));
+    }
+    if let Some(credit) = &mut desk.credit {
+        credit.granter.on_begin(flow.0, info);
+    }
+}
+
+/// A data packet of such a flow has come, whole or trimmed.
+pub(super) fn on_packet(m: &mut Medium, desk: &mut Desk, slot: Slot) {
+    let packet = &m.packets[slot];
+    let (flow, marked) = (packet.flow.0, packet.flags & MARKED != 0);
+    let trimmed = (packet.kind == PacketKind::Trimmed).then_some(packet.value != 0);
+    let wanted = m.packets.notes(slot).first().map(|note| Bytes::new(*note as u64));
+    with(m, desk, |granter, ctx| {
+        if let Some(total) = wanted {
+            granter.on_wanted(ctx, flow, total);
+        }
+        granter.on_data(ctx, marked);
+        if let Some(last_hop) = trimmed {
+            granter.on_trimmed(ctx, flow, last_hop);
+        }
+    });
+}
+
+/// Such a flow has arrived whole.
+pub(super) fn on_finish(m: &mut Medium, desk: &mut Desk, flow: FlowId) {
+    with(m, desk, |granter, _| granter.on_finish(flow.0));
+}
+
+/// The host's timer entry of `at` has come due: sends what is granted by now.
+pub(super) fn on_timer(m: &mut Medium, desk: &mut Desk, at: Time) {
+    let Some(credit) = &mut desk.credit else { return };
+    match credit.deadlines.due(Which::TRANSPORT, at) {
+        Due::Stale => return,
+        Due::Later(_) => return with(m, desk, |_, _| {}),
+        Due::Fire => {}
+    }
+    let mut grant = None;
+    with(m, desk, |granter, ctx| {
+        if granter.next_pull().is_some_and(|due| due <= ctx.now) {
+            grant = granter.pull(ctx);
+        }
+    });
+    let Some(grant) = grant else { return };
+    // Any path will do: none is asked for, so none is learnt of.
+    let entropy = desk.random.below(1 << Entropy::BITS) as Entropy;
+    let seq = numbered(grant.total.get().min(u64::MAX >> Entropy::BITS), entropy);
+    let packet = Packet { seq, sent: m.now, ..m.control_packet(PacketKind::Credit, FlowId(grant.flow)) };
+    m.ledger.totals.credits += 1;
+    m.ledger.totals.credit_bytes += u64::from(packet.wire);
+    let slot = m.inject(packet);
+    desk.outgoing.push(slot);
+}
+
+/// Calls the host's half, and has it called again when it wants to be.
+fn with(m: &mut Medium, desk: &mut Desk, f: impl FnOnce(&mut dyn Granter, &mut GrantCtx<'_>)) {
+    let Some(mut credit) = desk.credit.take() else { return };
+    f(&mut *credit.granter, &mut GrantCtx { now: m.now, random: &mut desk.random });
+    let next = credit.granter.next_pull().map_or(Time::NEVER, |at| at.max(m.now));
+    desk.arm(m, &mut credit.deadlines, FlowId::NONE, Side::Host, Which::TRANSPORT, next);
+    desk.credit = Some(credit);
+}
