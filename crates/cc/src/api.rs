@@ -353,8 +353,7 @@ pub trait Sender: Send {
     fn on_signal(&mut self, _ctx: &mut Ctx<'_>, _signal: &Signal) {}
     /// Credit arrived: bytes on the wire that the receiving host granted in the flow's life, so that the next makes up for a lost one.
     fn on_credit(&mut self, _ctx: &mut Ctx<'_>, _total: Bytes) {}
-    /// How much credit in the flow's life a packet that leaves now asks the receiving host for, where `backlog` bytes on the wire have
-    /// yet to be sent, for the first time or again; only where [`Needs::credit`].
+    /// How much credit in the flow's life a packet that leaves now asks for, where `backlog` bytes on the wire have yet to be sent.
     fn wanted_credit(&mut self, _backlog: Bytes) -> Bytes {
         Bytes::new(0)
     }

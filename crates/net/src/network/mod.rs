@@ -161,8 +161,8 @@ impl Network {
         Some(Code::new(self.flows.size(flow).get(), self.format(flow).mss.into(), (data, repair)))
     }
 
-    /// How long the receiver of a flow with blocks waits for the rest of one: what the queues of the first of its ways take to drain, inside
-    /// datacenters and between them. A port without a limit counts as one of a bandwidth-delay product inside the datacenter.
+    /// How long the receiver of a flow with blocks waits for the rest of one: what the queues of the first of its ways take to drain,
+    /// inside datacenters and between them. A port without a limit counts as one of a bandwidth-delay product inside the datacenter.
     pub fn block_wait(&self, flow: FlowId) -> Delta {
         let (there, _) = self.both_ways(flow, flow);
         let (mut inside, mut between) = (Delta::ZERO, Delta::ZERO);

@@ -115,8 +115,8 @@ params! {
         /// Packets are taken as lost when later ones overtake them: when so many windows, at most 1.5 BDP and at least five packets, have
         /// been delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
         overtaken: Option<f64> = Some(1.5), in Some(0.01) => Some(1000.0);
-        /// Blocks of data and repair packets, of which as many as are data suffice: "8+2" (Uno), "none", or "own": as the flow's algorithm has
-        /// them, which is none for all but Uno.
+        /// Blocks of data and repair packets, of which as many as are data suffice: "8+2" (Uno), "none", or "own": as the flow's algorithm
+        /// has them, which is none for all but Uno.
         coding: CodingChoice = CodingChoice(CodingSpec::Own);
     }
 }

@@ -344,8 +344,8 @@ impl SelectiveRepeat {
         meaning
     }
 
-    /// The receiver asks for a block, whose last packet is `last` (`processParityNack` of spcl/Uno_SC25, sim/lcp.cpp): what it does not have of
-    /// it is lost, but for packets that left too late for it to know.
+    /// The receiver asks for a block, whose last packet is `last` (`processParityNack` of spcl/Uno_SC25, sim/lcp.cpp). What it does not
+    /// have of it is lost, but for packets that left too late for it to know.
     pub fn on_block(&mut self, now: Time, limit: u64, last: u64, received: &Received) -> Meaning {
         self.now = now;
         let Some(code) = self.code else { return Meaning::default() };
