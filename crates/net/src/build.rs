@@ -366,7 +366,7 @@ impl Plan {
             standstill: None,
             plain: false,
             plain_hosts: false,
-            tracer: None,
+            observers: None,
         };
         let switches = Switches {
             switches,

@@ -35,3 +35,4 @@ mod theory;
 mod thresholds;
 mod trace;
 mod transport;
+mod why;
