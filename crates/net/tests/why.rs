@@ -2,8 +2,8 @@
 //! called, and taking away what is blamed gains what was blamed.
 
 use crate::common::*;
-use farloop_net::spec::*;
 use farloop_engine::RandomStream;
+use farloop_net::spec::*;
 use farloop_net::{RunResult, Simulation, simulate};
 use farloop_trace::why::{Answer, Blame, Why};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
@@ -42,7 +42,14 @@ fn adds_up(spec: &NetworkSpec, flow: u32, plain: &RunResult) -> Option<Answer> {
 
 /// Three switches in a row with two hosts each; flows from the first two to the last one, and one the other way.
 fn line(
-    algorithms: &[AnyOf], loss: f64, pfc: bool, buffer: u64, delay: u64, starts: &[u64], size: u64, seed: u64,
+    algorithms: &[AnyOf],
+    loss: f64,
+    pfc: bool,
+    buffer: u64,
+    delay: u64,
+    starts: &[u64],
+    size: u64,
+    seed: u64,
 ) -> NetworkSpec {
     let xoff = XoffSpec::Dynamic(0.05);
     let spec = SwitchSpec {
@@ -178,7 +185,10 @@ fn judge(what: &str, gains: &[Gain]) -> f64 {
     let at = |share: f64| ratios[((ratios.len() - 1) as f64 * share) as usize];
     let holds = gains.iter().filter(|gain| gain.holds()).count() as f64 / gains.len() as f64;
     let (low, middle, high) = (at(0.1), at(0.5), at(0.9));
-    println!("{what}: {} cases, {holds:.3} within a tenth; gained over blamed {low:.3} {middle:.3} {high:.3}", gains.len());
+    println!(
+        "{what}: {} cases, {holds:.3} within a tenth; gained over blamed {low:.3} {middle:.3} {high:.3}",
+        gains.len()
+    );
     holds
 }
 
@@ -191,7 +201,9 @@ fn gains(fixed: bool, adaptive: &str, cases: std::ops::Range<u64>) -> (Vec<Gain>
         let total = (answer.end - answer.start).as_ps();
         assert_eq!(total, completion(&spec));
         let queued = part(&answer, |blame| blame.why == Why::Queue && blame.rival != Some(0));
-        let own = part(&answer, |blame| blame.why == Why::Serialisation && blame.port == Some(2 * case.rivals.len() as u32 + 2));
+        let own = part(&answer, |blame| {
+            blame.why == Why::Serialisation && blame.port == Some(2 * case.rivals.len() as u32 + 2)
+        });
         let flying = part(&answer, |blame| blame.why == Why::Propagation);
         if queued > own.max(flying) {
             let faster = completion(&case.without_rivals().spec(fixed, adaptive));
@@ -220,7 +232,9 @@ fn removing_what_is_blamed_gains_it() {
 #[test]
 #[ignore = "minutes; measures, and asserts nothing"]
 fn gained_over_blamed() {
-    for (fixed, adaptive, cases) in [(true, "fixed", 300), (false, "dctcp", 60), (false, "hpcc", 60), (false, "dcqcn", 60), (false, "timely", 60)] {
+    for (fixed, adaptive, cases) in
+        [(true, "fixed", 300), (false, "dctcp", 60), (false, "hpcc", 60), (false, "dcqcn", 60), (false, "timely", 60)]
+    {
         let (rivals, rate) = gains(fixed, adaptive, 0..cases);
         judge(&format!("{adaptive}: rivals gone"), &rivals);
         judge(&format!("{adaptive}: rate doubled"), &rate);

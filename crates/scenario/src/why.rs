@@ -3,7 +3,7 @@
 use crate::build::Built;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::error::RunError;
-use crate::run::{Prepared, Settings, now_and_then, nothing_yet, ready, stopped_at};
+use crate::run::{Prepared, Settings, nothing_yet, now_and_then, ready, stopped_at};
 use crate::trace::TraceNames;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::{FollowSpec, TransportKind};

@@ -4,7 +4,8 @@ use farloop_cc::Catalog;
 use farloop_scenario::{Prepared, RunError};
 use serde_json::Value as Json;
 
-const NETWORK: &str = "run.duration = \"50ms\"\nnetwork.topology = \"dumbbell\"\nalgorithm.name = \"fixed\"\nalgorithm.cwnd = \"30kB\"\n";
+const NETWORK: &str =
+    "run.duration = \"50ms\"\nnetwork.topology = \"dumbbell\"\nalgorithm.name = \"fixed\"\nalgorithm.cwnd = \"30kB\"\n";
 const FLOWS: &str = "[[flow]]\nname = \"first\"\nfrom = \"s1\"\nto = \"d1\"\nsize = \"100kB\"\n\
     [[flow]]\nname = \"rival\"\nfrom = \"s2\"\nto = \"d1\"\nsize = \"100kB\"\n\
     [[flow]]\nname = \"second\"\nfrom = \"s1\"\nto = \"d1\"\nsize = \"100kB\"\nafter = [\"first + 10us\"]\n\
@@ -50,7 +51,10 @@ fn what_follows_says_what_it_waited_for() {
     let (first, second) = (why(&text, "first").expect("explained"), why(&text, "second").expect("explained"));
     assert_eq!((&second["after"]["flow"], &second["after"]["end_ps"]), (&first["flow"], &first["end_ps"]));
     let end = first["end_ps"].as_u64().expect("a time");
-    assert_eq!((second["start_ps"].as_u64(), second["after"]["delay_ps"].as_u64()), (Some(end + 10_000_000), Some(10_000_000)));
+    assert_eq!(
+        (second["start_ps"].as_u64(), second["after"]["delay_ps"].as_u64()),
+        (Some(end + 10_000_000), Some(10_000_000))
+    );
 }
 
 #[test]
@@ -65,7 +69,9 @@ fn what_cannot_be_explained_is_refused_in_a_line() {
     assert!(refused(&text, "late").contains("\"late\" had not begun when the run ended"));
     for kind in ["tcp", "multipath"] {
         let other = format!("{NETWORK}transport.kind = \"{kind}\"\n{FLOWS}");
-        let expected = format!("flows of transport.kind = \"{kind}\" are not followed yet; expected a run with transport.kind = \"rdma\"");
+        let expected = format!(
+            "flows of transport.kind = \"{kind}\" are not followed yet; expected a run with transport.kind = \"rdma\""
+        );
         assert!(refused(&other, "first").ends_with(&expected), "{}", refused(&other, "first"));
     }
 }

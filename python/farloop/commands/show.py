@@ -398,7 +398,9 @@ def _of_connection(key: str, value: Any) -> Cell:
 def explanation(asked: Explanation) -> None:
     """The parts of a flow's time, largest first, and in a line what took most of it; the same of the flows that it waited for."""
     for own in asked.chain:
-        _print_table(["cause", "limit", "where", "by", "time", "share"], own.rows, title=f"where the time of {own.flow} went")
+        _print_table(
+            ["cause", "limit", "where", "by", "time", "share"], own.rows, title=f"where the time of {own.flow} went"
+        )
         _console().print(own.answer, markup=False, highlight=False, soft_wrap=True)
         if own.after is not None:
             began = f"{own.flow} began when {own.after['flow']} was over, at {time_text(own.after['end_ps'] / 1e12)}"

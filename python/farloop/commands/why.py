@@ -13,9 +13,14 @@ from farloop.commands.options import JsonOption
 @guarded
 def why(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="The output directory of a run, or a scenario (a file or a paper's figure).")
+        str,
+        typer.Argument(
+            metavar="RUN", help="The output directory of a run, or a scenario (a file or a paper's figure)."
+        ),
     ],
-    flow: Annotated[str, typer.Argument(metavar="FLOW", help="The flow's name, or its number in flows.parquet, from 0.")],
+    flow: Annotated[
+        str, typer.Argument(metavar="FLOW", help="The flow's name, or its number in flows.parquet, from 0.")
+    ],
     follow: Annotated[
         bool, typer.Option("--follow", help="Also explain the flow that it waited for (after), and so on.")
     ] = False,

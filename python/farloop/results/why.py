@@ -90,7 +90,9 @@ class Explanation:
             large, small = ordered, []
         rows = [(*key, time_text(time / 1e12), self._percent(time)) for key, time in large]
         if small:
-            rows.append((f"{len(small)} smaller parts", "", "", "", time_text(sum(small) / 1e12), self._percent(sum(small))))
+            rows.append(
+                (f"{len(small)} smaller parts", "", "", "", time_text(sum(small) / 1e12), self._percent(sum(small)))
+            )
         return rows
 
     def _percent(self, time: int) -> str:

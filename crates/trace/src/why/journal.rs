@@ -184,7 +184,16 @@ impl Journal {
         }
         let zero = Delta::ZERO;
         let edge = kept.unwrap_or(none);
-        self.events.push(Event { at, ideal: would_be, edge, port, serialisation: zero, class: None, delay: zero, noise: zero });
+        self.events.push(Event {
+            at,
+            ideal: would_be,
+            edge,
+            port,
+            serialisation: zero,
+            class: None,
+            delay: zero,
+            noise: zero,
+        });
         id
     }
 

@@ -95,7 +95,15 @@ impl PortLog {
     ///
     /// A pause of the class goes before what other classes sent meanwhile: without these it would have waited all the same. The flow's own
     /// packets are not to blame where a rival's went before them without a gap: they were still there because it had held them up.
-    pub fn explain(&self, port: u32, flow: u32, class: Option<u8>, from: Time, until: Time, limit: Limit) -> Vec<Segment> {
+    pub fn explain(
+        &self,
+        port: u32,
+        flow: u32,
+        class: Option<u8>,
+        from: Time,
+        until: Time,
+        limit: Limit,
+    ) -> Vec<Segment> {
         let blame = |why| Blame { why, limit, port: Some(port), rival: None, root: None };
         let mut segments = Vec::new();
         let mut at = from;

@@ -74,7 +74,8 @@ fn a_window_is_followed_back_and_a_wait_is_explained() {
     let blamed: Vec<Blame> = answer.parts().into_keys().collect();
     assert!(blamed.iter().any(|blame| (blame.why, blame.rival) == (Why::Queue, Some(9))));
     assert!(blamed.iter().any(|blame| (blame.why, blame.root) == (Why::Pause, Some(5))));
-    let window: u64 = answer.segments.iter().filter(|s| s.blame.limit == Limit::Window).map(|s| (s.until - s.from).as_ps()).sum();
+    let window: u64 =
+        answer.segments.iter().filter(|s| s.blame.limit == Limit::Window).map(|s| (s.until - s.from).as_ps()).sum();
     assert_eq!(window, 440_000, "the first round trip was the window's");
 }
 
@@ -123,5 +124,8 @@ fn a_flow_that_does_not_finish_is_explained_to_the_end() {
     assert_eq!(journal.answer(ns(5)), None);
     journal.start(ns(10));
     let answer = journal.answer(ns(30)).expect("it began");
-    assert_eq!((summed(&answer), answer.finished, part(&answer, Why::Unfinished, None)), (Delta::from_ns(20), false, 20));
+    assert_eq!(
+        (summed(&answer), answer.finished, part(&answer, Why::Unfinished, None)),
+        (Delta::from_ns(20), false, 20)
+    );
 }

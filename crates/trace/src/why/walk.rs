@@ -77,7 +77,10 @@ impl Walk<'_> {
     /// Whether it is a departure of data from its source.
     fn departs(&self, id: u32) -> bool {
         let edges = [self.event(id).edge(), self.journal.decided.get(&id).copied()];
-        edges.into_iter().flatten().any(|edge| matches!(edge.bond, Bond::Window | Bond::Time(Why::Recovery | Why::Pacing, _)))
+        edges
+            .into_iter()
+            .flatten()
+            .any(|edge| matches!(edge.bond, Bond::Window | Bond::Time(Why::Recovery | Why::Pacing, _)))
     }
 
     /// What happened from `from` until an event, which could have been earlier by the edge that is followed; `did` decided.
