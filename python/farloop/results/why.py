@@ -76,9 +76,7 @@ class Explanation:
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
-        """The parts, largest first: cause, limit, where, by whom, time, share. Propagation is of the whole path; parts below a
-        two-hundredth are one row.
-        """
+        """The parts, largest first: cause, limit, where, by whom, time, share. Small ones are one row, propagation is of the path."""
         groups: dict[tuple[str, str, str, str], int] = {}
         for part in self.parts:
             key = (str(part["cause"]), str(part["limit"]), _place(part), _by(part))

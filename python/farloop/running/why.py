@@ -56,8 +56,7 @@ def _asked(scenario: Scenario, flow: str, progress: Callable[[float, float, floa
     def tell(now: float, end: float, hops: float) -> bool:
         return progress is None or progress(now, end, hops) is not False
 
-    classes = [algorithm_class for algorithm_class in scenario.classes]
-    if classes:
+    if scenario.classes:
         raise FarloopError("why: algorithms in Python are not followed yet; expected a run of built-in algorithms")
     native = _native.Scenario(scenario.text, scenario.file, list(scenario.overrides))
     content: dict[str, Any] = json.loads(native.why(flow, tell))
@@ -84,7 +83,7 @@ def _found(run: Run | Scenario | str | PathLike[str]) -> tuple[Run | None, Scena
         run = runs[0]
     if not run.scenario:
         raise FarloopError("why: the run has no scenario; expected one that farloop simulated")
-    return run, Scenario.load(run.scenario) if not run.file else _rewritten(run)
+    return run, _rewritten(run)
 
 
 def _rewritten(run: Run) -> Scenario:

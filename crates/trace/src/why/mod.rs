@@ -11,8 +11,8 @@
 //! (A critical path by the edges that did decide follows a queue back through the packets ahead, and so blames propagation on
 //! rivals: between two packets of a window that both wait in one queue no propagation is left.)
 //!
-//! From the flow's last event the walk ([`Journal::answer`]) goes back along these edges to its start. Each step is an interval of time with a
-//! cause; together they are all intervals from start to end, without gap and without a remainder.
+//! From the flow's last event the walk ([`Journal::answer`]) goes back along these edges to its start. Each step is an interval of time
+//! with a cause; together they are all intervals from start to end, without gap and without a remainder.
 
 mod journal;
 mod port_log;
@@ -44,7 +44,7 @@ pub enum Why {
     Timer,
     /// The receiver waited before it answered.
     Receiver,
-    /// The packet waited until its host went on ([host stalls](Why)).
+    /// The packet waited until its host, which stalled, went on.
     Stall,
     /// Delay noise of a host.
     Noise,
