@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from farloop.formats.goal import flows_from_goal
     from farloop.formats.graphml import from_graphml
     from farloop.results.run import Comparison, Run
+    from farloop.results.why import Explanation
     from farloop.running.trace import Trace
+    from farloop.running.why import why
     from farloop.scenario import Scenario
     from farloop.sweep.study import Study, study
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "Comparison",
+    "Explanation",
     "FarloopError",
     "InvariantError",
     "Run",
@@ -52,6 +55,7 @@ __all__ = [
     "schema",
     "study",
     "version",
+    "why",
     "workloads",
 ]
 
@@ -59,6 +63,7 @@ _PLACES = {
     "Advice": "advice.asking",
     "advise": "advice.asking",
     "Comparison": "results.run",
+    "Explanation": "results.why",
     "FarloopError": "errors",
     "InvariantError": "errors",
     "Run": "results.run",
@@ -77,6 +82,7 @@ _PLACES = {
     "schema": "api",
     "study": "sweep.study",
     "version": "api",
+    "why": "running.why",
     "workloads": "api",
 }
 """Where each name is: it is imported when it is asked for, so that what needs no tables does not wait for them."""

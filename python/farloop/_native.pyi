@@ -51,6 +51,7 @@ class Scenario:
         trace: list[str] = ...,
         auto: bool = False,
     ) -> RunOutput: ...
+    def why(self, flow: str, progress: _Progress | None = None) -> str: ...
 
 class RunOutput:
     """What one simulation gave."""

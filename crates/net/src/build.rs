@@ -373,7 +373,7 @@ impl Plan {
             standstill: None,
             plain: false,
             plain_hosts: false,
-            tracer: None,
+            observers: None,
         };
         let switches = Switches {
             switches,

@@ -54,6 +54,7 @@ mod switch;
 mod table;
 mod ties;
 mod trace;
+mod why;
 mod worst;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};

@@ -13,10 +13,10 @@ use crate::port::discipline::Discipline;
 use crate::port::stats::{MarkAt, PortStats};
 use crate::spec::DATA_CLASSES;
 use crate::standstill::Standstill;
-use crate::trace::Traced;
+use crate::trace::{Observers, Traced};
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, RandomStream, prefetch};
-use farloop_trace::{Cause, Tracer};
+use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ pub(crate) struct Medium {
     pub plain: bool,
     /// Its hosts do, even if its switches do not.
     pub plain_hosts: bool,
-    /// Keeps what happens, where that was asked for.
-    pub tracer: Option<Box<Tracer>>,
+    /// Keep what happens, where that was asked for.
+    pub observers: Option<Box<Observers>>,
 }
 
 /// What a PFC frame did to the port that it stops or lets go on.
@@ -123,6 +123,7 @@ impl Medium {
         let arrival = self.events.arrival(p);
         self.trace_departure(p, slot);
         self.ports[p].launch::<false>(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
+        self.trace_launch(p, slot, late);
     }
 
     /// Lets a packet go on by port `p` of a circuit switch, as it comes.
@@ -130,6 +131,7 @@ impl Medium {
         let arrival = self.events.arrival(p);
         self.trace_departure(p, slot);
         self.ports[p].pass_through(&mut self.packets, &mut self.calendar, arrival, slot, self.now);
+        self.trace_launch(p, slot, Delta::ZERO);
     }
 
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
@@ -260,6 +262,14 @@ impl Medium {
         }
     }
 
+    /// Before anything happens: those who are told what happens.
+    pub fn observe(&mut self) -> &mut Observers {
+        // What they are told is in the order of time, and of every packet.
+        self.be_punctual();
+        (self.plain, self.plain_hosts) = (false, false);
+        self.observers.get_or_insert_default()
+    }
+
     /// Whether port `p` has not sent what was due by now.
     #[inline]
     pub fn lags(&self, p: PortId) -> bool {
@@ -327,6 +337,7 @@ impl Medium {
         for data_class in 0..DATA_CLASSES {
             self.pauses.forget(p, data_class, self.now);
         }
+        self.trace_drain(p);
         (slots, was_paused)
     }
 
@@ -355,7 +366,7 @@ impl Medium {
         let frame = self.packets[slot];
         self.packets.remove(slot);
         self.ledger.frames_received += 1;
-        self.trace_pfc(p, frame.kind, frame.value);
+        self.trace_pfc(p, &frame);
         let data_class = usize::from(frame.value);
         let bit = 1 << (DATA + frame.value);
         let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);
@@ -430,11 +441,14 @@ impl Medium {
 
 impl Traced for Medium {
     #[inline(always)]
-    fn tracer(&self) -> Option<&Tracer> {
-        self.tracer.as_deref()
+    fn observers(&self) -> Option<&Observers> {
+        self.observers.as_deref()
     }
-    fn tracer_mut(&mut self) -> Option<&mut Tracer> {
-        self.tracer.as_deref_mut()
+    fn observers_mut(&mut self) -> Option<&mut Observers> {
+        self.observers.as_deref_mut()
+    }
+    fn transmission(&self, p: PortId) -> (Time, Delta) {
+        (self.ports[p].busy_until, self.ports[p].delay)
     }
     fn now(&self) -> Time {
         self.now

@@ -16,12 +16,13 @@ use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
-use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
+use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId, TransportKind};
 use crate::standstill::{SLICE, Standstill};
 use crate::starts::Starts;
 use crate::worst;
 use farloop_engine::clock::Instant;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
+use farloop_trace::why::Journal;
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::cell::Cell;
@@ -99,6 +100,9 @@ impl Simulation {
     pub fn run_traced(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(RunResult, Trace), Stopped> {
         while let Some(border) = self.next_border() {
             self.advance(border.min(self.network.end), progress)?;
+            if self.knows_why() {
+                break;
+            }
             if border < self.network.end {
                 for part in &mut self.parts {
                     part.observe(border, Time::ZERO);
@@ -107,8 +111,11 @@ impl Simulation {
                 self.watch.look(&self.parts, border, WATCH_INTERVAL);
             }
         }
-        let tracers = self.parts.iter_mut().filter_map(|part| part.medium.tracer.take());
-        let trace = farloop_trace::join(tracers.map(|tracer| *tracer));
+        let tracers = self.parts.iter_mut().filter_map(|part| part.medium.observers.as_mut()?.tracer.take());
+        let mut trace = farloop_trace::join(tracers);
+        let journal = self.parts.iter_mut().find_map(|part| part.medium.observers.as_mut()?.journal.take());
+        let end = self.network.end;
+        trace.why = journal.and_then(|journal| journal.answer(end));
         Ok((self.finish(), trace))
     }
 
@@ -125,11 +132,29 @@ impl Simulation {
     /// the specification's hosts and flows.
     pub fn trace(&mut self, filter: &Filter) {
         for part in &mut self.parts {
-            part.medium.tracer = Some(Box::new(Tracer::new(filter.clone())));
-            // Records are in the order of time.
-            part.medium.be_punctual();
-            (part.medium.plain, part.medium.plain_hosts) = (false, false);
+            part.medium.observe().tracer = Some(Tracer::new(filter.clone()));
         }
+    }
+
+    /// Has the simulation, in one part, find out where the time of `flow` goes ([`farloop_trace::why`]); call it before it runs. It ends
+    /// soon after the flow does, so that nothing but the answer is worth looking at: [`Trace::why`]. Nothing that happens until then changes.
+    ///
+    /// Only for endpoints of RDMA ([`TransportKind::Rdma`](crate::spec::TransportKind::Rdma)).
+    ///
+    /// # Panics
+    /// There is no such flow, or several parts, or another kind of endpoints.
+    pub fn why(&mut self, flow: u32) {
+        assert_eq!(self.network.transport.kind, TransportKind::Rdma, "for endpoints of RDMA");
+        let source = NodeRef::Host(self.network.source(FlowId(flow)));
+        let port = self.network.ends.iter().find(|(_, end)| end.owner == source).expect("a host has a port").0;
+        let [part] = &mut self.parts[..] else { panic!("in one part") };
+        part.medium.observe().journal = Some(Journal::new(flow, port.0));
+    }
+
+    /// What was asked by [`Simulation::why`] is known.
+    fn knows_why(&self) -> bool {
+        let journals = self.parts.iter().filter_map(|part| part.medium.observers.as_ref()?.journal.as_ref());
+        journals.into_iter().any(Journal::is_finished)
     }
 
     /// Packets in queues and on links may take this many bytes of memory, instead of what the machine has.
@@ -208,6 +233,9 @@ impl Simulation {
                 self.events_left = EVENTS;
                 part.stands_still();
                 part.show();
+                if part.medium.observers.as_ref().and_then(|o| o.journal.as_ref()).is_some_and(Journal::is_finished) {
+                    break false;
+                }
                 if !ask(part.medium.now) {
                     break true;
                 }

@@ -12,8 +12,10 @@ use crate::ledger::Request;
 use crate::network::Network;
 use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
+use crate::why;
 use farloop_cc::{Control, TimerId};
 use farloop_tcp::Meaning;
+use farloop_trace::why::Journal;
 use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags, Tracer};
 use farloop_units::{Bytes, Delta, Time};
 
@@ -25,6 +27,14 @@ const TIMERS: [&str; TimerId::COUNT] = ["algorithm 0", "algorithm 1", "algorithm
 
 /// Those of their receiving halves.
 const RECEIVER_TIMERS: [&str; TimerId::COUNT] = ["receiver 0", "receiver 1", "receiver 2", "receiver 3"];
+
+/// Those who are told: one pointer for all of them, so that a run without any looks once.
+#[derive(Default)]
+pub(crate) struct Observers {
+    pub tracer: Option<Tracer>,
+    /// Where the time of one flow goes ([`crate::why`]).
+    pub journal: Option<Journal>,
+}
 
 /// What is told of a sender.
 #[derive(Clone, Copy)]
@@ -42,8 +52,19 @@ macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident => $tell:ident($($name:ident: $kind:ty),*);)*) => {
         /// What the tracer is told of: the part's medium.
         pub(crate) trait Traced: Sized {
-            fn tracer(&self) -> Option<&Tracer>;
-            fn tracer_mut(&mut self) -> Option<&mut Tracer>;
+            fn observers(&self) -> Option<&Observers>;
+            fn observers_mut(&mut self) -> Option<&mut Observers>;
+            fn tracer(&self) -> Option<&Tracer> {
+                self.observers()?.tracer.as_ref()
+            }
+            fn tracer_mut(&mut self) -> Option<&mut Tracer> {
+                self.observers_mut()?.tracer.as_mut()
+            }
+            fn journal(&mut self) -> Option<&mut Journal> {
+                self.observers_mut()?.journal.as_mut()
+            }
+            /// When the transmitter of a port is free, and the delay of its link.
+            fn transmission(&self, p: PortId) -> (Time, Delta);
             fn now(&self) -> Time;
             fn network(&self) -> &Network;
             fn packet(&self, slot: Slot) -> &Packet;
@@ -56,7 +77,7 @@ macro_rules! hooks {
                 $(#[$doc])*
                 #[inline(always)]
                 fn $hook(&mut self, $($name: $kind),*) {
-                    if self.tracer().is_some() {
+                    if self.observers().is_some() {
                         $tell(self, $($name),*);
                     }
                 }
@@ -70,14 +91,18 @@ hooks! {
     trace_enqueue => enqueue(p: PortId, slot: Slot);
     /// A packet begins to leave by port `p`, and waits there no more.
     trace_departure => departure(p: PortId, slot: Slot);
+    /// It is on the link, and will arrive later by so much.
+    trace_launch => launch(p: PortId, slot: Slot, late: Delta);
     /// A packet has been marked by port `p`.
     trace_mark => mark(p: PortId, slot: Slot);
     /// A packet is dropped that should have left by port `p`, or, of a link that lost or damaged it, arrived there.
     trace_drop => drop_at(p: PortId, slot: Slot, cause: Cause);
     /// A packet has arrived by the link whose own egress port is `p`.
     trace_arrival => arrival(p: PortId, slot: Slot);
-    /// A PFC frame of this kind told port `p` what to do with a data class.
-    trace_pfc => pfc(p: PortId, kind: PacketKind, data_class: u8);
+    /// A PFC frame told port `p` what to do with a data class.
+    trace_pfc => pfc(p: PortId, frame: &Packet);
+    /// All that waited at port `p` is gone: its link is down.
+    trace_drain => drain(p: PortId);
     /// A flow begins.
     trace_start => start(flow: FlowId);
     /// The last byte of a flow has been acknowledged.
@@ -97,6 +122,7 @@ hooks! {
 #[cold]
 #[inline(never)]
 fn enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
+    why::enqueue(m, p, slot);
     let packet = m.packet(slot);
     let own = if packet.class >= DATA { u64::from(packet.wire) } else { 0 };
     let queue = Bytes::new(m.data_queue(p) + own);
@@ -112,6 +138,18 @@ fn departure(m: &mut impl Traced, p: PortId, slot: Slot) {
 
 #[cold]
 #[inline(never)]
+fn launch(m: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
+    why::launch(m, p, slot, late);
+}
+
+#[cold]
+#[inline(never)]
+fn drain(m: &mut impl Traced, p: PortId) {
+    why::drain(m, p);
+}
+
+#[cold]
+#[inline(never)]
 fn mark(m: &mut impl Traced, p: PortId, slot: Slot) {
     let queue = Bytes::new(m.data_queue(p));
     at_port(m, p, slot, |packet| Event::Mark { packet, queue });
@@ -120,6 +158,7 @@ fn mark(m: &mut impl Traced, p: PortId, slot: Slot) {
 #[cold]
 #[inline(never)]
 fn drop_at(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
+    why::lost(m, p, slot, cause);
     let queue = Bytes::new(m.data_queue(p));
     at_port(m, p, slot, |packet| Event::Drop { packet, queue, cause });
 }
@@ -127,12 +166,15 @@ fn drop_at(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
 #[cold]
 #[inline(never)]
 fn arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
+    why::arrival(m, p, slot);
     at_port(m, p, slot, |packet| Event::Arrive { packet });
 }
 
 #[cold]
 #[inline(never)]
-fn pfc(m: &mut impl Traced, p: PortId, kind: PacketKind, class: u8) {
+fn pfc(m: &mut impl Traced, p: PortId, frame: &Packet) {
+    why::pause(m, p, frame);
+    let (kind, class) = (frame.kind, frame.value);
     let event = if kind == PacketKind::Xoff { Event::Pause { class } } else { Event::Resume { class } };
     let place = Place::Port(m.number(p).0);
     record(m, place, None, event);
@@ -141,6 +183,7 @@ fn pfc(m: &mut impl Traced, p: PortId, kind: PacketKind, class: u8) {
 #[cold]
 #[inline(never)]
 fn start(m: &mut impl Traced, flow: FlowId) {
+    why::start(m, flow);
     let size = Some(m.network().flows.size(flow)).filter(|size| *size != Bytes::MAX);
     at_source(m, flow, Event::Start { size });
 }
@@ -148,12 +191,14 @@ fn start(m: &mut impl Traced, flow: FlowId) {
 #[cold]
 #[inline(never)]
 fn finish(m: &mut impl Traced, flow: FlowId) {
+    why::finish(m, flow);
     at_source(m, flow, Event::Finish);
 }
 
 #[cold]
 #[inline(never)]
 fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>) {
+    why::control(m, sender, meaning.acked);
     let Some(slot) = slot else { return change(m, sender) };
     let (packet, control) = (m.packet(slot), sender.control);
     // The last ACK of a flow is not taken up any more.
@@ -172,6 +217,7 @@ fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Opti
 #[cold]
 #[inline(never)]
 fn change(m: &mut impl Traced, sender: Seen<'_>) {
+    why::control(m, sender, Bytes::ZERO);
     let control = sender.control;
     at_source(m, sender.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
 }
@@ -179,6 +225,7 @@ fn change(m: &mut impl Traced, sender: Seen<'_>) {
 #[cold]
 #[inline(never)]
 fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
+    why::timer(m, number);
     let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer: TIMERS[usize::from(timer.0)] });
 }
@@ -186,6 +233,7 @@ fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
 #[cold]
 #[inline(never)]
 fn transport_timer(m: &mut impl Traced, number: FlowId, timer: &'static str) {
+    why::timer(m, number);
     let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer });
 }

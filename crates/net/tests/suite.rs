@@ -37,3 +37,4 @@ mod theory;
 mod thresholds;
 mod trace;
 mod transport;
+mod why;

@@ -110,6 +110,21 @@ impl PyScenario {
         }
         Ok(RunOutput::new(outcome?, start.elapsed().as_secs_f64()))
     }
+
+    /// Where the time of a flow (its name or number) went, as JSON; simulates until it is over. `progress` as in `run`.
+    #[pyo3(signature = (flow, progress=None))]
+    fn why(&self, py: Python<'_>, flow: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+        drop(self.failure.take());
+        let answer = with_progress(py, progress, |call| {
+            self.prepared.why(flow, &mut |p| {
+                !self.failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+            })
+        });
+        if let Some(error) = self.failure.take() {
+            return Err(raised_by_class(py, error));
+        }
+        answer
+    }
 }
 
 /// What of a run takes memory, how many bytes, and the keys that decide about it.

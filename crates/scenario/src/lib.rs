@@ -76,6 +76,7 @@ mod testbed;
 mod topology;
 mod trace;
 mod transport;
+mod why;
 mod workload;
 
 pub use build::{Built, CircuitFacts, Demand, EventFact};

@@ -160,9 +160,18 @@ impl Prepared {
 
     /// The simulation, which takes the network.
     fn ready(&self, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
-        let kept = self.built.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let built = kept.map_or_else(|| self.build(go_on), Ok)?;
+        let built = self.take_built(go_on)?;
         ready(&self.scenario, built, settings, go_on)
+    }
+
+    pub(crate) fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The network, built if that has not been done.
+    pub(crate) fn take_built(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
+        let kept = self.built.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.map_or_else(|| self.build(go_on), Ok)
     }
 
     fn build(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
@@ -238,22 +247,22 @@ impl Scenario {
     }
 }
 
-fn nothing_yet() -> Progress {
+pub(crate) fn nothing_yet() -> Progress {
     Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }
 }
 
 /// A simulation that is to run, and what things are called in its tables and its trace.
-struct Ready {
+pub(crate) struct Ready {
     circuits: Option<CircuitFacts>,
     events: Vec<EventFact>,
     notes: Vec<String>,
-    names: Names,
+    pub names: Names,
     trace_names: Option<TraceNames>,
-    simulation: Simulation,
+    pub simulation: Simulation,
 }
 
 /// The simulation of a scenario.
-fn ready(
+pub(crate) fn ready(
     scenario: &Scenario,
     mut built: Built,
     settings: &Settings,
@@ -301,7 +310,7 @@ fn simulate(
 }
 
 /// Why the run has no result.
-fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
+pub(crate) fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
     let out: OutOfMemory = match stopped {
         Stopped::Cancelled => return RunError::Cancelled,
         Stopped::OutOfMemory(out) => out,

@@ -17,4 +17,5 @@ mod standstill;
 mod succession;
 mod trace;
 mod transport;
+mod why;
 mod workloads;

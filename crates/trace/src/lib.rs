@@ -16,6 +16,7 @@ pub mod perfetto;
 mod record;
 mod spec;
 mod tracer;
+pub mod why;
 
 pub use names::{FlowName, Names, Protocol};
 pub use record::{Cause, Ecn, Event, Packet, PacketKind, Place, Record, TcpFlags};

@@ -1,5 +1,6 @@
 //! [`Tracer`]: which records are kept; [`join`]: those of all parts in one order.
 
+use crate::why::Answer;
 use crate::{Event, Place, Record};
 use farloop_units::{Bytes, Rate, Time};
 use std::collections::BTreeMap;
@@ -48,6 +49,8 @@ pub struct Trace {
     pub records: Vec<Record>,
     /// How many older records were wanted but did not fit the limit.
     pub left_out: u64,
+    /// Where the time of one flow went, where that was asked for.
+    pub why: Option<Answer>,
 }
 
 impl Choice {
@@ -280,6 +283,6 @@ mod tests {
     fn a_limit_of_none_keeps_none() {
         let mut tracer = Tracer::new(Filter { limit: 0, ..Filter::default() });
         tracer.record(finish(0, Place::Host(0), 0));
-        assert_eq!(join([tracer]), Trace { records: Vec::new(), left_out: 1 });
+        assert_eq!(join([tracer]), Trace { left_out: 1, ..Trace::default() });
     }
 }

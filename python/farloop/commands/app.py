@@ -23,6 +23,7 @@ from farloop.commands.run import compare, run_
 from farloop.commands.sweep import sweep
 from farloop.commands.testbed import app as testbed
 from farloop.commands.validate import validate
+from farloop.commands.why import why
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run_,
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     **IMPORTS,
     "explain": explain,
     "report": report,
+    "why": why,
     "bench": bench,
     "new-algorithm": new_algorithm,
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from farloop.arena.table import Result
     from farloop.report.tables import Cell
     from farloop.results.run import Comparison
+    from farloop.results.why import Explanation
     from farloop.running.trace import Trace
     from farloop.sweep.measures import Measure
     from farloop.sweep.study import Study
@@ -394,6 +395,18 @@ def _of_connection(key: str, value: Any) -> Cell:
     if key.endswith("_ms"):
         return time_text(value / 1e3)
     return f"{value:.1f}" if key == "w_max" else f"{value:.3f}"
+
+
+def explanation(asked: Explanation) -> None:
+    """The parts of a flow's time, largest first, and in a line what took most of it; the same of the flows that it waited for."""
+    for own in asked.chain:
+        _print_table(
+            ["cause", "limit", "where", "by", "time", "share"], own.rows, title=f"where the time of {own.flow} went"
+        )
+        _console().print(own.answer, markup=False, highlight=False, soft_wrap=True)
+        if own.after is not None:
+            began = f"{own.flow} began when {own.after['flow']} was over, at {time_text(own.after['end_ps'] / 1e12)}"
+            _console().print(began, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:

@@ -183,7 +183,7 @@ impl Senders {
     /// The packet is on the wire.
     #[inline]
     pub fn departed(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, sent: &Sent) {
-        if self.states[id].hears_sends || m.tracer.is_some() {
+        if self.states[id].hears_sends || m.observers.is_some() {
             self.call(m, desk, id, |cc, ctx| cc.on_send(ctx, sent));
         }
     }

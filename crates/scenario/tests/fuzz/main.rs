@@ -7,8 +7,10 @@
 
 mod generate;
 
+use farloop_cc::Catalog;
 use farloop_net::result::Totals;
-use farloop_scenario::{Cores, Outcome, RunError, Settings, run_with};
+use farloop_scenario::tables::Column;
+use farloop_scenario::{Cores, Outcome, Prepared, RunError, Settings, run_with};
 use generate::{Draw, repair};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -51,7 +53,25 @@ fn examine(text: &str) -> Fate {
     // Once more, every departure by an event of its own, and every question asked anew for each packet.
     let general = simulate(text, Cores::ONE.by_the_general_path(), 2 * PATIENCE);
     assert!(general.is_ok_and(|again| again == outcome), "two runs differ");
+    explains(text, &outcome);
     Fate::Ran(digest(&format!("{outcome:?}")))
+}
+
+/// The parts of the first flow's time add up to it, where its endpoints are followed.
+fn explains(text: &str, outcome: &Outcome) {
+    let prepared = Prepared::parse(text, "random.toml", &[], &Catalog::builtin(), &mut || true).expect("it ran");
+    let Ok(answer) = prepared.why("0", &mut |_| true) else { return };
+    let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let time = |value: &serde_json::Value| value.as_u64().expect("a time");
+    let parts = answer["parts"].as_array().expect("parts");
+    let sum: u64 = parts.iter().map(|part| time(&part["time_ps"])).sum();
+    assert_eq!(sum, time(&answer["end_ps"]) - time(&answer["start_ps"]), "the parts of a flow's time");
+    let finish = outcome.tables.flows.iter().find_map(|(name, column)| match column {
+        Column::OptionalI64(finish) if *name == "finish_ps" => Some(finish[0].map(|at| at as u64)),
+        _ => None,
+    });
+    let end = answer["finished"].as_bool().expect("known").then(|| time(&answer["end_ps"]));
+    assert_eq!(finish, Some(end), "it goes the same way when somebody watches");
 }
 
 /// FNV-1a.

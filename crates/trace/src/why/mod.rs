@@ -1,0 +1,150 @@
+//! Where the time of one flow went: a critical path through the events of its packets, whose parts add up to the flow's completion time.
+//!
+//! While a simulation runs, a [`Journal`] is told of each packet of one flow (data and its ACKs): when it comes to a port, begins to leave
+//! it, arrives at the next node; and what the ports did while it waited. Each of these is an *event* with the earlier events that it had to
+//! wait for, each with a time that had to pass in between (*edge*): a packet arrives after its serialisation and propagation, leaves a port
+//! after it came and after the flow's packet before it, leaves its source after the ACK that opened the window and after the pacing gap.
+//!
+//! Of the edges of an event the journal keeps the one that would decide if nobody else were on the network: had no rival's packet been
+//! served and no port been paused. So the path is the one that is left when all rivals are gone, and what the flow waited along it is what
+//! their going gains where windows are fixed. With the edge that did decide, it also keeps what it needs to say what happened meanwhile.
+//! (A critical path by the edges that did decide follows a queue back through the packets ahead, and so blames propagation on
+//! rivals: between two packets of a window that both wait in one queue no propagation is left.)
+//!
+//! From the flow's last event the walk ([`Journal::answer`]) goes back along these edges to its start. Each step is an interval of time
+//! with a cause; together they are all intervals from start to end, without gap and without a remainder.
+
+mod journal;
+mod port_log;
+mod walk;
+
+pub use journal::{Journal, Passing};
+
+use farloop_units::{Delta, Time};
+use std::collections::BTreeMap;
+
+/// What time went by with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Why {
+    /// Bits of the flow's packets were put on the link.
+    Serialisation,
+    /// A packet was on the link.
+    Propagation,
+    /// A packet waited while others were served; at the source's port, the NIC.
+    Queue,
+    /// Its class was paused by priority flow control.
+    Pause,
+    /// The port was idle: its discipline or circuit held the packet back.
+    Hold,
+    /// The pacing rate did not allow the next packet.
+    Pacing,
+    /// A packet was sent again: from the first time to the second.
+    Recovery,
+    /// A timer of the flow's algorithm ran, from the event at the source before it.
+    Timer,
+    /// The receiver waited before it answered.
+    Receiver,
+    /// The packet waited until its host, which stalled, went on.
+    Stall,
+    /// Delay noise of a host.
+    Noise,
+    /// From the last acknowledgement of a flow that did not finish to the end of the run.
+    Unfinished,
+}
+
+impl Why {
+    /// In words, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Why::Serialisation => "serialisation",
+            Why::Propagation => "propagation",
+            Why::Queue => "queue",
+            Why::Pause => "pause",
+            Why::Hold => "hold",
+            Why::Pacing => "pacing",
+            Why::Recovery => "recovery",
+            Why::Timer => "algorithm's timer",
+            Why::Receiver => "receiver",
+            Why::Stall => "host stall",
+            Why::Noise => "delay noise",
+            Why::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// Which limit of the source the time was spent under.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Limit {
+    /// None: data left as fast as its NIC took it, and this is its way.
+    None,
+    /// The window was full: the way of the packet, and of the ACK, that opened it.
+    Window,
+    /// Pacing: the gap itself, or the way of what raised the rate.
+    Rate,
+}
+
+impl Limit {
+    /// In words, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::None => "",
+            Limit::Window => "window",
+            Limit::Rate => "rate",
+        }
+    }
+}
+
+/// What a part of the time is blamed on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Blame {
+    /// With what it went by.
+    pub why: Why,
+    /// Under which limit of the source.
+    pub limit: Limit,
+    /// The egress port, where there is one; of a recovery the one of the loss.
+    pub port: Option<u32>,
+    /// Of [`Why::Queue`] the flow whose packets were served, the flow itself included; `None` for frames of links.
+    pub rival: Option<u32>,
+    /// Of [`Why::Pause`] the port where the chain of pauses begins.
+    pub root: Option<u32>,
+}
+
+/// One interval of a flow's time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// When it began.
+    pub from: Time,
+    /// When it ended.
+    pub until: Time,
+    /// On what it is blamed.
+    pub blame: Blame,
+}
+
+/// Where the time of a flow went.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The flow.
+    pub flow: u32,
+    /// When it began.
+    pub start: Time,
+    /// When its last byte was acknowledged, or the run ended.
+    pub end: Time,
+    /// Whether its last byte was acknowledged.
+    pub finished: bool,
+    /// In the order of time, each beginning where the one before ends: from `start` to `end`.
+    pub segments: Vec<Segment>,
+}
+
+impl Answer {
+    /// The time by what it is blamed on; together exactly from start to end.
+    pub fn parts(&self) -> BTreeMap<Blame, Delta> {
+        let mut parts = BTreeMap::new();
+        for segment in &self.segments {
+            *parts.entry(segment.blame).or_insert(Delta::ZERO) += segment.until - segment.from;
+        }
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests;

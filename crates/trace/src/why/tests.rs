@@ -1,0 +1,131 @@
+use super::*;
+use farloop_units::{Bytes, Rate};
+
+fn ns(n: u64) -> Time {
+    Time::ZERO + Delta::from_ns(n)
+}
+
+fn data(port: u32, slot: u32, sequence: u64) -> Passing {
+    Passing { port, slot, flow: Some(7), forward: true, class: Some(0), sequence, wire: 100 }
+}
+
+fn ack(port: u32, slot: u32) -> Passing {
+    Passing { port, slot, flow: Some(7), forward: false, class: None, sequence: 0, wire: 10 }
+}
+
+/// A packet on a link from `from` on: 10 ns of serialisation, 100 ns of delay.
+fn hop(journal: &mut Journal, packet: &Passing, from: u64) {
+    journal.leaves(ns(from), packet, ns(from + 10), Delta::from_ns(100), Delta::ZERO);
+}
+
+fn summed(answer: &Answer) -> Delta {
+    let mut at = answer.start;
+    for segment in &answer.segments {
+        assert!(segment.from == at && segment.until > at, "{segment:?} does not follow {at}");
+        at = segment.until;
+    }
+    assert_eq!(at, answer.end);
+    answer.parts().values().fold(Delta::ZERO, |sum, part| sum + *part)
+}
+
+fn part(answer: &Answer, why: Why, port: Option<u32>) -> u64 {
+    let parts = answer.parts();
+    let own = parts.iter().filter(|(blame, _)| blame.why == why && (port.is_none() || blame.port == port));
+    own.map(|(_, time)| time.as_ps() / 1000).sum()
+}
+
+/// Two packets with a window of one, source port 0, switch port 2, back by 3 and 1. The second waits 40 ns behind flow 9 and 30 ns for a
+/// pause whose root is port 5.
+#[test]
+fn a_window_is_followed_back_and_a_wait_is_explained() {
+    let mut journal = Journal::new(7, 0);
+    journal.start(ns(0));
+    journal.control(ns(0), Bytes::ZERO, Bytes::new(100), Rate::MAX);
+    let mut at = 0;
+    for k in 0..2 {
+        let slot = 10 + k as u32;
+        hop(&mut journal, &data(0, slot, 100 * k), at);
+        journal.arrives(ns(at + 110), &data(0, slot, 100 * k));
+        at += 110;
+        if k == 1 {
+            let rival = Passing { flow: Some(9), ..data(2, 50, 0) };
+            journal.leaves(ns(at - 20), &rival, ns(at + 40), Delta::from_ns(100), Delta::ZERO);
+            journal.waits(&data(2, slot, 100));
+            journal.pause(ns(at + 40), 2, 0, Some(5));
+            journal.pause(ns(at + 70), 2, 0, None);
+            at += 70;
+        }
+        hop(&mut journal, &data(2, slot, 100 * k), at);
+        journal.arrives(ns(at + 110), &data(2, slot, 100 * k));
+        hop(&mut journal, &ack(3, slot), at + 110);
+        journal.arrives(ns(at + 220), &ack(3, slot));
+        hop(&mut journal, &ack(1, slot), at + 220);
+        journal.arrives(ns(at + 330), &ack(1, slot));
+        at += 330;
+        if k == 0 {
+            journal.control(ns(at), Bytes::new(100), Bytes::new(100), Rate::MAX);
+        }
+    }
+    journal.finish(ns(at));
+    let answer = journal.answer(ns(10_000)).expect("it began");
+    assert_eq!(summed(&answer), Delta::from_ns(2 * 440 + 70));
+    assert_eq!((part(&answer, Why::Serialisation, None), part(&answer, Why::Propagation, None)), (80, 800));
+    assert_eq!((part(&answer, Why::Queue, Some(2)), part(&answer, Why::Pause, Some(2))), (40, 30));
+    let blamed: Vec<Blame> = answer.parts().into_keys().collect();
+    assert!(blamed.iter().any(|blame| (blame.why, blame.rival) == (Why::Queue, Some(9))));
+    assert!(blamed.iter().any(|blame| (blame.why, blame.root) == (Why::Pause, Some(5))));
+    let window: u64 =
+        answer.segments.iter().filter(|s| s.blame.limit == Limit::Window).map(|s| (s.until - s.from).as_ps()).sum();
+    assert_eq!(window, 440_000, "the first round trip was the window's");
+}
+
+/// A packet that was lost behind port 0 and sent again 500 ns later.
+#[test]
+fn what_is_sent_again_is_recovery_and_says_where_the_loss_was() {
+    let mut journal = Journal::new(7, 0);
+    journal.start(ns(100));
+    journal.control(ns(100), Bytes::ZERO, Bytes::new(1000), Rate::MAX);
+    hop(&mut journal, &data(0, 1, 0), 100);
+    journal.lost(&data(0, 1, 0), true);
+    journal.timer(ns(600));
+    hop(&mut journal, &data(0, 2, 0), 600);
+    journal.arrives(ns(710), &data(0, 2, 0));
+    hop(&mut journal, &ack(1, 2), 710);
+    journal.arrives(ns(820), &ack(1, 2));
+    journal.finish(ns(820));
+    let answer = journal.answer(ns(900)).expect("it began");
+    assert_eq!(summed(&answer), Delta::from_ns(720));
+    assert_eq!((part(&answer, Why::Recovery, Some(0)), part(&answer, Why::Propagation, None)), (500, 200));
+}
+
+/// Three packets at a rate of 100 B per 50 ns.
+#[test]
+fn pacing_gaps_are_the_rate_s() {
+    let mut journal = Journal::new(7, 0);
+    journal.start(ns(0));
+    journal.control(ns(0), Bytes::ZERO, Bytes::MAX, Rate::from_gbps(16));
+    for k in 0..3 {
+        hop(&mut journal, &data(0, k, 100 * u64::from(k)), 50 * u64::from(k));
+    }
+    for k in 0..3 {
+        let at = 50 * u64::from(k);
+        journal.arrives(ns(at + 110), &data(0, k, 100 * u64::from(k)));
+        hop(&mut journal, &ack(1, k), at + 110);
+    }
+    (0..3).for_each(|k| journal.arrives(ns(50 * u64::from(k) + 220), &ack(1, k)));
+    journal.finish(ns(320));
+    let answer = journal.answer(ns(900)).expect("it began");
+    assert_eq!((summed(&answer), part(&answer, Why::Pacing, None)), (Delta::from_ns(320), 100));
+}
+
+#[test]
+fn a_flow_that_does_not_finish_is_explained_to_the_end() {
+    let mut journal = Journal::new(7, 0);
+    assert_eq!(journal.answer(ns(5)), None);
+    journal.start(ns(10));
+    let answer = journal.answer(ns(30)).expect("it began");
+    assert_eq!(
+        (summed(&answer), answer.finished, part(&answer, Why::Unfinished, None)),
+        (Delta::from_ns(20), false, 20)
+    );
+}

@@ -1,0 +1,167 @@
+"""Where the time of one flow went, as `farloop why` shows it (docs/why.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from farloop.units import time_text
+
+MEANINGS = {
+    "serialisation": "its packets were put on the link",
+    "propagation": "its packets were on the link",
+    "queue": "waited while others' packets were served",
+    "pause": "paused by PFC",
+    "hold": "held back by the port's discipline or circuit",
+    "pacing": "waited for the pacing rate",
+    "recovery": "lost, until it was sent again",
+    "algorithm's timer": "waited for a timer of its algorithm",
+    "receiver": "waited for the receiver to answer",
+    "host stall": "waited for a host that stalled",
+    "delay noise": "delay noise of a host",
+    "unfinished": "after its last acknowledgement",
+}
+"""What the causes are, in a phrase."""
+
+SMALLEST = 200
+"""Parts below this fraction of the time share a row."""
+
+
+@dataclass
+class Explanation:
+    """Where the time of a flow went.
+
+    Attributes:
+        flow: Its name.
+        number: Its number in the table of flows.
+        start_ps: When it began.
+        end_ps: When its last byte was acknowledged, or the run ended; in picoseconds as all times.
+        finished: Whether its last byte was acknowledged.
+        after: The flow whose end let it begin (`flow`, `end_ps`, `delay_ps`), where it followed others.
+        parts: The parts of the time, which together are exactly `end_ps - start_ps`: `cause`, `limit` ("window" or "rate" where the
+            source had to wait for these, and this is the way of the ACK that ended the wait), `port`, `rival` (the flow whose packets
+            were served), `own` (that is the flow itself), `root` (the port where a chain of pauses begins), `time_ps`.
+        slices: The same by hundredths of the time: pairs of a part's place in `parts` and picoseconds.
+        before: What `follow` found out of the flow that it waited for.
+    """
+
+    flow: str
+    number: int
+    start_ps: int
+    end_ps: int
+    finished: bool
+    after: dict[str, Any] | None
+    parts: list[dict[str, Any]]
+    slices: list[list[list[int]]] = field(repr=False)
+    before: Explanation | None = None
+
+    @property
+    def time_ps(self) -> int:
+        """The time from start to end: the flow completion time of one that finished."""
+        return self.end_ps - self.start_ps
+
+    @property
+    def chain(self) -> list[Explanation]:
+        """This flow, the one that it waited for, and so on, as far as they were followed."""
+        own, at = [], self
+        while True:
+            own.append(at)
+            if at.before is None:
+                return own
+            at = at.before
+
+    def share(self, part: dict[str, Any]) -> float:
+        """A part of the time, from 0 to 1."""
+        return float(part["time_ps"]) / self.time_ps if self.time_ps else 0.0
+
+    @property
+    def rows(self) -> list[tuple[str, str, str, str, str, str]]:
+        """The parts, largest first: cause, limit, where, by whom, time, share. Small ones are one row, propagation is of the path."""
+        groups: dict[tuple[str, str, str, str], int] = {}
+        for part in self.parts:
+            key = (str(part["cause"]), str(part["limit"]), _place(part), _by(part))
+            groups[key] = groups.get(key, 0) + int(part["time_ps"])
+        ordered = sorted(groups.items(), key=lambda item: -item[1])
+        large = [(key, time) for key, time in ordered if time * SMALLEST >= self.time_ps]
+        small = [time for _, time in ordered[len(large) :]]
+        if len(small) == 1:
+            large, small = ordered, []
+        rows = [(*key, time_text(time / 1e12), self._percent(time)) for key, time in large]
+        if small:
+            rows.append(
+                (f"{len(small)} smaller parts", "", "", "", time_text(sum(small) / 1e12), self._percent(sum(small)))
+            )
+        return rows
+
+    def _percent(self, time: int) -> str:
+        return f"{100 * time / self.time_ps:.1f} %" if self.time_ps else "0 %"
+
+    @property
+    def limits_ps(self) -> dict[str, int]:
+        """The time by the limit of the source that it was spent under: "" for none, "window", "rate"."""
+        limits = {"": 0, "window": 0, "rate": 0}
+        for part in self.parts:
+            limits[part["limit"]] += int(part["time_ps"])
+        return limits
+
+    @property
+    def answer(self) -> str:
+        """In one line what took most of the time."""
+        whole = time_text(self.time_ps / 1e12)
+        if not self.parts:
+            return f"{self.flow} took no time"
+        groups: dict[tuple[str, str, str], int] = {}
+        for part in self.parts:
+            key = (str(part["cause"]), _place(part), _by(part))
+            groups[key] = groups.get(key, 0) + int(part["time_ps"])
+        (cause, place, by), time = max(groups.items(), key=lambda item: item[1])
+        share = f"{100 * time / self.time_ps:.0f} % of its {whole}"
+        text = {
+            "queue": f"{share} it waited at {place} behind {by}",
+            "pause": f"{share} it was paused at {place}, {by}",
+            "serialisation": f"{share} went into putting its own packets on the link {place}",
+            "propagation": f"{share} went into propagation",
+            "pacing": f"{share} it waited for its pacing rate",
+            "recovery": f"{share} went into recovery from losses" + (f" at {place}" if place else ""),
+        }.get(cause, f"{share} went into {cause}: {MEANINGS[cause]}")
+        limits = self.limits_ps
+        limit = max(limits, key=lambda name: limits[name])
+        if limit == "window" and cause != "pacing":
+            text += f"; {100 * limits['window'] / self.time_ps:.0f} % of the time its window was full"
+        state = "" if self.finished else " (it did not finish)"
+        return f"{self.flow}{state}: {text}"
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """All of it, for `--json`."""
+        own: dict[str, Any] = {
+            "flow": self.flow,
+            "number": self.number,
+            "start_ps": self.start_ps,
+            "end_ps": self.end_ps,
+            "time_ps": self.time_ps,
+            "finished": self.finished,
+            "answer": self.answer,
+            "after": self.after,
+            "limits_ps": {name or "none": time for name, time in self.limits_ps.items()},
+            "parts": self.parts,
+        }
+        return own if self.before is None else {**own, "before": self.before.as_json}
+
+    def __str__(self) -> str:
+        return self.answer
+
+
+def _place(part: dict[str, Any]) -> str:
+    """Where it was: links of a path share their delay."""
+    return "" if part["cause"] == "propagation" else str(part["port"] or "")
+
+
+def _by(part: dict[str, Any]) -> str:
+    if part["root"]:
+        return f"root {part['root']}"
+    if part["cause"] != "queue":
+        return ""
+    if part["own"]:
+        return "its own packets"
+    return f"flow {part['rival']}" if part["rival"] else "frames of the link"
