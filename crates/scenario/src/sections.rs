@@ -4,6 +4,7 @@
 mod circuits;
 mod events;
 mod hosts;
+mod job;
 mod network;
 mod one_or_more;
 mod start;
@@ -13,6 +14,7 @@ mod workload;
 pub use circuits::*;
 pub use events::*;
 pub use hosts::*;
+pub use job::*;
 pub use network::*;
 pub use one_or_more::*;
 pub use start::*;

@@ -151,6 +151,10 @@ pub(crate) fn of_paths<'n>(
             let path = listed.map_or(vec!["workload"], |listed| vec!["flow", listed]);
             scenario.at(&path, format!("the flow \"{name}\" {problem}"), "").into()
         }
+        BuildError::Job { job, problem } => {
+            let element = scenario.jobs.get(*job).map_or("", |job| &job.element);
+            scenario.at(&["job", element], format!("the job {problem}"), "").into()
+        }
         BuildError::Circle { flow, between: [from, to], destination } => {
             // A detour to that host is at fault; without one its network has no path.
             let host = node_name(*destination);

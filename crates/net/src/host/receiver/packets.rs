@@ -29,6 +29,9 @@ impl Receivers {
         let payload = u64::from(packet.wire - receiver.overhead);
         let (asks, mss) = (packet.flags & ASKS != 0, u64::from(m.network.format(flow).mss));
         let arrival = state.on_data(number, payload, m.network.transport.multipath.ack_bytes.get());
+        if state.in_order() * mss >= receiver.turn && m.network.pairs.has(flow) {
+            m.note_delivered(desk.host, flow);
+        }
         let (mut echo, mut fields) = (marked, Fields::NONE);
         if !receiver.echoes {
             let (feedback, own) = self.feedback(m, desk, id, slot, number * mss, payload);
