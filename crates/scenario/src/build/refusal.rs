@@ -128,6 +128,7 @@ pub(crate) fn of_network(
         | BuildError::Detour { .. }
         | BuildError::Circle { .. }
         | BuildError::Flow { .. }
+        | BuildError::Job { .. }
         | BuildError::Record { .. }
         | BuildError::Cancelled => scenario.at(&["network"], error.to_string(), ""),
     }
