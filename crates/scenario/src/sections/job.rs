@@ -33,7 +33,7 @@ choice! {
 }
 
 params! {
-    /// `[[job]]`: a training job. The keys of plans (docs/jobs.md) stand in the same table, unless `file` has the job.
+    /// `[[job]]`: a training job. The table has the keys of plans (docs/jobs.md), too, unless `file` has the job.
     pub struct JobKeys {
         /// Its name; "none" for job-1, job-2, … by its position. Paths and random numbers of its messages come from it.
         name: Option<String> = None;
