@@ -66,6 +66,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         stalls: None,
         nic_order: NicOrder::Ready,
         tie_order: None,
+        jobs: Vec::new(),
     }
 }
 

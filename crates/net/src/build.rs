@@ -15,10 +15,11 @@ use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, Swi
 use crate::ledger::Ledger;
 use crate::medium::Medium;
 use crate::network::flows::Flows;
+use crate::network::queue_pairs::QueuePairs;
 use crate::network::routing::Routes;
 use crate::network::schedule::Circuits;
 use crate::network::timeline::{Timeline, worst};
-use crate::network::{Format, LinkEnd, Network, NodeRef};
+use crate::network::{Format, LinkEnd, Network, NodeRef, message_unit};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
@@ -29,7 +30,7 @@ use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
 use crate::spec::TransportSpec;
-use crate::spec::{CodingSpec, DetourSpec, Ecmp, EcnAt, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::{CodingSpec, DetourSpec, Ecmp, EcnAt, JobSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
@@ -43,9 +44,9 @@ use farloop_cc::{AnyParams, AnyPort, PortAgent};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Time};
-use flow_paths::{check_flows, largest_intra_rtt, succession};
+use flow_paths::{check_flows, check_jobs, largest_intra_rtt, succession};
 use recorded::Recorded;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
@@ -170,8 +171,14 @@ impl Plan {
 
     /// The network itself, whose flows are checked.
     fn take_network(&mut self, spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Network, BuildError> {
-        let flows = Flows::new(&spec.flows);
-        drop(spec.flows);
+        check_jobs(&spec)?;
+        let unit = |job: &JobSpec| message_unit(spec.transport.kind, self.formats[usize::from(job.algorithm)]);
+        let (pairs, carried) = QueuePairs::new(&spec.jobs, spec.flows.len(), unit);
+        let labels = pairs.labels(&spec.jobs);
+        self.routes.iter_mut().for_each(|routes| routes.call(&labels));
+        let mut flows = spec.flows;
+        flows.extend(carried);
+        let flows = Flows::new(&flows);
         let succession = succession(spec.follows, &flows)?;
         let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
         let phantoms = spec.nodes.iter().filter_map(switch_of).any(by_phantom);
@@ -205,6 +212,8 @@ impl Plan {
             intra_rtt: Delta::ZERO,
             flows,
             succession,
+            jobs: spec.jobs,
+            pairs,
             stalls: spec.stalls,
             nic_order: spec.nic_order,
             clock_offsets: spec.clock_offsets,
@@ -311,7 +320,7 @@ impl Plan {
             stats.push(row);
         }
         let events = Events::new(ports.len(), own_hosts.len(), agents.len(), self.ties.arrivals_first());
-        let mut hosts = Hosts::new(network);
+        let mut hosts = Hosts::new(network, cut, part);
         for (_, number) in &own_hosts {
             hosts.add(*number, ids[network.host_ports[*number].index()], seed, network.nic_order, network.stalls);
         }
@@ -369,6 +378,7 @@ impl Plan {
             effects: Vec::new(),
             asked: Vec::new(),
             over: Vec::new(),
+            delivered: Vec::new(),
             scratch: Vec::new(),
             standstill: None,
             plain: false,
@@ -384,6 +394,9 @@ impl Plan {
             trims: network.trims,
             phantoms: network.phantoms,
         };
+        let recipients = outboxes.keys().copied().chain(hosts.ranks.recipients()).collect::<BTreeSet<usize>>();
+        let recipients = recipients.into_iter().collect();
+        hosts.ranks.begin(network, &mut medium, &own_hosts);
         medium.plain = !all_punctual && plain::of_part(&medium, &switches);
         medium.plain_hosts = !all_punctual && plain::of_hosts(&medium);
         Ok(Part {
@@ -395,6 +408,7 @@ impl Plan {
             samples: Samples::default(),
             changes,
             clock: Clock::default(),
+            recipients,
             outboxes: outboxes.into_iter().collect(),
             inlets: inlets.into_iter().collect(),
             observe_after: Time::ZERO,
@@ -565,7 +579,8 @@ fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
     let mut agendas: Table<HostNumber, Vec<Agenda>> = network.host_ports.keys().map(|_| Vec::new()).collect();
     for (i, spec) in network.flows.iter().enumerate() {
         let agenda = &mut agendas[network.host_of(spec.src)];
-        if network.succession.waits_for(FlowId::new(i)) == 0 {
+        // Those of jobs begin with their first message.
+        if network.succession.waits_for(FlowId::new(i)) == 0 && i < network.pairs.first() {
             agenda.push(Agenda::start(FlowId::new(i)));
         }
         if spec.stop != Time::NEVER {

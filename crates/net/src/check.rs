@@ -99,6 +99,13 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// A job is inconsistent.
+    Job {
+        /// Its index.
+        job: usize,
+        /// What is wrong.
+        problem: String,
+    },
     /// A detour leads packets round in circles.
     Circle {
         /// Index of a flow whose packets never arrive.
@@ -216,6 +223,7 @@ impl fmt::Display for BuildError {
             }
             BuildError::Tcp { mss, error } => write!(f, "TCP with {mss} of payload in a packet: {error}"),
             BuildError::Record { problem } => write!(f, "{problem}"),
+            BuildError::Job { job, problem } => write!(f, "job {}: {problem}", job + 1),
             BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
             BuildError::Circle { flow, between: [from, to], .. } => {
                 write!(f, "flow {}: goes round in circles between {from} and {to}: a detour", flow + 1)
@@ -430,7 +438,10 @@ impl NetworkSpec {
 
     /// Headroom is reserved for each class that carries traffic.
     pub(crate) fn classes_with_traffic(&self) -> u64 {
-        (0..FlowSpec::CLASSES).filter(|c| self.flows.iter().any(|f| f.class == *c)).count().max(1) as u64
+        (0..FlowSpec::CLASSES)
+            .filter(|c| self.flows.iter().any(|f| f.class == *c) || self.jobs.iter().any(|j| j.class == *c))
+            .count()
+            .max(1) as u64
     }
 
     /// How many port agents there will be; a port takes the agent of one algorithm only.

@@ -44,6 +44,8 @@ pub(crate) struct Medium {
     pub asked: Vec<Effect>,
     /// Flows that are over at a host, where others may follow; empty when time goes on.
     pub over: Vec<(HostId, FlowId)>,
+    /// Queue pairs that have a message for a rank at a host; empty when time goes on.
+    pub delivered: Vec<(HostId, FlowId)>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
     /// The run is to end for it.
@@ -83,6 +85,12 @@ impl Medium {
             self.over.push((host, flow));
             self.calendar.set(self.events.agenda(host), self.now);
         }
+    }
+
+    /// A message of a job may be complete at a host, whose agenda sees to it.
+    pub fn note_delivered(&mut self, host: HostId, flow: FlowId) {
+        self.delivered.push((host, flow));
+        self.calendar.set(self.events.agenda(host), self.now);
     }
 
     /// The port of this number, where the part has it.

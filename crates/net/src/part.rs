@@ -9,6 +9,7 @@ use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
 use crate::events::Event;
 use crate::host::Hosts;
+use crate::host::ranks::Boundary;
 use crate::ids::{PortId, Slot};
 use crate::medium::Medium;
 use crate::packet::LINK;
@@ -32,6 +33,8 @@ pub(crate) struct Part {
     pub circuits: CircuitSwitches,
     pub recorder: Recorder,
     pub samples: Samples,
+    /// The parts that it sends to.
+    pub recipients: Vec<usize>,
     /// The ports that lead into other parts, by part.
     pub outboxes: Vec<(usize, Vec<PortId>)>,
     /// The stand-ins for ports of other parts, by part: in the order of that part's outbox.
@@ -56,8 +59,14 @@ pub(crate) struct Gauge {
     pub stands_still: AtomicBool,
 }
 
-/// The packets on each link from one part to another that were sent in one window.
-pub(crate) type Mail = Vec<Packed>;
+/// What one part sends another in a window.
+#[derive(Default)]
+pub(crate) struct Mail {
+    /// The packets on each link.
+    packed: Vec<Packed>,
+    /// Where messages of jobs end.
+    boundaries: Vec<Boundary>,
+}
 
 impl Part {
     /// Executes events before or at `last`, at most `limit` of them, which it counts down; `false` when none is left.
@@ -330,15 +339,17 @@ impl LogicalProcess for Part {
     }
 
     fn recipients(&self) -> Vec<usize> {
-        self.outboxes.iter().map(|(to, _)| *to).collect()
+        self.recipients.clone()
     }
 
     fn post(&mut self, to: usize, mail: &mut Mail) -> Time {
+        // It has no effect before the first byte of its message does.
+        self.hosts.ranks.mail(to, &mut mail.boundaries);
         let m = &mut self.medium;
         let Some((_, ports)) = self.outboxes.iter().find(|(part, _)| *part == to) else { return Time::NEVER };
-        mail.resize_with(ports.len(), Packed::default);
+        mail.packed.resize_with(ports.len(), Packed::default);
         let mut earliest = Time::NEVER;
-        for (p, packed) in ports.iter().zip(mail) {
+        for (p, packed) in ports.iter().zip(&mut mail.packed) {
             let port = &mut m.ports[*p];
             port.pack_all(&mut m.packets);
             m.packets.take_packed(port.packed, packed);
@@ -348,9 +359,12 @@ impl LogicalProcess for Part {
     }
 
     fn collect(&mut self, from: usize, mail: &mut Mail) {
+        for boundary in mail.boundaries.drain(..) {
+            self.hosts.ranks.take(boundary, &mut self.hosts.receivers);
+        }
         let m = &mut self.medium;
         let Some((_, ports)) = self.inlets.iter().find(|(part, _)| *part == from) else { return };
-        for (p, packed) in ports.iter().zip(mail) {
+        for (p, packed) in ports.iter().zip(&mut mail.packed) {
             let Some(first) = packed.next_arrival() else { continue };
             let event = m.events.arrival(*p);
             if m.calendar.time_of(event).is_none() {

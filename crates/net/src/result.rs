@@ -28,6 +28,10 @@ pub struct RunResult {
     pub days: Vec<DayRow>,
     /// The queues of switches that schedule circuits, by port.
     pub queues: Vec<QueueRow>,
+    /// Iterations of ranks that are over, by job, rank and iteration.
+    pub ranks: Vec<RankRow>,
+    /// The queue pairs of jobs, by job and ranks.
+    pub queue_pairs: Vec<QueuePairRow>,
     /// How flows began: one row per algorithm and kind of path.
     pub starts: Vec<StartRow>,
     /// Totals.
@@ -72,6 +76,53 @@ pub struct FlowRow {
     pub spurious: u64,
     /// TCP gave up after too many timeouts in a row.
     pub gave_up: bool,
+}
+
+/// An iteration of a rank.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RankRow {
+    /// Index of its job.
+    pub job: u32,
+    /// Its rank.
+    pub rank: u32,
+    /// Where it runs.
+    pub host: u32,
+    /// From 0.
+    pub iteration: u32,
+    /// When the one before was over, or the job began.
+    pub start: Time,
+    /// When its last operation was over.
+    pub end: Time,
+    /// Where the time went, by phase; adds up to all of it.
+    pub phases: Vec<PhaseTimes>,
+}
+
+/// Times of a phase in an iteration of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PhaseTimes {
+    /// Index in the job's phases.
+    pub phase: u8,
+    /// At least one of its streams computes; by the phase of what began first.
+    pub computing: Delta,
+    /// Nothing computes, and a message is on its way to it; by the message's phase.
+    pub communication: Delta,
+    /// Nothing computes, and nothing is on its way that it will get; by the phase of the message that ends it.
+    pub waiting: Delta,
+}
+
+/// The messages from a rank to another one at another host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueuePairRow {
+    /// Index of their job.
+    pub job: u32,
+    /// The rank that sends.
+    pub from: u32,
+    /// The rank that receives.
+    pub to: u32,
+    /// All that they will carry in all iterations.
+    pub size: Bytes,
+    /// What a flow counts.
+    pub counts: FlowRow,
 }
 
 /// PFC pauses of one egress port for one reason.

@@ -7,6 +7,7 @@ use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, Table};
 use crate::ledger::{Census, SenderCounts};
 use crate::memory::{LOOK_EVERY, Memory, OutOfMemory, Pace};
+use crate::network::queue_pairs::QueuePair;
 use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
 use crate::packet::LOSSY;
@@ -14,7 +15,9 @@ use crate::part::{Gauge, Part};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
-use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
+use crate::result::{
+    DayRow, FlowRow, Invariant, PortRow, QueueName, QueuePairRow, QueueRow, RankRow, RunResult, Totals,
+};
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId, TransportKind};
 use crate::standstill::{SLICE, Standstill};
@@ -181,6 +184,11 @@ impl Simulation {
         ends.map(|end| (end.node, end.peer_node)).collect()
     }
 
+    /// As [`Simulation::path_of`], of the messages from rank `from` of a job to rank `to`; `None` where there are none between hosts.
+    pub fn path_of_pair(&self, job: u32, from: u32, to: u32) -> Option<Vec<(NodeId, NodeId)>> {
+        self.network.pairs.flow(QueuePair { job, from, to }).map(|flow| self.path_of(flow.0))
+    }
+
     /// The neighbours of the switch `node` among which it spreads flows to the host `destination` (equal-cost multi-path), in the
     /// order of its ports. Empty where there is no path, and for nodes that are no switch and destinations that are no host.
     pub fn next_hops(&self, node: NodeId, destination: NodeId) -> Vec<NodeId> {
@@ -286,7 +294,9 @@ impl Simulation {
 
     /// The result as of `end`, with samples up to `last_sample`.
     fn result(mut self, end: Time, last_sample: Time) -> RunResult {
-        let flows = self.flow_rows();
+        let mut flows = self.flow_rows();
+        let queue_pairs = self.queue_pairs(flows.split_off(self.network.pairs.first()));
+        let ranks = self.rank_rows();
         let ports = self.port_rows(end);
         let totals = self.totals(end);
         let days = self.day_rows(end);
@@ -320,9 +330,27 @@ impl Simulation {
             worst_series,
             queue_series,
             starts: starts.rows(),
+            ranks,
+            queue_pairs,
             totals,
             invariants,
         }
+    }
+
+    fn rank_rows(&mut self) -> Vec<RankRow> {
+        let network = &self.network;
+        let mut rows: Vec<RankRow> = self.parts.iter_mut().flat_map(|p| p.hosts.ranks.rows(network)).collect();
+        rows.sort_by_key(|row| (row.job, row.rank, row.iteration));
+        rows
+    }
+
+    fn queue_pairs(&self, rows: Vec<FlowRow>) -> Vec<QueuePairRow> {
+        let named = |counts: FlowRow| {
+            let flow = FlowId(counts.flow);
+            let QueuePair { job, from, to } = self.network.pairs.of(flow)?;
+            Some(QueuePairRow { job, from, to, size: self.network.flows.size(flow), counts })
+        };
+        rows.into_iter().filter_map(named).collect()
     }
 
     /// One row per flow, whether it has begun or not.

@@ -3,6 +3,7 @@
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
 mod clock_offset;
+mod jobs;
 mod link_events;
 mod multipath;
 mod nic_order;
@@ -14,6 +15,7 @@ pub use clock_offset::ClockOffset;
 use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
+pub use jobs::JobSpec;
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
 pub use multipath::{CodingSpec, MultipathSpec, TrimSpec};
 pub use nic_order::NicOrder;
@@ -46,6 +48,8 @@ pub struct NetworkSpec {
     pub flows: Vec<FlowSpec>,
     /// Flows that begin when others are over, in any order.
     pub follows: Vec<FollowSpec>,
+    /// Training jobs beside the flows.
+    pub jobs: Vec<JobSpec>,
     /// Round-trip time inside a datacenter as algorithms see it ([`farloop_cc::FlowInfo::intra_rtt`]); `None` for the
     /// largest base round-trip time between the first host of a datacenter and its other hosts (without such a pair, the
     /// smallest one of any flow).

@@ -13,6 +13,7 @@ mod ecn;
 mod fields;
 mod grid;
 mod icc;
+mod jobs;
 mod link_events;
 mod loops;
 mod mlcc;

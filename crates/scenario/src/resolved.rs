@@ -1,11 +1,12 @@
 //! The whole scenario with every default resolved, as JSON in the shape of the file.
 
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
+use crate::job::JobSection;
 use crate::json::json;
 use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
 use crate::sections::{
-    Arrivals, ArrivalsKey, DisciplineChoice, Dumbbell, ElephantKeys, FatTree, RandomFlows, SpineLeaf, Switch,
+    Arrivals, ArrivalsKey, DisciplineChoice, Dumbbell, ElephantKeys, FatTree, JobKeys, RandomFlows, SpineLeaf, Switch,
     ThreeRacks, TransportChoice, TransportKey, WanSwitch,
 };
 use crate::switch::SwitchOverride;
@@ -80,6 +81,9 @@ fn resolved(scenario: &Scenario) -> Json {
     } else if !scenario.workloads.is_empty() {
         put("workload", list(&scenario.workloads, |traffic| workload(scenario, traffic)));
     }
+    if !scenario.jobs.is_empty() {
+        put("job", list(&scenario.jobs, job));
+    }
     put("record", section(&scenario.record).into());
     if let Some(figure) = &scenario.figure {
         put("figure", section(figure).into());
@@ -146,6 +150,15 @@ fn fat_tree(keys: &FatTree) -> Map<String, Json> {
 fn spine_leaf(keys: &SpineLeaf) -> Map<String, Json> {
     let (fabric_rate, host_delay) = (keys.fabric_rate.or(Some(keys.rate)), keys.host_delay.or(Some(keys.link_delay)));
     section(&SpineLeaf { fabric_rate, host_delay, ..keys.clone() })
+}
+
+/// `[[job]]`: with the keys of its plan, where it has no file.
+fn job(job: &JobSection) -> Map<String, Json> {
+    let mut table = section(&JobKeys { name: Some(job.name.clone()), ..job.keys.clone() });
+    if job.keys.file.is_none() {
+        table.extend(section(&job.plan));
+    }
+    table
 }
 
 fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {

@@ -4,6 +4,7 @@ use crate::build::{Built, CircuitFacts, EventFact, of_paths};
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
+use crate::jobs::{explained as explained_job, jobs};
 use crate::parse::parse_while;
 use crate::scenario::Scenario;
 use crate::tables::{Names, Tables, totals};
@@ -38,6 +39,8 @@ pub struct Outcome {
     pub events: Vec<EventFact>,
     /// What was simulated and is most likely not meant, in words.
     pub notes: Vec<String>,
+    /// What training jobs took, by iteration and rank, as JSON.
+    pub jobs: Json,
     /// How flows began, by algorithm and kind of path, as JSON.
     pub starts: Json,
     /// What was traced, where that was asked for.
@@ -188,6 +191,7 @@ fn explained(built: &Built) -> Json {
         "circuit_switches": count(|kind| matches!(kind, NodeKind::Circuit(_))),
         "links": built.spec.links.len(),
         "flows": built.spec.flows.len(),
+        "jobs": built.spec.jobs.iter().map(explained_job).collect::<Vec<_>>(),
         "end_s": built.spec.end.as_secs_f64(),
         "circuits": built.circuits.as_ref().map(CircuitFacts::json),
         "events": built.events.iter().map(EventFact::json).collect::<Vec<_>>(),
@@ -298,6 +302,7 @@ fn simulate(
     Ok(Outcome {
         tables: names.tables(&result),
         starts: names.starts(&result),
+        jobs: jobs(&result, &names.jobs),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,

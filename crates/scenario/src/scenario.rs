@@ -10,6 +10,7 @@ use crate::figure::{self, Case, Claim, Figure, LocatedCase, Overrides};
 use crate::files;
 use crate::flow;
 use crate::host_presets;
+use crate::job::{self, JobSection};
 use crate::network::{self, NetworkKeys};
 use crate::reader::Section;
 use crate::sections::*;
@@ -55,6 +56,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// `[workload]` or every `[[workload]]`.
     pub workloads: Vec<Workload>,
+    /// Every `[[job]]`.
+    pub jobs: Vec<JobSection>,
     /// `[record]`.
     pub record: Record,
     /// `[figure]`.
@@ -91,6 +94,7 @@ impl Scenario {
             .chain([self.algorithm.name.as_str()])
             .chain(self.flows.iter().filter_map(|f| f.algorithm.as_deref()))
             .chain(self.workloads.iter().filter_map(Workload::algorithm))
+            .chain(self.jobs.iter().filter_map(|j| j.keys.algorithm.as_deref()))
             .chain(self.figure.iter().flat_map(|f| &f.algorithms).map(String::as_str))
             .chain(self.cases.iter().flat_map(|c| &c.algorithms).map(String::as_str));
         for name in all {
@@ -176,6 +180,7 @@ impl Scenario {
         let flows = flow::read(&root)?;
         go_on()?;
         let workloads = workload::read(&root)?;
+        let jobs = job::read(&root)?;
         let record = root.section("record")?.read::<Record>(&[], &[])?;
         let figure = figure::read_figure(&root)?;
         let cases = figure::read_cases(&root, figure.as_ref())?;
@@ -209,6 +214,7 @@ impl Scenario {
             algorithm,
             flows,
             workloads,
+            jobs,
             record,
             figure,
             cases: cases.iter().map(|c| c.case.clone()).collect(),
@@ -243,6 +249,7 @@ const SECTIONS: &[&str] = &[
     "algorithm",
     "flow",
     "workload",
+    "job",
     "record",
     "figure",
     "case",

@@ -43,6 +43,7 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     put("algorithm", algorithm(catalog));
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));
     put("workload", workload());
+    put("job", list("A training job.", table(&job_specs(), &[])));
     put("record", section::<Record>("Which time series are kept.", &[]));
     put("figure", section::<Figure>("The figure of a paper that this scenario reproduces.", &["id"]));
     let mut case = table(&CaseKeys::specs(), &["name"]);

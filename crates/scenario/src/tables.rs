@@ -8,6 +8,7 @@ use crate::columns::{
     QUEUE_METRICS, QueueColumns, QueueMetrics, SeriesColumns, TotalNumbers, Words,
 };
 pub use crate::columns::{Column, Table};
+use crate::jobs::JobNames;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
@@ -59,6 +60,7 @@ pub struct Names {
     parallel: Vec<u32>,
     /// The link behind each egress port.
     links: BTreeMap<(u32, u32), LinkSpec>,
+    pub(crate) jobs: Vec<JobNames>,
     /// Of ports whose rate changes: from when on which one, by time.
     rates: BTreeMap<u32, Vec<(Time, Rate)>>,
     interval: f64,
@@ -82,6 +84,7 @@ impl Names {
             places: (0..).zip(&spec.nodes).map(|(id, node)| (kind(built, id, &node.kind), node.datacenter)).collect(),
             links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
             parallel: parallel(&spec.links),
+            jobs: JobNames::of(built),
             rates: rates(&spec.events.events),
             interval,
             worst_interval: spec.record.worst.map_or(0.0, |worst| interval * worst.every as f64),

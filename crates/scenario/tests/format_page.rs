@@ -62,6 +62,7 @@ fn every_key_is_in_its_table() {
     check("elephants", ElephantKeys::specs(), &[]);
     check("all-reduce", AllReduceKeys::specs(), &[]);
     check("list", ListKeys::specs(), &["flows"]);
+    check("[[job]]", JobKeys::specs(), &[]);
     check("[record]", Record::specs(), &[]);
     check("[figure]", Figure::specs(), &["id"]);
     check("[[case]]", CaseKeys::specs(), &["name"]);

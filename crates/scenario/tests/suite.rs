@@ -6,6 +6,7 @@ mod detected;
 mod elephants;
 mod fabrics;
 mod format_page;
+mod jobs;
 mod malformed;
 mod mutations;
 mod plugins;

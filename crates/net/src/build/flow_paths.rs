@@ -7,7 +7,8 @@ use crate::network::flows::Flows;
 use crate::network::succession::Succession;
 use crate::network::{Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
-use crate::spec::{FlowSpec, FollowSpec};
+use crate::spec::{FlowSpec, FollowSpec, NetworkSpec, NodeKind, TransportKind};
+use farloop_job::Work;
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,13 @@ pub(super) fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) ->
         return Err(BuildError::Flow { flow: Agenda::FLOWS, problem });
     }
     for (i, spec) in network.flows.iter().enumerate() {
-        let fail = |problem: &str| Err(BuildError::Flow { flow: i, problem: problem.to_string() });
+        let fail = |problem: &str| match network.pairs.of(FlowId::new(i)) {
+            None => Err(BuildError::Flow { flow: i, problem: problem.to_string() }),
+            Some(pair) => {
+                let problem = format!("sends from rank {} to rank {}, which {problem}", pair.from, pair.to);
+                Err(BuildError::Job { job: pair.job as usize, problem })
+            }
+        };
         let host = |n: u32| match network.nodes.get(n as usize) {
             Some(NodeRef::Host(h)) => Some(*h),
             _ => None,
@@ -63,6 +70,41 @@ pub(super) fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) ->
         let stamping = there.iter().filter(|p| network.ends[**p].int).count();
         if stamping > MAX_HOPS {
             return fail(&format!("passes {stamping} switches that stamp telemetry; at most {MAX_HOPS} fit"));
+        }
+    }
+    Ok(())
+}
+
+/// What jobs must have before queue pairs are made of them.
+pub(super) fn check_jobs(spec: &NetworkSpec) -> Result<(), BuildError> {
+    for (number, job) in spec.jobs.iter().enumerate() {
+        let fail = |problem: String| Err(BuildError::Job { job: number, problem });
+        if spec.transport.kind == TransportKind::Tcp {
+            return fail("is not available with TCP: RDMA and multipath transports carry jobs".into());
+        }
+        if job.hosts.len() != job.job.programs.len() {
+            return fail(format!("has {} ranks and {} hosts for them", job.job.programs.len(), job.hosts.len()));
+        }
+        let host = |node: &u32| spec.nodes.get(*node as usize).is_some_and(|n| matches!(n.kind, NodeKind::Host));
+        if !job.hosts.iter().all(host) {
+            return fail("has a rank at a node that is no host".into());
+        }
+        if job.iterations == 0 {
+            return fail("has no iteration".into());
+        }
+        if job.algorithm as usize >= spec.algorithms.len() {
+            return fail("names an algorithm that is not there".into());
+        }
+        if spec.jobs[..number].iter().any(|other| other.name == job.name) {
+            return fail("has the name of another one".into());
+        }
+        let programs = || job.job.programs.iter().flat_map(|p| p.operations());
+        if programs().any(|o| matches!(o.work, Work::Collective { .. })) {
+            return fail("has collectives that are not expanded".into());
+        }
+        let ranks = job.hosts.len() as u32;
+        if programs().any(|o| matches!(o.work, Work::Send { to, .. } if to >= ranks)) {
+            return fail("sends to a rank that is not there".into());
         }
     }
     Ok(())

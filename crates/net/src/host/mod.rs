@@ -10,6 +10,7 @@
 //! | [`credit`] | what a receiving host grants the flows that arrive there |
 //! | [`connections`] | TCP connections that outlive their flows |
 //! | [`followers`] | flows that begin when others are over |
+//! | [`ranks`] | training jobs: ranks, and messages in queue pairs |
 //! | [`noise`] | delay noise |
 //! | [`stalls`] | times in which a host handles nothing |
 //! | [`slab`] | states that come and go |
@@ -27,6 +28,7 @@ pub(crate) mod multipath;
 pub(crate) mod nic;
 pub(crate) mod noise;
 pub(crate) mod paced;
+pub(crate) mod ranks;
 pub(crate) mod rdma;
 pub(crate) mod receiver;
 pub(crate) mod sender;
@@ -38,6 +40,7 @@ pub(crate) mod thresholds;
 pub(crate) mod timers;
 pub(crate) mod turns;
 
+use crate::cut::Cut;
 use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::medium::{Medium, PauseChange};
@@ -51,6 +54,7 @@ use farloop_units::{Delta, Time};
 use followers::Followers;
 use nic::Nic;
 use noise::Noise;
+use ranks::Ranks;
 use receiver::Receivers;
 use sender::{After, Senders};
 use stalls::Stalls;
@@ -79,6 +83,7 @@ pub(crate) struct Hosts {
     pub senders: Senders,
     pub receivers: Receivers,
     pub followers: Followers,
+    pub ranks: Ranks,
 }
 
 /// A start or stop of a flow; the flow knows when. Ordered by flow, starts first.
@@ -111,13 +116,14 @@ impl Agenda {
 
 impl Hosts {
     /// Hosts without flows.
-    pub fn new(network: &Network) -> Hosts {
+    pub fn new(network: &Network, cut: &Cut, part: usize) -> Hosts {
         let flows = network.flows.len();
         Hosts {
             hosts: Table::new(),
             senders: Senders::new(flows, network.persistent),
             receivers: Receivers::new(flows),
             followers: Followers::new(network),
+            ranks: Ranks::new(network, cut, part),
         }
     }
 
@@ -149,7 +155,9 @@ impl Hosts {
         agenda.sort_unstable_by_key(|entry| std::cmp::Reverse((entry.time(&m.network), *entry)));
         agenda.shrink_to_fit();
         if let Some(first) = agenda.last() {
-            m.calendar.set(m.events.agenda(host), first.time(&m.network));
+            // Ranks may begin sooner.
+            let at = self.ranks.next(host).into_iter().chain([first.time(&m.network)]).min();
+            at.into_iter().for_each(|at| m.calendar.set(m.events.agenda(host), at));
         }
         self.hosts[host].agenda = agenda;
     }
@@ -235,13 +243,16 @@ impl Hosts {
         if !m.over.is_empty() {
             self.follow(m, id);
         }
-        let Hosts { hosts, senders, .. } = self;
+        if !m.network.jobs.is_empty() {
+            self.run_ranks(m, id);
+        }
+        let Hosts { hosts, senders, ranks, .. } = self;
         let host = &mut hosts[id];
         host.catch_up(m, senders);
         let due = host.take_due(&m.network, m.now);
         let event = m.events.agenda(id);
         let stalled = host.stalls.as_ref().and_then(|stalls| stalls.due());
-        match host.next_due(&m.network).into_iter().chain(stalled).min() {
+        match host.next_due(&m.network).into_iter().chain(stalled).chain(ranks.next(id)).min() {
             Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
@@ -251,6 +262,20 @@ impl Hosts {
             false => senders.start(m, &mut host.desk, entry.flow()),
         };
         host.settle(m, senders, after);
+    }
+
+    /// Lets the ranks at a host go on, and sends what they post.
+    #[inline(never)]
+    fn run_ranks(&mut self, m: &mut Medium, id: HostId) {
+        let Hosts { hosts, senders, receivers, ranks, .. } = self;
+        let host = &mut hosts[id];
+        host.catch_up(m, senders);
+        let mut posted = Vec::new();
+        ranks.run(m, id, receivers, &mut posted);
+        for (flow, end) in posted {
+            let after = senders.extend(m, &mut host.desk, flow, end);
+            host.settle(m, senders, after);
+        }
     }
 
     /// Lets flows begin that waited for those which are over at this host now.

@@ -49,6 +49,8 @@ struct ReceiverState {
     ack_wire: u16,
     /// Payload of the whole flow.
     size: u64,
+    /// From which byte on more is to be done than to answer: the end of the flow, of a queue pair that of a message.
+    turn: u64,
     endpoint: Endpoint,
     /// The flow whose last byte arrived last.
     noted: FlowId,
@@ -125,7 +127,7 @@ impl Receivers {
         let receiver = &mut self.states[id];
         let Endpoint::Rdma(state) = &mut receiver.endpoint else { return false };
         let payload = u64::from(packet.wire - receiver.overhead);
-        if !receiver.echoes || !state.on_next(packet.seq, payload, receiver.size) {
+        if !receiver.echoes || !state.on_next(packet.seq, payload, receiver.turn) {
             return false;
         }
         packet.seq = state.expected();
@@ -168,6 +170,25 @@ impl Receivers {
         }
     }
 
+    /// How much of a queue pair's stream is there without a gap.
+    pub fn in_order(&self, network: &crate::network::Network, flow: FlowId) -> u64 {
+        match self.lives.of(flow) {
+            Life::Before => 0,
+            Life::Active(id) => match &self.states[id].endpoint {
+                Endpoint::Multipath(state) => state.in_order() * u64::from(network.format(flow).mss),
+                Endpoint::Rdma(_) | Endpoint::Tcp(_) => self.states[id].expected(),
+            },
+            Life::Over => u64::MAX,
+        }
+    }
+
+    /// From which byte on the rank of a queue pair is to be told.
+    pub fn set_turn(&mut self, flow: FlowId, turn: u64) {
+        if let Some(id) = self.lives.active(flow) {
+            self.states[id].turn = turn;
+        }
+    }
+
     /// Forgets the packets that wait for an ACK: they have been delivered.
     pub fn drop_held(&mut self, m: &mut Medium) {
         for slot in self.states.iter().filter_map(|r| match &r.endpoint {
@@ -205,6 +226,7 @@ impl Receivers {
             ack_class: m.control_class(),
             ack_wire: format.ack_wire,
             size: network.flows.size(flow).get(),
+            turn: if network.pairs.has(flow) { 0 } else { network.flows.size(flow).get() },
             endpoint,
             noted: FlowId::NONE,
             deadlines: Deadlines::default(),
@@ -226,6 +248,9 @@ impl Receivers {
         };
         let expected = state.expected();
         let (feedback, fields) = self.feedback(m, desk, id, slot, seq, payload);
+        if expected >= self.states[id].turn && m.network.pairs.has(flow) {
+            m.note_delivered(desk.host, flow);
+        }
         if expected >= m.network.flows.size(flow).get() {
             self.retire(flow, id);
             m.ledger.received.push((flow, m.now));

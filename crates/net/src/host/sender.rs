@@ -14,7 +14,7 @@ use super::nic::{Flows, Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
 use super::sender_state::SenderState;
-use super::slab::{Lives, Slab};
+use super::slab::{Life, Lives, Slab};
 use super::tcp::{TcpSender, wire};
 use super::thresholds::{Left, Thresholds};
 use super::timers::{Due, Side, Which};
@@ -107,6 +107,16 @@ impl Senders {
             tcp.open(m.now, sender.limit, &transport.tcp, info.base_rtt);
             self.arm_endpoint(m, desk, id);
         }
+        After::Changed(id)
+    }
+
+    /// A queue pair has messages up to byte `end` of its stream; it begins with the first.
+    pub fn extend(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId, end: u64) -> After {
+        if self.lives.of(flow) == Life::Before {
+            self.start(m, desk, flow);
+        }
+        let Some(id) = self.lives.active(flow) else { return After::Nothing };
+        self.states[id].limit = end;
         After::Changed(id)
     }
 
@@ -317,7 +327,7 @@ impl Senders {
     /// Tells the algorithm what a segment (the ACK in `slot`) or a timer meant.
     #[inline(always)]
     fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, meaning: &Meaning, slot: Option<Slot>) -> After {
-        if meaning.finished {
+        if meaning.finished && !(m.network.pairs.has(self.states[id].flow) && self.states[id].has_more(&m.network)) {
             m.trace_progress(self.states[id].seen(), meaning, slot);
             return self.retire(m, desk, id, true);
         }
@@ -465,9 +475,11 @@ impl Senders {
         // A flow that was stopped has no completion time.
         if delivered && sender.limit == m.network.flows.size(counts.flow).get() {
             counts.finish = m.now;
-            m.ledger.totals.finished += 1;
             m.trace_finish(counts.flow);
-            m.note_over(desk.host, counts.flow);
+            if !m.network.pairs.has(counts.flow) {
+                m.ledger.totals.finished += 1;
+                m.note_over(desk.host, counts.flow);
+            }
         }
         if !delivered {
             self.connections.abandon(counts.flow, sender.begin);

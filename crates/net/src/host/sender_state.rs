@@ -68,7 +68,8 @@ impl SenderState {
             hears_sends: cc.hears_sends()
                 || network.transport.kind == TransportKind::Tcp && network.transport.tcp.pacing.is_some(),
             credit: network.needs_credit(flow),
-            limit: network.flows.size(flow).get(),
+            // A queue pair gets to know of its messages one by one.
+            limit: if network.pairs.has(flow) { 0 } else { network.flows.size(flow).get() },
             begin: 0,
             idle: false,
             opened: 0,
@@ -85,6 +86,11 @@ impl SenderState {
         };
         sender.take_control(control);
         sender
+    }
+
+    /// Whether a queue pair will have messages that it does not know of yet.
+    pub fn has_more(&self, network: &Network) -> bool {
+        self.limit < network.flows.size(self.flow).get()
     }
 
     pub fn data_class(&self) -> usize {

@@ -10,12 +10,14 @@
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
 //! | [`flows`] | the flows, kept small |
 //! | [`succession`] | which flows begin when others are over |
+//! | [`queue_pairs`] | the flows that carry messages of jobs |
 //! | [`offered`] | what the flows ask of each port |
 
 pub(crate) mod flows;
 pub(crate) mod link;
 pub(crate) mod offered;
 pub(crate) mod path;
+pub(crate) mod queue_pairs;
 pub(crate) mod routing;
 pub(crate) mod schedule;
 pub(crate) mod succession;
@@ -24,13 +26,14 @@ pub(crate) mod timeline;
 use crate::host::multipath::Code;
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::packet::Packet;
-use crate::spec::{ClockOffset, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
+use crate::spec::{ClockOffset, JobSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
 use farloop_cc::coding::wait_time;
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use flows::Flows;
 pub(crate) use link::{LinkEnd, NodeRef, oversubscription};
+use queue_pairs::QueuePairs;
 use routing::Routes;
 use schedule::Circuits;
 use std::collections::BTreeMap;
@@ -49,6 +52,11 @@ pub(crate) struct Format {
     pub ack_wire: u16,
     /// 16-byte header fields that the algorithm owns.
     pub fields: u8,
+}
+
+/// [`Network::message_unit`].
+pub(crate) fn message_unit(kind: TransportKind, format: Format) -> u64 {
+    if kind == TransportKind::Multipath { format.mss.into() } else { 1 }
 }
 
 /// Everything that does not change.
@@ -98,6 +106,9 @@ pub(crate) struct Network {
     pub intra_rtt: Delta,
     pub flows: Flows,
     pub succession: Succession,
+    pub jobs: Vec<JobSpec>,
+    /// Which of the flows carry their messages.
+    pub pairs: QueuePairs,
     /// When hosts handle nothing that arrives.
     pub stalls: Option<StallSpec>,
     /// Which flow of a host sends next.
@@ -291,6 +302,12 @@ impl Network {
                 NodeRef::Host(_) => return false,
             }
         }
+    }
+
+    /// Bytes of a queue pair's stream of which a message takes a whole multiple: multipath endpoints number packets, so that each message
+    /// begins with a new one.
+    pub fn message_unit(&self, algorithm: u16) -> u64 {
+        message_unit(self.transport.kind, self.formats[usize::from(algorithm)])
     }
 
     /// Offset of the first payload byte that a data packet has.

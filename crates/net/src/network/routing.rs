@@ -6,10 +6,14 @@
 //! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own; of a multipath
 //! transport it hashes the entropy value of each packet, too, so that the sender chooses.
 
+mod spreading;
+
 use super::link::NodeRef;
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber};
 use crate::packet::Packet;
 use crate::spec::Ecmp;
+pub(crate) use spreading::Labels;
+use spreading::{By, Spreading, mix};
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -41,48 +45,8 @@ struct Tables {
     spreading: Arc<[Spreading]>,
     /// What the run's seed makes of the hash.
     salt: u64,
-}
-
-/// How a switch chooses among equally short paths.
-#[derive(Clone, Copy)]
-struct Spreading {
-    /// The switch's number in the network, which the hash depends on.
-    number: u32,
-    by: By,
-}
-
-/// What decides, beside the switch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
-    /// The flow alone.
-    Flow,
-    /// When the packet was sent, too.
-    Sent,
-    /// The entropy value that the packet carries, too.
-    Entropy,
-    /// The queues; nobody asks here.
-    Queues,
-}
-
-impl By {
-    /// Of transports that give packets entropy values, or not.
-    fn of(ecmp: Ecmp, entropy: bool) -> By {
-        match ecmp {
-            Ecmp::Entropy if entropy => By::Entropy,
-            Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy => By::Flow,
-            Ecmp::Packet => By::Sent,
-            Ecmp::Adaptive => By::Queues,
-        }
-    }
-
-    /// The hash of a packet whose flow has this one.
-    fn spread(self, hash: u64, packet: &Packet) -> u64 {
-        match self {
-            By::Flow | By::Queues => hash,
-            By::Sent => mix(hash ^ packet.sent.as_ps()),
-            By::Entropy => mix(hash ^ u64::from(packet.entropy())),
-        }
-    }
+    /// What flows are called in the hash.
+    labels: Labels,
 }
 
 /// Where a host is.
@@ -215,7 +179,15 @@ impl Routes<SwitchNumber, PortNumber> {
         }
         let spreading = (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: By::of(*e, entropy) }).collect();
         let (attached, table, groups) = (attached.into(), table.into(), groups.into());
-        Some(Routes { tables: Tables { attached, sites, table, groups, spreading, salt }, keys: PhantomData })
+        Some(Routes {
+            tables: Tables { attached, sites, table, groups, spreading, salt, labels: Labels::default() },
+            keys: PhantomData,
+        })
+    }
+
+    /// Flows are called so in hashes from now on.
+    pub fn call(&mut self, labels: &Labels) {
+        self.tables.labels = labels.clone();
     }
 
     /// The same for a part that is the whole network.
@@ -225,7 +197,7 @@ impl Routes<SwitchNumber, PortNumber> {
 
     /// The routes of these switches, as a part knows them: `ids` gives the part's id of a port, where it has one.
     pub fn of_part(&self, switches: &[SwitchNumber], ids: &[PortId]) -> Routes<SwitchId, PortId> {
-        let Tables { attached, sites, table, groups, spreading, salt } = &self.tables;
+        let Tables { attached, sites, table, groups, spreading, salt, labels } = &self.tables;
         let local = |port: u32| ids.get(port as usize).map_or(u32::MAX, |id| id.0);
         let (mut own_table, mut own_groups) = (Vec::with_capacity(switches.len() * sites), Vec::new());
         // Each group is stored once, as in the whole.
@@ -251,6 +223,7 @@ impl Routes<SwitchNumber, PortNumber> {
             groups: own_groups.into(),
             spreading: switches.iter().map(|s| spreading[s.index()]).collect(),
             salt: *salt,
+            labels: labels.clone(),
         };
         Routes { tables, keys: PhantomData }
     }
@@ -335,7 +308,7 @@ impl Tables {
     /// A hash of a flow at a switch.
     #[inline]
     fn hash(&self, flow: u32, switch: Spreading) -> u64 {
-        mix(((u64::from(flow) << 32) | u64::from(switch.number)) ^ self.salt)
+        mix(((u64::from(self.labels.of(flow)) << 32) | u64::from(switch.number)) ^ self.salt)
     }
 
     /// Scales a hash by multiplication: no modulo bias.
@@ -370,14 +343,6 @@ fn group(ports: &[u32], groups: &mut Vec<u32>) -> Group {
             Group { size: ports.len() as u32, ports: (groups.len() - ports.len()) as u32 }
         }
     }
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
-#[inline]
-fn mix(mut h: u64) -> u64 {
-    h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    h ^ (h >> 31)
 }
 
 #[cfg(test)]

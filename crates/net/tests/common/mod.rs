@@ -98,6 +98,7 @@ pub fn network(nodes: Vec<NodeSpec>, links: Vec<LinkSpec>, algorithm: AnyParams,
         stalls: None,
         nic_order: NicOrder::Ready,
         tie_order: None,
+        jobs: Vec::new(),
     }
 }
 

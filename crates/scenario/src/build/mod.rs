@@ -17,6 +17,7 @@ mod flow_list;
 mod flow_table;
 mod follows;
 mod hosts;
+mod jobs;
 mod link_events;
 mod needs;
 mod phases;
@@ -99,6 +100,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     check_switches(scenario, &layout)?;
     let hosts = Hosts::of(&layout);
     let mut traffic = traffic::traffic(scenario, &hosts, generate, &mut || go_on().is_ok())?;
+    let jobs = jobs::jobs(scenario, &hosts, &mut traffic, &mut || go_on().is_ok())?;
     phases::shift_starts(scenario, &hosts, &mut traffic.flows);
     let clock_offsets = phases::clock_offsets(scenario, &hosts)?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
@@ -114,6 +116,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         algorithms,
         flows: traffic.flows,
         follows: traffic.follows,
+        jobs,
         intra_rtt: scenario.transport.intra_rtt,
         record,
         end: scenario.end(),

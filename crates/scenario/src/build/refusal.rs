@@ -128,6 +128,7 @@ pub(crate) fn of_network(
         | BuildError::Detour { .. }
         | BuildError::Circle { .. }
         | BuildError::Flow { .. }
+        | BuildError::Job { .. }
         | BuildError::Record { .. }
         | BuildError::Cancelled => scenario.at(&["network"], error.to_string(), ""),
     }
@@ -150,6 +151,10 @@ pub(crate) fn of_paths<'n>(
             let listed = scenario.flows.iter().filter_map(|f| f.name.as_deref()).find(|f| *f == name || *f == group);
             let path = listed.map_or(vec!["workload"], |listed| vec!["flow", listed]);
             scenario.at(&path, format!("the flow \"{name}\" {problem}"), "").into()
+        }
+        BuildError::Job { job, problem } => {
+            let element = scenario.jobs.get(*job).map_or("", |job| &job.element);
+            scenario.at(&["job", element], format!("the job {problem}"), "").into()
         }
         BuildError::Circle { flow, between: [from, to], destination } => {
             // A detour to that host is at fault; without one its network has no path.

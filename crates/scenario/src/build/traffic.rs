@@ -30,8 +30,8 @@ pub(crate) fn traffic(
     let drawn =
         scenario.workloads.iter().any(|w| !matches!(w.keys, WorkloadKeys::AllReduce(_) | WorkloadKeys::List(_)));
     let mut traffic = FlowTable { complete: generate || !drawn, ..FlowTable::default() };
-    if scenario.flows.is_empty() && scenario.workloads.is_empty() {
-        let expected = "expected at least one [[flow]], or a [workload]";
+    if scenario.flows.is_empty() && scenario.workloads.is_empty() && scenario.jobs.is_empty() {
+        let expected = "expected at least one [[flow]], a [workload] or a [[job]]";
         return Err(scenario.at(&["flow"], "there is no traffic", expected).into());
     }
     for (i, flow) in scenario.flows.iter().enumerate() {

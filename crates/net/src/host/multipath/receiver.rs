@@ -78,6 +78,11 @@ impl AnyOrder {
         (asked.into_iter().map(last).collect(), coded.blocks.failed() - before)
     }
 
+    /// All packets before this one have arrived.
+    pub fn in_order(&self) -> u64 {
+        self.expected
+    }
+
     /// Whether a packet has arrived.
     pub fn has(&self, number: u64) -> bool {
         number < self.expected || self.word(number / WORD) & 1 << (number % WORD) != 0

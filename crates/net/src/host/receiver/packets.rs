@@ -20,7 +20,7 @@ impl Receivers {
         let packet = &m.packets[slot];
         let receiver = &mut self.states[id];
         let (flow, number, size) = (packet.flow, packet.number(), receiver.size);
-        let (overhead, echoes) = (receiver.overhead, receiver.echoes);
+        let (overhead, echoes, turn) = (receiver.overhead, receiver.echoes, receiver.turn);
         let marked = packet.flags & MARKED != 0;
         if receiver.credit {
             credit::on_packet(m, desk, slot);
@@ -37,6 +37,9 @@ impl Receivers {
         let payload = u64::from(packet.wire - overhead);
         let (asks, mss) = (packet.flags & ASKS != 0, u64::from(m.network.format(flow).mss));
         let arrival = state.on_data(m.now, number, payload, m.network.transport.multipath.ack_bytes.get());
+        if state.in_order() * mss >= turn && m.network.pairs.has(flow) {
+            m.note_delivered(desk.host, flow);
+        }
         let (mut echo, mut fields) = (marked, Fields::NONE);
         if !echoes {
             let (feedback, own) = self.feedback(m, desk, id, slot, number * mss, payload);

@@ -1,0 +1,313 @@
+//! Ranks of jobs at the hosts of a part: their programs run, their messages go into queue pairs or the host's scale-up domain.
+//!
+//! A rank that sends appends the message to the stream of a queue pair, whose sender then has more to send. A boundary tells the part of
+//! the receiver where the message ends, and what it is. It changes nothing there until bytes arrive: when the receiver has the stream up
+//! to a boundary, its rank has the message. Between parts, boundaries go with the mail after a window. No byte of the message can
+//! be there sooner, since it crosses at least one link that is cut.
+
+mod meter;
+
+use super::receiver::Receivers;
+use crate::cut::Cut;
+use crate::ids::{FlowId, HostId, HostNumber, Key};
+use crate::medium::Medium;
+use crate::network::Network;
+use crate::network::queue_pairs::{QueuePair, taken};
+use crate::result::RankRow;
+use farloop_job::{Input, Message, Output, Rank, Work};
+use farloop_units::Time;
+use meter::Meter;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// Where a message ends in the stream of its queue pair, and when it was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Boundary {
+    pub flow: FlowId,
+    pub end: u64,
+    pub sent: Time,
+    pub message: Message,
+}
+
+/// What a rank does at a time that is known.
+#[derive(Clone, Copy, Debug)]
+enum Chore {
+    Start,
+    Timer(u32),
+    /// A message has come by the scale-up domain, sent then.
+    Received(Message, Time),
+}
+
+/// A chore, ordered by time, then as they were set.
+struct Entry {
+    at: Time,
+    order: u64,
+    /// Place in [`Ranks::ranks`].
+    rank: u32,
+    chore: Chore,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+/// A rank that runs.
+struct Running {
+    job: u32,
+    rank: u32,
+    host: HostId,
+    program: Rank,
+    meter: Meter,
+    /// Its interface to the scale-up domain is busy so long, each way.
+    sends_until: Time,
+    receives_until: Time,
+}
+
+/// The ranks of a part.
+#[derive(Default)]
+pub(crate) struct Ranks {
+    ranks: Vec<Running>,
+    /// By job and rank: its place in `ranks`, where the part has it.
+    places: BTreeMap<(u32, u32), u32>,
+    /// By host; empty where the part has no ranks.
+    chores: Vec<BinaryHeap<Reverse<Entry>>>,
+    set: u64,
+    /// By queue pair: bytes sent into it.
+    streams: BTreeMap<FlowId, u64>,
+    /// By queue pair: the messages that are not all there.
+    boundaries: BTreeMap<FlowId, VecDeque<Boundary>>,
+    /// By job and rank: its part, where that is another one.
+    elsewhere: BTreeMap<(u32, u32), usize>,
+    /// For the receivers in other parts.
+    outbox: BTreeMap<usize, Vec<Boundary>>,
+    out: Vec<Output>,
+}
+
+/// What is to be sent.
+pub(crate) type Posted = Vec<(FlowId, u64)>;
+
+impl Ranks {
+    /// The part's own of all ranks.
+    pub fn new(network: &Network, cut: &Cut, part: usize) -> Ranks {
+        let mut ranks = Ranks::default();
+        for (number, job) in (0..).zip(&network.jobs) {
+            for (rank, host) in (0..).zip(&job.hosts) {
+                let its = cut.part_of[*host as usize];
+                if its != part {
+                    ranks.elsewhere.insert((number, rank), its);
+                }
+            }
+        }
+        ranks
+    }
+
+    /// Parts that may be sent to.
+    pub fn recipients(&self) -> impl Iterator<Item = usize> {
+        self.elsewhere.values().copied()
+    }
+
+    /// Schedules the begin of all ranks at the part's `hosts`, each with its node.
+    pub fn begin(&mut self, network: &Network, m: &mut Medium, hosts: &[(u32, HostNumber)]) {
+        if network.jobs.is_empty() {
+            return;
+        }
+        self.chores = hosts.iter().map(|_| BinaryHeap::new()).collect();
+        for (number, job) in (0..).zip(&network.jobs) {
+            for (rank, node) in (0..).zip(&job.hosts) {
+                let Some(at) = hosts.iter().position(|(own, _)| own == node) else { continue };
+                let place = self.ranks.len() as u32;
+                let program = Rank::new(&job.job, rank, job.host, job.iterations, false);
+                let host = HostId::new(at);
+                let meter = Meter::new(job.start);
+                let (sends_until, receives_until) = (Time::ZERO, Time::ZERO);
+                self.ranks.push(Running { job: number, rank, host, program, meter, sends_until, receives_until });
+                self.places.insert((number, rank), place);
+                self.set(m, host, job.start, place, Chore::Start);
+            }
+        }
+    }
+
+    /// When the next chore of a host is due.
+    pub fn next(&self, host: HostId) -> Option<Time> {
+        if self.ranks.is_empty() {
+            return None;
+        }
+        self.chores[host.index()].peek().map(|Reverse(entry)| entry.at)
+    }
+
+    fn set(&mut self, m: &mut Medium, host: HostId, at: Time, rank: u32, chore: Chore) {
+        self.set += 1;
+        self.chores[host.index()].push(Reverse(Entry { at, order: self.set, rank, chore }));
+        let event = m.events.agenda(host);
+        if m.calendar.time_of(event).is_none_or(|due| due > at) {
+            m.calendar.set(event, at);
+        }
+    }
+
+    /// Does all that is due at a host now; `posted` gets the queue pairs that have more to send, and up to which byte.
+    pub fn run(&mut self, m: &mut Medium, host: HostId, receivers: &mut Receivers, posted: &mut Posted) {
+        if self.ranks.is_empty() {
+            return;
+        }
+        let mut arrived = Vec::new();
+        m.delivered.retain(|(there, flow)| {
+            if *there == host {
+                arrived.push(*flow);
+            }
+            *there != host
+        });
+        for flow in arrived {
+            self.arrived(m, flow, receivers, posted);
+        }
+        while self.chores[host.index()].peek().is_some_and(|Reverse(entry)| entry.at <= m.now) {
+            let Some(Reverse(entry)) = self.chores[host.index()].pop() else { return };
+            match entry.chore {
+                Chore::Start => self.handle(m, entry.rank, Input::Start, None, receivers, posted),
+                Chore::Timer(operation) => {
+                    self.handle(m, entry.rank, Input::Timer(operation), None, receivers, posted);
+                }
+                Chore::Received(message, sent) => {
+                    self.handle(m, entry.rank, Input::Received(message), Some(sent), receivers, posted);
+                }
+            }
+        }
+    }
+
+    /// More of a queue pair's stream is there: gives its rank what is complete.
+    fn arrived(&mut self, m: &mut Medium, flow: FlowId, receivers: &mut Receivers, posted: &mut Posted) {
+        let Some(QueuePair { job, to, .. }) = m.network.pairs.of(flow) else { return };
+        let Some(&place) = self.places.get(&(job, to)) else { return };
+        let there = receivers.in_order(&m.network, flow);
+        loop {
+            let next = self.boundaries.get(&flow).and_then(|queue| queue.front()).copied();
+            receivers.set_turn(flow, next.map_or(u64::MAX, |boundary| boundary.end));
+            let Some(boundary) = next.filter(|boundary| boundary.end <= there) else { return };
+            self.boundaries.get_mut(&flow).and_then(VecDeque::pop_front);
+            self.handle(m, place, Input::Received(boundary.message), Some(boundary.sent), receivers, posted);
+        }
+    }
+
+    /// Takes a boundary: of a sender in this part, or by mail.
+    pub fn take(&mut self, boundary: Boundary, receivers: &mut Receivers) {
+        let queue = self.boundaries.entry(boundary.flow).or_default();
+        if queue.is_empty() {
+            receivers.set_turn(boundary.flow, boundary.end);
+        }
+        queue.push_back(boundary);
+    }
+
+    /// What is for the receivers of another part.
+    pub fn mail(&mut self, part: usize, mail: &mut Vec<Boundary>) {
+        if let Some(own) = self.outbox.get_mut(&part) {
+            mail.append(own);
+        }
+    }
+
+    fn handle(
+        &mut self,
+        m: &mut Medium,
+        place: u32,
+        input: Input,
+        sent: Option<Time>,
+        receivers: &mut Receivers,
+        posted: &mut Posted,
+    ) {
+        let mut inputs = VecDeque::from([(input, sent)]);
+        while let Some((input, sent)) = inputs.pop_front() {
+            let mut out = std::mem::take(&mut self.out);
+            let running = &mut self.ranks[place as usize];
+            let network = m.network.clone();
+            let job = &network.jobs[running.job as usize];
+            running.meter.before(m.now, job, running.rank, &input, sent);
+            running.program.handle(m.now, input, &mut out);
+            let (number, rank, host) = (running.job, running.rank, running.host);
+            for output in out.drain(..) {
+                match output {
+                    Output::Timer { operation, after } => {
+                        let of = &job.job.programs[rank as usize].operations()[operation as usize];
+                        if let Work::Compute(_) = of.work {
+                            self.ranks[place as usize].meter.computes(m.now, operation, of.phase);
+                        }
+                        self.set(m, host, m.now.saturating_add(after), place, Chore::Timer(operation));
+                    }
+                    Output::Send { to, message } => {
+                        inputs.push_back((Input::Sent(message.operation), None));
+                        if job.hosts[to as usize] == job.hosts[rank as usize] {
+                            self.inside(m, place, (number, to), message);
+                        } else {
+                            self.post(m, (number, rank, to), message, receivers, posted);
+                        }
+                    }
+                    Output::Matched { .. } => {}
+                    Output::IterationOver { iteration } => {
+                        self.ranks[place as usize].meter.over(m.now, iteration);
+                    }
+                }
+            }
+            self.out = out;
+        }
+    }
+
+    /// A message takes the scale-up domain of its host: the interface of its sender, then that of its receiver, each for its bytes.
+    fn inside(&mut self, m: &mut Medium, place: u32, to: (u32, u32), message: Message) {
+        let Some(&other) = self.places.get(&to) else { return };
+        let level = m.network.jobs[to.0 as usize].domain;
+        let takes = level.serialisation(message.bytes);
+        let sender = &mut self.ranks[place as usize];
+        let departs = sender.sends_until.max(m.now);
+        sender.sends_until = departs.saturating_add(takes);
+        let receiver = &mut self.ranks[other as usize];
+        let taken = receiver.receives_until.max(departs.saturating_add(level.latency));
+        receiver.receives_until = taken.saturating_add(takes);
+        let (at, host) = (receiver.receives_until, receiver.host);
+        self.set(m, host, at, other, Chore::Received(message, m.now));
+    }
+
+    /// A message goes into its queue pair.
+    fn post(
+        &mut self,
+        m: &mut Medium,
+        (job, from, to): (u32, u32, u32),
+        message: Message,
+        receivers: &mut Receivers,
+        posted: &mut Posted,
+    ) {
+        let network = &m.network;
+        let Some(flow) = network.pairs.flow(QueuePair { job, from, to }) else { return };
+        let unit = network.message_unit(network.jobs[job as usize].algorithm);
+        let end = self.streams.entry(flow).or_insert(0);
+        *end += taken(message.bytes, unit);
+        let boundary = Boundary { flow, end: *end, sent: m.now, message };
+        match self.elsewhere.get(&(job, to)) {
+            Some(part) => self.outbox.entry(*part).or_default().push(boundary),
+            None => self.take(boundary, receivers),
+        }
+        posted.push((flow, boundary.end));
+    }
+
+    /// What the ranks have come to.
+    pub fn rows(&mut self, network: &Network) -> Vec<RankRow> {
+        let mut rows = Vec::new();
+        for running in &mut self.ranks {
+            let host = network.jobs[running.job as usize].hosts[running.rank as usize];
+            for (iteration, own) in (0..).zip(running.meter.take()) {
+                let (start, end, phases) = (own.start, own.end, own.phases);
+                rows.push(RankRow { job: running.job, rank: running.rank, host, iteration, start, end, phases });
+            }
+        }
+        rows
+    }
+}

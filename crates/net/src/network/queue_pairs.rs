@@ -1,0 +1,101 @@
+//! Queue pairs of jobs: one flow for each ordered pair of ranks at different hosts that send to one another.
+//!
+//! They stand behind all other flows. What one will carry in all iterations is known from the programs, so it has a size like any flow;
+//! its sender only gets to know of it message by message.
+
+use crate::ids::FlowId;
+use crate::network::routing::Labels;
+use crate::spec::{FlowSpec, JobSpec};
+use farloop_engine::RandomStream;
+use farloop_job::Work;
+use farloop_units::{Bytes, Time};
+use std::collections::BTreeMap;
+
+/// A queue pair.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct QueuePair {
+    /// Index of the job.
+    pub job: u32,
+    /// The rank that sends.
+    pub from: u32,
+    /// The rank that receives.
+    pub to: u32,
+}
+
+/// All of them, in their order.
+#[derive(Default)]
+pub(crate) struct QueuePairs {
+    first: u32,
+    pairs: Vec<QueuePair>,
+}
+
+impl QueuePairs {
+    /// Those of `jobs`, behind `first` flows, and the flows that they are. A message takes whole multiples of `unit` bytes of the stream.
+    pub fn new(jobs: &[JobSpec], first: usize, unit: impl Fn(&JobSpec) -> u64) -> (QueuePairs, Vec<FlowSpec>) {
+        let (mut pairs, mut flows) = (Vec::new(), Vec::new());
+        for (number, job) in (0..).zip(jobs) {
+            let unit = unit(job);
+            for (from, program) in (0..).zip(&job.job.programs) {
+                let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
+                for operation in program.operations() {
+                    let Work::Send { to, bytes, .. } = operation.work else { continue };
+                    if job.hosts[to as usize] != job.hosts[from as usize] {
+                        let all = sent.entry(to).or_insert(0);
+                        *all = all.saturating_add(taken(bytes, unit));
+                    }
+                }
+                for (to, bytes) in sent {
+                    pairs.push(QueuePair { job: number, from, to });
+                    flows.push(FlowSpec {
+                        src: job.hosts[from as usize],
+                        dst: job.hosts[to as usize],
+                        start: job.start,
+                        stop: Time::NEVER,
+                        size: Bytes::new(bytes.saturating_mul(job.iterations.into()).min(u64::MAX - 1)),
+                        algorithm: job.algorithm,
+                        class: job.class,
+                        elephant: false,
+                        initial_rate: None,
+                        initial_cwnd: None,
+                    });
+                }
+            }
+        }
+        (QueuePairs { first: first as u32, pairs }, flows)
+    }
+
+    /// What they are called in hashes: by the name of their job and their ranks, so that nothing else moves them.
+    pub fn labels(&self, jobs: &[JobSpec]) -> Labels {
+        let label = |pair: &QueuePair| {
+            let ranks = u64::from(pair.from) << 32 | u64::from(pair.to);
+            (RandomStream::new(0, &jobs[pair.job as usize].name, ranks).bits() >> 32) as u32
+        };
+        Labels::new(self.first, self.pairs.iter().map(label).collect())
+    }
+
+    /// The number of flows before them.
+    pub fn first(&self) -> usize {
+        self.first as usize
+    }
+
+    /// Whether a flow is one.
+    #[inline]
+    pub fn has(&self, flow: FlowId) -> bool {
+        flow.0 >= self.first
+    }
+
+    /// The flow of a queue pair.
+    pub fn flow(&self, pair: QueuePair) -> Option<FlowId> {
+        self.pairs.binary_search(&pair).ok().map(|at| FlowId(self.first + at as u32))
+    }
+
+    /// The queue pair that a flow is.
+    pub fn of(&self, flow: FlowId) -> Option<QueuePair> {
+        self.pairs.get(flow.0.checked_sub(self.first)? as usize).copied()
+    }
+}
+
+/// What a message takes of the stream: at least a byte, and whole units.
+pub(crate) fn taken(bytes: u64, unit: u64) -> u64 {
+    bytes.max(1).div_ceil(unit).saturating_mul(unit)
+}

@@ -1,0 +1,81 @@
+//! How switches choose among equally short paths.
+
+use crate::packet::Packet;
+use crate::spec::Ecmp;
+use std::sync::Arc;
+
+/// What flows are called in hashes: by their numbers; queue pairs of jobs by what their job and ranks make of it.
+#[derive(Clone)]
+pub(crate) struct Labels {
+    first: u32,
+    labels: Arc<[u32]>,
+}
+
+impl Default for Labels {
+    fn default() -> Labels {
+        Labels { first: u32::MAX, labels: Arc::new([]) }
+    }
+}
+
+impl Labels {
+    /// Those of the flows from `first` on.
+    pub fn new(first: u32, labels: Vec<u32>) -> Labels {
+        if labels.is_empty() { Labels::default() } else { Labels { first, labels: labels.into() } }
+    }
+
+    /// What a flow is called.
+    #[inline]
+    pub fn of(&self, flow: u32) -> u32 {
+        if flow < self.first { flow } else { self.labels.get((flow - self.first) as usize).copied().unwrap_or(flow) }
+    }
+}
+
+/// How a switch chooses among equally short paths.
+#[derive(Clone, Copy)]
+pub(super) struct Spreading {
+    /// The switch's number in the network, which the hash depends on.
+    pub number: u32,
+    pub by: By,
+}
+
+/// What decides, beside the switch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The flow alone.
+    Flow,
+    /// When the packet was sent, too.
+    Sent,
+    /// The entropy value that the packet carries, too.
+    Entropy,
+    /// The queues; nobody asks here.
+    Queues,
+}
+
+impl By {
+    /// Of transports that give packets entropy values, or not.
+    pub fn of(ecmp: Ecmp, entropy: bool) -> By {
+        match ecmp {
+            Ecmp::Entropy if entropy => By::Entropy,
+            Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy => By::Flow,
+            Ecmp::Packet => By::Sent,
+            Ecmp::Adaptive => By::Queues,
+        }
+    }
+
+    /// The hash of a packet whose flow has this one.
+    pub fn spread(self, hash: u64, packet: &Packet) -> u64 {
+        match self {
+            By::Flow | By::Queues => hash,
+            By::Sent => mix(hash ^ packet.sent.as_ps()),
+            By::Entropy => mix(hash ^ u64::from(packet.entropy())),
+        }
+    }
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+#[inline]
+pub(super) fn mix(mut h: u64) -> u64 {
+    h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    h ^ (h >> 31)
+}

@@ -1,0 +1,33 @@
+//! Training jobs: ranks at hosts, whose programs send each other messages.
+
+use super::NodeId;
+use farloop_job::ideal::Level;
+use farloop_job::{Host, Job};
+use farloop_units::Time;
+use std::sync::Arc;
+
+/// A job that runs in the network.
+///
+/// Messages between hosts take queue pairs: one for each ordered pair of ranks that send to one another, whose window and round-trip times
+/// live as long as the job. Messages between ranks of a host take its scale-up domain.
+#[derive(Clone, PartialEq, Debug)]
+pub struct JobSpec {
+    /// Its name, from which hashes and random streams come: no two jobs have the same.
+    pub name: String,
+    /// What its ranks do; collectives are expanded ([`farloop_job::collectives::expand`]).
+    pub job: Arc<Job>,
+    /// The host of each rank.
+    pub hosts: Vec<NodeId>,
+    /// When its ranks begin.
+    pub start: Time,
+    /// How often each rank runs its program, at least once.
+    pub iterations: u32,
+    /// Index into [`NetworkSpec::algorithms`](super::NetworkSpec::algorithms).
+    pub algorithm: u16,
+    /// Data class of its messages.
+    pub class: u8,
+    /// What messages cost the processors of ranks.
+    pub host: Host,
+    /// Latency and rate of a rank's interface to the scale-up domain of its host, each way.
+    pub domain: Level,
+}

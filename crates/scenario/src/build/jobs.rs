@@ -1,0 +1,121 @@
+//! Training jobs: from their keys or files to ranks at hosts.
+
+use super::flow_table::FlowTable;
+use super::hosts::Hosts;
+use crate::error::RunError;
+use crate::glob::matches;
+use crate::job::JobSection;
+use crate::scenario::Scenario;
+use crate::sections::{JobCollectives, Placement};
+use farloop_job::collectives::{Algorithm, Choice, expand, nccl};
+use farloop_job::formats::{self, NO_OPTIONS};
+use farloop_job::generate::generate;
+use farloop_job::ideal::Level;
+use farloop_job::validate::{check, check_programs};
+use farloop_job::{Host, Job, JobError};
+use farloop_net::spec::{JobSpec, NodeId};
+use farloop_units::Time;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// All jobs of the scenario.
+pub(super) fn jobs(
+    scenario: &Scenario,
+    hosts: &Hosts<'_>,
+    traffic: &mut FlowTable,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<JobSpec>, RunError> {
+    scenario.jobs.iter().map(|job| built(scenario, hosts, job, traffic, go_on)).collect()
+}
+
+fn built(
+    scenario: &Scenario,
+    hosts: &Hosts<'_>,
+    section: &JobSection,
+    traffic: &mut FlowTable,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<JobSpec, RunError> {
+    let keys = &section.keys;
+    let at = |key: &str, problem: String, expected: &str| -> RunError {
+        scenario.at(&["job", &section.element, key], problem, expected).into()
+    };
+    let key = if keys.file.is_some() { "file" } else { "model" };
+    let refused = |error: JobError| match error.cancelled {
+        true => RunError::Cancelled,
+        false => at(key, error.to_string(), "expected a job that can run"),
+    };
+    let job = read(scenario, section, go_on).map_err(refused)?;
+    check_programs(&job).map_err(refused)?;
+    let order = order(hosts, section).map_err(|(problem, expected)| at("hosts", problem, expected))?;
+    let (ranks, each) = (job.ranks() as usize, keys.ranks_per_host as usize);
+    if ranks > order.len() * each {
+        let problem = format!("{ranks} ranks need {} hosts, but there are {}", ranks.div_ceil(each), order.len());
+        return Err(at("hosts", problem, "expected more hosts, or more ranks_per_host"));
+    }
+    let at_host: Vec<NodeId> = (0..ranks).map(|rank| order[rank / each]).collect();
+    let site = |rank: u32| hosts.layout.nodes[at_host[rank as usize] as usize].datacenter.map_or(u32::MAX, u32::from);
+    let told = |algorithm| Choice::Told(algorithm);
+    let choice = match keys.collectives {
+        JobCollectives::Nccl => {
+            let rate = hosts.facts[order[0] as usize].map_or(0.0, |f| f.rate.as_f64());
+            let domain = keys.domain_rate.as_f64() / 8.0;
+            Choice::Nccl(nccl::Machine { ranks_per_host: keys.ranks_per_host, network: rate / 8.0, domain })
+        }
+        JobCollectives::Ring => told(Algorithm::Ring),
+        JobCollectives::Doubling => told(Algorithm::Doubling),
+        JobCollectives::Tree => told(Algorithm::Tree),
+        JobCollectives::Direct => told(Algorithm::Direct),
+        JobCollectives::Hierarchical => told(Algorithm::Hierarchical),
+    };
+    let whole = expand(&job, choice, &site).map_err(refused)?;
+    check(&whole, &mut |_, _| go_on()).map_err(refused)?;
+    let islands = |node: &NodeId| hosts.facts[*node as usize].map(|f| f.island);
+    if at_host.iter().any(|node| islands(node) != islands(&at_host[0])) {
+        return Err(at("hosts", "no path joins all of its hosts".into(), "expected linked hosts"));
+    }
+    Ok(JobSpec {
+        name: section.name.clone(),
+        job: Arc::new(whole),
+        hosts: at_host,
+        start: Time::ZERO.saturating_add(keys.start),
+        iterations: keys.iterations,
+        algorithm: traffic.algorithm(keys.algorithm.as_deref().unwrap_or(&scenario.algorithm.name)),
+        class: keys.class,
+        host: Host::default(),
+        domain: Level::new(keys.domain_latency, keys.domain_rate),
+    })
+}
+
+fn read(scenario: &Scenario, section: &JobSection, go_on: &mut dyn FnMut() -> bool) -> Result<Job, JobError> {
+    let Some(files) = &section.keys.file else { return generate(&section.plan, &section.name) };
+    let folder = Path::new(scenario.document.file()).parent().unwrap_or(Path::new(""));
+    let files: Vec<String> = files.0.iter().map(|file| folder.join(file).display().to_string()).collect();
+    let format = formats::detect(&files[0])?;
+    formats::read(&files, format, &NO_OPTIONS, &mut |_, _| go_on())
+}
+
+/// The hosts in the order in which ranks get them.
+fn order(hosts: &Hosts<'_>, section: &JobSection) -> Result<Vec<NodeId>, (String, &'static str)> {
+    let mut order: Vec<NodeId> = Vec::new();
+    for pattern in &section.keys.hosts.0 {
+        let before = order.len();
+        for (id, node) in (0..).zip(&hosts.layout.nodes) {
+            if hosts.facts[id as usize].is_some() && matches(pattern, &node.name) && !order.contains(&id) {
+                order.push(id);
+            }
+        }
+        if order.len() == before {
+            return Err((format!("\"{pattern}\" is no host, or one that is named already"), "expected names of hosts"));
+        }
+    }
+    if section.keys.placement == Placement::Packed {
+        return Ok(order);
+    }
+    let mut sites: BTreeMap<Option<u16>, Vec<NodeId>> = BTreeMap::new();
+    for id in &order {
+        sites.entry(hosts.layout.nodes[*id as usize].datacenter).or_default().push(*id);
+    }
+    let most = sites.values().map(Vec::len).max().unwrap_or(0);
+    Ok((0..most).flat_map(|i| sites.values().filter_map(move |own| own.get(i).copied())).collect())
+}

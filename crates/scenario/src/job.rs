@@ -1,0 +1,55 @@
+//! `[[job]]`: training jobs.
+
+use crate::algorithms;
+use crate::diagnostic::Diagnostic;
+use crate::names::check_name;
+use crate::reader::{Section, names};
+use crate::sections::JobKeys;
+use farloop_job::generate::Plan;
+use farloop_units::Params;
+
+/// A `[[job]]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct JobSection {
+    /// Its name.
+    pub name: String,
+    /// The name by which messages and overrides call it.
+    pub element: String,
+    /// Its own keys.
+    pub keys: JobKeys,
+    /// Those of its plan.
+    pub plan: Plan,
+}
+
+/// Reads every `[[job]]`.
+pub(crate) fn read(root: &Section<'_>) -> Result<Vec<JobSection>, Diagnostic> {
+    let mut jobs: Vec<JobSection> = Vec::new();
+    for (number, (element, section)) in root.sections("job")?.into_iter().enumerate() {
+        let (own, of_plan) = (JobKeys::specs(), Plan::specs());
+        let keys: JobKeys = section.read(&[], &names(&of_plan))?;
+        let plan: Plan = section.read(&[], &names(&own))?;
+        let name = keys.name.clone().unwrap_or_else(|| format!("job-{}", number + 1));
+        check_name(&section, "name", &name)?;
+        if jobs.iter().any(|other| other.name == name) {
+            return Err(section.diagnostic(
+                "name",
+                format!("\"{name}\" is the name of another job"),
+                "expected another name",
+            ));
+        }
+        if keys.file.is_some()
+            && let Some(entry) =
+                section.table.iter().flat_map(|t| &t.0).find(|e| of_plan.iter().any(|s| s.name == e.key))
+        {
+            let problem = "is a key of a plan, but file has the job";
+            let expected = "expected file, or the keys of a plan";
+            return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
+        }
+        if let Some(algorithm) = &keys.algorithm {
+            let place = section.table.and_then(|t| t.get("algorithm")).map_or(section.place, |e| e.item.place);
+            algorithms::check_name(&section, place, "algorithm", algorithm)?;
+        }
+        jobs.push(JobSection { name, element, keys, plan });
+    }
+    Ok(jobs)
+}

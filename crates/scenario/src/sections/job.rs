@@ -1,0 +1,70 @@
+//! The keys of `[[job]]`, beside those of its plan ([`farloop_job::generate::Plan`]).
+
+use super::*;
+use farloop_net::spec::FlowSpec;
+use farloop_units::{Delta, ParamSpec, Params, Rate, choice, params};
+
+choice! {
+    /// Which host a rank gets.
+    pub enum Placement {
+        /// Hosts one after the other.
+        Packed = "packed",
+        /// Hosts of the sites in turn.
+        Striped = "striped",
+    }
+}
+
+choice! {
+    /// By which messages collectives are done.
+    pub enum JobCollectives {
+        /// As NCCL chooses.
+        Nccl = "nccl",
+        /// Rings.
+        Ring = "ring",
+        /// Recursive halving and doubling.
+        Doubling = "doubling",
+        /// Trees.
+        Tree = "tree",
+        /// Each to each.
+        Direct = "direct",
+        /// Inside of sites, across them, inside again.
+        Hierarchical = "hierarchical",
+    }
+}
+
+params! {
+    /// `[[job]]`: a training job. The table has the keys of plans (docs/jobs.md), too, unless `file` has the job.
+    pub struct JobKeys {
+        /// Its name; "none" for job-1, job-2, … by its position. Paths and random numbers of its messages come from it.
+        name: Option<String> = None;
+        /// A trace or a plan, relative to the scenario: GOAL, AICB, TOML; of Chakra a list with a file for each rank. "none" for the keys
+        /// of a plan in this table.
+        file: Option<OneOrMore> = None;
+        /// The hosts, by name, or a list of names: "*" matches any characters, "?" any one.
+        hosts: OneOrMore = OneOrMore(vec!["*".to_string()]);
+        /// Which host each rank gets. "packed": one host after the other, in the order of hosts, ranks_per_host to each. "striped": the
+        /// same with the hosts of the datacenters in turn.
+        placement: Placement = Placement::Packed;
+        /// Ranks of a host, which its scale-up domain joins.
+        ranks_per_host: u32 = 1, in 1 => 1024;
+        /// When its ranks begin.
+        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        /// How often each rank runs its program.
+        iterations: u32 = 1, in 1 => 1_000_000;
+        /// By which messages collectives are done.
+        collectives: JobCollectives = JobCollectives::Ring;
+        /// The congestion control of its messages between hosts; "none" for [algorithm].name.
+        algorithm: Option<String> = None;
+        /// Data class: 0 goes before 1; each has its own queues and PFC.
+        class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
+        /// Rate of a rank's interface to the scale-up domain of its host, each way (NVLink of an H100: 450 GB/s).
+        domain_rate: Rate = Rate::from_gbps(3600), in SLOWEST => Rate::from_gbps(1_000_000);
+        /// Latency of the scale-up domain.
+        domain_latency: Delta = Delta::from_us(1), in Delta::ZERO => LONGEST_DELAY;
+    }
+}
+
+/// All keys of `[[job]]`.
+pub fn job_specs() -> Vec<ParamSpec> {
+    JobKeys::specs().into_iter().chain(farloop_job::generate::Plan::specs()).collect()
+}
