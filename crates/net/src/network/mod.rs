@@ -168,6 +168,10 @@ impl Network {
 
     /// The blocks of the flow, if it has any.
     pub fn code(&self, flow: FlowId) -> Option<Code> {
+        // A block ends with its flow, and the messages of a queue pair within it.
+        if self.pairs.has(flow) {
+            return None;
+        }
         let (data, repair) = self.coding[usize::from(self.flows.algorithm(flow))]?;
         Some(Code::new(self.flows.size(flow).get(), self.format(flow).mss.into(), (data, repair)))
     }

@@ -7,13 +7,14 @@ use crate::glob::matches;
 use crate::job::JobSection;
 use crate::scenario::Scenario;
 use crate::sections::{JobCollectives, Placement};
+use crate::transport::EndpointKeys;
 use farloop_job::collectives::{Algorithm, Choice, expand, nccl};
 use farloop_job::formats::{self, NO_OPTIONS};
 use farloop_job::generate::generate;
 use farloop_job::ideal::Level;
 use farloop_job::validate::{check, check_programs};
 use farloop_job::{Host, Job, JobError};
-use farloop_net::spec::{JobSpec, NodeId};
+use farloop_net::spec::{CodingSpec, JobSpec, NodeId};
 use farloop_units::Time;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,6 +49,12 @@ fn built(
     let job = read(scenario, section, go_on).map_err(refused)?;
     check_programs(&job).map_err(refused)?;
     let order = order(hosts, section).map_err(|(problem, expected)| at("hosts", problem, expected))?;
+    if let EndpointKeys::Multipath(multipath, _) = &scenario.endpoint
+        && matches!(multipath.coding.0, CodingSpec::Blocks(..))
+    {
+        let problem = "messages of a [[job]] have no blocks of repair packets".to_string();
+        return Err(scenario.at(&["transport", "coding"], problem, "expected \"own\" or \"none\"").into());
+    }
     let (ranks, each) = (job.ranks() as usize, keys.ranks_per_host as usize);
     if ranks > order.len() * each {
         let problem = format!("{ranks} ranks need {} hosts, but there are {}", ranks.div_ceil(each), order.len());

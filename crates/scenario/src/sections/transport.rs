@@ -116,7 +116,7 @@ params! {
         /// been delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
         overtaken: Option<f64> = Some(1.5), in Some(0.01) => Some(1000.0);
         /// Blocks of data and repair packets, of which as many as are data suffice: "8+2" (Uno), "none", or "own": as the flow's algorithm
-        /// has them, which is none for all but Uno.
+        /// has them, which is none for all but Uno. Messages of a [[job]] have no blocks.
         coding: CodingChoice = CodingChoice(CodingSpec::Own);
     }
 }
