@@ -67,6 +67,10 @@ pub(crate) fn testbed(scenario: &Scenario, built: &Built, go_on: &mut dyn FnMut(
             .at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]")
             .into());
     }
+    if let Some(job) = scenario.jobs.first() {
+        let problem = "a testbed runs flows, not ranks of jobs";
+        return Err(scenario.at(&["job", &job.element], problem, "expected no [[job]]").into());
+    }
     check_hosts(scenario)?;
     check_flows(scenario, built)?;
     let algorithms: Vec<Json> = (built.algorithm_names.iter())
