@@ -25,6 +25,8 @@ def test_run_writes_everything(command, small):
         "pauses.parquet",
         "circuits.parquet",
         "queues.parquet",
+        "iterations.parquet",
+        "ranks.parquet",
         "summary.json",
         "report.html",
     } <= names

@@ -314,6 +314,7 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
     assert {Path(name).name for name in manifest.files(tmp_path / "r")} == {
         "claims.json", "manifest.json", "summary.json", "flows.parquet", "pauses.parquet",
         "circuits.parquet", "queues.parquet", "ports.parquet", "series.parquet",
+        "iterations.parquet", "ranks.parquet",
     }  # fmt: skip
     rewrite(tmp_path / "r")
     assert {"report.html", "gear/fig09/report.html", "gear/fig09/figures/fig09.png"} <= set(

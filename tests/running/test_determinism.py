@@ -32,6 +32,8 @@ def test_two_runs_give_the_same_bytes(small, tmp_path):
         "pauses.parquet",
         "circuits.parquet",
         "queues.parquet",
+        "iterations.parquet",
+        "ranks.parquet",
     }
     assert first == second
 

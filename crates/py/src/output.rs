@@ -60,7 +60,7 @@ impl RunOutput {
     /// Tables by name; each column is (type, little-endian bytes, words of a dictionary column or None).
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let Tables { flows, series, ports, pauses, circuits, queues } = &self.outcome.tables;
+        let Tables { flows, series, ports, pauses, circuits, queues, iterations, ranks } = &self.outcome.tables;
         let named = [
             ("flows", flows),
             ("series", series),
@@ -68,6 +68,8 @@ impl RunOutput {
             ("pauses", pauses),
             ("queues", queues),
             ("circuits", circuits),
+            ("iterations", iterations),
+            ("ranks", ranks),
         ];
         tables(py, &named)
     }

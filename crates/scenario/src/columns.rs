@@ -52,13 +52,15 @@ pub fn outputs() -> Json {
 }
 
 /// The tables of a run.
-pub const TABLES: [(&str, &[Declared]); 6] = [
+pub const TABLES: [(&str, &[Declared]); 8] = [
     ("flows", FLOWS),
     ("series", SERIES),
     ("ports", PORTS),
     ("pauses", PAUSES),
     ("circuits", CIRCUITS),
     ("queues", QUEUES),
+    ("iterations", ITERATIONS),
+    ("ranks", RANKS),
 ];
 
 /// The metrics of the series, by kind of object; ports that turned out to be the worst have those of ports.
@@ -369,6 +371,50 @@ declare! {
         full: Vec<i64>, "packets";
         /// Packets that were left in it when its day was over.
         expired: Vec<i64>, "packets";
+    }
+}
+
+declare! {
+    /// The columns of `iterations.parquet`, one row per job and iteration.
+    ITERATIONS: IterationColumns as Table {
+        /// Job.
+        job: Words, "text";
+        /// Its iteration, from 1.
+        iteration: Vec<i64>, "number";
+        /// When the one before was over at its last rank, or the job began; null where that did not come.
+        begin_ps: Vec<Option<i64>>, "ps";
+        /// When it was over at its last rank; null where it was not.
+        end_ps: Vec<Option<i64>>, "ps";
+        /// How long it took; null where it was not over.
+        time_ps: Vec<Option<i64>>, "ps";
+        /// How long it takes on an ideal network with the latencies and rates of this one; null where that does not come to an end.
+        ideal_ps: Vec<Option<i64>>, "ps";
+        /// `time_ps` over `ideal_ps`; not a number where one of them is missing.
+        slowdown: Vec<f64>, "1";
+    }
+}
+
+declare! {
+    /// The columns of `ranks.parquet`, one row per rank and iteration of a job that is over.
+    RANKS: RankColumns as Table {
+        /// Job.
+        job: Words, "text";
+        /// Its rank, from 0.
+        rank: Vec<u32>, "number";
+        /// Host that the rank is at.
+        host: Words, "text";
+        /// Iteration, from 1.
+        iteration: Vec<i64>, "number";
+        /// When it was done with the one before, or the job began.
+        begin_ps: Vec<i64>, "ps";
+        /// When its last operation was over.
+        end_ps: Vec<i64>, "ps";
+        /// How long at least one of its streams computed.
+        computing_ps: Vec<i64>, "ps";
+        /// How long it computed nothing and a message was on its way to it: communication that no computing hides.
+        communication_ps: Vec<i64>, "ps";
+        /// How long it computed nothing and no message was on its way to it that it got before it went on.
+        waiting_ps: Vec<i64>, "ps";
     }
 }
 

@@ -62,6 +62,7 @@ mod flow;
 mod glob;
 mod host_presets;
 mod job;
+mod job_tables;
 mod jobs;
 mod json;
 mod names;

@@ -8,6 +8,7 @@ use crate::columns::{
     QUEUE_METRICS, QueueColumns, QueueMetrics, SeriesColumns, TotalNumbers, Words,
 };
 pub use crate::columns::{Column, Table};
+use crate::job_tables::Jobs;
 use crate::jobs::JobNames;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
@@ -42,6 +43,10 @@ pub struct Tables {
     pub circuits: Table,
     /// One row per queue of switches that schedule circuits.
     pub queues: Table,
+    /// One row per iteration of a job.
+    pub iterations: Table,
+    /// One row per rank and iteration of a job.
+    pub ranks: Table,
 }
 
 /// What tables need of the scenario, kept while the simulation consumes the specification.
@@ -61,6 +66,7 @@ pub struct Names {
     /// The link behind each egress port.
     links: BTreeMap<(u32, u32), LinkSpec>,
     pub(crate) jobs: Vec<JobNames>,
+    job_tables: Jobs,
     /// Of ports whose rate changes: from when on which one, by time.
     rates: BTreeMap<u32, Vec<(Time, Rate)>>,
     interval: f64,
@@ -85,6 +91,7 @@ impl Names {
             links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
             parallel: parallel(&spec.links),
             jobs: JobNames::of(built),
+            job_tables: Jobs::of(built),
             rates: rates(&spec.events.events),
             interval,
             worst_interval: spec.record.worst.map_or(0.0, |worst| interval * worst.every as f64),
@@ -115,6 +122,8 @@ impl Names {
             pauses: self.pauses(result),
             circuits: self.circuits(result),
             queues: self.queues(result),
+            iterations: self.job_tables.iterations(result),
+            ranks: self.job_tables.ranks(result, &self.nodes),
         }
     }
 

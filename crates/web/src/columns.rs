@@ -45,7 +45,7 @@ pub(crate) struct Buffers(pub Vec<Buffer>);
 impl Buffers {
     /// Keeps the values of all tables; says which columns they are.
     pub fn tables(&mut self, tables: Tables) -> Json {
-        let Tables { flows, series, ports, pauses, circuits, queues } = tables;
+        let Tables { flows, series, ports, pauses, circuits, queues, iterations, ranks } = tables;
         json!({
             "flows": self.table(flows),
             "series": self.table(series),
@@ -53,6 +53,8 @@ impl Buffers {
             "pauses": self.table(pauses),
             "circuits": self.table(circuits),
             "queues": self.table(queues),
+            "iterations": self.table(iterations),
+            "ranks": self.table(ranks),
         })
     }
 

@@ -67,7 +67,7 @@ class Simulated:
     """What the simulator gave.
 
     Attributes:
-        tables: Flows, series, ports, pauses, circuits, queues.
+        tables: Flows, series, ports, pauses, circuits, queues, iterations, ranks.
         info: Totals, invariants, deadlocks, wall time, version.
         trace: What was traced; nothing of a run that was kept.
     """
@@ -86,7 +86,7 @@ def address(scenario: Scenario) -> str:
         ScenarioError: the text or a key is not valid; what only the network tells is not checked.
     """
     resolved = {key: value for key, value in scenario.parsed.items() if key not in _DESCRIPTIONS}
-    files = dict(_files([resolved.get("workload"), resolved.get("circuits")], Path(scenario.file).parent))
+    files = dict(_files([resolved.get("workload"), resolved.get("circuits"), resolved.get("job")], Path(scenario.file).parent))
     # Files may name algorithms as well.
     named = None if files else algorithm.named(resolved)
     made_from = {

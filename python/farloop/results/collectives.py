@@ -1,4 +1,4 @@
-"""Jobs: the rounds of collective operations (`[[workload]]` with `pattern = "all-reduce"`), and how long each took. Times in seconds."""
+"""Jobs: rounds of collective operations (`[[workload]]` with `pattern = "all-reduce"`) and iterations of `[[job]]`. Times in seconds."""
 
 from __future__ import annotations
 
@@ -34,4 +34,22 @@ def jobs(flows: pa.Table, scenario: dict[str, Any]) -> dict[str, dict[str, Any]]
             if not np.isnan(received[own]).any():
                 times.append(float(received[own].max() - start[own].min()))
         jobs_by_name[str(workload["name"])] = {"rounds": int(workload["rounds"]), "rounds_s": times}
+    return jobs_by_name
+
+
+def trained(iterations: pa.Table) -> dict[str, dict[str, Any]]:
+    """Each `[[job]]` by its name, as `jobs` has those of workloads: a round is an iteration.
+
+    `ideal_s` is the time of an iteration on an ideal network, or `None`.
+
+    Args:
+        iterations: The table of iterations.
+    """
+    jobs_by_name: dict[str, dict[str, Any]] = {}
+    for row in iterations.select(["job", "time_ps", "ideal_ps"]).to_pylist():
+        ideal = None if row["ideal_ps"] is None else row["ideal_ps"] / 1e12
+        own = jobs_by_name.setdefault(str(row["job"]), {"rounds": 0, "rounds_s": [], "ideal_s": ideal})
+        own["rounds"] += 1
+        if row["time_ps"] is not None:
+            own["rounds_s"].append(row["time_ps"] / 1e12)
     return jobs_by_name

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.errors import UnknownNameError, nearest, shown
-from farloop.results import cautions, fields, flow_completion, paired, seeds, steadiness
+from farloop.results import cautions, collectives, fields, flow_completion, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import by_label, without_seed
 from farloop.results.steadiness import Steadiness
@@ -40,6 +40,8 @@ class Run:
         pauses: Who paused whom (PFC): one row per paused port, cause and root; times in ps.
         circuits: What passed each circuit in each day that was over by the end; empty without circuit switches.
         queues: The queues of switches that schedule circuits; empty without such switches.
+        iterations: Iterations of jobs, with what they take on an ideal network; empty without jobs.
+        ranks: Ranks of jobs: how long they compute, and do not; empty without jobs.
         info: Totals, invariants, deadlocks, wall time, version.
         scenario: The scenario with all defaults resolved.
         file: The scenario file's name.
@@ -57,6 +59,8 @@ class Run:
     pauses: pa.Table = field(repr=False)
     circuits: pa.Table = field(repr=False)
     queues: pa.Table = field(repr=False)
+    iterations: pa.Table = field(repr=False)
+    ranks: pa.Table = field(repr=False)
     info: dict[str, Any] = field(repr=False)
     scenario: dict[str, Any] = field(repr=False)
     file: str
@@ -98,6 +102,7 @@ class Run:
         """The summary without its cautions, which are drawn from it."""
         numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
         steady = None if self.steadiness is None else self.steadiness.is_steady
+        numbers["jobs"] = numbers["jobs"] | collectives.trained(self.iterations)
         return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
 
     @cached_property

@@ -17,6 +17,7 @@ pub use path::{CriticalPath, Share, Step};
 
 use crate::rank::{Host, further};
 use farloop_units::{Delta, Rate};
+use std::sync::Arc;
 
 /// What a message costs on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +61,8 @@ pub struct Network {
     pub ranks_per_host: u32,
     /// Ranks of a site, in order; `u32::MAX` where there is one site.
     pub ranks_per_site: u32,
+    /// Host and site of each rank, where they are not as the two numbers say.
+    pub places: Option<Arc<[(u32, u32)]>>,
 }
 
 impl Network {
@@ -75,6 +78,7 @@ impl Network {
             domain: level,
             ranks_per_host: 1,
             ranks_per_site: u32::MAX,
+            places: None,
         }
     }
 
@@ -91,6 +95,7 @@ impl Network {
             domain: level,
             ranks_per_host: 1,
             ranks_per_site: u32::MAX,
+            places: None,
         }
     }
 
@@ -102,6 +107,14 @@ impl Network {
 
     /// The level between two ranks, and whether it is the scale-up domain.
     pub fn level(&self, a: u32, b: u32) -> (&Level, bool) {
+        if let Some(places) = &self.places {
+            let (a, b) = (places[a as usize], places[b as usize]);
+            return match (a.0 == b.0, a.1 == b.1) {
+                (true, _) => (&self.domain, true),
+                (false, true) => (&self.inside, false),
+                (false, false) => (&self.between, false),
+            };
+        }
         if self.ranks_per_host > 1 && a / self.ranks_per_host == b / self.ranks_per_host {
             (&self.domain, true)
         } else if a / self.ranks_per_site == b / self.ranks_per_site {
