@@ -235,3 +235,91 @@ def test_another_page_shows_a_live_run_alone(browser: Browser):
         browser.js("return document.getElementById('open').getAttribute('href')")
         == "playground.html#preset=guide/bdp-1"
     )
+
+
+def test_the_estimate_is_near_what_runs(browser: Browser):
+    for preset in ("two-flows", "two-sites", "failed-link", "all-reduce", "mlcc/convergence"):
+        browser.open(f"#preset={preset}")
+        estimated = float(browser.js("return document.body.dataset.estimated"))
+        last = "[...document.querySelectorAll('#numbers tr')].at(-1).children[1].textContent"
+        hops = float(re.match(r"([\d.]+) M in", browser.js(f"return {last}"))[1]) * 1e6
+        assert 0.8 < estimated / hops < 2, (preset, estimated, hops)
+
+
+def test_a_network_of_very_many_hosts_is_refused_before_it_runs(browser: Browser):
+    browser.open("#preset=two-sites")
+    before = browser.answers()
+    many = browser.toml().replace("hosts_per_leaf = 4", "hosts_per_leaf = 256").replace("leaves = 2", "leaves = 64")
+    browser.write(many.replace("pfc = true", "pfc = false"))
+    browser.wait(browser.refusal)
+    assert re.search(r"would take about [\d.]+ minutes here.* farloop compare scenario.toml", browser.refusal())
+    assert browser.answers() == before
+    assert not browser.running()
+
+
+def test_what_the_estimate_misses_is_stopped_soon(browser: Browser):
+    """Windows that never fill their paths are estimated too long, not too short: the limit of a run is asked for itself."""
+    browser.open("#preset=two-flows")
+    text = browser.toml().replace('"200ms"', '"60s"').replace('interval = "1ms"', 'interval = "100ms"')
+    answer = browser.later(
+        """
+        const engine = await Engine.start();
+        const begin = performance.now();
+        const request = { ask: "run", text: values[0], file: "scenario.toml", set: {} };
+        const { error } = await engine.ask(request, { limit: 5000 });
+        return { left: error.left, after: performance.now() - begin };
+        """,
+        text,
+    )
+    assert answer["left"] > 5000
+    assert answer["after"] < 10_000
+
+
+def test_a_file_is_refused_at_its_line_with_what_to_do(browser: Browser):
+    browser.open("#preset=two-sites")
+    text = browser.toml().replace('sizes = "websearch"', 'sizes = "of-tonight.csv"')
+    browser.write(text)
+    browser.wait(browser.problem)
+    line = text.split("\n").index('sizes = "of-tonight.csv"') + 1
+    assert browser.problem().startswith(f"scenario.toml:{line}: workload.web.sizes: names the file of-tonight.csv")
+    assert "a page reads no files" in browser.problem()
+    assert browser.problem().endswith("run it in the shell: farloop run scenario.toml")
+    assert browser.js("return document.querySelector('#lines .wrong').textContent") == str(line)
+
+
+def test_a_live_run_is_as_dark_as_the_page_around_and_as_high_as_it_needs(browser: Browser, tmp_path):
+    """The page around is one with the site's script, and what mkdocs-material's toggle changes."""
+    from support.browser import PAGE
+
+    script = (REPOSITORY / "scripts" / "site" / "live-runs.js").read_text("utf-8")
+    around = tmp_path / "around.html"
+    around.write_text(
+        f"""<!DOCTYPE html><html><head><meta charset="utf-8"><script>{script}</script></head>
+        <body data-md-color-scheme="slate">
+        <iframe class="live" width="900" height="200" src="{PAGE.as_uri()}#embed&preset=guide/bdp-1"></iframe>
+        </body></html>""",
+        encoding="utf-8",
+    )
+    browser.show(around)
+
+    def inside(wanted: str) -> object:
+        browser.driver.switch_to.frame(0)
+        try:
+            return browser.js(f"return {wanted}")
+        finally:
+            browser.driver.switch_to.default_content()
+
+    def page_is(colour: str) -> bool:
+        return inside("getComputedStyle(document.body).backgroundColor") == colour
+
+    # The system is light.
+    browser.wait(lambda: page_is("rgb(20, 24, 31)"))
+    browser.js("document.body.dataset.mdColorScheme = 'default'")
+    browser.wait(lambda: page_is("rgb(255, 255, 255)"))
+    browser.looks(dark=True)
+    assert page_is("rgb(255, 255, 255)")
+    browser.js("document.body.dataset.mdColorScheme = 'slate'")
+    browser.wait(lambda: page_is("rgb(20, 24, 31)"))
+    browser.wait(lambda: inside("document.querySelectorAll('.panel canvas').length") > 0)
+    browser.wait(lambda: inside("document.documentElement.scrollHeight - innerHeight") <= 0)
+    assert browser.js("return document.querySelector('iframe').offsetHeight") > 300

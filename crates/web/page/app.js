@@ -17,9 +17,10 @@ class App {
     const about = await engine.ask({ ask: "about" });
     const app = new App(engine, about, presets);
     if (parent !== window) {
-      // The page around says whether it is dark, now and later.
+      // The page around says whether it is dark, now and later, and hears how much room all of this one takes.
       addEventListener("message", ({ source, data }) => source === parent && theme.tell(data?.theme));
       parent.postMessage({ ask: "theme" }, "*");
+      new ResizeObserver(() => parent.postMessage({ height: document.body.offsetHeight }, "*")).observe(document.body);
     }
     addEventListener("hashchange", () => app.open(location.hash.slice(1)));
     await app.open(location.hash.slice(1));
