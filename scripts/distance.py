@@ -41,18 +41,18 @@ def cell(row: Row | None, metric: str) -> str:
     if row is None:
         return ""
     if row["unfinished"]:
-        return f"{row['unfinished']:.0f} unfinished"
+        return f"{row['unfinished']:.2g} unfinished"
     return f"{row[metric]:.3g}{'*' if row['dropped'] else ''}"
 
 
 def table(
-    rows: Sequence[Row], across: Callable[[Row], Any], head: str, metric: str, told: Callable[[Any], str]
+    rows: Sequence[Row], across: Callable[[Row], Any], head: str, metric: str, text: Callable[[Any], str]
 ) -> list[str]:
     """Algorithms down, something across."""
     columns = sorted({across(row) for row in rows})
     algorithms = list(dict.fromkeys(row["algorithm"] for row in rows))
     by = {(row["algorithm"], across(row)): row for row in rows}
-    lines = [f"| {head} | {' | '.join(told(column) for column in columns)} |", f"| --- |{' ---: |' * len(columns)}"]
+    lines = [f"| {head} | {' | '.join(text(column) for column in columns)} |", f"| --- |{' ---: |' * len(columns)}"]
     for algorithm in algorithms:
         cells = (cell(by.get((algorithm, column)), metric) for column in columns)
         lines.append(f"| `{algorithm}` | {' | '.join(cells)} |")

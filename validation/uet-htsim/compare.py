@@ -1,5 +1,4 @@
-"""Runs the cases of `results.json` in farloop, and prints both simulators' completion times: the tables of
-spec/nscc.md and spec/rccc.md.
+"""Runs the cases of `results.json` in farloop, and prints both simulators' times: the tables of spec/nscc.md and spec/rccc.md.
 
     .venv/bin/python validation/uet-htsim/compare.py [CASE ...]
 

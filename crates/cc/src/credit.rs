@@ -11,7 +11,6 @@
 #[cfg(test)]
 mod tests;
 
-use crate::api::FlowInfo;
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -48,8 +47,9 @@ pub struct Grant {
 
 /// The half at a receiving host, for all flows that arrive there.
 pub trait Granter: Send {
-    /// The first packet of `flow` arrived, trimmed or not; `info` is what its sender knows of its path. Before all else about that flow.
-    fn on_begin(&mut self, flow: u32, info: &FlowInfo);
+    /// The first packet of `flow` arrived, trimmed or not, before all else about that flow: its bandwidth-delay product and the size of its
+    /// packets, as its sender knows them.
+    fn on_begin(&mut self, flow: u32, bdp: Bytes, packet: Bytes);
     /// A packet of `flow` says that its sender wants `total` bytes on the wire in the flow's life.
     fn on_wanted(&mut self, ctx: &mut GrantCtx<'_>, flow: u32, total: Bytes);
     /// A data packet of any flow arrived, trimmed ones included; whether it was marked Congestion Experienced.
@@ -165,8 +165,8 @@ impl PullPacer {
 }
 
 impl Granter for PullPacer {
-    fn on_begin(&mut self, flow: u32, info: &FlowInfo) {
-        let most = ((info.bdp().as_f64() * self.limits.cap) as u64).max(info.packet.get());
+    fn on_begin(&mut self, flow: u32, bdp: Bytes, packet: Bytes) {
+        let most = ((bdp.as_f64() * self.limits.cap) as u64).max(packet.get());
         self.flows.insert(flow, Flow { granted: 0, wanted: 0, most, line: Line::None });
     }
 

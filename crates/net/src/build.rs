@@ -30,7 +30,9 @@ use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
 use crate::spec::TransportSpec;
-use crate::spec::{CodingSpec, DetourSpec, Ecmp, EcnAt, JobSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::{
+    CodingSpec, DetourSpec, Ecmp, EcnAt, JobSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind,
+};
 use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};

@@ -54,7 +54,6 @@ mod switch;
 mod table;
 mod ties;
 mod trace;
-mod why;
 mod worst;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
@@ -62,7 +61,16 @@ pub use cut::Cores;
 pub use memory::{OutOfMemory, available as available_memory, total as total_memory};
 pub use network::timeline::route_tables;
 pub use result::RunResult;
-pub use sim::{Progress, Simulation, Stopped, simulate};
+pub use sim::{Progress, Simulation, Stopped};
 pub use spec::NetworkSpec;
 pub use standstill::{Culprit, Standstill};
 pub use switch::buffer::required_headroom;
+
+/// Builds and runs `spec` on one thread, without progress reports.
+///
+/// # Panics
+/// There is not enough memory for its packets.
+pub fn simulate(spec: NetworkSpec) -> Result<RunResult, BuildError> {
+    let simulation = Simulation::new(spec)?;
+    Ok(simulation.run(&mut |_| true).unwrap_or_else(|stopped| panic!("{stopped:?}")))
+}

@@ -15,9 +15,7 @@ use crate::part::{Gauge, Part};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
-use crate::result::{
-    DayRow, FlowRow, Invariant, PortRow, QueueName, QueuePairRow, QueueRow, RankRow, RunResult, Totals,
-};
+use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId, TransportKind};
 use crate::standstill::{SLICE, Standstill};
@@ -295,8 +293,13 @@ impl Simulation {
     /// The result as of `end`, with samples up to `last_sample`.
     fn result(mut self, end: Time, last_sample: Time) -> RunResult {
         let mut flows = self.flow_rows();
-        let queue_pairs = self.queue_pairs(flows.split_off(self.network.pairs.first()));
-        let ranks = self.rank_rows();
+        let queue_pairs = {
+            let network = &self.network;
+            network.pairs.rows(flows.split_off(network.pairs.first()), |flow| network.flows.size(flow))
+        };
+        let network = &self.network;
+        let mut ranks: Vec<_> = self.parts.iter_mut().flat_map(|p| p.hosts.ranks.rows(network)).collect();
+        ranks.sort_by_key(|row| (row.job, row.rank, row.iteration));
         let ports = self.port_rows(end);
         let totals = self.totals(end);
         let days = self.day_rows(end);
@@ -335,22 +338,6 @@ impl Simulation {
             totals,
             invariants,
         }
-    }
-
-    fn rank_rows(&mut self) -> Vec<RankRow> {
-        let network = &self.network;
-        let mut rows: Vec<RankRow> = self.parts.iter_mut().flat_map(|p| p.hosts.ranks.rows(network)).collect();
-        rows.sort_by_key(|row| (row.job, row.rank, row.iteration));
-        rows
-    }
-
-    fn queue_pairs(&self, rows: Vec<FlowRow>) -> Vec<QueuePairRow> {
-        let named = |counts: FlowRow| {
-            let flow = FlowId(counts.flow);
-            let QueuePair { job, from, to } = self.network.pairs.of(flow)?;
-            Some(QueuePairRow { job, from, to, size: self.network.flows.size(flow), counts })
-        };
-        rows.into_iter().filter_map(named).collect()
     }
 
     /// One row per flow, whether it has begun or not.
@@ -609,13 +596,4 @@ impl Simulation {
         });
         [conservation, lossless, line_rate].into_iter().chain(trimming).collect()
     }
-}
-
-/// Builds and runs `spec` on one thread, without progress reports.
-///
-/// # Panics
-/// There is not enough memory for its packets.
-pub fn simulate(spec: NetworkSpec) -> Result<RunResult, BuildError> {
-    let simulation = Simulation::new(spec)?;
-    Ok(simulation.run(&mut |_| true).unwrap_or_else(|stopped| panic!("{stopped:?}")))
 }

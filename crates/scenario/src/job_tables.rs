@@ -77,11 +77,12 @@ impl Jobs {
         }
         let ideal: Vec<Option<Delta>> = (0..self.specs.len()).map(|job| self.ideal(job, result)).collect();
         let time = |begin: Option<Time>, end: Option<Time>| Some(end?.since(begin?));
-        let slowdown = |&(job, _, begin, end): &(u32, i64, Option<Time>, Option<Time>)| {
-            match (time(begin, end), ideal[job as usize]) {
-                (Some(time), Some(ideal)) if ideal > Delta::ZERO => time.as_secs_f64() / ideal.as_secs_f64(),
-                _ => f64::NAN,
-            }
+        let slowdown = |&(job, _, begin, end): &(u32, i64, Option<Time>, Option<Time>)| match (
+            time(begin, end),
+            ideal[job as usize],
+        ) {
+            (Some(time), Some(ideal)) if ideal > Delta::ZERO => time.as_secs_f64() / ideal.as_secs_f64(),
+            _ => f64::NAN,
         };
         let columns = IterationColumns {
             job: self.words(rows.iter().map(|row| row.0)),
@@ -99,7 +100,7 @@ impl Jobs {
     pub fn ranks(&self, result: &RunResult, nodes: &[String]) -> Table {
         let rows = &result.ranks;
         let sum = |row: &RankRow, time: fn(&PhaseTimes) -> Delta| {
-            span(row.phases.iter().map(time).fold(Delta::ZERO, |all, one| all + one))
+            span(row.phases.iter().map(time).fold(Delta::ZERO, |all, part| all + part))
         };
         let host = |row: &RankRow| self.specs[row.job as usize].hosts[row.rank as usize];
         let columns = RankColumns {

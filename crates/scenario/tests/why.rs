@@ -4,8 +4,7 @@ use farloop_cc::Catalog;
 use farloop_scenario::{Prepared, RunError};
 use serde_json::Value as Json;
 
-const NETWORK: &str =
-    "run.duration = \"50ms\"\nnetwork.topology = \"dumbbell\"\nalgorithm.name = \"fixed\"\nalgorithm.fixed.cwnd = \"30kB\"\n";
+const NETWORK: &str = "run.duration = \"50ms\"\nnetwork.topology = \"dumbbell\"\nalgorithm.name = \"fixed\"\nalgorithm.fixed.cwnd = \"30kB\"\n";
 const FLOWS: &str = "[[flow]]\nname = \"first\"\nfrom = \"s1\"\nto = \"d1\"\nsize = \"100kB\"\n\
     [[flow]]\nname = \"rival\"\nfrom = \"s2\"\nto = \"d1\"\nsize = \"100kB\"\n\
     [[flow]]\nname = \"second\"\nfrom = \"s1\"\nto = \"d1\"\nsize = \"100kB\"\nafter = [\"first + 10us\"]\n\

@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn a_file_is_refused_at_its_line_with_what_to_do() {
-        let text = "[run]\nduration = \"1ms\"\n[[workload]]\nflows = \"of-tonight.csv\"\n";
+        let text =
+            "[run]\nduration = \"1ms\"\n[[workload]]\nflows = \"of-tonight.csv\"\n[network]\ntopology = \"dumbbell\"\n";
         let request = json!({ "ask": "look", "text": text, "file": "scenario.toml" }).to_string();
         let answer: Json = serde_json::from_str(&answer(&request, &mut |_| true).json).expect("JSON");
         let error = &answer["error"];

@@ -86,7 +86,9 @@ def address(scenario: Scenario) -> str:
         ScenarioError: the text or a key is not valid; what only the network tells is not checked.
     """
     resolved = {key: value for key, value in scenario.parsed.items() if key not in _DESCRIPTIONS}
-    files = dict(_files([resolved.get("workload"), resolved.get("circuits"), resolved.get("job")], Path(scenario.file).parent))
+    files = dict(
+        _files([resolved.get("workload"), resolved.get("circuits"), resolved.get("job")], Path(scenario.file).parent)
+    )
     # Files may name algorithms as well.
     named = None if files else algorithm.named(resolved)
     made_from = {

@@ -39,7 +39,7 @@ def why(
         ScenarioError: there is no such flow, it does not begin, or its endpoints are not followed (TCP, multipath).
         FarloopError: there is no such run, several of them, or this farloop simulates it differently.
     """
-    stored, scenario = _found(run)
+    stored, scenario = _located(run)
     explanation = _asked(scenario, str(flow), progress)
     if stored is not None:
         _check(stored, explanation)
@@ -63,7 +63,7 @@ def _asked(scenario: Scenario, flow: str, progress: Callable[[float, float, floa
     return Explanation(**{key: value for key, value in content.items() if key != "slices"}, slices=content["slices"])
 
 
-def _found(run: Run | Scenario | str | PathLike[str]) -> tuple[Run | None, Scenario]:
+def _located(run: Run | Scenario | str | PathLike[str]) -> tuple[Run | None, Scenario]:
     """The run, where it is a stored one, and its scenario."""
     from farloop.results.run import Run
 

@@ -288,7 +288,7 @@ mod tests {
             oversubscription: 1.0,
         };
         let mut pacer = pull_pacer(&RcccParams::default(), &host);
-        pacer.on_begin(0, &flow());
+        pacer.on_begin(0, flow().bdp(), flow().packet);
         let mut random = RandomStream::new(1, "pacer", 0);
         let mut b = bench();
         let (mut arrivals, mut grants) = (VecDeque::new(), VecDeque::new());

@@ -1,4 +1,5 @@
 use super::*;
+use crate::api::FlowInfo;
 
 /// 400 Gbps, 4096 B, 12 us.
 fn host() -> HostInfo {
@@ -36,7 +37,7 @@ impl Desk {
     }
     fn wants(&mut self, flow: u32, total: u64) {
         if !self.pacer.flows.contains_key(&flow) {
-            self.pacer.on_begin(flow, &info());
+            self.pacer.on_begin(flow, info().bdp(), info().packet);
         }
         self.call(|p, ctx| p.on_wanted(ctx, flow, Bytes::new(total)));
     }

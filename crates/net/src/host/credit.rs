@@ -4,7 +4,7 @@
 //! becomes control packets ([`PacketKind::Credit`]). It is made when the first flow comes that needs credit, so that others pay for
 //! nothing. Data packets carry what their sender wants as their one note.
 
-use super::desk::Desk;
+use super::desk::{Desk, HostCredit};
 use super::timers::{Deadlines, Due, Side, Which};
 use crate::ids::{FlowId, Slot};
 use crate::medium::Medium;
@@ -13,12 +13,6 @@ use farloop_cc::FlowInfo;
 use farloop_cc::credit::{GrantCtx, Granter, HostInfo};
 use farloop_cc::paths::Entropy;
 use farloop_units::{Bytes, Time};
-
-/// What a host grants.
-pub(crate) struct HostCredit {
-    granter: Box<dyn Granter>,
-    deadlines: Deadlines,
-}
 
 /// The first packet of a flow that needs credit has come.
 #[cold]
@@ -35,7 +29,7 @@ pub(super) fn on_begin(m: &Medium, desk: &mut Desk, flow: FlowId, info: &FlowInf
         desk.credit = granter.map(|granter| Box::new(HostCredit { granter, deadlines: Deadlines::default() }));
     }
     if let Some(credit) = &mut desk.credit {
-        credit.granter.on_begin(flow.0, info);
+        credit.granter.on_begin(flow.0, info.bdp(), info.packet);
     }
 }
 

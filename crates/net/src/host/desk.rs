@@ -1,11 +1,17 @@
 //! What the endpoints of a host have in common: its timers, its randomness, and the tray for what they want sent.
 
-use super::credit::HostCredit;
 use super::timers::{Deadlines, Side, Timers, Which};
 use crate::ids::{FlowId, HostId, Slot};
 use crate::medium::Medium;
+use farloop_cc::credit::Granter;
 use farloop_engine::RandomStream;
 use farloop_units::Time;
+
+/// What a host grants the flows that arrive there ([`super::credit`]).
+pub(crate) struct HostCredit {
+    pub granter: Box<dyn Granter>,
+    pub deadlines: Deadlines,
+}
 
 /// See the module.
 pub(crate) struct Desk {

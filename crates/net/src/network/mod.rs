@@ -26,7 +26,9 @@ pub(crate) mod timeline;
 use crate::host::multipath::Code;
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::packet::Packet;
-use crate::spec::{ClockOffset, JobSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
+use crate::spec::{
+    ClockOffset, JobSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec,
+};
 use farloop_cc::coding::wait_time;
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;

@@ -5,6 +5,7 @@
 
 use crate::ids::FlowId;
 use crate::network::routing::Labels;
+use crate::result::{FlowRow, QueuePairRow};
 use crate::spec::{FlowSpec, JobSpec};
 use farloop_engine::RandomStream;
 use farloop_job::Work;
@@ -82,6 +83,16 @@ impl QueuePairs {
     #[inline]
     pub fn has(&self, flow: FlowId) -> bool {
         flow.0 >= self.first
+    }
+
+    /// What the flows that they are have counted.
+    pub fn rows(&self, flows: Vec<FlowRow>, size: impl Fn(FlowId) -> Bytes) -> Vec<QueuePairRow> {
+        let named = |counts: FlowRow| {
+            let flow = FlowId(counts.flow);
+            let QueuePair { job, from, to } = self.of(flow)?;
+            Some(QueuePairRow { job, from, to, size: size(flow), counts })
+        };
+        flows.into_iter().filter_map(named).collect()
     }
 
     /// The flow of a queue pair.

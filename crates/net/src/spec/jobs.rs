@@ -1,6 +1,5 @@
 //! Training jobs: ranks at hosts, whose programs send each other messages.
 
-use super::NodeId;
 use farloop_job::ideal::Level;
 use farloop_job::{Host, Job};
 use farloop_units::Time;
@@ -17,7 +16,7 @@ pub struct JobSpec {
     /// What its ranks do; collectives are expanded ([`farloop_job::collectives::expand`]).
     pub job: Arc<Job>,
     /// The host of each rank.
-    pub hosts: Vec<NodeId>,
+    pub hosts: Vec<u32>,
     /// When its ranks begin.
     pub start: Time,
     /// How often each rank runs its program, at least once.

@@ -62,18 +62,18 @@ fn built(
     }
     let at_host: Vec<NodeId> = (0..ranks).map(|rank| order[rank / each]).collect();
     let site = |rank: u32| hosts.layout.nodes[at_host[rank as usize] as usize].datacenter.map_or(u32::MAX, u32::from);
-    let told = |algorithm| Choice::Told(algorithm);
+    let fixed = |algorithm| Choice::Told(algorithm);
     let choice = match keys.collectives {
         JobCollectives::Nccl => {
             let rate = hosts.facts[order[0] as usize].map_or(0.0, |f| f.rate.as_f64());
             let domain = keys.domain_rate.as_f64() / 8.0;
             Choice::Nccl(nccl::Machine { ranks_per_host: keys.ranks_per_host, network: rate / 8.0, domain })
         }
-        JobCollectives::Ring => told(Algorithm::Ring),
-        JobCollectives::Doubling => told(Algorithm::Doubling),
-        JobCollectives::Tree => told(Algorithm::Tree),
-        JobCollectives::Direct => told(Algorithm::Direct),
-        JobCollectives::Hierarchical => told(Algorithm::Hierarchical),
+        JobCollectives::Ring => fixed(Algorithm::Ring),
+        JobCollectives::Doubling => fixed(Algorithm::Doubling),
+        JobCollectives::Tree => fixed(Algorithm::Tree),
+        JobCollectives::Direct => fixed(Algorithm::Direct),
+        JobCollectives::Hierarchical => fixed(Algorithm::Hierarchical),
     };
     let whole = expand(&job, choice, &site).map_err(refused)?;
     check(&whole, &mut |_, _| go_on()).map_err(refused)?;

@@ -6,7 +6,7 @@ use super::{FLOW, check, diagnose};
 fn networks_and_traffic() {
     let run = "[run]\nduration = \"1ms\"\n";
     let cases: &[(&str, &[&str])] = &[
-        ("", &["bad.toml:1: flow: there is no traffic; expected at least one [[flow]], or a [workload]"]),
+        ("", &["bad.toml:1: flow: there is no traffic; expected at least one [[flow]], a [workload] or a [[job]]"]),
         (
             "[[flow]]\nfrom = \"s1\"\n",
             &["bad.toml:6: flow.f1.to: missing; expected a text in quotes: Destination host."],
