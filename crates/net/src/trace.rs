@@ -10,11 +10,11 @@
 use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot};
 use crate::ledger::Request;
 use crate::network::Network;
-use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
+use crate::packet::{ANSWERS, CWR, DATA, FIN, LINK, MARKED, NOT_ECT, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
 use farloop_cc::{Control, TimerId};
 use farloop_tcp::Meaning;
-use farloop_trace::why::Journal;
+use farloop_trace::why::{Journal, Passing};
 use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags, Tracer};
 use farloop_units::{Bytes, Delta, Time};
 
@@ -121,7 +121,7 @@ hooks! {
 #[cold]
 #[inline(never)]
 fn enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
-    why::enqueue(m, p, slot);
+    tell_enqueue(m, p, slot);
     let packet = m.packet(slot);
     let own = if packet.class >= DATA { u64::from(packet.wire) } else { 0 };
     let queue = Bytes::new(m.data_queue(p) + own);
@@ -138,13 +138,13 @@ fn departure(m: &mut impl Traced, p: PortId, slot: Slot) {
 #[cold]
 #[inline(never)]
 fn launch(m: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
-    why::launch(m, p, slot, late);
+    tell_launch(m, p, slot, late);
 }
 
 #[cold]
 #[inline(never)]
 fn drain(m: &mut impl Traced, p: PortId) {
-    why::drain(m, p);
+    tell_drain(m, p);
 }
 
 #[cold]
@@ -157,7 +157,7 @@ fn mark(m: &mut impl Traced, p: PortId, slot: Slot) {
 #[cold]
 #[inline(never)]
 fn drop_at(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
-    why::lost(m, p, slot, cause);
+    tell_lost(m, p, slot, cause);
     let queue = Bytes::new(m.data_queue(p));
     at_port(m, p, slot, |packet| Event::Drop { packet, queue, cause });
 }
@@ -165,14 +165,14 @@ fn drop_at(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
 #[cold]
 #[inline(never)]
 fn arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
-    why::arrival(m, p, slot);
+    tell_arrival(m, p, slot);
     at_port(m, p, slot, |packet| Event::Arrive { packet });
 }
 
 #[cold]
 #[inline(never)]
 fn pfc(m: &mut impl Traced, p: PortId, frame: &Packet) {
-    why::pause(m, p, frame);
+    tell_pause(m, p, frame);
     let (kind, class) = (frame.kind, frame.value);
     let event = if kind == PacketKind::Xoff { Event::Pause { class } } else { Event::Resume { class } };
     let place = Place::Port(m.number(p).0);
@@ -182,7 +182,7 @@ fn pfc(m: &mut impl Traced, p: PortId, frame: &Packet) {
 #[cold]
 #[inline(never)]
 fn start(m: &mut impl Traced, flow: FlowId) {
-    why::start(m, flow);
+    tell_start(m, flow);
     let size = Some(m.network().flows.size(flow)).filter(|size| *size != Bytes::MAX);
     at_source(m, flow, Event::Start { size });
 }
@@ -190,14 +190,14 @@ fn start(m: &mut impl Traced, flow: FlowId) {
 #[cold]
 #[inline(never)]
 fn finish(m: &mut impl Traced, flow: FlowId) {
-    why::finish(m, flow);
+    tell_finish(m, flow);
     at_source(m, flow, Event::Finish);
 }
 
 #[cold]
 #[inline(never)]
 fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>) {
-    why::control(m, sender, meaning.acked);
+    tell_control(m, sender, meaning.acked);
     let Some(slot) = slot else { return change(m, sender) };
     let (packet, control) = (m.packet(slot), sender.control);
     // The last ACK of a flow is not taken up any more.
@@ -216,7 +216,7 @@ fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Opti
 #[cold]
 #[inline(never)]
 fn change(m: &mut impl Traced, sender: Seen<'_>) {
-    why::control(m, sender, Bytes::ZERO);
+    tell_control(m, sender, Bytes::ZERO);
     let control = sender.control;
     at_source(m, sender.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
 }
@@ -224,7 +224,7 @@ fn change(m: &mut impl Traced, sender: Seen<'_>) {
 #[cold]
 #[inline(never)]
 fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
-    why::timer(m, number);
+    tell_timer(m, number);
     let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer: TIMERS[usize::from(timer.0)] });
 }
@@ -232,7 +232,7 @@ fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
 #[cold]
 #[inline(never)]
 fn transport_timer(m: &mut impl Traced, number: FlowId, timer: &'static str) {
-    why::timer(m, number);
+    tell_timer(m, number);
     let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer });
 }
@@ -337,103 +337,95 @@ fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
     }
 }
 
-/// What the journal of one flow is told ([`farloop_trace::why`]), where there is one: at the same places.
-mod why {
-    use super::{Seen, Traced};
-    use crate::ids::{FlowId, PortId, Slot};
-    use crate::packet::{DATA, LINK, Packet, PacketKind};
-    use farloop_trace::Cause;
-    use farloop_trace::why::Passing;
-    use farloop_units::{Bytes, Delta};
+// What the journal of one flow is told (farloop_trace::why), where there is one: at the same places.
 
-    /// A packet at a port, by the port's number.
-    fn passing(m: &impl Traced, p: PortId, slot: Slot) -> Passing {
-        let packet = m.packet(slot);
-        Passing {
-            port: m.number(p).0,
-            slot: slot.0,
-            flow: (packet.class != LINK).then_some(packet.flow.0),
-            forward: packet.is_forward(),
-            class: packet.class.checked_sub(DATA),
-            sequence: packet.seq,
-            wire: u32::from(packet.wire),
-        }
+/// A packet at a port, by the port's number.
+fn passing(m: &impl Traced, p: PortId, slot: Slot) -> Passing {
+    let packet = m.packet(slot);
+    Passing {
+        port: m.number(p).0,
+        slot: slot.0,
+        flow: (packet.class != LINK).then_some(packet.flow.0),
+        forward: packet.is_forward(),
+        class: packet.class.checked_sub(DATA),
+        sequence: packet.seq,
+        wire: u32::from(packet.wire),
     }
+}
 
-    pub(crate) fn enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
-        let packet = passing(m, p, slot);
-        if let Some(journal) = m.journal() {
-            journal.waits(&packet);
-        }
+fn tell_enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let packet = passing(m, p, slot);
+    if let Some(journal) = m.journal() {
+        journal.waits(&packet);
     }
+}
 
-    pub(crate) fn launch(m: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
-        let (packet, now, (until, delay)) = (passing(m, p, slot), m.now(), m.transmission(p));
-        if let Some(journal) = m.journal() {
-            journal.leaves(now, &packet, until, delay, late);
-        }
+fn tell_launch(m: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
+    let (packet, now, (until, delay)) = (passing(m, p, slot), m.now(), m.transmission(p));
+    if let Some(journal) = m.journal() {
+        journal.leaves(now, &packet, until, delay, late);
     }
+}
 
-    /// By the link whose own egress port is `p`: the journal knows links by the port that sends.
-    pub(crate) fn arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
-        let (packet, now) = (Passing { port: m.number(p).other_end().0, ..passing(m, p, slot) }, m.now());
-        if let Some(journal) = m.journal() {
-            journal.arrives(now, &packet);
-        }
+/// By the link whose own egress port is `p`: the journal knows links by the port that sends.
+fn tell_arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let (packet, now) = (Passing { port: m.number(p).other_end().0, ..passing(m, p, slot) }, m.now());
+    if let Some(journal) = m.journal() {
+        journal.arrives(now, &packet);
     }
+}
 
-    pub(crate) fn lost(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
-        let behind = cause.is_behind_port();
-        let own = m.number(p);
-        let port = if behind { own.other_end() } else { own };
-        let packet = Passing { port: port.0, ..passing(m, p, slot) };
-        if let Some(journal) = m.journal() {
-            journal.lost(&packet, behind);
-        }
+fn tell_lost(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
+    let behind = cause.is_behind_port();
+    let own = m.number(p);
+    let port = if behind { own.other_end() } else { own };
+    let packet = Passing { port: port.0, ..passing(m, p, slot) };
+    if let Some(journal) = m.journal() {
+        journal.lost(&packet, behind);
     }
+}
 
-    pub(crate) fn pause(m: &mut impl Traced, p: PortId, frame: &Packet) {
-        let (port, now) = (m.number(p).0, m.now());
-        // The frame says where its chain begins: crate::pauses.
-        let root = (frame.kind == PacketKind::Xoff).then_some(frame.flow.0);
-        if let Some(journal) = m.journal() {
-            journal.pause(now, port, frame.value, root);
-        }
+fn tell_pause(m: &mut impl Traced, p: PortId, frame: &Packet) {
+    let (port, now) = (m.number(p).0, m.now());
+    // The frame says where its chain begins: crate::pauses.
+    let root = (frame.kind == PacketKind::Xoff).then_some(frame.flow.0);
+    if let Some(journal) = m.journal() {
+        journal.pause(now, port, frame.value, root);
     }
+}
 
-    pub(crate) fn drain(m: &mut impl Traced, p: PortId) {
-        let (port, now) = (m.number(p).0, m.now());
-        if let Some(journal) = m.journal() {
-            journal.drained(now, port);
-        }
+fn tell_drain(m: &mut impl Traced, p: PortId) {
+    let (port, now) = (m.number(p).0, m.now());
+    if let Some(journal) = m.journal() {
+        journal.drained(now, port);
     }
+}
 
-    pub(crate) fn start(m: &mut impl Traced, flow: FlowId) {
-        let now = m.now();
-        if let Some(journal) = m.journal().filter(|journal| journal.flow() == flow.0) {
-            journal.start(now);
-        }
+fn tell_start(m: &mut impl Traced, flow: FlowId) {
+    let now = m.now();
+    if let Some(journal) = m.journal().filter(|journal| journal.flow() == flow.0) {
+        journal.start(now);
     }
+}
 
-    pub(crate) fn finish(m: &mut impl Traced, flow: FlowId) {
-        let now = m.now();
-        if let Some(journal) = m.journal().filter(|journal| journal.flow() == flow.0) {
-            journal.finish(now);
-        }
+fn tell_finish(m: &mut impl Traced, flow: FlowId) {
+    let now = m.now();
+    if let Some(journal) = m.journal().filter(|journal| journal.flow() == flow.0) {
+        journal.finish(now);
     }
+}
 
-    /// What an ACK of so many new bytes, a timer or a signal has made of window and rate.
-    pub(crate) fn control(m: &mut impl Traced, sender: Seen<'_>, acked: Bytes) {
-        let (now, control) = (m.now(), sender.control);
-        if let Some(journal) = m.journal().filter(|journal| journal.flow() == sender.flow.0) {
-            journal.control(now, acked, control.cwnd, control.pacing);
-        }
+/// What an ACK of so many new bytes, a timer or a signal has made of window and rate.
+fn tell_control(m: &mut impl Traced, sender: Seen<'_>, acked: Bytes) {
+    let (now, control) = (m.now(), sender.control);
+    if let Some(journal) = m.journal().filter(|journal| journal.flow() == sender.flow.0) {
+        journal.control(now, acked, control.cwnd, control.pacing);
     }
+}
 
-    pub(crate) fn timer(m: &mut impl Traced, number: FlowId) {
-        let now = m.now();
-        if let Some(journal) = m.journal().filter(|journal| journal.flow() == number.0) {
-            journal.timer(now);
-        }
+fn tell_timer(m: &mut impl Traced, number: FlowId) {
+    let now = m.now();
+    if let Some(journal) = m.journal().filter(|journal| journal.flow() == number.0) {
+        journal.timer(now);
     }
 }
