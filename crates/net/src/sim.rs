@@ -138,7 +138,7 @@ impl Simulation {
     }
 
     /// Has the simulation, in one part, find out where the time of `flow` goes ([`farloop_trace::why`]); call it before it runs. It ends
-    /// soon after the flow does, so that nothing but the answer is worth looking at: [`Trace::why`]. Nothing that happens until then changes.
+    /// soon after the flow does, so only the answer is worth looking at: [`Trace::why`]. Nothing that happens until then changes.
     ///
     /// Only for endpoints of RDMA ([`TransportKind::Rdma`](crate::spec::TransportKind::Rdma)).
     ///

@@ -41,6 +41,7 @@ fn adds_up(spec: &NetworkSpec, flow: u32, plain: &RunResult) -> Option<Answer> {
 }
 
 /// Three switches in a row with two hosts each; flows from the first two to the last one, and one the other way.
+#[expect(clippy::too_many_arguments, reason = "a network in one line of each test")]
 fn line(
     algorithms: &[AnyOf],
     loss: f64,
