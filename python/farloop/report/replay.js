@@ -123,8 +123,9 @@ class Player {
     };
     this.drawLinks(pen);
     this.drawPackets(pen);
-    this.drawQueues(pen);
     this.drawNodes(pen);
+    // Above the names, whose edges would cut them.
+    this.drawQueues(pen);
     this.told(this.time);
   }
 
@@ -177,7 +178,7 @@ class Player {
       const length = Math.hypot(u - x, v - y) || 1;
       const [dx, dy] = [(u - x) / length, (v - y) / length];
       const size = Math.min(30, 3.2 * Math.log2(1 + bytes / 1500));
-      const [sx, sy] = [x + 12 * dx, y + 12 * dy];
+      const [sx, sy] = [x + 18 * dx, y + 18 * dy];
       pen.strokeStyle = this.ink.text;
       pen.lineWidth = 5;
       pen.beginPath();
