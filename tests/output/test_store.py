@@ -62,7 +62,7 @@ def test_a_killed_comparison_goes_on_where_it_was(command, small):
     assert command(*arguments, "--out", "undisturbed", "--quiet").returncode == 0
     resumed, wanted = results(command.directory / "r"), results(command.directory / "undisturbed")
     assert resumed == wanted
-    assert len(resumed) == 3 * 7 + 1
+    assert len(resumed) == 3 * 9 + 1
     assert {p.name for p in command.directory.iterdir()} == {"small.toml", "r", "undisturbed"}
     complete = command(*arguments, "--out", "r")
     assert started(complete) == [], "a complete output's runs are used again"

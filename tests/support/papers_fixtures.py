@@ -85,6 +85,8 @@ def made(
         pauses=table("pauses", []),
         circuits=table("circuits", circuits),
         queues=table("queues", queues),
+        iterations=table("iterations", []),
+        ranks=table("ranks", []),
         info={"totals": {"end_s": duration, **TOTALS, **(totals or {})}, "invariants": [], "deadlocks": [], "version": "0", "wall_s": 1.0},
         scenario=resolved,
         file=scenario.file,
