@@ -5,7 +5,8 @@ import json
 import pyarrow as pa
 
 import farloop
-from farloop.results.collectives import jobs
+from farloop.results.collectives import jobs, trained
+from farloop.scenario import Scenario
 
 SCENARIO = """\
 title = "Gradients"
@@ -66,3 +67,47 @@ def test_what_never_began_has_no_start(tmp_path):
     assert any(flow["start"] is None for flow in result.summary["flows"])
     result.save(tmp_path / "out", report=False)
     assert farloop.load(tmp_path / "out").runs[0].summary["jobs"] == result.summary["jobs"]
+
+
+TRAINING = """
+run.duration = "{duration}"
+algorithm.name = "dcqcn"
+record.interval = "none"
+[network]
+topology = "datacenters"
+fabric = "spine-leaf"
+spines = 2
+leaves = 2
+hosts_per_leaf = 2
+wan_delay = "1ms"
+[[job]]
+name = "train"
+model = "llama3-8b"
+layers = 4
+pipeline = 2
+data = 4
+microbatches = 4
+scale = 256
+iterations = 2
+"""
+
+
+def test_iterations_of_a_training_job_stand_beside_an_ideal_network():
+    result = farloop.run(Scenario.from_text(TRAINING.format(duration="60s")))
+    job = result.summary["jobs"]["train"]
+    assert job == trained(result.iterations)["train"]
+    assert (job["rounds"], len(job["rounds_s"])) == (2, 2)
+    assert all(1 <= took / job["ideal_s"] < 1.1 for took in job["rounds_s"])
+    rows = result.ranks.to_pylist()
+    assert len(rows) == 8 * 2
+    for row in rows:
+        times = row["computing_ps"] + row["communication_ps"] + row["waiting_ps"]
+        assert times == row["end_ps"] - row["begin_ps"] > 0
+    ends = [row["end_ps"] for row in result.iterations.to_pylist()]
+    assert ends == [max(row["end_ps"] for row in rows if row["iteration"] == i) for i in (1, 2)]
+
+
+def test_iterations_that_are_not_over_have_no_time():
+    result = farloop.run(Scenario.from_text(TRAINING.format(duration="10ms")))
+    assert result.summary["jobs"]["train"]["rounds_s"] == []
+    assert [row["end_ps"] for row in result.iterations.to_pylist()] == [None, None]

@@ -2,11 +2,13 @@
 
 use crate::build::Built;
 use crate::columns::{IterationColumns, RankColumns, Table, Words};
+use crate::jobs::ends;
 use farloop_job::ideal::{self, Level, Network};
 use farloop_net::RunResult;
 use farloop_net::result::{PhaseTimes, RankRow};
 use farloop_net::spec::{JobSpec, NodeId};
 use farloop_units::{Delta, Rate, Time};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the tables need of jobs.
@@ -26,7 +28,8 @@ impl Jobs {
         let payload = transport.mtu.get().saturating_sub(transport.header.get()).max(1);
         let wire = transport.mtu.get() + transport.framing.get();
         let rate = |job: &JobSpec| {
-            let own = |node: &NodeId| job.hosts.contains(node);
+            let hosts: BTreeSet<NodeId> = job.hosts.iter().copied().collect();
+            let own = |node: &NodeId| hosts.contains(node);
             let links = spec.links.iter().filter(|l| own(&l.a) || own(&l.b)).map(|l| l.rate);
             let slowest = links.min().unwrap_or(Rate::MAX);
             Rate::from_bps((u128::from(slowest.as_bps()) * u128::from(payload) / u128::from(wire)) as u64)
@@ -67,11 +70,9 @@ impl Jobs {
         let mut rows: Vec<(u32, i64, Option<Time>, Option<Time>)> = Vec::new();
         for (number, job) in (0..).zip(&self.specs) {
             let mut begin = Some(job.start);
-            for iteration in 0..job.iterations {
-                let own = result.ranks.iter().filter(|row| row.job == number && row.iteration == iteration);
-                let is_over = own.clone().count() == job.hosts.len();
-                let end = own.map(|row| row.end).max().filter(|_| is_over);
-                rows.push((number, i64::from(iteration) + 1, begin, end));
+            for (iteration, end) in (1..).zip(ends(result, number, job.hosts.len(), job.iterations)) {
+                let end = end.map(|(end, _)| end);
+                rows.push((number, iteration, begin, end));
                 begin = end;
             }
         }

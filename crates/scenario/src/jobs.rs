@@ -6,6 +6,7 @@ use farloop_net::result::RankRow;
 use farloop_net::spec::JobSpec;
 use farloop_units::{Delta, Time};
 use serde_json::{Map, Value as Json, json};
+use std::cmp::Reverse;
 
 /// What the results of a job need of it.
 #[derive(Clone, Debug)]
@@ -54,23 +55,31 @@ pub(crate) fn jobs(result: &RunResult, names: &[JobNames]) -> Json {
     (0..).zip(names).map(|(number, job)| of_job(result, number, job)).collect()
 }
 
+/// When the iterations of a job were over at its last rank, and which one that was; `None` for those that are not over at all ranks.
+pub(crate) fn ends(result: &RunResult, number: u32, ranks: usize, iterations: u32) -> Vec<Option<(Time, u32)>> {
+    let mut last = vec![(0, (Time::ZERO, Reverse(u32::MAX))); iterations as usize];
+    for row in result.ranks.iter().filter(|row| row.job == number) {
+        let (over, end) = &mut last[row.iteration as usize];
+        *over += 1;
+        *end = (*end).max((row.end, Reverse(row.rank)));
+    }
+    last.into_iter().map(|(over, (end, Reverse(rank)))| (over == ranks).then_some((end, rank))).collect()
+}
+
 fn of_job(result: &RunResult, number: u32, job: &JobNames) -> Json {
     let rows: Vec<&RankRow> = result.ranks.iter().filter(|r| r.job == number).collect();
     let mut begin = job.start;
     let mut iterations = Vec::new();
-    for iteration in 0..job.iterations {
-        let own = rows.iter().filter(|r| r.iteration == iteration);
-        if own.clone().count() < job.hosts.len() {
-            break;
-        }
-        let Some(last) = own.max_by_key(|r| (r.end, std::cmp::Reverse(r.rank))) else { break };
+    for (iteration, (end, rank)) in
+        ends(result, number, job.hosts.len(), job.iterations).into_iter().map_while(|e| e).enumerate()
+    {
         iterations.push(json!({
             "iteration": iteration,
             "start_s": begin.as_secs_f64(),
-            "time_s": last.end.since(begin).as_secs_f64(),
-            "last_rank": last.rank,
+            "time_s": end.since(begin).as_secs_f64(),
+            "last_rank": rank,
         }));
-        begin = last.end;
+        begin = end;
     }
     let seconds = |d: Delta| d.as_secs_f64();
     let sum = |row: &RankRow, f: fn(&farloop_net::result::PhaseTimes) -> Delta| {

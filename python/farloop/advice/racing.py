@@ -150,13 +150,11 @@ def race(
         room = (limit - runs.spent) / more
         kept = _affordable(alive, ratios, costs, room)
         if not kept:
-            undecided_too = [*alive, *open_]
+            still = [*alive, *open_]
             others = sum(
-                costs[name] * len(runs_of)
-                for name, runs_of in measured.items()
-                if name not in undecided_too and runs_of
+                costs[name] * len(runs_of) for name, runs_of in measured.items() if name not in still and runs_of
             )
-            wanted = others + (seeds + more) * sum(costs[name] for name in undecided_too)
+            wanted = others + (seeds + more) * sum(costs[name] for name in still)
             break
         open_ |= set(alive) - set(kept)
         alive = kept

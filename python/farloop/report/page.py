@@ -149,7 +149,10 @@ def _worst(comparison: Comparison) -> str:
 
 def _jobs(comparison: Comparison) -> str:
     header, rows = job_rows(comparison)
-    note = "Rounds of collective operations: from the first start of a flow to the last byte of all."
+    note = (
+        "Rounds of collective operations, from the first start of a flow to the last byte of all; iterations of training jobs, until the "
+        "last rank is over."
+    )
     return f'{table(header, rows)}<p class="soft">{note}</p>' if rows else ""
 
 

@@ -101,15 +101,18 @@ def _ratio(interval: Interval | None) -> Cell:
 
 
 def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """How long the rounds of each job took; no rows if there is none."""
+    """How long the rounds of each job took, and of a `[[job]]` what they take on an ideal network; no rows if there is none."""
     header = ["run", "job", "rounds", "finished", "mean", "shortest", "longest"]
     rows: list[list[Cell]] = []
+    has_ideal = any("ideal_s" in job for run in comparison.runs for job in run.summary["jobs"].values())
     for run in comparison.runs:
         for name, job in run.summary["jobs"].items():
             times = job["rounds_s"]
             texts = [time_text(f(times)) if times else None for f in (lambda t: sum(t) / len(t), min, max)]
+            ideal = job.get("ideal_s")
+            texts += [None if ideal is None else time_text(ideal)] if has_ideal else []
             rows.append([run.label, name, str(job["rounds"]), str(len(times)), *texts])
-    return header, rows
+    return [*header, *(["ideal network"] if has_ideal else [])], rows
 
 
 def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:

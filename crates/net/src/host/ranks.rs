@@ -125,9 +125,10 @@ impl Ranks {
             return;
         }
         self.chores = hosts.iter().map(|_| BinaryHeap::new()).collect();
+        let own: BTreeMap<u32, usize> = hosts.iter().enumerate().map(|(at, (node, _))| (*node, at)).collect();
         for (number, job) in (0..).zip(&network.jobs) {
             for (rank, node) in (0..).zip(&job.hosts) {
-                let Some(at) = hosts.iter().position(|(own, _)| own == node) else { continue };
+                let Some(&at) = own.get(node) else { continue };
                 let place = self.ranks.len() as u32;
                 let program = Rank::new(&job.job, rank, job.host, job.iterations, false);
                 let host = HostId::new(at);
@@ -231,7 +232,7 @@ impl Ranks {
             let running = &mut self.ranks[place as usize];
             let network = m.network.clone();
             let job = &network.jobs[running.job as usize];
-            running.meter.before(m.now, job, running.rank, &input, sent);
+            running.meter.before(m.now, job, &input, sent);
             running.program.handle(m.now, input, &mut out);
             let (number, rank, host) = (running.job, running.rank, running.host);
             for output in out.drain(..) {

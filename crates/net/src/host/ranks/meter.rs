@@ -45,7 +45,7 @@ impl Meter {
     }
 
     /// Something happens to the rank; `sent` is when its message was, if that is a message.
-    pub fn before(&mut self, now: Time, job: &JobSpec, rank: u32, input: &Input, sent: Option<Time>) {
+    pub fn before(&mut self, now: Time, job: &JobSpec, input: &Input, sent: Option<Time>) {
         self.pass(now);
         match (input, sent) {
             (Input::Received(message), Some(sent)) if self.busy.is_empty() => {
@@ -53,10 +53,7 @@ impl Meter {
                 self.phase = program.operations()[message.operation as usize].phase;
                 self.claim(sent);
             }
-            (Input::Timer(operation), _) => {
-                debug_assert!((rank as usize) < job.hosts.len());
-                self.busy.retain(|(own, _)| own != operation);
-            }
+            (Input::Timer(operation), _) => self.busy.retain(|(own, _)| own != operation),
             _ => {}
         }
     }
