@@ -88,9 +88,11 @@ def sections(out: Path) -> dict[str, list[str]]:
 
 
 def draw(out: Path) -> None:
-    """The picture: mean slowdown over distance."""
+    """The picture: mean slowdown over distance, an algorithm in one colour everywhere."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
+    colours: dict[str, str] = {}
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), sharex=True, layout="constrained")
     for column, (study, title) in enumerate((("one-path", "one path, PFC"), ("many-paths", "many paths, trimming"))):
         rows = [row for row in points(out, study) if row["switch.buffer"] == 8e6]
@@ -99,14 +101,19 @@ def draw(out: Path) -> None:
             ax = axes[line][column]
             part = [row for row in rows if row["workload.pattern"] == pattern]
             for algorithm in dict.fromkeys(row["algorithm"] for row in part):
+                # A gap where flows did not finish: a mean of those that did would look like a success.
                 own = sorted(
-                    (kilometres(r), r["mean_slowdown"])
+                    (kilometres(r), float("nan") if r["unfinished"] else r["mean_slowdown"])
                     for r in part
-                    if r["algorithm"] == algorithm and not r["unfinished"]
+                    if r["algorithm"] == algorithm
                 )
-                if own:
-                    ax.plot(*zip(*own, strict=True), marker="o", markersize=3, label=algorithm)
+                colour = colours.setdefault(algorithm, f"C{len(colours)}" if len(colours) < 10 else "black")
+                ax.plot(*zip(*own, strict=True), marker="o", markersize=3, label=algorithm, color=colour)
             ax.set(xscale="log", yscale="log", title=f"{pattern}: {title}")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
             ax.grid(alpha=0.3)
             ax.legend(fontsize=8, ncols=2)
             if column == 0:
