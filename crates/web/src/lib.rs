@@ -180,7 +180,7 @@ mod tests {
         let error = &answer["error"];
         assert_eq!(error["line"], 4, "{error}");
         let message = error["message"].as_str().unwrap_or_default();
-        assert!(message.starts_with("scenario.toml:4: workload.flows: names the file of-tonight.csv"), "{message}");
+        assert!(message.starts_with("scenario.toml:4: workload.1.flows: names the file of-tonight.csv"), "{message}");
         assert!(message.contains("[[flow]]") && message.ends_with("farloop run scenario.toml"), "{message}");
     }
 }
