@@ -28,7 +28,7 @@ duration = "5ms"
 seed = {seed}
 [network]
 topology = "spine-leaf"
-spines = 16
+spines = {spines}
 leaves = 8
 hosts_per_leaf = 16
 rate = "400Gbps"
@@ -40,9 +40,10 @@ pfc = false
 ecn = true
 kmin = "104kB"
 kmax = "312kB"
+ecn_rate = "400Gbps"
 ecn_at = "departure"
 trim = "64B"
-queue_limit = "416kB"
+queue_limit = "{limit}"
 [transport]
 kind = "multipath"
 paths = "{paths}"
@@ -61,12 +62,30 @@ CASES = (
     ("permutation-rccc", "permutation", "mixed", "rccc"),
     ("incast-2-rccc", "incast-2", "mixed", "rccc"),
     ("incast-8-rccc", "incast-8", "mixed", "rccc"),
+    *((f"slow-spine-{paths}", "permutation", paths, "nscc") for paths in ("oblivious", "bitmap", "reps", "mixed")),
+    *(
+        (f"oversubscribed-{paths}", "permutation-across", paths, "nscc")
+        for paths in ("oblivious", "bitmap", "reps", "mixed")
+    ),
+    ("oversubscribed-rccc", "permutation-across", "mixed", "rccc"),
 )
 
+SLOW = """\
+[[event]]
+at = "0s"
+link = "leaf*<->spine1"
+rate = "100Gbps"
+"""
+"""A spine's links at a quarter of the rate. All ports then hold 104 kB, in uet-htsim only those of that spine."""
 
-def completion_times(pattern: str, paths: str, algorithm: str, seed: int, directory: Path) -> list[float]:
+
+def completion_times(name: str, pattern: str, paths: str, algorithm: str, seed: int, directory: Path) -> list[float]:
     """Completion times in microseconds, from a flow's start to its last ACK."""
-    text = SCENARIO.format(seed=seed, paths=paths, algorithm=algorithm)
+    slow, spines = name.startswith("slow-spine"), make.CASES[name].spines
+    limit = "104kB" if slow else "416kB"
+    text = SCENARIO.format(seed=seed, paths=paths, algorithm=algorithm, spines=spines, limit=limit)
+    if slow:
+        text += SLOW
     for number, (source, destination) in enumerate(make.pairs(pattern, seed)):
         text += f'[[flow]]\nname = "f{number}"\nfrom = "h{source + 1}"\nto = "h{destination + 1}"\nsize = "1MB"\n'
     file = directory / "scenario.toml"
@@ -87,7 +106,8 @@ def main() -> int:
         for name, pattern, paths, algorithm in CASES:
             if sys.argv[1:] and name not in sys.argv[1:]:
                 continue
-            own = summary([completion_times(pattern, paths, algorithm, seed, Path(directory)) for seed in make.SEEDS])
+            case = (name, pattern, paths, algorithm)
+            own = summary([completion_times(*case, seed, Path(directory)) for seed in make.SEEDS])
             theirs = summary(list(published[name]["fct_us"].values()))
             cells = [f"{a:.2f} / {b:.2f} ({a / b - 1:+.1%})" for a, b in zip(own, theirs, strict=True)]
             sys.stdout.write(f"| {name} | {cells[0]} | {cells[1]} |\n")

@@ -9,7 +9,8 @@ same pairs are what farloop has to be given: `pairs` says them. Times are comple
 of the pairs.
 
 The network: 128 hosts, 8 leaves of 16, 16 spines, 400 Gbps and 1 us everywhere, so 8.338 us of unloaded round-trip time. Queues hold 100
-packets of 4160 B (4096 B of payload), mark from 25 to 75, and trim; windows start at 150 packets; 64 entropy values.
+packets of 4160 B (4096 B of payload), mark from 25 to 75, and trim; windows start at 150 packets; 64 entropy values. The cases "slow-spine"
+have all links of spine 0 at a quarter of the rate, with a quarter of the queue and thresholds (`-failed 1`); "oversubscribed" has 4 spines.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ HOSTS, LEAVES, SPINES = 128, 8, 16
 SIZE = 1_000_000
 """Bytes of a flow."""
 
-TOPOLOGY = f"""Nodes {HOSTS}
+TOPOLOGY = """Nodes {hosts}
 Tiers 2
-Podsize {HOSTS}
+Podsize {hosts}
 
 Tier 0
 Downlink_speed_Gbps 400
-Radix_Down {HOSTS // LEAVES}
-Radix_Up {SPINES}
+Radix_Down {per_leaf}
+Radix_Up {spines}
 Downlink_Latency_ns 1000
-Oversubscribed 1
+Oversubscribed {ratio}
 Switch_Latency_ns 0
 
 Tier 1
 Downlink_speed_Gbps 400
-Radix_Down {LEAVES}
+Radix_Down {leaves}
 Downlink_Latency_ns 1000
 Switch_Latency_ns 0
 """
@@ -79,17 +80,19 @@ class Case:
     """One traffic pattern under one transport.
 
     Attributes:
-        pattern: "permutation", or "incast-N" with N senders to host 0.
+        pattern: "permutation"; "permutation-across", whose pairs are at different leaves; or "incast-N" with N senders to host 0.
         options: What the program is told beyond what all cases have in common.
+        spines: Of the network; leaves have as many uplinks.
     """
 
     pattern: str
     options: tuple[str, ...]
+    spines: int = SPINES
 
 
-def case(pattern: str, control: list[str], chooser: str) -> Case:
+def case(pattern: str, control: list[str], chooser: str, *more: str, spines: int = SPINES) -> Case:
     """A case whose packets this chooser spreads."""
-    return Case(pattern, (*control, "-load_balancing_algo", chooser))
+    return Case(pattern, (*control, "-load_balancing_algo", chooser, *more), spines)
 
 
 CASES = {
@@ -102,6 +105,15 @@ CASES = {
     "incast-2-rccc": case("incast-2", RECEIVER, "mixed"),
     "incast-8-nscc": case("incast-8", SENDER, "mixed"),
     "incast-8-rccc": case("incast-8", RECEIVER, "mixed"),
+    **{
+        f"slow-spine-{chooser}": case("permutation", SENDER, chooser, "-failed", "1")
+        for chooser in ("oblivious", "bitmap", "reps", "mixed")
+    },
+    **{
+        f"oversubscribed-{chooser}": case("permutation-across", SENDER, chooser, spines=SPINES // 4)
+        for chooser in ("oblivious", "bitmap", "reps", "mixed")
+    },
+    "oversubscribed-rccc": case("permutation-across", RECEIVER, "mixed", spines=SPINES // 4),
 }
 
 
@@ -121,6 +133,12 @@ def pairs(pattern: str, seed: int) -> list[tuple[int, int]]:
             to = draw.sample(range(HOSTS), HOSTS)
             if all(a != b for a, b in enumerate(to)):
                 return list(enumerate(to))
+    if pattern == "permutation-across":
+        to, leaf = draw.sample(range(HOSTS), HOSTS), HOSTS // LEAVES
+        while local := [a for a, b in enumerate(to) if a // leaf == b // leaf]:
+            other = draw.randrange(HOSTS)
+            to[local[0]], to[other] = to[other], to[local[0]]
+        return list(enumerate(to))
     return [(source, 0) for source in sorted(draw.sample(range(1, HOSTS), int(pattern.removeprefix("incast-"))))]
 
 
@@ -141,7 +159,10 @@ def completion_times(program: Path, case: Case, seed: int) -> list[float]:
     flows = pairs(case.pattern, seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "net.topo").write_text(TOPOLOGY)
+        network = TOPOLOGY.format(
+            hosts=HOSTS, per_leaf=HOSTS // LEAVES, leaves=LEAVES, spines=case.spines, ratio=SPINES // case.spines
+        )
+        (folder / "net.topo").write_text(network)
         lines = [
             f"Nodes {HOSTS}",
             f"Connections {len(flows)}",

@@ -135,7 +135,9 @@ def _different(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 def flat(document: Mapping[str, Any]) -> dict[str, Any]:
     """A resolved scenario as dotted keys, without what changes no outcome and without algorithms that nothing in it uses."""
     algorithm = document.get("algorithm", {})
-    lists = [*document.get("flow", []), *document.get("workload", [])]
+    # `[workload]` may be a single table.
+    workloads = document.get("workload", [])
+    lists = [*document.get("flow", []), *([workloads] if isinstance(workloads, dict) else workloads)]
     used = {algorithm.get("name"), *(entry.get("algorithm") for entry in lists)}
     kept = dict(document)
     kept["algorithm"] = {k: v for k, v in algorithm.items() if not isinstance(v, dict) or k in used}
