@@ -76,7 +76,8 @@ def advise(
         scenario: A scenario, its file, a paper's figure, or a question's file (TOML with `scenario`, `goal`, `must`, `can`, `budget`).
         goal: Such as "p99 slowdown of small flows"; by default what the arena judges by.
         must: Constraints such as "no pfc across" or "goodput >= 90 %", in place of the usual ones of the same quantities.
-        can: What hosts and switches can be made to do: "ecn", "int", "switch agents", "dci", "symmetric", "kernel".
+        can: What hosts and switches can be made to do: "ecn", "int", "switch agents", "dci", "symmetric", "credit",
+            "kernel".
         candidates: Names of algorithms; by default all that are no references.
         budget: Time of one processor that simulations may take, such as "10min".
         seed: The first of the seeds.

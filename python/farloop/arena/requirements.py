@@ -28,6 +28,7 @@ CAPABILITIES = {
     "switch agents": "switches that run a part of the algorithm",
     "dci": "switches at the datacenter's border that run a part of the algorithm, with a queue per flow",
     "symmetric": "ACKs that take their data's links back",
+    "credit": "hosts that grant senders credit (multipath endpoints)",
     "kernel": "hosts whose transport can be changed: a kernel module, what `farloop kernel load` puts there, a card's firmware",
 }
 """What a network may offer, by the words of `can`."""
@@ -56,6 +57,8 @@ def required(algorithm: str) -> tuple[str, ...]:
         words.append("switch agents")
     if needs["symmetric"]:
         words.append("symmetric")
+    if needs["credit"]:
+        words.append("credit")
     return tuple(words)
 
 
@@ -79,5 +82,6 @@ def in_words(algorithm: str) -> str:
         "dci": "DCI agents",
         "switch agents": "switch agents",
         "symmetric": "symmetric paths",
+        "credit": "receivers' credit",
     }
     return ", ".join(words[need] for need in required(algorithm)) or "nothing"

@@ -40,8 +40,8 @@ def advise(
         list[str] | None,
         typer.Option(
             metavar="WORD",
-            help="What hosts and switches can be made to do: ecn, int, 'switch agents', dci, symmetric, kernel (default: all that the "
-            "scenario's network offers). May be repeated.",
+            help="What hosts and switches can be made to do: ecn, int, 'switch agents', dci, symmetric, credit, kernel (default: "
+            "all that the scenario's network offers). May be repeated.",
         ),
     ] = None,
     candidates: Annotated[

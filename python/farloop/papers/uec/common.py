@@ -61,9 +61,7 @@ def beside(comparison: Comparison, title: str, panels: Mapping[str, Sequence[tup
             ):
                 first = place == 0
                 axis.bar(place + shift, mean, 0.38, color=colour, label=f"{label}, mean" if first else None)
-                axis.plot(
-                    place + shift, last, "_", color="0.1", markersize=9, label=f"{label}, last" if first else None
-                )
+                axis.plot(place + shift, last, "_", color="0.1", markersize=9, label="last" if first else None)
         axis.set_title(caption, fontsize=8)
         words = [name.removeprefix(f"{caption}, ").replace(", ", ",\n") for name, _ in rows]
         axis.set_xticks(range(len(rows)), words, fontsize=6.5)

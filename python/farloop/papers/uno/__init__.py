@@ -1,0 +1,1 @@
+"""Uno: each figure's scenario (TOML) with its judge and picture beside it."""

@@ -1,0 +1,96 @@
+"""Uno, Fig. 8: incasts from near, from far, and from both, under Uno and GEMINI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
+from farloop.judging.schedule import Need, scheduled
+from farloop.palette import CROSS, INTRA
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results.run import Comparison, Run
+
+MIXES = ("near and far", "near", "far")
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Completion times and how close together they are, beside those of the artifact."""
+    judging = Judging(comparison, claims["uno/fig08"])
+    for need in scheduled(comparison):
+        name = need.case
+        judging.near(f"{name}: mean (ms)", f"{name}: mean completion time", [need], lambda r: float(times(r).mean()))
+        judging.near(f"{name}: last (ms)", f"{name}: the last flow is over", [need], lambda r: float(times(r).max()))
+        judging.near(f"{name}: first over last", f"{name}: how close together flows end", [need], closeness)
+
+    def pair(mix: str) -> list[Need]:
+        return [Need(f"{mix}, {name}", name) for name in ("uno", "gemini")]
+
+    def closer(uno: Run, gemini: Run) -> tuple[bool, str]:
+        own, other = closeness(uno), closeness(gemini)
+        return own > other, f"first over last {own:.3f} against {other:.3f}"
+
+    def later(uno: Run, gemini: Run) -> tuple[bool, str]:
+        own, other = times(uno).mean(), times(gemini).mean()
+        return bool(own > other), f"{own:.3g} ms against {other:.3g} ms"
+
+    def sooner(uno: Run, gemini: Run) -> tuple[bool, str]:
+        own, other = times(uno).max(), times(gemini).max()
+        return bool(own < other), f"{own:.3g} ms against {other:.3g} ms"
+
+    for mix in ("near and far", "far"):
+        judging.order(f"{mix}: flows end closer together than under GEMINI", pair(mix), closer)
+    judging.order("near: flows take longer than under GEMINI on average", pair("near"), later)
+    judging.order("far: the last flow ends sooner than under GEMINI", pair("far"), sooner)
+    return [judging.finding(note="the artifact's numbers are those of one run")]
+
+
+def times(run: Run) -> np.ndarray:
+    """Completion times of a run's flows in milliseconds.
+
+    Raises:
+        UndecidedError: A flow is not over.
+    """
+    starts, ends = run.flows["start_ps"], run.flows["finish_ps"]
+    if ends.null_count:
+        raise UndecidedError(f"{ends.null_count} of {len(ends)} flows are not over")
+    taken: np.ndarray = (ends.to_numpy() - starts.to_numpy()) / 1e9
+    return taken
+
+
+def closeness(run: Run) -> float:
+    """The first completion time over the last: 1 where all flows end together."""
+    taken = times(run)
+    return float(taken.min() / taken.max())
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Throughput of each flow over time, one panel for each case; of several seeds the first."""
+    needs = scheduled(comparison)
+    figure, axes = grid(len(needs), "Eight flows of 1 GB to one host", columns=len(MIXES))
+    for axis, need in zip(axes, needs, strict=True):
+        axis.set_title(need.case, fontsize=8)
+        run = next((r for r in comparison.runs if Need(r.case, r.algorithm) == need), None)
+        if run is None:
+            continue
+        labelled = set()
+        sources = zip(run.flows["name"].to_pylist(), run.flows["source"].to_pylist(), strict=True)
+        for flow, source in sources:
+            kind = "near" if source.startswith("dc1-") else "far"
+            colour = INTRA[0] if kind == "near" else CROSS[0]
+            label = kind if kind not in labelled else None
+            labelled.add(kind)
+            at, rate = run.samples.get(f"flow/{flow}", "throughput")
+            axis.plot(1e3 * at, rate / 1e9, color=colour, linewidth=0.8, label=label)
+        axis.axhline(12.5, color="0.4", linestyle="--", linewidth=0.7)
+        axis.set_ylim(0, 50)
+        axis.set_xlabel("time (ms)", fontsize=8)
+    axes[0].set_ylabel("throughput (Gbps)", fontsize=8)
+    legend_below(figure, axes)
+    return {"fig08": figure}
