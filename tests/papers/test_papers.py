@@ -143,7 +143,7 @@ def test_judges_decide_from_runs(tmp_path):
         "gear/fig06": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
         "gear/fabric": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
     }
-    slow_settings |= {figure: {} for figure in figure_names() if figure.startswith(("mlcc/", "uec/"))}
+    slow_settings |= {figure: {} for figure in figure_names() if figure.startswith(("mlcc/", "uec/", "uno/"))}
     # Few racks: only that something comes of it counts here.
     slow_settings |= {figure: {"network.racks": "4"} for figure in figure_names() if figure.startswith("acceltor/")}
     for figure in figure_names():

@@ -26,8 +26,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         as_simulated(judgings[_place(need)], need.case, need)
 
     def sooner(avoiding: Run, spreading: Run) -> tuple[bool, str]:
-        (one, _), (other, _) = mean_and_last(avoiding), mean_and_last(spreading)
-        return one < other, f"{one:.3g} us against {other:.3g} us"
+        (short, _), (long, _) = mean_and_last(avoiding), mean_and_last(spreading)
+        return short < long, f"{short:.3g} us against {long:.3g} us"
 
     for name in AVOIDING:
         needs = [Need(f"{SLOW}, {chooser}", "nscc") for chooser in (name, SPREADING)]
