@@ -38,6 +38,14 @@ def test_a_preset_answers(browser: Browser, preset: str):
     assert browser.js("return document.querySelectorAll('.panel canvas').length") > 0
     assert browser.js("return document.querySelectorAll('#numbers tbody tr').length") > 3
     assert browser.complaints() == []
+    # What a change takes: another seed, for every algorithm that is compared.
+    before, text = browser.answers(), re.sub(r"(?m)^seed = .*\n", "", browser.toml())
+    changed = re.sub(r"(?m)^\[run\]\n", "[run]\nseed = 7\n", text, count=1)
+    assert changed != text
+    browser.write(changed)
+    took = browser.wait(lambda: browser.answers() > before)
+    algorithms = browser.js("return document.querySelectorAll('#replayed option').length")
+    measured(f"{preset}: a changed answer, s; algorithms", took, algorithms)
 
 
 def test_packets_move_on_the_map(browser: Browser):
