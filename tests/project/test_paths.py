@@ -28,8 +28,8 @@ FOREIGN = {
     # NCCL
     "tuning.cc",
     # uet-htsim, Uno and others that transports of many paths cite
-    "buffer_reps.cpp", "common.cpp", "compositequeue.cpp", "fig8_comparison.py", "gemini.cpp", "lcp.cpp", "oversubscribed_cc.cpp", "tcp_plb.c",
-    "uec.cpp", "uec.h", "uec_mp.cpp",
+    "buffer_reps.cpp", "common.cpp", "compositequeue.cpp", "fig8_comparison.py", "gemini.cpp", "lcp.cpp", "oversubscribed_cc.cpp",
+    "tcp_plb.c", "uec.cpp", "uec.h", "uec_mp.cpp",
     # what a tutorial has its reader write
     "two-flows.toml",
 }  # fmt: skip
