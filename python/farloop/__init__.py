@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from farloop.formats.flow_list import flows_from_parquet
     from farloop.formats.goal import flows_from_goal
     from farloop.formats.graphml import from_graphml
+    from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison, Run
     from farloop.results.why import Explanation
+    from farloop.running.interference import interference
     from farloop.running.trace import Trace
     from farloop.running.why import why
     from farloop.scenario import Scenario
@@ -35,6 +37,7 @@ __all__ = [
     "Comparison",
     "Explanation",
     "FarloopError",
+    "Interference",
     "InvariantError",
     "Run",
     "Scenario",
@@ -49,6 +52,7 @@ __all__ = [
     "flows_from_goal",
     "flows_from_parquet",
     "from_graphml",
+    "interference",
     "load",
     "metrics",
     "run",
@@ -65,6 +69,7 @@ _PLACES = {
     "Comparison": "results.run",
     "Explanation": "results.why",
     "FarloopError": "errors",
+    "Interference": "results.job_matrix",
     "InvariantError": "errors",
     "Run": "results.run",
     "Scenario": "scenario",
@@ -77,6 +82,7 @@ _PLACES = {
     "flows_from_goal": "formats.goal",
     "flows_from_parquet": "formats.flow_list",
     "from_graphml": "formats.graphml",
+    "interference": "running.interference",
     "load": "api",
     "run": "api",
     "schema": "api",

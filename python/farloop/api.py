@@ -105,7 +105,7 @@ def run(
             take more memory than there is.
     """
     with memory.forced(force_memory):
-        return _run(scenario, algorithm, set, seed, seeds, threads, _reporter(progress), trace)
+        return _run(scenario, algorithm, set, seed, seeds, threads, reporter_of(progress), trace)
 
 
 def _run(
@@ -210,7 +210,7 @@ def compare(
     from farloop.running.batch import Variant, run_all, with_seeds
     from farloop.running.variations import shaken
 
-    reporter = _reporter(progress)
+    reporter = reporter_of(progress)
     chosen = _algorithms(algorithms)
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")
@@ -254,7 +254,12 @@ def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
     return dict(zip(names, chosen, strict=True))
 
 
-def _reporter(progress: object) -> Reporter | None:
+def reporter_of(progress: object) -> Reporter | None:
+    """What shows progress: a function of three numbers, or an object that reports.
+
+    Raises:
+        FarloopError: it is neither.
+    """
     if progress is None:
         return None
     if all(callable(getattr(progress, name, None)) for name in ("start", "update", "finish")):

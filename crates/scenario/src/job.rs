@@ -8,6 +8,9 @@ use crate::sections::JobKeys;
 use farloop_job::generate::Plan;
 use farloop_units::Params;
 
+/// Keys of a plan that Chakra traces need as well, where computations have no duration.
+pub(crate) const OF_RANKS: [&str; 2] = ["flops", "memory_bandwidth"];
+
 /// A `[[job]]`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct JobSection {
@@ -19,6 +22,8 @@ pub struct JobSection {
     pub keys: JobKeys,
     /// Those of its plan.
     pub plan: Plan,
+    /// Which of `OF_RANKS` are written.
+    pub written: [bool; 2],
 }
 
 /// Reads every `[[job]]`.
@@ -37,19 +42,25 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Vec<JobSection>, Diagnostic> {
                 "expected another name",
             ));
         }
+        let entries = || section.table.iter().flat_map(|t| &t.0);
+        let of_plan_only = |key: &str| of_plan.iter().any(|s| s.name == key) && !OF_RANKS.contains(&key);
         if keys.file.is_some()
-            && let Some(entry) =
-                section.table.iter().flat_map(|t| &t.0).find(|e| of_plan.iter().any(|s| s.name == e.key))
+            && let Some(entry) = entries().find(|e| of_plan_only(&e.key))
         {
             let problem = "is a key of a plan, but file has the job";
             let expected = "expected file, or the keys of a plan";
             return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
         }
+        if keys.file.is_none() && keys.groups.is_some() {
+            let problem = "are of Chakra traces, but no file has any";
+            return Err(section.diagnostic("groups", problem, "expected file as well"));
+        }
+        let written = OF_RANKS.map(|key| entries().any(|e| e.key == key));
         if let Some(algorithm) = &keys.algorithm {
             let place = section.table.and_then(|t| t.get("algorithm")).map_or(section.place, |e| e.item.place);
             algorithms::check_name(&section, place, "algorithm", algorithm)?;
         }
-        jobs.push(JobSection { name, element, keys, plan });
+        jobs.push(JobSection { name, element, keys, plan, written });
     }
     Ok(jobs)
 }

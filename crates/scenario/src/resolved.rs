@@ -1,7 +1,7 @@
 //! The whole scenario with every default resolved, as JSON in the shape of the file.
 
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
-use crate::job::JobSection;
+use crate::job::{JobSection, OF_RANKS};
 use crate::json::json;
 use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
@@ -157,6 +157,11 @@ fn job(job: &JobSection) -> Map<String, Json> {
     let mut table = section(&JobKeys { name: Some(job.name.clone()), ..job.keys.clone() });
     if job.keys.file.is_none() {
         table.extend(section(&job.plan));
+    } else {
+        let of_ranks = section(&job.plan).into_iter();
+        table.extend(
+            of_ranks.filter(|(key, _)| OF_RANKS.iter().zip(job.written).any(|(k, written)| written && k == key)),
+        );
     }
     table
 }

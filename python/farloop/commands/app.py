@@ -14,6 +14,7 @@ from farloop.commands.bench import bench
 from farloop.commands.command import guarded
 from farloop.commands.help_groups import Grouped
 from farloop.commands.import_files import COMMANDS as IMPORTS
+from farloop.commands.interference import interference
 from farloop.commands.kernel import app as kernel
 from farloop.commands.look_up import explain, list_, schema
 from farloop.commands.new_algorithm import new_algorithm
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain,
     "report": report,
     "why": why,
+    "interference": interference,
     "bench": bench,
     "new-algorithm": new_algorithm,
 }

@@ -16,6 +16,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "sweep": "Simulate a study: many settings, algorithms and seeds.",
         "advise": "Say what should run in a scenario, and when that changes.",
         "why": "Say where the time of a flow went.",
+        "interference": "Say how training jobs slow one another down.",
     },
     "Papers": {
         "reproduce": "Reproduce papers' figures and judge what they claim.",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from farloop.arena.ranking import Standing
     from farloop.arena.table import Result
     from farloop.report.tables import Cell
+    from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison
     from farloop.results.why import Explanation
     from farloop.running.trace import Trace
@@ -407,6 +408,11 @@ def explanation(asked: Explanation) -> None:
         if own.after is not None:
             began = f"{own.flow} began when {own.after['flow']} was over, at {time_text(own.after['end_ps'] / 1e12)}"
             _console().print(began, markup=False, highlight=False, soft_wrap=True)
+
+
+def interference(result: Interference) -> None:
+    """What an iteration of each job takes alone, and how much longer beside the others."""
+    _print_table(*result.rows(), title=result.title)
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:

@@ -144,6 +144,19 @@ def _total(column: str) -> Callable[[Run], float]:
     return lambda run: float(flow_completion.column(run.flows, column).sum())
 
 
+def _iterations(column: str, unit: float) -> Callable[[Run], float | None]:
+    def number(run: Run) -> float | None:
+        values = flow_completion.column(run.iterations, column)
+        finished = values[~np.isnan(values)]
+        return float(finished.mean()) / unit if finished.size else None
+
+    return number
+
+
+def _unfinished_iterations(run: Run) -> float:
+    return float(run.iterations["time_ps"].null_count)
+
+
 _NUMBERS = (
     ("throughput", "bit/s", "delivered payload of all flows over the run", MORE, _summary("throughput")),
     (
@@ -175,6 +188,10 @@ _NUMBERS = (
     ("flows", "flows", "flows in the table of flows", "", lambda run: float(run.flows.num_rows)),
     ("unfinished", "flows", "flows with a size that had begun and not finished", LESS, _unfinished),
     ("gave_up", "flows", "flows that TCP gave up", LESS, _summary("gave_up")),
+    ("iteration_time", "s", "mean time of the finished iterations of training jobs", LESS, _iterations("time_ps", 1e12)),
+    ("iteration_slowdown", "1", "mean over the finished iterations of training jobs of their time over that on an ideal network",
+     LESS, _iterations("slowdown", 1.0)),
+    ("unfinished_iterations", "iterations", "iterations of training jobs that were not over", LESS, _unfinished_iterations),
     ("packet_hops", "count", "packets that arrived at a node", "", _summary("packet_hops")),
 )  # fmt: skip
 

@@ -173,7 +173,7 @@ fn messages_collectives_and_groups() {
     let grouped = |text: &str| job(&files, &Options { groups: Some(("g.json".into(), text.into())), ..NO_OPTIONS });
     assert_eq!(grouped("{\"0\": [1, 0]}").unwrap().groups[0].ranks, [1, 0]);
     assert_eq!(grouped("{\"0\": [2]}").unwrap_err(), "g.json: group 0: 2: expected ranks of 0 to 1, each once");
-    assert!(grouped("[").unwrap_err().starts_with("g.json: is no JSON"));
+    assert!(grouped("[").unwrap_err().starts_with("g.json:1: is no JSON: "));
     assert!(grouped("{\"7\": [0]}").unwrap_err().ends_with("node 6: its group 0 is not in the file of groups"));
 }
 

@@ -4,19 +4,21 @@ use super::flow_table::FlowTable;
 use super::hosts::Hosts;
 use crate::error::RunError;
 use crate::glob::matches;
-use crate::job::JobSection;
+use crate::job::{JobSection, OF_RANKS};
 use crate::scenario::Scenario;
 use crate::sections::{JobCollectives, Placement};
 use crate::transport::EndpointKeys;
 use farloop_job::collectives::{Algorithm, Choice, expand, nccl};
-use farloop_job::formats::{self, NO_OPTIONS};
-use farloop_job::generate::generate;
+use farloop_job::formats::{self, Format, Options};
+use farloop_job::generate::{Plan, generate};
 use farloop_job::ideal::Level;
 use farloop_job::validate::{check, check_programs};
-use farloop_job::{Host, Job, JobError};
+use farloop_job::{Host, Job, JobError, Place};
 use farloop_net::spec::{CodingSpec, JobSpec, NodeId};
-use farloop_units::Time;
+use farloop_units::{Params, Time};
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,15 +40,13 @@ fn built(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<JobSpec, RunError> {
     let keys = &section.keys;
-    let at = |key: &str, problem: String, expected: &str| -> RunError {
-        scenario.at(&["job", &section.element, key], problem, expected).into()
-    };
-    let key = if keys.file.is_some() { "file" } else { "model" };
-    let refused = |error: JobError| match error.cancelled {
-        true => RunError::Cancelled,
-        false => at(key, error.to_string(), "expected a job that can run"),
-    };
-    let job = read(scenario, section, go_on).map_err(refused)?;
+    let at = |key: &str, problem: String, expected: &str| at(scenario, section, key, problem, expected);
+    let refused = |error: JobError| refused(scenario, section, error);
+    if matches!(scenario.endpoint, EndpointKeys::Tcp(..)) {
+        let problem = "\"tcp\" does not carry the messages of a [[job]]";
+        return Err(scenario.at(&["transport", "kind"], problem, "expected \"rdma\" or \"multipath\"").into());
+    }
+    let job = read(scenario, section, go_on)?;
     check_programs(&job).map_err(refused)?;
     let order = order(hosts, section).map_err(|(problem, expected)| at("hosts", problem, expected))?;
     if let EndpointKeys::Multipath(multipath, _) = &scenario.endpoint
@@ -94,12 +94,73 @@ fn built(
     })
 }
 
-fn read(scenario: &Scenario, section: &JobSection, go_on: &mut dyn FnMut() -> bool) -> Result<Job, JobError> {
-    let Some(files) = &section.keys.file else { return generate(&section.plan, &section.name) };
+fn at(scenario: &Scenario, section: &JobSection, key: &str, problem: String, expected: &str) -> RunError {
+    scenario.at(&["job", &section.element, key], problem, expected).into()
+}
+
+/// What is wrong with a job, at the key at fault. Refusals of plans begin with the name of their key.
+fn refused(scenario: &Scenario, section: &JobSection, error: JobError) -> RunError {
+    if error.cancelled {
+        return RunError::Cancelled;
+    }
+    let first = error.reason.split([' ', ':', ',']).next().unwrap_or("");
+    let of_groups = section.keys.groups.as_ref().is_some_and(|file| beside(scenario, file) == error.file);
+    let (key, problem) = match Plan::spec_table().iter().find(|spec| spec.name == first) {
+        _ if of_groups => ("groups", error.to_string()),
+        _ if section.keys.file.is_some() => ("file", error.to_string()),
+        Some(spec) => {
+            let rest = error.reason.strip_prefix(first).and_then(|rest| rest.strip_prefix(": "));
+            (&*spec.name, rest.unwrap_or(&error.reason).to_string())
+        }
+        None => ("model", error.reason.clone()),
+    };
+    let expected = if problem.contains("expected") { "" } else { "expected a job that can run" };
+    at(scenario, section, key, problem, expected)
+}
+
+/// A file that is named relative to the scenario.
+fn beside(scenario: &Scenario, file: &str) -> String {
     let folder = Path::new(scenario.document.file()).parent().unwrap_or(Path::new(""));
-    let files: Vec<String> = files.0.iter().map(|file| folder.join(file).display().to_string()).collect();
-    let format = formats::detect(&files[0])?;
-    formats::read(&files, format, &NO_OPTIONS, &mut |_, _| go_on())
+    folder.join(file).display().to_string()
+}
+
+/// The job of a plan or of files.
+fn read(scenario: &Scenario, section: &JobSection, go_on: &mut dyn FnMut() -> bool) -> Result<Job, RunError> {
+    let keys = &section.keys;
+    let refused = |error: JobError| refused(scenario, section, error);
+    let Some(files) = &keys.file else { return generate(&section.plan, &section.name).map_err(refused) };
+    let files: Vec<String> = files.0.iter().map(|file| beside(scenario, file)).collect();
+    let format = formats::detect(&files[0]).map_err(refused)?;
+    let [flops, memory_bandwidth] = section.written;
+    let written = [flops, memory_bandwidth, keys.groups.is_some()];
+    let [first, second] = OF_RANKS;
+    if let Some((key, _)) = [first, second, "groups"].into_iter().zip(written).find(|(_, written)| *written)
+        && format != Format::Chakra
+    {
+        let problem = format!("is for Chakra traces, but file is {}", format.name());
+        return Err(at(scenario, section, key, problem, "expected no such key, or Chakra traces"));
+    }
+    let groups = match &keys.groups {
+        None => None,
+        Some(file) => {
+            let path = beside(scenario, file);
+            let text = fs::read_to_string(&path).map_err(|e| {
+                let reason = match e.kind() {
+                    ErrorKind::InvalidData => "is not UTF-8 text".to_string(),
+                    _ => format!("cannot be read: {}", formats::plain(&e)),
+                };
+                refused(JobError::new(&path, Place::File, format!("{reason}; expected lists of ranks as JSON")))
+            })?;
+            Some((path, text))
+        }
+    };
+    let options = Options {
+        flops: flops.then_some(section.plan.flops),
+        memory_bandwidth: memory_bandwidth.then_some(section.plan.memory_bandwidth),
+        groups,
+        ranks: None,
+    };
+    formats::read(&files, format, &options, &mut |_, _| go_on()).map_err(refused)
 }
 
 /// The hosts in the order in which ranks get them.

@@ -40,6 +40,9 @@ params! {
         /// A trace or a plan, relative to the scenario: GOAL, AICB, TOML; of Chakra a list with a file for each rank. "none" for the keys
         /// of a plan in this table.
         file: Option<OneOrMore> = None;
+        /// The groups of Chakra traces: a JSON file, relative to the scenario, with lists of ranks by name. "none" for the groups that the
+        /// traces tell of.
+        groups: Option<String> = None;
         /// The hosts, by name, or a list of names: "*" matches any characters, "?" any one.
         hosts: OneOrMore = OneOrMore(vec!["*".to_string()]);
         /// Which host each rank gets. "packed": one host after the other, in the order of hosts, ranks_per_host to each. "striped": the

@@ -150,8 +150,12 @@ impl Groups {
         let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given: options.groups.is_some() };
         let Some((file, text)) = &options.groups else { return Ok(groups) };
         let refused = |reason: String| JobError::new(file, Place::File, reason);
-        let parsed: serde_json::Value = serde_json::from_str(text).map_err(|e| refused(format!("is no JSON: {e}")))?;
         let expected = "expected an object of groups, each a list of ranks, such as {\"0\": [0, 1]}";
+        let parsed: serde_json::Value = serde_json::from_str(text).map_err(|e| {
+            let said = e.to_string();
+            let said = said.split(" at line ").next().unwrap_or(&said);
+            JobError::new(file, Place::Line(e.line() as u64), format!("is no JSON: {said}; {expected}"))
+        })?;
         let object = parsed.as_object().ok_or_else(|| refused(expected.into()))?;
         for (name, list) in object {
             let list = list.as_array().ok_or_else(|| refused(format!("group {name}: {expected}")))?;

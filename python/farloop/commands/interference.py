@@ -1,0 +1,60 @@
+"""`farloop interference`: how training jobs slow one another down."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from farloop.commands.command import guarded, print_json
+from farloop.commands.options import (
+    ForceMemoryOption,
+    JsonOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    ThreadsOption,
+    algorithm_names,
+)
+
+
+@guarded
+def interference(
+    scenario: ScenarioArgument,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Algorithm of all that names none of its own.", autocompletion=algorithm_names
+        ),
+    ] = None,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+    force_memory: ForceMemoryOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """Say how training jobs slow one another down: each alone, each pair, and all together.
+
+    The scenario has two or more [[job]]. All else of it stays in each run. The table has the time of an iteration alone, and that beside
+    others over it.
+    """
+    from farloop.running.interference import interference as ask
+    from farloop.running.progress import reporter
+
+    with reporter(quiet=quiet or json_) as progress:
+        result = ask(
+            scenario,
+            algorithm=algorithm,
+            set=set_,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+            force_memory=force_memory,
+        )
+    if json_:
+        print_json(result.as_json)
+        return
+    from farloop.commands import show
+
+    show.interference(result)
