@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from farloop.formats.graphml import from_graphml
     from farloop.results.run import Comparison, Run
     from farloop.results.why import Explanation
+    from farloop.results.why_job import JobExplanation
     from farloop.running.trace import Trace
     from farloop.running.why import why
     from farloop.scenario import Scenario
@@ -36,6 +37,7 @@ __all__ = [
     "Explanation",
     "FarloopError",
     "InvariantError",
+    "JobExplanation",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -66,6 +68,7 @@ _PLACES = {
     "Explanation": "results.why",
     "FarloopError": "errors",
     "InvariantError": "errors",
+    "JobExplanation": "results.why_job",
     "Run": "results.run",
     "Scenario": "scenario",
     "ScenarioError": "_native",
