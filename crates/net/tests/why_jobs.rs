@@ -184,11 +184,13 @@ fn what_the_queue_pair_sent_before_is_told_apart() {
     let stretches: Vec<(u32, Stretch)> = path.steps.iter().map(|step| (step.rank, step.stretch)).collect();
     let message = Stretch::Message { to: 1, flow: 0, begin: bytes, end: 2 * bytes };
     assert_eq!(stretches, [(0, Stretch::Computing), (0, message), (1, Stretch::Computing)]);
-    // Within the rack: 100 packets of each at 25 Gbps, the last one at the switch again, and two links.
+    // Within the rack: a packet to the switch, 200 from there, and two links; 100 packets each. The first packet is of the first message.
     let packet = Rate::from_gbps(25).time_to_send(Bytes::new(1538));
     let segments = &messages[0].segments;
-    assert_eq!(time(segments, |s| s.blame.limit == Limit::Earlier), packet * 100);
-    assert_eq!(time(segments, |s| s.blame.limit != Limit::Earlier && s.blame.why == Why::Serialisation), packet * 101);
+    let earlier = |s: &Segment| s.blame.limit == Limit::Earlier;
+    let serialised = |s: &Segment| s.blame.why == Why::Serialisation;
+    assert_eq!(time(segments, |s| earlier(s) && serialised(s)), packet * 101);
+    assert_eq!(time(segments, |s| !earlier(s) && serialised(s)), packet * 100);
     assert_eq!(time(segments, |s| s.blame.why == Why::Propagation), us(2));
 }
 

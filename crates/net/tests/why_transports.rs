@@ -55,7 +55,7 @@ proptest! {
         buffer in prop::sample::select(vec![60_000u64, 600_000, 1 << 40]), delay in prop::sample::select(vec![0u64, 5, 200]),
         starts in prop::collection::vec(0..50u64, 6), size in prop::sample::select(vec![1u64, 1460, 30_000, 400_000]),
         recovery in prop::sample::select(vec![Recovery::NewReno, Recovery::Sack, Recovery::Rack]),
-        switches in prop::collection::vec(any::<bool>(), 7), window in prop::sample::select(vec![1_000u64, 20_000, 1 << 30]),
+        switches in prop::collection::vec(any::<bool>(), 7), window in prop::sample::select(vec![1_460u64, 20_000, 1 << 30]),
     ) {
         let algorithms = [TCP[algorithms.0], TCP[algorithms.1]];
         let mut spec = line(&algorithms, loss, false, buffer, delay, &starts, size, seed);

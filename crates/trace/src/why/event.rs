@@ -104,7 +104,7 @@ pub(super) struct Event {
     /// Of a departure: the delay of the link and the noise of the host.
     pub delay: Delta,
     pub noise: Delta,
-    /// Of data that departs from its source: its offset.
+    /// Of a departure of data: its offset.
     pub sequence: Option<u64>,
 }
 

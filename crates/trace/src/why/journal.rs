@@ -38,7 +38,7 @@ pub(super) struct Journal {
     pub cause: u32,
     /// The last arrival of an ACK or signal there.
     pub last_answer: Option<u32>,
-    /// The last arrival of data at any node, what happened last at the destination, and the last arrival of data there.
+    /// The last arrival of data at any node, what happened last at the destination, and the last arrival there of what is asked for.
     pub last_passed: Option<u32>,
     pub there: Option<u32>,
     pub last_data: Option<u32>,
@@ -50,9 +50,10 @@ pub(super) struct Journal {
     sent_packets: u64,
     /// No data beyond this offset has departed.
     sent_to: u64,
-    /// When pacing allows the next packet, as last told, and as told when one was about to depart.
-    due: Time,
-    turn: Time,
+    /// Since when pacing has allowed the next packet, or when it will.
+    allowed: Time,
+    /// The same of the packet that departs, and when it would have been at the rate of this moment.
+    turn: (Time, Time),
     /// The right edges of the window in payload that has departed, each with the event that brought it; those that a later one undercuts
     /// are left out. An entry's event is the first after which the window was not closed at the entry before.
     pub edges: Vec<(u64, u32)>,
@@ -94,8 +95,8 @@ impl Journal {
             sent_bytes: 0,
             sent_packets: 0,
             sent_to: 0,
-            due: Time::ZERO,
-            turn: Time::ZERO,
+            allowed: Time::ZERO,
+            turn: (Time::ZERO, Time::ZERO),
             edges: Vec::new(),
             opened: None,
             sendable: false,
@@ -171,7 +172,6 @@ impl Journal {
     pub fn posts(&mut self, now: Time, end: u64) {
         if self.start.is_some() && !self.is_finished() {
             let id = self.event(now, NONE, &[]);
-            self.cause = id;
             if let Some(messages) = &mut self.messages {
                 messages.posted.push_back((end, id));
             }
@@ -211,7 +211,7 @@ impl Journal {
         let id = self.event(now, packet.port, &edges);
         let event = &mut self.events[id as usize];
         (event.serialisation, event.class, event.delay, event.noise) = (until - now, packet.class, delay, noise);
-        event.sequence = (source && packet.kind == Kind::Data).then_some(packet.sequence);
+        event.sequence = (packet.kind == Kind::Data).then_some(packet.sequence);
         if self.waiting.remove(&packet.slot).is_some() {
             ports.log(packet.port).leave();
         }
@@ -239,7 +239,7 @@ impl Journal {
             };
             edges.push(Edge { from, cost: now - self.at(from), bond: Bond::Time(why, limit) });
         }
-        edges.extend(self.behind(packet.port));
+        edges.extend(self.behind(packet));
         if edges.is_empty() {
             // The network speaks of the flow without having seen it: as if from its start.
             let from = self.start.unwrap_or(0);
@@ -249,9 +249,13 @@ impl Journal {
         edges
     }
 
-    /// The flow's packet before, at the same port.
-    fn behind(&mut self, port: u32) -> Option<Edge> {
-        let from = self.own(port).last?;
+    /// The flow's packet before, at the same port; of a queue pair not one of what was handed over later, which has overtaken this one.
+    fn behind(&mut self, packet: &Passing) -> Option<Edge> {
+        let from = self.own(packet.port).last?;
+        let ahead = self.events[from as usize].sequence;
+        if self.messages.is_some() && packet.kind == Kind::Data && ahead.is_some_and(|ahead| ahead > packet.sequence) {
+            return None;
+        }
         Some(Edge { from, cost: self.events[from as usize].serialisation, bond: Bond::Behind })
     }
 
@@ -285,16 +289,18 @@ impl Journal {
         if let Some(from) = self.messages.as_mut().and_then(|messages| messages.posted(packet.sequence)) {
             at_once(from, Bond::Came);
         }
-        if let Some(raised) = self.raised.filter(|raised| self.at(*raised) > self.turn) {
+        let (allowed, paced) = self.turn;
+        if let Some(raised) = self.raised.filter(|raised| self.at(*raised) == allowed) {
             at_once(raised, Bond::Time(Why::Pacing, Limit::Rate));
         }
         if let Some(from) = self.last_sent {
-            let gap = self.turn.since(self.at(from).min(self.turn));
+            let until = allowed.min(paced);
+            let gap = until.since(self.at(from).min(until));
             if gap > Delta::ZERO {
                 edges.push(Edge { from, cost: gap, bond: Bond::Time(Why::Pacing, Limit::Rate) });
             }
         }
-        edges.extend(self.behind(packet.port));
+        edges.extend(self.behind(packet));
         // Of two times that are told for one moment the later one may be of the next packet.
         edges.retain(|edge| self.at(edge.from).saturating_add(edge.cost) <= now);
         if edges.is_empty() {
@@ -345,7 +351,10 @@ impl Journal {
         if packet.forward {
             self.last_passed = Some(id);
             if packet.port == self.ends.destination_port ^ 1 {
-                (self.there, self.last_data) = (Some(id), Some(id));
+                self.there = Some(id);
+                if self.messages.as_ref().is_some_and(|messages| messages.asks_for(packet.sequence)) {
+                    self.last_data = Some(id);
+                }
             }
         }
     }
@@ -392,9 +401,9 @@ impl Journal {
         }
     }
 
-    /// A packet is about to leave the source, which pacing allows since `since`.
+    /// A packet is about to leave the source, which the rate of this moment allows since `since`.
     pub fn turn(&mut self, since: Time) {
-        self.turn = since;
+        self.turn = (self.allowed, since);
     }
 
     /// After an ACK, or something else at the source, this holds.
@@ -409,12 +418,12 @@ impl Journal {
         let right = freed.saturating_add(source.window.get().max(1));
         let (sendable, forbids) = source.turn.unwrap_or((self.sendable, Limit::None));
         let opens = sendable && !self.sendable;
-        let sooner = source.next < self.due && self.due > now;
+        let raised = source.next <= now && self.allowed > now;
         let moves = source.turn.is_none() && self.edges.last().is_none_or(|(last, _)| *last != right);
-        if opens || sooner || moves {
+        if opens || raised || moves {
             let cause = self.handled(now);
-            if sooner {
-                self.raised = Some(cause);
+            if raised {
+                (self.raised, self.allowed) = (Some(cause), now);
             }
             if opens {
                 self.opened = Some((cause, self.forbids));
@@ -427,7 +436,10 @@ impl Journal {
                 self.edges.push((right, opened));
             }
         }
-        (self.sendable, self.due) = (sendable, source.next);
+        if source.next > now {
+            self.allowed = source.next;
+        }
+        self.sendable = sendable;
         if !sendable {
             self.forbids = forbids;
         }

@@ -64,6 +64,11 @@ impl Messages {
         self.posted.front().map(|(_, event)| *event)
     }
 
+    /// Whether the next message that is asked for waits for this byte.
+    pub fn asks_for(&self, sequence: u64) -> bool {
+        self.wanted.front().is_some_and(|wanted| sequence < wanted.end)
+    }
+
     /// From when on the next one is asked for.
     pub fn next(&self) -> Option<Time> {
         self.wanted.front().map(|wanted| wanted.from)

@@ -13,7 +13,7 @@ pub(super) struct Walk<'a> {
     /// The latest first.
     segments: Vec<Segment>,
     limit: Limit,
-    /// Of a message its first byte: what left before is of earlier ones.
+    /// Of a message its first byte: packets before it are of earlier ones, and whether this is the way of one.
     begin: u64,
     earlier: bool,
 }
@@ -95,8 +95,10 @@ impl<'a> Walk<'a> {
             if self.departs(at) {
                 self.limit = Limit::None;
             }
-            self.earlier |= self.event(at).sequence.is_some_and(|offset| offset < self.begin);
             self.waited(at, &did, ready.max(floor));
+            if let Some(offset) = self.event(edge.from).sequence {
+                self.earlier = offset < self.begin;
+            }
             self.cross(at, &edge, floor);
             at = edge.from;
         }
@@ -127,7 +129,10 @@ impl<'a> Walk<'a> {
             let limit = self.blame(Why::Queue).limit;
             let segments = log.explain(event.port, self.journal.flow, event.class, since, until, limit);
             for segment in segments.into_iter().rev() {
-                self.add(segment.from, segment.until, segment.blame);
+                match segment.blame.why {
+                    Why::Hold if did.bond == Bond::Behind => self.idle(did.from, &segment),
+                    _ => self.add(segment.from, segment.until, segment.blame),
+                }
             }
         }
         if from < since {
@@ -135,6 +140,19 @@ impl<'a> Walk<'a> {
             self.cross(id, did, from);
             self.back(did.from, from, true);
             (self.limit, self.earlier) = (limit, earlier);
+        }
+    }
+
+    /// The source's port was idle: what the flow's next packet waited for, which left there no later than the event `last`.
+    fn idle(&mut self, last: u32, idle: &Segment) {
+        let port = self.event(last).port;
+        let departs = |id: &u32| self.event(*id).port == port && self.event(*id).serialisation > Delta::ZERO;
+        let next = (0..=last).rev().take_while(|id| self.event(*id).at >= idle.until).filter(departs).last();
+        let Some(next) = next else { return self.add(idle.from, idle.until, idle.blame) };
+        let mut walk = Walk { segments: Vec::new(), ..*self };
+        walk.back(next, idle.from, true);
+        for segment in walk.segments {
+            self.add(segment.from, segment.until.min(idle.until), segment.blame);
         }
     }
 
