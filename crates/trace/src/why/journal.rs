@@ -290,11 +290,12 @@ impl Journal {
             at_once(from, Bond::Came);
         }
         let (allowed, paced) = self.turn;
-        if let Some(raised) = self.raised.filter(|raised| self.at(*raised) == allowed) {
+        let raised = self.raised.filter(|raised| self.at(*raised) == allowed);
+        if let Some(raised) = raised {
             at_once(raised, Bond::Time(Why::Pacing, Limit::Rate));
         }
         if let Some(from) = self.last_sent {
-            let until = allowed.min(paced);
+            let until = if raised.is_some() { paced.min(allowed) } else { allowed };
             let gap = until.since(self.at(from).min(until));
             if gap > Delta::ZERO {
                 edges.push(Edge { from, cost: gap, bond: Bond::Time(Why::Pacing, Limit::Rate) });
