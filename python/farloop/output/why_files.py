@@ -82,4 +82,6 @@ def _write(path: Path, text: str) -> None:
         aside.replace(path)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        raise FarloopError(f"{shown(path, 4096)}: {error.strerror or error}; expected a file that can be written") from None
+        raise FarloopError(
+            f"{shown(path, 4096)}: {error.strerror or error}; expected a file that can be written"
+        ) from None

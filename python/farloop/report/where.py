@@ -113,7 +113,8 @@ def _stack(asked: Explanation | JobExplanation, bands: Sequence[tuple[str, str, 
                 )
                 below += time
     scale = "".join(
-        f'<text x="{LEFT - 6}" y="{HEIGHT - tall * share / 100 + 4:.0f}" text-anchor="end">{share} %</text>' for share in (0, 50, 100)
+        f'<text x="{LEFT - 6}" y="{HEIGHT - tall * share / 100 + 4:.0f}" text-anchor="end">{share} %</text>'
+        for share in (0, 50, 100)
     )
     return "".join(shapes) + scale + _times(asked.time_ps, HEIGHT)
 
@@ -122,13 +123,16 @@ def _times(time_ps: int, y: float) -> str:
     texts = []
     for quarter, anchor in ((0, "start"), (1, "middle"), (2, "middle"), (3, "middle"), (4, "end")):
         x = LEFT + (WIDTH - LEFT) * quarter / 4
-        texts.append(f'<text x="{x:.0f}" y="{y + 18:.0f}" text-anchor="{anchor}">{time_text(time_ps * quarter / 4e12)}</text>')
+        texts.append(
+            f'<text x="{x:.0f}" y="{y + 18:.0f}" text-anchor="{anchor}">{time_text(time_ps * quarter / 4e12)}</text>'
+        )
     return "".join(texts)
 
 
 def _legend(bands: Sequence[tuple[str, str, float]]) -> str:
     items = "".join(
-        f'<li><span style="background:{colour}"></span>{escape(label)} {share:.1f} %</li>' for label, colour, share in bands
+        f'<li><span style="background:{colour}"></span>{escape(label)} {share:.1f} %</li>'
+        for label, colour, share in bands
     )
     return f'<ul class="legend">{items}</ul>'
 
@@ -141,7 +145,9 @@ def _path(asked: JobExplanation) -> str:
     """The path of an iteration: a row for each rank on it, a bar for each computation, a line for each message."""
     if not asked.steps or len(asked.steps) > MOST_STEPS:
         return ""
-    ranks = sorted({step["rank"] for step in asked.steps} | {step["to"] for step in asked.steps if step["to"] is not None})
+    ranks = sorted(
+        {step["rank"] for step in asked.steps} | {step["to"] for step in asked.steps if step["to"] is not None}
+    )
     tall = max(3.0, min(22.0, 440 / len(ranks)))
     height = tall * len(ranks)
     middle = {rank: (at + 0.5) * tall for at, rank in enumerate(ranks)}
@@ -158,7 +164,11 @@ def _path(asked: JobExplanation) -> str:
         begin, end = x(step["start_ps"]), x(step["end_ps"])
         colour = COLOURS[phases.index(step["phase"]) % len(COLOURS)]
         y = middle[step["rank"]]
-        what = f"{step['cause']}: {step['phase']}" if step["to"] is None else f"{step['cause']} from {step['rank']} to {step['to']}"
+        what = (
+            f"{step['cause']}: {step['phase']}"
+            if step["to"] is None
+            else f"{step['cause']} from {step['rank']} to {step['to']}"
+        )
         title = f"<title>{escape(what)}, {time_text((step['end_ps'] - step['start_ps']) / 1e12)}</title>"
         if step["to"] is None:
             bar = 0.7 * tall
@@ -171,8 +181,13 @@ def _path(asked: JobExplanation) -> str:
                 f'<line x1="{begin:.2f}" y1="{y:.2f}" x2="{end:.2f}" y2="{middle[step["to"]]:.2f}" stroke="{colour}" stroke-width="1.6">'
                 f"{title}</line>"
             )
-    bands = [(phase, COLOURS[at % len(COLOURS)], 100 * time / whole) for at, (phase, time) in enumerate(asked.total_ps("phase").items())]
-    drawn = _inline("".join(shapes) + _times(asked.time_ps, height), height + BELOW, f"{asked.title}: its path over ranks")
+    bands = [
+        (phase, COLOURS[at % len(COLOURS)], 100 * time / whole)
+        for at, (phase, time) in enumerate(asked.total_ps("phase").items())
+    ]
+    drawn = _inline(
+        "".join(shapes) + _times(asked.time_ps, height), height + BELOW, f"{asked.title}: its path over ranks"
+    )
     return (
         '<h2>Critical path</h2><p class="soft">A row for each rank on the path; bars are computations, lines are messages, colours are '
         f'phases.</p><div class="card where">{drawn}{_legend(bands)}</div>'

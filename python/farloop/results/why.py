@@ -51,7 +51,7 @@ class Explanation:
         finished: Whether its last byte was acknowledged.
         after: The flow whose end let it begin (`flow`, `end_ps`, `delay_ps`), where it followed others.
         parts: The parts of the time, which together are exactly `end_ps - start_ps`: `cause`, `limit` ("window", "rate" and others
-            where the source had to wait for these, and this is the way of the ACK that ended the wait), `port`, `rival` (the flow whose packets
+            where the source waited for these, and this is the way of the ACK that ended the wait), `port`, `rival` (the flow whose packets
             were served), `own` (that is the flow itself), `root` (the port where a chain of pauses begins), `time_ps`.
         slices: The same by hundredths of the time: pairs of a part's place in `parts` and picoseconds.
         before: What `follow` found out of the flow that it waited for.

@@ -56,8 +56,9 @@ class JobExplanation:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The parts, largest first: cause, limit, phase, ranks, where, by whom, time, share. Small ones are one row; where they would be
-        most of the time, ranks are taken together.
+        """The parts, largest first: cause, limit, phase, ranks, where, by whom, time, share.
+
+        Small ones are one row; where they would be a quarter of the time, ranks are taken together.
         """
         by_rank = self._rows(_ranks)
         if by_rank and by_rank[-1][0].endswith(" smaller parts") and float(by_rank[-1][-1].split()[0]) > 25:

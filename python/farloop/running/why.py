@@ -1,4 +1,4 @@
-"""Where the time of a flow or job went: `farloop why` (docs/why.md). The stored run is simulated again, until what is asked about is over."""
+"""Where the time of a flow or job went: `farloop why` (docs/why.md). The stored run is simulated again, until that is over."""
 
 from __future__ import annotations
 
