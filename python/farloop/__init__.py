@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison, Run
     from farloop.results.why import Explanation
+    from farloop.results.why_job import JobExplanation
     from farloop.running.interference import interference
     from farloop.running.trace import Trace
     from farloop.running.why import why
@@ -39,6 +40,7 @@ __all__ = [
     "FarloopError",
     "Interference",
     "InvariantError",
+    "JobExplanation",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -71,6 +73,7 @@ _PLACES = {
     "FarloopError": "errors",
     "Interference": "results.job_matrix",
     "InvariantError": "errors",
+    "JobExplanation": "results.why_job",
     "Run": "results.run",
     "Scenario": "scenario",
     "ScenarioError": "_native",

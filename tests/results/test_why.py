@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from farloop.results.why import Explanation
+from farloop.results.why_job import JobExplanation
 
 
 def _part(cause: str, time_ps: int, **more: Any) -> dict[str, Any]:
@@ -59,3 +60,20 @@ def test_a_chain_has_the_flows_that_were_followed() -> None:
     second = _explanation([_part("pacing", 5)], before=first)
     assert second.chain == [second, first]
     assert second.as_json["before"]["flow"] == "bulk"
+
+
+def test_small_parts_of_many_ranks_are_taken_together() -> None:
+    parts = [_part("computing", 10, phase="forward", rank=rank, to=None) for rank in range(1000)]
+    parts.append(_part("propagation", 5000, phase="gradients", rank=0, to=1, port="a:b"))
+    total = sum(part["time_ps"] for part in parts)
+    asked = JobExplanation("big", 0, 2, 3, 5, 5 + total, 7, 1, parts, [], [])
+    assert asked.rows == [
+        ("computing", "", "forward", "", "", "", "10 ns", "66.7 %"),
+        ("propagation", "", "gradients", "", "", "", "5 ns", "33.3 %"),
+    ]
+    assert (
+        asked.answer
+        == "iteration 2 of big: of its 15 ns 67 % computing, 33 % propagation; 1 messages on the path, rank 7 is last"
+    )
+    few = JobExplanation("big", 0, 2, 3, 5, 5 + 5010, 7, 1, parts[-2:], [], [])
+    assert few.rows[0] == ("propagation", "", "gradients", "0 to 1", "", "", "5 ns", "99.8 %")

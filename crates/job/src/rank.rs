@@ -94,8 +94,8 @@ pub struct Record {
     pub ended: Time,
     /// Its message was matched (of a receive).
     pub matched: Time,
-    /// The rank and operation that sent its message (of a receive).
-    pub message: Option<(u32, u32)>,
+    /// Its message (of a receive).
+    pub message: Option<Message>,
     /// What happened last of that for which it waited: the operation, and whether its start counted; `None` at the iteration's begin.
     pub cause: Option<(u32, bool)>,
     /// The operation after which its stream took it, where it had to wait for that.
@@ -140,6 +140,8 @@ pub struct Rank {
     since: Time,
     computed: Delta,
     records: Option<Vec<Record>>,
+    /// Those of iterations that are over, where they are kept.
+    kept: Option<VecDeque<Vec<Record>>>,
 }
 
 impl Rank {
@@ -166,8 +168,20 @@ impl Rank {
             since: Time::ZERO,
             computed: Delta::ZERO,
             records: recorded.then(|| vec![NO_RECORD; program.operations().len()]),
+            kept: None,
             program,
         }
+    }
+
+    /// Has it keep the [`Record`]s of each iteration until [`Rank::take_records`]; for use before [`Input::Start`].
+    pub fn keep_records(&mut self) {
+        self.records = Some(vec![NO_RECORD; self.program.operations().len()]);
+        self.kept = Some(VecDeque::new());
+    }
+
+    /// The records of the first iteration that is over and was not taken yet, where they are kept.
+    pub fn take_records(&mut self) -> Option<Vec<Record>> {
+        self.kept.as_mut()?.pop_front()
     }
 
     /// Takes an input and appends what the rank asks for.
@@ -229,9 +243,16 @@ impl Rank {
                 }
                 return;
             }
-            out.push(Output::IterationOver { iteration: self.iteration });
-            self.iteration += 1;
+            self.end_iteration(out);
         }
+    }
+
+    fn end_iteration(&mut self, out: &mut Vec<Output>) {
+        if let (Some(kept), Some(records)) = (&mut self.kept, &self.records) {
+            kept.push_back(records.clone());
+        }
+        out.push(Output::IterationOver { iteration: self.iteration });
+        self.iteration += 1;
     }
 
     /// Begins all that is ready, and what becomes ready by that.
@@ -247,8 +268,7 @@ impl Rank {
             if self.undone > 0 || self.iteration >= self.iterations || self.waits.is_empty() {
                 return;
             }
-            out.push(Output::IterationOver { iteration: self.iteration });
-            self.iteration += 1;
+            self.end_iteration(out);
             self.begin_iteration(now, out);
             if self.iteration >= self.iterations {
                 return;
@@ -273,7 +293,7 @@ impl Rank {
     fn take(&mut self, now: Time, operation: u32, message: Message, out: &mut Vec<Output>) {
         if let Some(records) = &mut self.records {
             let record = &mut records[operation as usize];
-            (record.matched, record.message) = (now, Some((message.from, message.operation)));
+            (record.matched, record.message) = (now, Some(message));
         }
         out.push(Output::Matched { operation, message });
         self.acquire(now, operation, out);

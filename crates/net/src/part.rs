@@ -21,6 +21,7 @@ use crate::standstill::{Clock, Culprit, SLICE, Standstill};
 use crate::switch::{Switches, failure};
 use crate::trace::Traced;
 use farloop_engine::{EventId, LogicalProcess};
+use farloop_trace::why::{Explained, Journals};
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -187,6 +188,18 @@ impl Part {
         if self.medium.standstill.is_some() {
             self.gauge.stands_still.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// What was asked of flows or jobs is known ([`farloop_trace::why`]).
+    pub fn knows_why(&self) -> bool {
+        let journals = self.medium.observers.as_ref().and_then(|observers| observers.journals.as_ref());
+        journals.is_some_and(Journals::are_finished) || self.hosts.ranks.knows_path()
+    }
+
+    /// What was found out of messages.
+    pub fn take_messages(&mut self) -> Vec<Explained> {
+        let journals = self.medium.observers.as_mut().and_then(|observers| observers.journals.as_mut());
+        journals.map(Journals::take_messages).unwrap_or_default()
     }
 
     /// A look at the clock; notes a standstill, and says that there is one.

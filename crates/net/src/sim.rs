@@ -4,30 +4,32 @@ use crate::build::{Built, build};
 use crate::check::BuildError;
 use crate::cut::{Cores, Cut, LONGEST_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
-use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, Table};
+use crate::host::ranks::path::{JobPath, PathLog};
+use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
+use crate::invariants;
 use crate::ledger::{Census, SenderCounts};
 use crate::memory::{LOOK_EVERY, Memory, OutOfMemory, Pace};
 use crate::network::queue_pairs::QueuePair;
 use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
-use crate::packet::LOSSY;
 use crate::part::{Gauge, Part};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
-use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
+use crate::result::{DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
-use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId, TransportKind};
+use crate::spec::{NetworkSpec, NodeId};
 use crate::standstill::{SLICE, Standstill};
 use crate::starts::Starts;
+use crate::watched::ends;
 use crate::worst;
 use farloop_engine::clock::Instant;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
-use farloop_trace::why::Journal;
+use farloop_trace::why::{Journals, Wanted};
 use farloop_trace::{Filter, Trace, Tracer};
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Time};
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -99,9 +101,21 @@ impl Simulation {
     // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
     #[inline(never)]
     pub fn run_traced(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(RunResult, Trace), Stopped> {
+        self.run_parts(progress)?;
+        let tracers = self.parts.iter_mut().filter_map(|part| part.medium.observers.as_mut()?.tracer.take());
+        let mut trace = farloop_trace::join(tracers);
+        trace.messages = self.parts.iter_mut().flat_map(Part::take_messages).collect();
+        let journals = self.parts.iter_mut().find_map(|part| part.medium.observers.as_mut()?.journals.take());
+        let end = self.network.end;
+        trace.why = journals.and_then(|journals| journals.answer(end));
+        Ok((self.finish(), trace))
+    }
+
+    /// To the end, or until what was asked is known ([`crate::why`]).
+    fn run_parts(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(), Stopped> {
         while let Some(border) = self.next_border() {
             self.advance(border.min(self.network.end), progress)?;
-            if self.knows_why() {
+            if self.parts.iter().any(Part::knows_why) {
                 break;
             }
             if border < self.network.end {
@@ -112,12 +126,7 @@ impl Simulation {
                 self.watch.look(&self.parts, border, WATCH_INTERVAL);
             }
         }
-        let tracers = self.parts.iter_mut().filter_map(|part| part.medium.observers.as_mut()?.tracer.take());
-        let mut trace = farloop_trace::join(tracers);
-        let journal = self.parts.iter_mut().find_map(|part| part.medium.observers.as_mut()?.journal.take());
-        let end = self.network.end;
-        trace.why = journal.and_then(|journal| journal.answer(end));
-        Ok((self.finish(), trace))
+        Ok(())
     }
 
     /// What is known without a run: flows and ports with what follows from network and traffic alone, such as base round-trip times and
@@ -140,22 +149,44 @@ impl Simulation {
     /// Has the simulation, in one part, find out where the time of `flow` goes ([`farloop_trace::why`]); call it before it runs. It ends
     /// soon after the flow does, so only the answer is worth looking at: [`Trace::why`]. Nothing that happens until then changes.
     ///
-    /// Only for endpoints of RDMA ([`TransportKind::Rdma`](crate::spec::TransportKind::Rdma)).
-    ///
     /// # Panics
-    /// There is no such flow, or several parts, or another kind of endpoints.
+    /// There is no such flow, several parts, or connections outlive their flows.
     pub fn why(&mut self, flow: u32) {
-        assert_eq!(self.network.transport.kind, TransportKind::Rdma, "for endpoints of RDMA");
-        let source = NodeRef::Host(self.network.source(FlowId(flow)));
-        let port = self.network.ends.iter().find(|(_, end)| end.owner == source).expect("a host has a port").0;
-        let [part] = &mut self.parts[..] else { panic!("in one part") };
-        part.medium.observe().journal = Some(Journal::new(flow, port.0));
+        assert!(!self.network.persistent, "flows have connections of their own");
+        let ends = ends(&self.network, FlowId(flow));
+        self.whole().medium.observe().journals = Some(Journals::of_flow(flow, ends));
     }
 
-    /// What was asked by [`Simulation::why`] is known.
-    fn knows_why(&self) -> bool {
-        let journals = self.parts.iter().filter_map(|part| part.medium.observers.as_ref()?.journal.as_ref());
-        journals.into_iter().any(Journal::is_finished)
+    /// Has the simulation, in one part, find out on which path the time of an iteration of a job goes, by number from zero; of its slowest
+    /// one where none is named. Call it before [`Simulation::run_for_path`].
+    ///
+    /// # Panics
+    /// There is no such job, or several parts.
+    pub fn watch_job(&mut self, job: u32, iteration: Option<u32>) {
+        let log = PathLog::new(job, &self.network.jobs[job as usize], iteration);
+        self.whole().hosts.ranks.watch(log);
+    }
+
+    /// Runs until the path that [`Simulation::watch_job`] asked for is known; `None` where no such iteration is over when the run ends.
+    pub fn run_for_path(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Option<JobPath>, Stopped> {
+        self.run_parts(progress)?;
+        Ok(self.whole().hosts.ranks.take_path())
+    }
+
+    /// Has the simulation, in one part, find out where the time of messages goes that a path has, in the order of time; call it before it
+    /// runs. It ends when they are there: [`Trace::messages`].
+    ///
+    /// # Panics
+    /// There are several parts.
+    pub fn why_messages(&mut self, wanted: &[Wanted]) {
+        let journals = Journals::of_messages(wanted, |flow| ends(&self.network, FlowId(flow)));
+        self.whole().medium.observe().journals = Some(journals);
+    }
+
+    /// Its only part.
+    fn whole(&mut self) -> &mut Part {
+        let [part] = &mut self.parts[..] else { panic!("in one part") };
+        part
     }
 
     /// Packets in queues and on links may take this many bytes of memory, instead of what the machine has.
@@ -239,7 +270,7 @@ impl Simulation {
                 self.events_left = EVENTS;
                 part.stands_still();
                 part.show();
-                if part.medium.observers.as_ref().and_then(|o| o.journal.as_ref()).is_some_and(Journal::is_finished) {
+                if part.knows_why() {
                     break false;
                 }
                 if !ask(part.medium.now) {
@@ -304,9 +335,7 @@ impl Simulation {
         let totals = self.totals(end);
         let days = self.day_rows(end);
         let queues = self.queue_rows();
-        let mut invariants = self.invariants(&totals, &ports);
-        invariants.push(self.buffers());
-        invariants.extend(self.circuits(&days));
+        let invariants = invariants::all(&self.network, &self.parts, &totals, &ports, &days);
         let most = self.parts.first().map_or(0, |part| part.recorder.worst());
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
         let mut starts = Starts::default();
@@ -458,67 +487,6 @@ impl Simulation {
         rows
     }
 
-    /// What switches count as taken of their buffers is what waits in them.
-    fn buffers(&self) -> Invariant {
-        let mut wrong: BTreeSet<NodeId> = BTreeSet::new();
-        for part in &self.parts {
-            let (m, ingress) = (&part.medium, &part.switches.ingress);
-            // By ingress what is charged to it, by switch what is shared.
-            let mut charged: BTreeMap<(PortId, usize), u64> = BTreeMap::new();
-            let mut lossy: BTreeMap<SwitchId, u64> = BTreeMap::new();
-            let mut shared: BTreeMap<SwitchId, (u64, NodeId)> = BTreeMap::new();
-            for (p, port) in m.ports.iter() {
-                let Owner::Switch(s) = port.owner else { continue };
-                for data_class in 0..DATA_CLASSES {
-                    for packet in m.waiting(p, data_class).map(|slot| &m.packets[slot]).filter(|p| p.ingress().exists())
-                    {
-                        let wire = u64::from(packet.wire);
-                        match packet.flags & LOSSY {
-                            0 => *charged.entry((packet.ingress(), data_class)).or_default() += wire,
-                            _ => *lossy.entry(s).or_default() += wire,
-                        }
-                    }
-                    shared.entry(s).or_insert((0, m.stats[p].row.node)).0 += ingress[p].held(data_class).0;
-                }
-            }
-            for (p, _) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
-                for data_class in 0..DATA_CLASSES {
-                    let (shared, headroom) = ingress[p].held(data_class);
-                    if shared + headroom != charged.get(&(p, data_class)).copied().unwrap_or(0) {
-                        wrong.insert(m.stats[p].row.node);
-                    }
-                }
-            }
-            for (s, (bytes, node)) in shared {
-                if part.switches.switches[s].buffer.used() != bytes + lossy.get(&s).copied().unwrap_or(0) {
-                    wrong.insert(node);
-                }
-            }
-        }
-        let names: Vec<&str> = wrong.iter().map(|n| self.network.node_specs[*n as usize].name.as_str()).collect();
-        let detail = match &names[..] {
-            [] => "switches hold what they count".to_string(),
-            names => format!("these count more or less than waits in them: {}", names.join(", ")),
-        };
-        Invariant { name: "buffers", ok: wrong.is_empty(), detail }
-    }
-
-    /// Nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; nothing to say without such
-    /// switches.
-    fn circuits(&self, days: &[DayRow]) -> Option<Invariant> {
-        let switches = || self.parts.iter().flat_map(|part| part.circuits.rows());
-        switches().next()?;
-        let astray: u64 = switches().map(|switch| switch.astray).sum();
-        let mut rates: BTreeMap<NodeId, Rate> = BTreeMap::new();
-        rates.extend(self.network.ends.rows().map(|end| (end.node, end.rate)));
-        let over = days.iter().filter(|row| row.tx > rates[&row.circuit].bytes_in(row.day)).count();
-        Some(Invariant {
-            name: "circuits",
-            ok: astray == 0 && over == 0,
-            detail: format!("{astray} packets passed without a circuit, {over} days carried more than the link's rate"),
-        })
-    }
-
     fn totals(&self, end: Time) -> Totals {
         let mut totals = Totals { end, ..Totals::default() };
         let (mut live, mut frames, mut memory) = (0, 0, 0);
@@ -536,64 +504,5 @@ impl Simulation {
         totals.max_in_flight = Census::most(&censuses, end, live);
         totals.packet_memory = memory;
         totals
-    }
-
-    fn invariants(&self, totals: &Totals, ports: &Table<PortNumber, PortRow>) -> Vec<Invariant> {
-        let dropped = totals.drops.total();
-        let accounted = totals.delivered + dropped + totals.in_flight;
-        let conservation = Invariant {
-            name: "conservation",
-            ok: totals.injected == accounted,
-            detail: format!(
-                "{} packets injected = {} delivered + {dropped} dropped + {} in flight",
-                totals.injected, totals.delivered, totals.in_flight
-            ),
-        };
-        let name = |n: NodeId| self.network.node_specs[n as usize].name.clone();
-        let mut lossless: BTreeMap<PortNumber, u64> = BTreeMap::new();
-        for m in self.parts.iter().map(|part| &part.medium) {
-            let drops = m.stats.iter().filter(|(_, stats)| stats.lossless_drops > 0);
-            lossless.extend(drops.map(|(p, stats)| (m.numbers[p], stats.lossless_drops)));
-        }
-        let worst: Vec<String> = lossless
-            .into_iter()
-            .map(|(p, n)| format!("{n} packets that entered {} from {}", name(ports[p].node), name(ports[p].peer)))
-            .collect();
-        let lossless = Invariant {
-            name: "lossless",
-            ok: worst.is_empty(),
-            detail: if worst.is_empty() {
-                "no drop where priority flow control holds".into()
-            } else {
-                format!("dropped for lack of headroom: {}", worst.join(", "))
-            },
-        };
-        let over: Vec<String> = ports
-            .iter()
-            .filter(|(p, row)| {
-                // Bytes whose transmission began by the end, less the packet still on the transmitter.
-                let end = &self.network.ends[*p];
-                let exact = self.network.timeline.carries(*p, end.rate, totals.end);
-                let allowed = self.network.clock_offset(end.node).at_most(exact);
-                row.tx > allowed + Bytes::new(u64::from(u16::MAX))
-            })
-            .map(|(_, row)| format!("{} to {}", row.node, row.peer))
-            .collect();
-        let line_rate = Invariant {
-            name: "line rate",
-            ok: over.is_empty(),
-            detail: if over.is_empty() { "no link above its rate".into() } else { over.join(", ") },
-        };
-        // Whose headers are still under way: none less than nothing, nor more than all that is.
-        let under_way = totals.trimmed.checked_sub(totals.trimmed_delivered + totals.trimmed_lost);
-        let trimming = (totals.trimmed > 0).then(|| Invariant {
-            name: "trimming",
-            ok: under_way.is_some_and(|packets| packets <= totals.in_flight),
-            detail: format!(
-                "{} packets trimmed, {} of their headers delivered, {} lost, {} packets in flight",
-                totals.trimmed, totals.trimmed_delivered, totals.trimmed_lost, totals.in_flight
-            ),
-        });
-        [conservation, lossless, line_rate].into_iter().chain(trimming).collect()
     }
 }

@@ -10,11 +10,12 @@
 use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot};
 use crate::ledger::Request;
 use crate::network::Network;
-use crate::packet::{ANSWERS, CWR, DATA, FIN, LINK, MARKED, NOT_ECT, Packet, PacketKind, SYN};
+use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
+use crate::watched::passing;
 use farloop_cc::{Control, TimerId};
 use farloop_tcp::Meaning;
-use farloop_trace::why::{Journal, Passing};
+use farloop_trace::why::{Journals, Passing, Source};
 use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags, Tracer};
 use farloop_units::{Bytes, Delta, Time};
 
@@ -31,8 +32,8 @@ const RECEIVER_TIMERS: [&str; TimerId::COUNT] = ["receiver 0", "receiver 1", "re
 #[derive(Default)]
 pub(crate) struct Observers {
     pub tracer: Option<Tracer>,
-    /// Where the time of one flow goes ([`crate::why`]).
-    pub journal: Option<Journal>,
+    /// Where the time of flows goes ([`crate::why`]).
+    pub journals: Option<Journals>,
 }
 
 /// What is told of a sender.
@@ -44,6 +45,13 @@ pub(crate) struct Seen<'a> {
     pub begin: u64,
     pub control: &'a Control,
     pub latest_rtt: Delta,
+    pub state: &'a dyn Sending,
+}
+
+/// The state of a sender.
+pub(crate) trait Sending {
+    /// What holds there, for journals; of TCP (`turns`) with its own word on whether it may send.
+    fn source(&self, turns: bool) -> Source;
 }
 
 /// A method for each hook, which asks whether there is a tracer, and a function that tells it, away from the path of packets.
@@ -59,8 +67,8 @@ macro_rules! hooks {
             fn tracer_mut(&mut self) -> Option<&mut Tracer> {
                 self.observers_mut()?.tracer.as_mut()
             }
-            fn journal(&mut self) -> Option<&mut Journal> {
-                self.observers_mut()?.journal.as_mut()
+            fn journals(&mut self) -> Option<&mut Journals> {
+                self.observers_mut()?.journals.as_mut()
             }
             /// When the transmitter of a port is free, and the delay of its link.
             fn transmission(&self, p: PortId) -> (Time, Delta);
@@ -104,6 +112,12 @@ hooks! {
     trace_drain => drain(p: PortId);
     /// A flow begins.
     trace_start => start(flow: FlowId);
+    /// A queue pair has messages up to this byte.
+    trace_posted => posted(flow: FlowId, end: u64);
+    /// The message of a queue pair that ends at this byte is there.
+    trace_received => received(flow: FlowId, end: u64);
+    /// A sender is about to make its next packet, which pacing allows since then.
+    trace_turn => turn(flow: FlowId, since: Time);
     /// The last byte of a flow has been acknowledged.
     trace_finish => finish(flow: FlowId);
     /// An ACK (in `slot`) or a timer has meant this to a sender, whose window and rate are those after it.
@@ -189,6 +203,24 @@ fn start(m: &mut impl Traced, flow: FlowId) {
 
 #[cold]
 #[inline(never)]
+fn posted(m: &mut impl Traced, flow: FlowId, end: u64) {
+    tell_posted(m, flow, end);
+}
+
+#[cold]
+#[inline(never)]
+fn received(m: &mut impl Traced, flow: FlowId, end: u64) {
+    tell_received(m, flow, end);
+}
+
+#[cold]
+#[inline(never)]
+fn turn(m: &mut impl Traced, flow: FlowId, since: Time) {
+    tell_turn(m, flow, since);
+}
+
+#[cold]
+#[inline(never)]
 fn finish(m: &mut impl Traced, flow: FlowId) {
     tell_finish(m, flow);
     at_source(m, flow, Event::Finish);
@@ -197,8 +229,8 @@ fn finish(m: &mut impl Traced, flow: FlowId) {
 #[cold]
 #[inline(never)]
 fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>) {
-    tell_control(m, sender, meaning.acked);
     let Some(slot) = slot else { return change(m, sender) };
+    tell_control(m, sender);
     let (packet, control) = (m.packet(slot), sender.control);
     // The last ACK of a flow is not taken up any more.
     let rtt = if meaning.finished { meaning.rtt } else { meaning.rtt.map(|_| sender.latest_rtt) };
@@ -216,7 +248,7 @@ fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Opti
 #[cold]
 #[inline(never)]
 fn change(m: &mut impl Traced, sender: Seen<'_>) {
-    tell_control(m, sender, Bytes::ZERO);
+    tell_control(m, sender);
     let control = sender.control;
     at_source(m, sender.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
 }
@@ -224,7 +256,7 @@ fn change(m: &mut impl Traced, sender: Seen<'_>) {
 #[cold]
 #[inline(never)]
 fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
-    tell_timer(m, number);
+    tell_timer(m, number, false);
     let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer: TIMERS[usize::from(timer.0)] });
 }
@@ -232,7 +264,7 @@ fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
 #[cold]
 #[inline(never)]
 fn transport_timer(m: &mut impl Traced, number: FlowId, timer: &'static str) {
-    tell_timer(m, number);
+    tell_timer(m, number, true);
     let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer });
 }
@@ -240,6 +272,7 @@ fn transport_timer(m: &mut impl Traced, number: FlowId, timer: &'static str) {
 #[cold]
 #[inline(never)]
 fn receiver_timer(m: &mut impl Traced, number: FlowId, timer: Option<TimerId>) {
+    tell_timer_there(m, number);
     let timer = timer.map_or("delayed ACK", |timer| RECEIVER_TIMERS[usize::from(timer.0)]);
     let flow = m.request(number).flow;
     let place = Place::Host(m.network().destination(flow).0);
@@ -337,41 +370,32 @@ fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
     }
 }
 
-// What the journal of one flow is told (farloop_trace::why), where there is one: at the same places.
+// What journals are told (farloop_trace::why), where there are any: at the same places.
 
-/// A packet at a port, by the port's number.
-fn passing(m: &impl Traced, p: PortId, slot: Slot) -> Passing {
-    let packet = m.packet(slot);
-    Passing {
-        port: m.number(p).0,
-        slot: slot.0,
-        flow: (packet.class != LINK).then_some(packet.flow.0),
-        forward: packet.is_forward(),
-        class: packet.class.checked_sub(DATA),
-        sequence: packet.seq,
-        wire: u32::from(packet.wire),
-    }
+/// A packet at a port.
+fn seen_at(m: &impl Traced, p: PortId, slot: Slot) -> Passing {
+    passing(m.network(), m.number(p), slot, m.packet(slot))
 }
 
 fn tell_enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
-    let packet = passing(m, p, slot);
-    if let Some(journal) = m.journal() {
-        journal.waits(&packet);
+    let (packet, now) = (seen_at(m, p, slot), m.now());
+    if let Some(journals) = m.journals() {
+        journals.waits(now, &packet);
     }
 }
 
 fn tell_launch(m: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
-    let (packet, now, (until, delay)) = (passing(m, p, slot), m.now(), m.transmission(p));
-    if let Some(journal) = m.journal() {
-        journal.leaves(now, &packet, until, delay, late);
+    let (packet, now, (until, delay)) = (seen_at(m, p, slot), m.now(), m.transmission(p));
+    if let Some(journals) = m.journals() {
+        journals.leaves(now, &packet, until, delay, late);
     }
 }
 
-/// By the link whose own egress port is `p`: the journal knows links by the port that sends.
+/// By the link whose own egress port is `p`: journals know links by the port that sends.
 fn tell_arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
-    let (packet, now) = (Passing { port: m.number(p).other_end().0, ..passing(m, p, slot) }, m.now());
-    if let Some(journal) = m.journal() {
-        journal.arrives(now, &packet);
+    let (packet, now) = (Passing { port: m.number(p).other_end().0, ..seen_at(m, p, slot) }, m.now());
+    if let Some(journals) = m.journals() {
+        journals.arrives(now, &packet);
     }
 }
 
@@ -379,9 +403,9 @@ fn tell_lost(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
     let behind = cause.is_behind_port();
     let own = m.number(p);
     let port = if behind { own.other_end() } else { own };
-    let packet = Passing { port: port.0, ..passing(m, p, slot) };
-    if let Some(journal) = m.journal() {
-        journal.lost(&packet, behind);
+    let packet = Passing { port: port.0, ..seen_at(m, p, slot) };
+    if let Some(journals) = m.journals() {
+        journals.lost(&packet, behind);
     }
 }
 
@@ -389,43 +413,70 @@ fn tell_pause(m: &mut impl Traced, p: PortId, frame: &Packet) {
     let (port, now) = (m.number(p).0, m.now());
     // The frame says where its chain begins: crate::pauses.
     let root = (frame.kind == PacketKind::Xoff).then_some(frame.flow.0);
-    if let Some(journal) = m.journal() {
-        journal.pause(now, port, frame.value, root);
+    if let Some(journals) = m.journals() {
+        journals.pause(now, port, frame.value, root);
     }
 }
 
 fn tell_drain(m: &mut impl Traced, p: PortId) {
     let (port, now) = (m.number(p).0, m.now());
-    if let Some(journal) = m.journal() {
-        journal.drained(now, port);
+    if let Some(journals) = m.journals() {
+        journals.drained(now, port);
     }
 }
 
 fn tell_start(m: &mut impl Traced, flow: FlowId) {
     let now = m.now();
-    if let Some(journal) = m.journal().filter(|journal| journal.flow() == flow.0) {
-        journal.start(now);
+    if let Some(journals) = m.journals() {
+        journals.start(now, flow.0);
+    }
+}
+
+fn tell_posted(m: &mut impl Traced, flow: FlowId, end: u64) {
+    let now = m.now();
+    if let Some(journals) = m.journals() {
+        journals.posts(now, flow.0, end);
+    }
+}
+
+fn tell_received(m: &mut impl Traced, flow: FlowId, end: u64) {
+    let now = m.now();
+    if let Some(journals) = m.journals() {
+        journals.received(now, flow.0, end);
     }
 }
 
 fn tell_finish(m: &mut impl Traced, flow: FlowId) {
     let now = m.now();
-    if let Some(journal) = m.journal().filter(|journal| journal.flow() == flow.0) {
-        journal.finish(now);
+    if let Some(journals) = m.journals() {
+        journals.finish(now, flow.0);
     }
 }
 
-/// What an ACK of so many new bytes, a timer or a signal has made of window and rate.
-fn tell_control(m: &mut impl Traced, sender: Seen<'_>, acked: Bytes) {
-    let (now, control) = (m.now(), sender.control);
-    if let Some(journal) = m.journal().filter(|journal| journal.flow() == sender.flow.0) {
-        journal.control(now, acked, control.cwnd, control.pacing);
+fn tell_turn(m: &mut impl Traced, flow: FlowId, since: Time) {
+    if let Some(journals) = m.journals() {
+        journals.turn(flow.0, since);
     }
 }
 
-fn tell_timer(m: &mut impl Traced, number: FlowId) {
+/// What an ACK, a timer, a signal or a departure has left.
+fn tell_control(m: &mut impl Traced, sender: Seen<'_>) {
+    let (now, tcp) = (m.now(), m.network().transport.kind == TransportKind::Tcp);
+    if let Some(journals) = m.journals() {
+        journals.control(now, sender.flow.0, &sender.state.source(tcp));
+    }
+}
+
+fn tell_timer(m: &mut impl Traced, number: FlowId, transport: bool) {
     let now = m.now();
-    if let Some(journal) = m.journal().filter(|journal| journal.flow() == number.0) {
-        journal.timer(now);
+    if let Some(journals) = m.journals() {
+        journals.timer(now, number.0, transport);
+    }
+}
+
+fn tell_timer_there(m: &mut impl Traced, number: FlowId) {
+    let now = m.now();
+    if let Some(journals) = m.journals() {
+        journals.timer_there(now, number.0);
     }
 }

@@ -39,3 +39,5 @@ mod thresholds;
 mod trace;
 mod transport;
 mod why;
+mod why_jobs;
+mod why_transports;

@@ -9,23 +9,23 @@ use farloop_trace::why::{Answer, Blame, Why};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use proptest::prelude::*;
 
-fn why(spec: &NetworkSpec, flow: u32) -> Option<Answer> {
+pub fn why(spec: &NetworkSpec, flow: u32) -> Option<Answer> {
     let mut simulation = Simulation::new(spec.clone()).expect("valid");
     simulation.why(flow);
     simulation.run_traced(&mut |_| true).expect("nobody stops it").1.why
 }
 
-fn run(spec: &NetworkSpec) -> RunResult {
+pub fn run(spec: &NetworkSpec) -> RunResult {
     simulate(spec.clone()).expect("valid")
 }
 
 /// The time of the parts that `is` says.
-fn part(answer: &Answer, is: impl Fn(&Blame) -> bool) -> u64 {
+pub fn part(answer: &Answer, is: impl Fn(&Blame) -> bool) -> u64 {
     answer.parts().iter().filter(|(blame, _)| is(blame)).map(|(_, time)| time.as_ps()).sum()
 }
 
 /// Segments follow each other from the flow's start to its end, which are those of the run that nobody watched.
-fn adds_up(spec: &NetworkSpec, flow: u32, plain: &RunResult) -> Option<Answer> {
+pub fn adds_up(spec: &NetworkSpec, flow: u32, plain: &RunResult) -> Option<Answer> {
     let answer = why(spec, flow)?;
     let row = &plain.flows[flow as usize];
     assert_eq!((answer.start, answer.end), (row.start, row.finish.unwrap_or(spec.end)), "flow {flow}");
@@ -42,7 +42,7 @@ fn adds_up(spec: &NetworkSpec, flow: u32, plain: &RunResult) -> Option<Answer> {
 
 /// Three switches in a row with two hosts each; flows from the first two to the last one, and one the other way.
 #[expect(clippy::too_many_arguments, reason = "a network in one line of each test")]
-fn line(
+pub fn line(
     algorithms: &[AnyOf],
     loss: f64,
     pfc: bool,
@@ -81,7 +81,7 @@ fn line(
     }
 }
 
-type AnyOf = (&'static str, &'static [(&'static str, Value)]);
+pub type AnyOf = (&'static str, &'static [(&'static str, Value)]);
 
 const ALGORITHMS: [AnyOf; 5] = [("dcqcn", &[]), ("dctcp", &[]), ("hpcc", &[]), ("timely", &[]), ("fixed", &[])];
 

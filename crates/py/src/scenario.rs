@@ -111,12 +111,13 @@ impl PyScenario {
         Ok(RunOutput::new(outcome?, start.elapsed().as_secs_f64()))
     }
 
-    /// Where the time of a flow (its name or number) went, as JSON; simulates until it is over. `progress` as in `run`.
-    #[pyo3(signature = (flow, progress=None))]
-    fn why(&self, py: Python<'_>, flow: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+    /// Where the time of a flow (its name or number), or of an iteration of a job (its name), went, as JSON; simulates until it is over.
+    /// `progress` as in `run`.
+    #[pyo3(signature = (name, iteration=None, progress=None))]
+    fn why(&self, py: Python<'_>, name: &str, iteration: Option<u32>, progress: Option<Py<PyAny>>) -> PyResult<String> {
         drop(self.failure.take());
         let answer = with_progress(py, progress, |call| {
-            self.prepared.why(flow, &mut |p| {
+            self.prepared.why(name, iteration, &mut |p| {
                 !self.failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
             })
         });

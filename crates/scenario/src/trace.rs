@@ -3,6 +3,7 @@
 use crate::build::Built;
 use crate::glob;
 use crate::parallel::{numbered, parallel};
+use farloop_net::pairs_of;
 use farloop_net::spec::{NodeId, NodeKind, TransportKind};
 use farloop_trace::{Filter, FlowName, Names, Protocol, Resolver, SpecError, Trace, TraceSpec, pcapng, perfetto};
 use std::borrow::Cow;
@@ -63,13 +64,22 @@ impl TraceNames {
         let is_host = |id: &NodeId| matches!(spec.nodes[*id as usize].kind, NodeKind::Host);
         let hosts: Vec<NodeId> = (0..spec.nodes.len() as NodeId).filter(is_host).collect();
         let host = |node: NodeId| hosts.binary_search(&node).map_or(0, |number| number as u32);
+        let mut flows = built.flow_names.clone();
+        let mut ends: Vec<(u32, u32)> = spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect();
+        // Queue pairs stand behind all flows.
+        let pairs = if spec.jobs.is_empty() { Vec::new() } else { pairs_of(&spec.jobs) };
+        for (job, from, to) in pairs {
+            let job = &spec.jobs[job as usize];
+            flows.push(format!("{}:{from}-{to}", job.name));
+            ends.push((host(job.hosts[from as usize]), host(job.hosts[to as usize])));
+        }
         TraceNames {
             nodes: built.node_names.clone(),
-            flows: built.flow_names.clone(),
+            flows,
             groups: built.flow_groups.clone(),
             ports: spec.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect(),
             parallel: parallel(&spec.links),
-            ends: spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect(),
+            ends,
             hosts,
             protocol: match spec.transport.kind {
                 // Frames of RDMA have what those of Ultra Ethernet have: numbers, ACKs and NACKs over UDP.

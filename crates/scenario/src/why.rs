@@ -1,41 +1,63 @@
-//! Where the time of a flow went ([`farloop_trace::why`]), with the names of a scenario.
+//! Where the time of a flow or of a job's iteration went ([`farloop_trace::why`]), with the names of a scenario.
 
 use crate::build::Built;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::error::RunError;
-use crate::run::{Prepared, Settings, nothing_yet, now_and_then, ready, stopped_at};
+use crate::job_path;
+use crate::run::{Prepared, Ready, Settings, nothing_yet, now_and_then, ready, stopped_at};
+use crate::slices::slices;
 use crate::trace::TraceNames;
 use farloop_net::result::FlowRow;
-use farloop_net::spec::{FollowSpec, TransportKind};
-use farloop_net::{Progress, RunResult};
+use farloop_net::spec::{FollowSpec, JobSpec, TransportKind};
+use farloop_net::{JobPath, Progress, RunResult};
 use farloop_trace::Names;
 use farloop_trace::why::{Answer, Blame};
 use farloop_units::{Delta, Time};
 use serde_json::{Value as Json, json};
 
-/// A flow's time is also given by so many equal slices of it, for pictures.
-const SLICES: u64 = 100;
+/// What is asked about.
+enum Asked {
+    Flow(u32),
+    Job(u32),
+}
 
 impl Prepared {
-    /// Simulates until `flow`, a name or a number, is over, and says as JSON where its time went: parts that add up to it exactly, in
-    /// picoseconds; `slices` has the same by hundredths of the time, as pairs of a part's place and picoseconds.
+    /// Simulates until the flow or job `name` (a name, or a flow's number) is over, and says as JSON where its time went: parts that add
+    /// up to it exactly, in picoseconds; `slices` has the same by hundredths of the time, as pairs of a part's place and picoseconds. Of a
+    /// job it explains an iteration, from 1: its slowest one, where none is named.
     ///
-    /// `progress` is as in [`Prepared::run`]. Refuses flows that are not there, and endpoints that are not followed.
-    pub fn why(&self, flow: &str, progress: &mut dyn FnMut(Progress) -> bool) -> Result<String, RunError> {
+    /// `progress` is as in [`Prepared::run`]. Refuses what is not there, has not begun or is not over.
+    pub fn why(
+        &self,
+        name: &str,
+        iteration: Option<u32>,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<String, RunError> {
         let file = self.scenario().document.file();
-        let go_on = |p: &mut dyn FnMut(Progress) -> bool| p(nothing_yet());
-        let (built, number) = {
-            let mut building = now_and_then(|| go_on(progress));
-            let built = self.take_built(&mut building)?;
-            let number = number_of(file, &built, flow)?;
-            (built, number)
+        let built = {
+            let mut building = now_and_then(|| progress(nothing_yet()));
+            self.take_built(&mut building)?
         };
+        match asked(file, &built, name)? {
+            Asked::Flow(_) if iteration.is_some() => {
+                let problem = format!("\"{name}\" is a flow, which has no iterations");
+                Err(refused(file, problem, "expected a job with an iteration"))
+            }
+            Asked::Flow(number) => self.why_flow(built, number, progress),
+            Asked::Job(number) => self.why_job(built, number, iteration, progress),
+        }
+    }
+
+    fn why_flow(
+        &self,
+        built: Built,
+        number: u32,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<String, RunError> {
+        let file = self.scenario().document.file();
         let follows: Vec<FollowSpec> = built.spec.follows.iter().filter(|f| f.flow == number).copied().collect();
         let names = TraceNames::of(&built);
-        let mut made = {
-            let mut building = now_and_then(|| go_on(progress));
-            ready(self.scenario(), built, &Settings::default(), &mut building)?
-        };
+        let mut made = self.made(built, progress)?;
         made.simulation.why(number);
         let (result, trace) = made.simulation.run_traced(progress).map_err(|s| stopped_at(file, &made.names, s))?;
         let Some(answer) = trace.why else {
@@ -44,34 +66,102 @@ impl Prepared {
         };
         Ok(said(&names, &answer, &follows, &result).to_string())
     }
+
+    /// Simulates twice: for the path, then for its messages.
+    fn why_job(
+        &self,
+        built: Built,
+        number: u32,
+        iteration: Option<u32>,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<String, RunError> {
+        let file = self.scenario().document.file();
+        let spec = built.spec.jobs[number as usize].clone();
+        let end = built.spec.end;
+        if iteration.is_some_and(|iteration| iteration == 0 || iteration > spec.iterations) {
+            let (asked, last) = (iteration.unwrap_or(0), spec.iterations);
+            let problem = format!("\"{}\" has no iteration {asked}", spec.name);
+            return Err(refused(file, problem, &format!("expected one of 1 to {last}")));
+        }
+        let names = TraceNames::of(&built);
+        let mut made = self.made(built, progress)?;
+        made.simulation.watch_job(number, iteration.map(|iteration| iteration - 1));
+        let path = made.simulation.run_for_path(progress).map_err(|s| stopped_at(file, &made.names, s))?;
+        let path: JobPath = path.ok_or_else(|| not_over(file, &spec, iteration, end))?;
+        let wanted = job_path::wanted(&path);
+        let explained = if wanted.is_empty() {
+            Vec::new()
+        } else {
+            let built = {
+                let mut building = now_and_then(|| progress(nothing_yet()));
+                self.take_built(&mut building)?
+            };
+            let mut made = self.made(built, progress)?;
+            made.simulation.why_messages(&wanted);
+            made.simulation.run_traced(progress).map_err(|s| stopped_at(file, &made.names, s))?.1.messages
+        };
+        Ok(job_path::said(&names, &spec, &path, &explained).to_string())
+    }
+
+    fn made(&self, built: Built, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Ready, RunError> {
+        let mut building = now_and_then(|| progress(nothing_yet()));
+        ready(self.scenario(), built, &Settings::default(), &mut building)
+    }
 }
 
 fn refused(file: &str, problem: String, expected: &str) -> RunError {
     Diagnostic { key: "why".into(), ..Diagnostic::of_file(file, problem, expected) }.into()
 }
 
-/// Which flow that is, if it can be followed.
-fn number_of(file: &str, built: &Built, flow: &str) -> Result<u32, RunError> {
-    let names = &built.flow_names;
-    let named = names.iter().position(|name| name == flow);
-    let numbered = || flow.parse().ok().filter(|number| *number < names.len());
-    let Some(number) = named.or_else(numbered) else {
-        let expected = match names.len() {
-            0 => "it has no flows".to_string(),
-            count => format!("expected a flow's name, such as \"{}\", or a number below {count}", names[0]),
+fn not_over(file: &str, spec: &JobSpec, iteration: Option<u32>, end: Time) -> RunError {
+    let name = &spec.name;
+    let problem = match iteration {
+        _ if spec.start > end => format!("\"{name}\" had not begun when the run ended"),
+        Some(iteration) => format!("iteration {iteration} of \"{name}\" was not over when the run ended"),
+        None => format!("no iteration of \"{name}\" was over when the run ended"),
+    };
+    refused(file, problem, "expected an iteration that is over at all ranks, or a longer run.duration")
+}
+
+/// Which flow or job that is, if it can be followed.
+fn asked(file: &str, built: &Built, name: &str) -> Result<Asked, RunError> {
+    let (flows, jobs) = (&built.flow_names, &built.spec.jobs);
+    let flow = flows.iter().position(|flow| flow == name);
+    let job = jobs.iter().position(|job| job.name == name);
+    if let (Some(number), Some(_)) = (flow, job) {
+        let problem = format!("\"{name}\" is the name of a flow and of a job");
+        return Err(refused(
+            file,
+            problem,
+            &format!("expected another name for one of them, or {number} for the flow"),
+        ));
+    }
+    if let Some(job) = job {
+        return Ok(Asked::Job(job as u32));
+    }
+    let numbered = || name.parse().ok().filter(|number| *number < flows.len());
+    let Some(number) = flow.or_else(numbered) else {
+        let expected = match (flows.len(), jobs.first()) {
+            (0, None) => "it has no flows".to_string(),
+            (0, Some(job)) => format!("expected a job's name, such as \"{}\"", job.name),
+            (count, None) => format!("expected a flow's name, such as \"{}\", or a number below {count}", flows[0]),
+            (count, Some(job)) => format!(
+                "expected a flow's name, such as \"{}\", a number below {count}, or a job's name, such as \"{}\"",
+                flows[0], job.name
+            ),
         };
-        let suggestion = nearest(flow, names.iter().take(100_000).map(String::as_str));
-        let problem = format!("\"{flow}\" is no flow of this run");
+        let all = flows.iter().take(100_000).map(String::as_str).chain(jobs.iter().map(|job| job.name.as_str()));
+        let suggestion = nearest(name, all);
+        let what = if jobs.is_empty() { "no flow" } else { "no flow and no job" };
+        let problem = format!("\"{name}\" is {what} of this run");
         let diagnostic = Diagnostic { key: "why".into(), suggestion, ..Diagnostic::of_file(file, problem, expected) };
         return Err(diagnostic.into());
     };
-    let kind = match built.spec.transport.kind {
-        TransportKind::Rdma => return Ok(number as u32),
-        TransportKind::Tcp => "tcp",
-        TransportKind::Multipath => "multipath",
-    };
-    let problem = format!("flows of transport.kind = \"{kind}\" are not followed yet");
-    Err(refused(file, problem, "expected a run with transport.kind = \"rdma\""))
+    if built.spec.transport.kind == TransportKind::Tcp && built.spec.transport.tcp.persistent {
+        let problem = "flows that share a connection are not followed".to_string();
+        return Err(refused(file, problem, "expected transport.connections = \"per-flow\""));
+    }
+    Ok(Asked::Flow(number as u32))
 }
 
 fn said(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: &RunResult) -> Json {
@@ -97,6 +187,8 @@ fn said(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: &Ru
             })
         })
         .collect();
+    let place = |blame: &Blame| blames.binary_search(&blame).unwrap_or(0);
+    let segments = answer.segments.iter().map(|segment| (segment.from, segment.until, place(&segment.blame)));
     // Of the flows that it waited for the one that was over last.
     let over = |f: &FollowSpec| result.flows.get(f.after as usize).and_then(|row| ended(row, f.delay, answer.start));
     let after = follows.iter().find_map(|f| over(f).map(|at| (f, at)));
@@ -108,36 +200,11 @@ fn said(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: &Ru
         "finished": answer.finished,
         "after": after.map(|(f, at)| json!({"flow": flow(f.after), "end_ps": ps(at), "delay_ps": f.delay.as_ps()})),
         "parts": parts,
-        "slices": slices(answer, &blames),
+        "slices": slices(answer.start, answer.end, segments),
     })
 }
 
 /// When a flow was over whose end and a delay are the `start` of another one: where its data arrived, or at its source.
 fn ended(row: &FlowRow, delay: Delta, start: Time) -> Option<Time> {
     [row.received, row.finish].into_iter().flatten().find(|at| at.saturating_add(delay) == start)
-}
-
-/// The time by equal slices of it, and in each by the place of what it is blamed on.
-fn slices(answer: &Answer, blames: &[&Blame]) -> Vec<Vec<(usize, u64)>> {
-    let (start, total) = (answer.start.as_ps(), (answer.end - answer.start).as_ps());
-    let edge = |i: u64| start + (u128::from(total) * u128::from(i) / u128::from(SLICES)) as u64;
-    let mut slices = vec![Vec::new(); SLICES as usize];
-    let mut i = 0;
-    for segment in &answer.segments {
-        let part = blames.binary_search(&&segment.blame).unwrap_or(0);
-        let (mut at, until) = (segment.from.as_ps(), segment.until.as_ps());
-        while at < until {
-            while edge(i + 1) <= at && i + 1 < SLICES {
-                i += 1;
-            }
-            let end = until.min(edge(i + 1));
-            let slice: &mut Vec<(usize, u64)> = &mut slices[i as usize];
-            match slice.iter_mut().find(|(known, _)| *known == part) {
-                Some((_, time)) => *time += end - at,
-                None => slice.push((part, end - at)),
-            }
-            at = end;
-        }
-    }
-    slices
 }

@@ -11,8 +11,12 @@ const FLOWS: &str = "[[flow]]\nname = \"first\"\nfrom = \"s1\"\nto = \"d1\"\nsiz
     [[flow]]\nname = \"late\"\nfrom = \"s1\"\nto = \"d1\"\nsize = \"100kB\"\nstart = \"90ms\"\n";
 
 fn why(text: &str, flow: &str) -> Result<Json, String> {
+    why_iteration(text, flow, None)
+}
+
+fn why_iteration(text: &str, name: &str, iteration: Option<u32>) -> Result<Json, String> {
     let prepared = Prepared::parse(text, "case.toml", &[], &Catalog::builtin(), &mut || true);
-    let answer = prepared.and_then(|prepared| prepared.why(flow, &mut |_| true));
+    let answer = prepared.and_then(|prepared| prepared.why(name, iteration, &mut |_| true));
     match answer {
         Ok(text) => Ok(serde_json::from_str(&text).expect("JSON")),
         Err(RunError::Scenario(diagnostic)) => Err(diagnostic.to_string()),
@@ -66,11 +70,94 @@ fn what_cannot_be_explained_is_refused_in_a_line() {
     );
     assert!(refused(&text, "4").contains("\"4\" is no flow of this run"));
     assert!(refused(&text, "late").contains("\"late\" had not begun when the run ended"));
+    let shared = format!("{NETWORK}transport = {{ kind = \"tcp\", connections = \"persistent\" }}\n{FLOWS}");
+    let expected = "flows that share a connection are not followed; expected transport.connections = \"per-flow\"";
+    assert!(refused(&shared, "first").ends_with(expected), "{}", refused(&shared, "first"));
+}
+
+#[test]
+fn flows_of_all_endpoints_are_explained() {
     for kind in ["tcp", "multipath"] {
-        let other = format!("{NETWORK}transport.kind = \"{kind}\"\n{FLOWS}");
-        let expected = format!(
-            "flows of transport.kind = \"{kind}\" are not followed yet; expected a run with transport.kind = \"rdma\""
-        );
-        assert!(refused(&other, "first").ends_with(&expected), "{}", refused(&other, "first"));
+        let text = format!("{NETWORK}transport.kind = \"{kind}\"\n{FLOWS}");
+        let first = why(&text, "first").expect("explained");
+        let total = first["end_ps"].as_u64().expect("a time") - first["start_ps"].as_u64().expect("a time");
+        let parts = first["parts"].as_array().expect("parts");
+        assert_eq!(sum(parts.iter().map(|part| &part["time_ps"])), total, "{kind}");
+        assert!(parts.iter().any(|part| part["rival"] == "rival"), "{kind}: {parts:?}");
     }
+}
+
+const JOB: &str = r#"
+run.duration = "10s"
+algorithm.name = "dcqcn"
+[network]
+topology = "datacenters"
+fabric = "spine-leaf"
+spines = 2
+leaves = 2
+hosts_per_leaf = 2
+[[job]]
+name = "training"
+model = "llama3-8b"
+layers = 4
+tensor = 2
+pipeline = 2
+data = 2
+microbatches = 2
+scale = 64
+ranks_per_host = 2
+hosts = "*"
+placement = "striped"
+iterations = 2
+"#;
+
+#[test]
+fn an_iteration_of_a_job_is_explained_by_phase_and_rank() {
+    let outcome = farloop_scenario::run(JOB, "job.toml", &[], &mut |_| true).expect("it runs");
+    let slowest = outcome.jobs[0]["iterations"].as_array().expect("iterations").iter().max_by(|a, b| {
+        let time = |row: &Json| row["time_s"].as_f64().expect("a time");
+        time(a).total_cmp(&time(b))
+    });
+    let slowest = slowest.expect("there is one");
+    let asked = why(JOB, "training").expect("explained");
+    assert_eq!(asked["iteration"].as_u64(), slowest["iteration"].as_u64().map(|number| number + 1));
+    let time = |row: &Json, key: &str| row[key].as_u64().expect("a time");
+    let total = time(&asked, "end_ps") - time(&asked, "start_ps");
+    assert!((total as f64 / 1e12 / slowest["time_s"].as_f64().expect("a time") - 1.0).abs() < 1e-9);
+    let parts = asked["parts"].as_array().expect("parts");
+    assert_eq!(sum(parts.iter().map(|part| &part["time_ps"])), total);
+    let slices = asked["slices"].as_array().expect("slices");
+    assert_eq!(sum(slices.iter().flat_map(|slice| slice.as_array().expect("pairs")).map(|pair| &pair[1])), total);
+    for cause in ["computing", "propagation", "serialisation", "domain serialisation"] {
+        assert!(parts.iter().any(|part| part["cause"] == cause), "{cause}");
+    }
+    assert!(parts.iter().filter(|part| part["cause"] == "computing").all(|part| part["phase"] != "other"));
+    let mut at = time(&asked, "start_ps");
+    for step in asked["steps"].as_array().expect("steps") {
+        assert_eq!(time(step, "start_ps"), at);
+        at = time(step, "end_ps");
+    }
+    assert_eq!(at, time(&asked, "end_ps"));
+    let second = why_iteration(JOB, "training", Some(2)).expect("explained");
+    assert_eq!(second["iteration"], 2);
+}
+
+#[test]
+fn what_is_no_iteration_of_a_job_is_refused_in_a_line() {
+    let refused = |text: &str, name: &str, iteration| why_iteration(text, name, iteration).expect_err("refused");
+    let two = JOB.to_string();
+    let expected = "job.toml:1: why: \"training\" has no iteration 3; expected one of 1 to 2";
+    assert_eq!(refused(&two, "training", Some(3)).replace("case.toml", "job.toml"), expected);
+    assert!(refused(&two, "training", Some(0)).contains("no iteration 0"));
+    assert!(refused(&two, "trainig", None).contains("did you mean \"training\"?"));
+    assert!(refused(&two, "0", None).contains("is no flow and no job of this run; expected a job's name"));
+    let short = JOB.replace("10s", "1ms");
+    assert!(refused(&short, "training", None).contains("no iteration of \"training\" was over when the run ended"));
+    assert!(refused(&short, "training", Some(2)).contains("iteration 2 of \"training\" was not over"));
+    let late = JOB.replace("iterations = 2", "iterations = 2\nstart = \"11s\"");
+    assert!(refused(&late, "training", None).contains("\"training\" had not begun when the run ended"));
+    let both = format!("{JOB}[[flow]]\nname = \"training\"\nfrom = \"dc0-h1\"\nto = \"dc1-h1\"\nsize = \"1kB\"\n");
+    assert!(refused(&both, "training", None).contains("is the name of a flow and of a job; expected another name"));
+    assert!(refused(&both, "0", Some(1)).contains("is a flow, which has no iterations"));
+    assert!(why(&both, "0").is_ok(), "the flow by its number");
 }

@@ -276,6 +276,11 @@ impl Sender {
         self.window().saturating_sub(self.board.pipe()).min(receiver)
     }
 
+    /// There is new data, and the receiver's window has no room for it.
+    pub fn is_held_by_receiver(&self) -> bool {
+        self.unsent() > 0 && !self.has_new()
+    }
+
     /// Where the sender stands.
     pub fn state(&self) -> State {
         self.state

@@ -1,6 +1,6 @@
 //! [`Tracer`]: which records are kept; [`join`]: those of all parts in one order.
 
-use crate::why::Answer;
+use crate::why::{Answer, Explained};
 use crate::{Event, Place, Record};
 use farloop_units::{Bytes, Rate, Time};
 use std::collections::BTreeMap;
@@ -51,6 +51,8 @@ pub struct Trace {
     pub left_out: u64,
     /// Where the time of one flow went, where that was asked for.
     pub why: Option<Answer>,
+    /// Where the time of messages went, where that was asked for.
+    pub messages: Vec<Explained>,
 }
 
 impl Choice {

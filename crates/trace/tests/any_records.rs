@@ -158,7 +158,7 @@ proptest! {
 
     #[test]
     fn any_records_can_be_written(records in proptest::collection::vec(record(), 0..40), left_out in number()) {
-        let trace = Trace { records, left_out, why: None };
+        let trace = Trace { records, left_out, why: None, messages: Vec::new() };
         let mut file = Vec::new();
         pcapng::write(&trace, &Anything, &mut file).unwrap();
         let captured = trace.records.iter().filter(|r| match r.event {

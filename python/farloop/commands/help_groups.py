@@ -15,7 +15,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "compare": "Simulate it under several algorithms, side by side.",
         "sweep": "Simulate a study: many settings, algorithms and seeds.",
         "advise": "Say what should run in a scenario, and when that changes.",
-        "why": "Say where the time of a flow went.",
+        "why": "Say where the time of a flow or a job's iteration went.",
         "interference": "Say how training jobs slow one another down.",
     },
     "Papers": {

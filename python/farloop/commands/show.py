@@ -15,6 +15,7 @@ from farloop.report.shown import PIPE_WIDTH, ratios, table
 from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.results.event_facts import HEADER as EVENTS
 from farloop.results.event_facts import event_rows
+from farloop.results.why_job import JobExplanation
 from farloop.running.trace import PCAPNG, PERFETTO
 from farloop.scenario import KERNEL
 from farloop.units import bytes_text, count_text, number, time_text
@@ -398,8 +399,13 @@ def _of_connection(key: str, value: Any) -> Cell:
     return f"{value:.1f}" if key == "w_max" else f"{value:.3f}"
 
 
-def explanation(asked: Explanation) -> None:
-    """The parts of a flow's time, largest first, and in a line what took most of it; the same of the flows that it waited for."""
+def explanation(asked: Explanation | JobExplanation) -> None:
+    """The parts of a time, largest first, and in a line what took most of it; the same of the flows that a flow waited for."""
+    if isinstance(asked, JobExplanation):
+        header = ["cause", "limit", "phase", "ranks", "where", "by", "time", "share"]
+        _print_table(header, asked.rows, title=f"where the time of {asked.title} went")
+        _console().print(asked.answer, markup=False, highlight=False, soft_wrap=True)
+        return
     for own in asked.chain:
         _print_table(
             ["cause", "limit", "where", "by", "time", "share"], own.rows, title=f"where the time of {own.flow} went"

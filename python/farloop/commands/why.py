@@ -1,7 +1,8 @@
-"""`farloop why`: where the time of a flow went."""
+"""`farloop why`: where the time of a flow, or of an iteration of a job, went."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,21 +19,45 @@ def why(
             metavar="RUN", help="The output directory of a run, or a scenario (a file or a paper's figure)."
         ),
     ],
-    flow: Annotated[
-        str, typer.Argument(metavar="FLOW", help="The flow's name, or its number in flows.parquet, from 0.")
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="FLOW|JOB", help="The flow's name or its number in flows.parquet, from 0, or the job's name."
+        ),
     ],
+    iteration: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Of a job which iteration, from 1 (default: the slowest one that is over)."),
+    ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Also explain the flow that it waited for (after), and so on.")
     ] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with pictures of where the time went.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the picture alone.")] = None,
+    perfetto: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a job's path, a track for each rank, for Perfetto.")
+    ] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Say where the time of a flow went: queue, pause, window, rate, recovery. The parts add up exactly.
+    """Say where the time of a flow or of a job's iteration went: computing, queue, pause, window, rate, recovery. The parts add up exactly.
 
-    The run is simulated again until the flow is over; it stays as it is.
+    The run is simulated again until the flow or the iteration is over; it stays as it is.
     """
+    from farloop.errors import FarloopError
+    from farloop.output import why_files
     from farloop.running.why import why as ask
 
-    explanation = ask(run, flow, follow=follow)
+    if iteration is not None and not 1 <= iteration < 2**32:
+        raise FarloopError(f"why: --iteration {iteration}; expected a number from 1 on")
+    explanation = ask(run, name, iteration=iteration, follow=follow)
+    if html is not None:
+        why_files.write_page(explanation, html)
+    if svg is not None:
+        why_files.write_svg(explanation, svg)
+    if perfetto is not None:
+        why_files.write_perfetto(explanation, perfetto)
     if json_:
         print_json(explanation.as_json)
         return

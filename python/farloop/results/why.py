@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +17,23 @@ MEANINGS = {
     "pacing": "waited for the pacing rate",
     "recovery": "lost, until it was sent again",
     "algorithm's timer": "waited for a timer of its algorithm",
+    "credit": "waited for credit of the receiving host",
     "receiver": "waited for the receiver to answer",
     "host stall": "waited for a host that stalled",
     "delay noise": "delay noise of a host",
     "unfinished": "after its last acknowledgement",
 }
 """What the causes are, in a phrase."""
+
+LIMITS = {
+    "window": "its window was full",
+    "credit": "it had no credit",
+    "receive window": "the receiver's window was full",
+    "segmentation offload": "the host waited for a whole chunk",
+    "handshake": "its connection was not open",
+    "recovery": "losses were being repaired",
+}
+"""What limits of the source mean, as the end of a sentence."""
 
 SMALLEST = 200
 """Parts below this fraction of the time share a row."""
@@ -38,8 +50,8 @@ class Explanation:
         end_ps: When its last byte was acknowledged, or the run ended; in picoseconds as all times.
         finished: Whether its last byte was acknowledged.
         after: The flow whose end let it begin (`flow`, `end_ps`, `delay_ps`), where it followed others.
-        parts: The parts of the time, which together are exactly `end_ps - start_ps`: `cause`, `limit` ("window" or "rate" where the
-            source had to wait for these, and this is the way of the ACK that ended the wait), `port`, `rival` (the flow whose packets
+        parts: The parts of the time, which together are exactly `end_ps - start_ps`: `cause`, `limit` ("window", "rate" and others
+            where the source waited for these, and this is the way of the ACK that ended the wait), `port`, `rival` (the flow whose packets
             were served), `own` (that is the flow itself), `root` (the port where a chain of pauses begins), `time_ps`.
         slices: The same by hundredths of the time: pairs of a part's place in `parts` and picoseconds.
         before: What `follow` found out of the flow that it waited for.
@@ -61,6 +73,11 @@ class Explanation:
         return self.end_ps - self.start_ps
 
     @property
+    def title(self) -> str:
+        """Which flow."""
+        return self.flow
+
+    @property
     def chain(self) -> list[Explanation]:
         """This flow, the one that it waited for, and so on, as far as they were followed."""
         own, at = [], self
@@ -75,33 +92,18 @@ class Explanation:
         return float(part["time_ps"]) / self.time_ps if self.time_ps else 0.0
 
     @property
-    def rows(self) -> list[tuple[str, str, str, str, str, str]]:
+    def rows(self) -> list[tuple[str, ...]]:
         """The parts, largest first: cause, limit, where, by whom, time, share. Small ones are one row, propagation is of the path."""
-        groups: dict[tuple[str, str, str, str], int] = {}
-        for part in self.parts:
-            key = (str(part["cause"]), str(part["limit"]), _place(part), _by(part))
-            groups[key] = groups.get(key, 0) + int(part["time_ps"])
-        ordered = sorted(groups.items(), key=lambda item: -item[1])
-        large = [(key, time) for key, time in ordered if time * SMALLEST >= self.time_ps]
-        small = [time for _, time in ordered[len(large) :]]
-        if len(small) == 1:
-            large, small = ordered, []
-        rows = [(*key, time_text(time / 1e12), self._percent(time)) for key, time in large]
-        if small:
-            rows.append(
-                (f"{len(small)} smaller parts", "", "", "", time_text(sum(small) / 1e12), self._percent(sum(small)))
-            )
-        return rows
-
-    def _percent(self, time: int) -> str:
-        return f"{100 * time / self.time_ps:.1f} %" if self.time_ps else "0 %"
+        return largest_first(
+            self.parts, self.time_ps, lambda part: (part["cause"], part["limit"], place_of(part), by_whom(part))
+        )
 
     @property
     def limits_ps(self) -> dict[str, int]:
-        """The time by the limit of the source that it was spent under: "" for none, "window", "rate"."""
+        """The time by the limit of the source that it was spent under: "" for none, "window", "rate", and others where there are any."""
         limits = {"": 0, "window": 0, "rate": 0}
         for part in self.parts:
-            limits[part["limit"]] += int(part["time_ps"])
+            limits[part["limit"]] = limits.get(part["limit"], 0) + int(part["time_ps"])
         return limits
 
     @property
@@ -112,7 +114,7 @@ class Explanation:
             return f"{self.flow} took no time"
         groups: dict[tuple[str, str, str], int] = {}
         for part in self.parts:
-            key = (str(part["cause"]), _place(part), _by(part))
+            key = (str(part["cause"]), place_of(part), by_whom(part))
             groups[key] = groups.get(key, 0) + int(part["time_ps"])
         (cause, place, by), time = max(groups.items(), key=lambda item: item[1])
         share = f"{100 * time / self.time_ps:.0f} % of its {whole}"
@@ -126,8 +128,8 @@ class Explanation:
         }.get(cause, f"{share} went into {cause}: {MEANINGS[cause]}")
         limits = self.limits_ps
         limit = max(limits, key=lambda name: limits[name])
-        if limit == "window" and cause != "pacing":
-            text += f"; {100 * limits['window'] / self.time_ps:.0f} % of the time its window was full"
+        if limit in LIMITS and cause != "pacing":
+            text += f"; {100 * limits[limit] / self.time_ps:.0f} % of the time {LIMITS[limit]}"
         state = "" if self.finished else " (it did not finish)"
         return f"{self.flow}{state}: {text}"
 
@@ -152,12 +154,37 @@ class Explanation:
         return self.answer
 
 
-def _place(part: dict[str, Any]) -> str:
+def largest_first(
+    parts: list[dict[str, Any]], time_ps: int, group: Callable[[dict[str, Any]], tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """Rows of the parts by `group`, largest first, each with its time and share; small ones are one row."""
+    groups: dict[tuple[str, ...], int] = {}
+    for part in parts:
+        key = group(part)
+        groups[key] = groups.get(key, 0) + int(part["time_ps"])
+    ordered = sorted(groups.items(), key=lambda item: -item[1])
+    large = [(key, time) for key, time in ordered if time * SMALLEST >= time_ps]
+    small = [time for _, time in ordered[len(large) :]]
+    if len(small) == 1:
+        large, small = ordered, []
+
+    def percent(time: int) -> str:
+        return f"{100 * time / time_ps:.1f} %" if time_ps else "0 %"
+
+    rows = [(*key, time_text(time / 1e12), percent(time)) for key, time in large]
+    if small:
+        words = (f"{len(small)} smaller parts", *[""] * (len(ordered[0][0]) - 1))
+        rows.append((*words, time_text(sum(small) / 1e12), percent(sum(small))))
+    return rows
+
+
+def place_of(part: dict[str, Any]) -> str:
     """Where it was: links of a path share their delay."""
     return "" if part["cause"] == "propagation" else str(part["port"] or "")
 
 
-def _by(part: dict[str, Any]) -> str:
+def by_whom(part: dict[str, Any]) -> str:
+    """Who caused it: the flow whose packets were served, or the port where a chain of pauses begins."""
     if part["root"]:
         return f"root {part['root']}"
     if part["cause"] != "queue":

@@ -1,4 +1,4 @@
-"""Where the time of a flow went: `farloop why` (docs/why.md). The stored run is simulated again, until the flow is over."""
+"""Where the time of a flow or job went: `farloop why` (docs/why.md). The stored run is simulated again, until that is over."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from farloop import _native
 from farloop.errors import FarloopError, shown
 from farloop.results.why import Explanation
+from farloop.results.why_job import JobExplanation
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -22,45 +23,57 @@ MOST_FOLLOWED = 1000
 
 def why(
     run: Run | Scenario | str | PathLike[str],
-    flow: str | int,
+    name: str | int,
     *,
+    iteration: int | None = None,
     follow: bool = False,
     progress: Callable[[float, float, float], bool | None] | None = None,
-) -> Explanation:
-    """Says where the time of a flow went, exact to the picosecond.
+) -> Explanation | JobExplanation:
+    """Says where the time of a flow, or of an iteration of a training job, went, exact to the picosecond.
 
     Args:
         run: A run, the directory of a run that farloop wrote, or a scenario (a file, the name of a paper's figure, or a `Scenario`).
-        flow: The flow's name, or its number in the table of flows, from 0.
-        follow: Also explain the flow whose end it waited for (`after`), the one that this waited for, and so on.
+        name: The flow's name, its number in the table of flows, from 0, or the job's name.
+        iteration: Of a job which iteration, from 1; the slowest one that is over, where none is named.
+        follow: Of a flow: also explain the flow whose end it waited for (`after`), the one that this waited for, and so on.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far; returns False to stop.
 
     Raises:
-        ScenarioError: there is no such flow, it does not begin, or its endpoints are not followed (TCP, multipath).
+        ScenarioError: there is no such flow or job, it does not begin, the iteration is not there or not over, or flows share connections.
         FarloopError: there is no such run, several of them, or this farloop simulates it differently.
     """
     stored, scenario = _located(run)
-    explanation = _asked(scenario, str(flow), progress)
+    explanation = _asked(scenario, str(name), iteration, progress)
     if stored is not None:
         _check(stored, explanation)
+    if isinstance(explanation, JobExplanation):
+        return explanation
     latest = explanation
     for _ in range(MOST_FOLLOWED if follow else 0):
         if latest.after is None:
             break
-        latest.before = _asked(scenario, str(latest.after["flow"]), progress)
-        latest = latest.before
+        before = _asked(scenario, str(latest.after["flow"]), None, progress)
+        if isinstance(before, JobExplanation):
+            break
+        latest.before = before
+        latest = before
     return explanation
 
 
-def _asked(scenario: Scenario, flow: str, progress: Callable[[float, float, float], bool | None] | None) -> Explanation:
+def _asked(
+    scenario: Scenario,
+    name: str,
+    iteration: int | None,
+    progress: Callable[[float, float, float], bool | None] | None,
+) -> Explanation | JobExplanation:
     def tell(now: float, end: float, hops: float) -> bool:
         return progress is None or progress(now, end, hops) is not False
 
     if scenario.classes:
         raise FarloopError("why: algorithms in Python are not followed yet; expected a run of built-in algorithms")
     native = _native.Scenario(scenario.text, scenario.file, list(scenario.overrides))
-    content: dict[str, Any] = json.loads(native.why(flow, tell))
-    return Explanation(**{key: value for key, value in content.items() if key != "slices"}, slices=content["slices"])
+    content: dict[str, Any] = json.loads(native.why(name, iteration, tell))
+    return JobExplanation(**content) if "job" in content else Explanation(**content)
 
 
 def _located(run: Run | Scenario | str | PathLike[str]) -> tuple[Run | None, Scenario]:
@@ -93,17 +106,27 @@ def _rewritten(run: Run) -> Scenario:
     return Scenario.from_text(from_tables(run.scenario), run.file)
 
 
-def _check(run: Run, explanation: Explanation) -> None:
+def _check(run: Run, explanation: Explanation | JobExplanation) -> None:
     """Refuses a run that this farloop simulates differently.
 
     Raises:
         FarloopError: start or finish are others.
     """
+    if isinstance(explanation, JobExplanation):
+        wanted = (explanation.job, explanation.iteration, explanation.start_ps, explanation.end_ps)
+        table = run.iterations.select(["job", "iteration", "begin_ps", "end_ps"])
+        if wanted not in {tuple(row.values()) for row in table.to_pylist()}:
+            raise FarloopError(_another(explanation.title))
+        return
     number = explanation.number
     rows = run.flows.slice(number, 1).select(["start_ps", "finish_ps"]).to_pylist()
     finish = explanation.end_ps if explanation.finished else None
     if not rows or rows[0] != {"start_ps": explanation.start_ps, "finish_ps": finish}:
-        raise FarloopError(
-            f"why: flow {shown(explanation.flow)} goes another way when it is simulated again: another version of farloop, or other "
-            "files, made the run; expected one of this version, so run it again"
-        )
+        raise FarloopError(_another(f"flow {shown(explanation.flow)}"))
+
+
+def _another(what: str) -> str:
+    return (
+        f"why: {what} goes another way when it is simulated again: another version of farloop, or other "
+        "files, made the run; expected one of this version, so run it again"
+    )

@@ -3,7 +3,7 @@
 use super::Network;
 use super::execute::Flight;
 use crate::job::{Job, Work};
-use crate::rank::{Rank, Record};
+use crate::rank::{Message, Rank, Record};
 use farloop_units::{Delta, Time};
 
 /// What a stretch of the critical path went to.
@@ -149,7 +149,9 @@ impl Walk<'_> {
                 (None, _) => Some((rank, operation, At::Ready)),
             },
             At::Matched => {
-                let Some((from, sender)) = record.message else { return Some((rank, operation, At::Ready)) };
+                let Some(Message { from, operation: sender, .. }) = record.message else {
+                    return Some((rank, operation, At::Ready));
+                };
                 let flight = self.flights[from as usize][sender as usize]?;
                 if record.matched > flight.arrived() {
                     return Some((rank, operation, At::Ready));

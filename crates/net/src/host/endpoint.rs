@@ -7,6 +7,7 @@ use super::tcp::TcpSender;
 use crate::packet::{MARKED, Packet, PacketKind};
 use farloop_cc::{Control, Sent};
 use farloop_tcp::Meaning;
+use farloop_trace::why::Limit;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// How losses are repaired.
@@ -108,6 +109,23 @@ impl Endpoint {
                 let s = &sender.packets;
                 (Bytes::new(s.delivered()), Bytes::new(s.sent()), Bytes::new(s.in_flight()))
             }
+        }
+    }
+
+    /// All before this offset is delivered, as far as the sender knows.
+    pub fn acknowledged(&self) -> u64 {
+        match self {
+            Endpoint::Rdma(state) => state.snd_una(),
+            Endpoint::Tcp(tcp) => tcp.inner.snd_una(),
+            Endpoint::Multipath(sender) => sender.packets.in_order(),
+        }
+    }
+
+    /// Of TCP what keeps it from sending, where something does.
+    pub fn forbidden_by(&self) -> Limit {
+        match self {
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => Limit::Window,
+            Endpoint::Tcp(tcp) => tcp.forbidden_by(),
         }
     }
 

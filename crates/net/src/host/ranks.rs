@@ -6,6 +6,7 @@
 //! be there sooner, since it crosses at least one link that is cut.
 
 mod meter;
+pub(crate) mod path;
 
 use super::receiver::Receivers;
 use crate::cut::Cut;
@@ -14,9 +15,11 @@ use crate::medium::Medium;
 use crate::network::Network;
 use crate::network::queue_pairs::{QueuePair, taken};
 use crate::result::RankRow;
+use crate::trace::Traced;
 use farloop_job::{Input, Message, Output, Rank, Work};
 use farloop_units::Time;
 use meter::Meter;
+use path::{JobPath, PathLog, Way};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -94,6 +97,8 @@ pub(crate) struct Ranks {
     /// For the receivers in other parts.
     outbox: BTreeMap<usize, Vec<Boundary>>,
     out: Vec<Output>,
+    /// Of a job whose path is asked for.
+    log: Option<Box<PathLog>>,
 }
 
 /// What is to be sent.
@@ -139,6 +144,41 @@ impl Ranks {
                 self.set(m, host, job.start, place, Chore::Start);
             }
         }
+    }
+
+    /// Has the log keep what its job does; for use before anything happens.
+    pub fn watch(&mut self, log: PathLog) {
+        for running in self.ranks.iter_mut().filter(|running| running.job == log.job()) {
+            running.program.keep_records();
+        }
+        self.log = Some(Box::new(log));
+    }
+
+    /// What was asked by [`Ranks::watch`] is known.
+    pub fn knows_path(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.is_known())
+    }
+
+    /// The path, if it is known.
+    pub fn take_path(&mut self) -> Option<JobPath> {
+        self.log.as_mut()?.take()
+    }
+
+    fn log_of(&mut self, job: u32) -> Option<&mut PathLog> {
+        self.log.as_deref_mut().filter(|log| log.job() == job)
+    }
+
+    /// An iteration is over at a rank: tells the log, if there is one.
+    #[cold]
+    fn log_over(&mut self, now: Time, place: u32) {
+        let running = &mut self.ranks[place as usize];
+        let (job, rank) = (running.job, running.rank);
+        let Some(mut log) = self.log.take_if(|log| log.job() == job) else { return };
+        if let Some(records) = running.program.take_records() {
+            let current = |rank| self.ranks[*self.places.get(&(job, rank))? as usize].program.records();
+            log.over(now, rank, records, &current);
+        }
+        self.log = Some(log);
     }
 
     /// When the next chore of a host is due.
@@ -197,6 +237,7 @@ impl Ranks {
             receivers.set_turn(flow, next.map_or(u64::MAX, |boundary| boundary.end));
             let Some(boundary) = next.filter(|boundary| boundary.end <= there) else { return };
             self.boundaries.get_mut(&flow).and_then(VecDeque::pop_front);
+            m.trace_received(flow, boundary.end);
             self.handle(m, place, Input::Received(boundary.message), Some(boundary.sent), receivers, posted);
         }
     }
@@ -235,6 +276,9 @@ impl Ranks {
             running.meter.before(m.now, job, &input, sent);
             running.program.handle(m.now, input, &mut out);
             let (number, rank, host) = (running.job, running.rank, running.host);
+            if let (Input::Received(message), Some(log)) = (input, self.log_of(number)) {
+                log.came(m.now, rank, &message);
+            }
             for output in out.drain(..) {
                 match output {
                     Output::Timer { operation, after } => {
@@ -246,15 +290,25 @@ impl Ranks {
                     }
                     Output::Send { to, message } => {
                         inputs.push_back((Input::Sent(message.operation), None));
-                        if job.hosts[to as usize] == job.hosts[rank as usize] {
-                            self.inside(m, place, (number, to), message);
+                        let way = if job.hosts[to as usize] == job.hosts[rank as usize] {
+                            self.inside(m, place, (number, to), message)
                         } else {
-                            self.post(m, (number, rank, to), message, receivers, posted);
+                            self.post(m, (number, rank, to), message, receivers, posted)
+                        };
+                        if let (Some(way), Some(log)) = (way, self.log_of(number)) {
+                            log.sent(m.now, to, &message, way);
                         }
                     }
-                    Output::Matched { .. } => {}
+                    Output::Matched { message, .. } => {
+                        if let Some(log) = self.log_of(number) {
+                            log.taken(rank, &message);
+                        }
+                    }
                     Output::IterationOver { iteration } => {
                         self.ranks[place as usize].meter.over(m.now, iteration);
+                        if self.log.is_some() {
+                            self.log_over(m.now, place);
+                        }
                     }
                 }
             }
@@ -263,8 +317,8 @@ impl Ranks {
     }
 
     /// A message takes the scale-up domain of its host: the interface of its sender, then that of its receiver, each for its bytes.
-    fn inside(&mut self, m: &mut Medium, place: u32, to: (u32, u32), message: Message) {
-        let Some(&other) = self.places.get(&to) else { return };
+    fn inside(&mut self, m: &mut Medium, place: u32, to: (u32, u32), message: Message) -> Option<Way> {
+        let &other = self.places.get(&to)?;
         let level = m.network.jobs[to.0 as usize].domain;
         let takes = level.serialisation(message.bytes);
         let sender = &mut self.ranks[place as usize];
@@ -275,6 +329,7 @@ impl Ranks {
         receiver.receives_until = taken.saturating_add(takes);
         let (at, host) = (receiver.receives_until, receiver.host);
         self.set(m, host, at, other, Chore::Received(message, m.now));
+        Some(Way::Domain { departs, latency: level.latency, taken })
     }
 
     /// A message goes into its queue pair.
@@ -285,11 +340,12 @@ impl Ranks {
         message: Message,
         receivers: &mut Receivers,
         posted: &mut Posted,
-    ) {
+    ) -> Option<Way> {
         let network = &m.network;
-        let Some(flow) = network.pairs.flow(QueuePair { job, from, to }) else { return };
+        let flow = network.pairs.flow(QueuePair { job, from, to })?;
         let unit = network.message_unit(network.jobs[job as usize].algorithm);
         let end = self.streams.entry(flow).or_insert(0);
+        let begin = *end;
         *end += taken(message.bytes, unit);
         let boundary = Boundary { flow, end: *end, sent: m.now, message };
         match self.elsewhere.get(&(job, to)) {
@@ -297,6 +353,7 @@ impl Ranks {
             None => self.take(boundary, receivers),
         }
         posted.push((flow, boundary.end));
+        Some(Way::Queue { flow: flow.0, begin, end: boundary.end })
     }
 
     /// What the ranks have come to.

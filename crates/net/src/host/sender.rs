@@ -116,6 +116,7 @@ impl Senders {
             self.start(m, desk, flow);
         }
         let Some(id) = self.lives.active(flow) else { return After::Nothing };
+        m.trace_posted(flow, end);
         self.states[id].limit = end;
         After::Changed(id)
     }
@@ -139,6 +140,7 @@ impl Senders {
         if let Endpoint::Multipath(_) = sender.endpoint {
             return self.depart_by_path(m, desk, id);
         }
+        m.trace_turn(sender.counts.flow, sender.next_send());
         let timer = sender.endpoint.timer();
         let outgoing = sender.endpoint.next(m.now, sender.limit, sender.mss)?;
         if sender.endpoint.timer() != timer {
@@ -154,6 +156,7 @@ impl Senders {
         (packet.seq, packet.sent, packet.flags) = (outgoing.sent.seq.get(), m.now, outgoing.flags);
         (sender.last_send, sender.last_wire) = (m.now, wire);
         if kind == PacketKind::Bare {
+            m.trace_change(sender.seen());
             return Some(Departure { packet, fields: farloop_cc::Fields::NONE, sent: None });
         }
         sender.chunk.on_send(m.now, wire);

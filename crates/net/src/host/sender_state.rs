@@ -9,8 +9,9 @@ use crate::ledger::SenderCounts;
 use crate::network::Network;
 use crate::packet::DATA;
 use crate::spec::TransportKind;
-use crate::trace::Seen;
+use crate::trace::{Seen, Sending};
 use farloop_cc::{AnySender, Control, FlowInfo, Sender};
+use farloop_trace::why::Source;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// State of an active flow at its source.
@@ -112,7 +113,8 @@ impl SenderState {
     /// What traces tell of it.
     #[inline(always)]
     pub fn seen(&self) -> Seen<'_> {
-        Seen { flow: self.counts.flow, begin: self.begin, control: &self.control, latest_rtt: self.latest_rtt }
+        let SenderState { begin, control, latest_rtt, .. } = self;
+        Seen { flow: self.counts.flow, begin: *begin, control, latest_rtt: *latest_rtt, state: self }
     }
 
     /// Window and rate that hold now.
@@ -147,6 +149,21 @@ impl SenderState {
         let (control, cc) = (self.control, &self.cc);
         if let Some(tcp) = self.endpoint.tcp_mut() {
             tcp.offload(now, self.last_send, control, || cc.ssthresh(), self.mss);
+        }
+    }
+}
+
+impl Sending for SenderState {
+    fn source(&self, turns: bool) -> Source {
+        let turn = || (self.endpoint.sendable(self.limit, self.control), self.endpoint.forbidden_by());
+        Source {
+            packets: self.counts.packets,
+            payload: u32::from(self.last_wire.saturating_sub(self.overhead)),
+            in_flight: self.endpoint.progress().2.get(),
+            acknowledged: self.endpoint.acknowledged(),
+            window: self.control.cwnd,
+            next: self.next_send(),
+            turn: turns.then(turn),
         }
     }
 }

@@ -106,6 +106,11 @@ impl QueuePairs {
     }
 }
 
+/// Job and ranks (from, to) of all queue pairs of `jobs`: in the order in which they stand behind all other flows.
+pub fn pairs_of(jobs: &[JobSpec]) -> Vec<(u32, u32, u32)> {
+    QueuePairs::new(jobs, 0, |_| 1).0.pairs.iter().map(|pair| (pair.job, pair.from, pair.to)).collect()
+}
+
 /// What a message takes of the stream: at least a byte, and whole units.
 pub(crate) fn taken(bytes: u64, unit: u64) -> u64 {
     bytes.max(1).div_ceil(unit).saturating_mul(unit)

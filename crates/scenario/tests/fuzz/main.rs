@@ -60,7 +60,7 @@ fn examine(text: &str) -> Fate {
 /// The parts of the first flow's time add up to it, where its endpoints are followed.
 fn explains(text: &str, outcome: &Outcome) {
     let prepared = Prepared::parse(text, "random.toml", &[], &Catalog::builtin(), &mut || true).expect("it ran");
-    let Ok(answer) = prepared.why("0", &mut |_| true) else { return };
+    let Ok(answer) = prepared.why("0", None, &mut |_| true) else { return };
     let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
     let time = |value: &serde_json::Value| value.as_u64().expect("a time");
     let parts = answer["parts"].as_array().expect("parts");

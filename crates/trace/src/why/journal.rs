@@ -1,174 +1,138 @@
 //! What is told of a flow while it runs, and the events and edges that come of it.
 
-use super::port_log::{PortLog, Service};
+use super::event::{Bond, Edge, Event, Kind, NONE, Passing, Source};
+use super::journals::Ends;
+use super::messages::Messages;
+use super::port_log::{Ports, Service};
 use super::{Limit, Why};
-use farloop_units::{Bytes, Delta, Rate, Time};
-use std::collections::BTreeMap;
+use farloop_units::{Delta, Time};
+use std::collections::{BTreeMap, VecDeque};
 
-/// No event.
-const NONE: u32 = u32::MAX;
-
-/// A packet at a port, as the journal is told of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Passing {
-    /// The egress port.
-    pub port: u32,
-    /// Where the packet lies in memory; stays the same from the arrival at a node to the departure there.
-    pub slot: u32,
-    /// Whose it is; `None` for frames of the link.
-    pub flow: Option<u32>,
-    /// From the flow's source to its destination.
-    pub forward: bool,
-    /// The data class, if it is data.
-    pub class: Option<u8>,
-    /// Of data the offset.
-    pub sequence: u64,
-    /// On the wire.
-    pub wire: u32,
-}
-
-/// Why an event could not be earlier than another one and some time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Bond {
-    /// A packet cannot leave before it has come.
-    Came,
-    /// Nor before the flow's packet before it has left the same port: `cost` is that one's serialisation there.
-    Behind,
-    /// Over the link: serialisation (`Event::serialisation` of the earlier event), then the rest.
-    Link,
-    /// The earlier event opened the window.
-    Window,
-    /// Of this kind, all of the time, and under this limit.
-    Time(Why, Limit),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    pub from: u32,
-    pub cost: Delta,
-    pub bond: Bond,
-}
-
-/// Something that happened to the flow.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    pub at: Time,
-    /// When it would be without rivals and pauses.
-    ideal: Time,
-    /// The edge that decides then; from [`NONE`] for the flow's start.
-    edge: Edge,
-    /// The egress port of a departure, or of the link of an arrival.
-    pub port: u32,
-    /// Of a departure.
-    pub serialisation: Delta,
-    /// Of a departure: the data class, if it is data.
-    pub class: Option<u8>,
-    /// Of a departure: the delay of the link and the noise of the host.
-    delay: Delta,
-    pub noise: Delta,
-}
-
-impl Event {
-    /// The edge that is kept; `None` for the flow's start.
-    pub fn edge(&self) -> Option<Edge> {
-        (self.edge.from != NONE).then_some(self.edge)
-    }
+/// The flow's own packets at a port.
+#[derive(Default)]
+pub(super) struct Own {
+    /// On the link, by the event of their departure.
+    pub pipe: VecDeque<u32>,
+    /// When one left last: the event.
+    pub last: Option<u32>,
 }
 
 /// What happened to one flow. Told by a simulation, in the order of time.
-pub struct Journal {
-    pub(super) flow: u32,
-    pub(super) events: Vec<Event>,
+pub(super) struct Journal {
+    pub flow: u32,
+    pub events: Vec<Event>,
     /// The edge that did decide, where that is another one.
-    pub(super) decided: BTreeMap<u32, Edge>,
-    pub(super) ports: Vec<PortLog>,
+    pub decided: BTreeMap<u32, Edge>,
     /// Where a copy of the data that was sent again had been lost, by the event of the second departure.
-    pub(super) lost_at: BTreeMap<u32, u32>,
-    start: Option<u32>,
+    pub lost_at: BTreeMap<u32, u32>,
+    pub start: Option<u32>,
     /// The flow's last event: its last byte is acknowledged.
-    pub(super) finish: Option<u32>,
-    /// The port of the source, and the one that leads to it.
-    source_port: u32,
+    pub finish: Option<u32>,
+    ends: Ends,
+    pub own: BTreeMap<u32, Own>,
     /// The last arrival of each packet, by its place in memory.
-    came: BTreeMap<u32, u32>,
+    pub came: BTreeMap<u32, u32>,
     /// The ports at which packets wait.
     waiting: BTreeMap<u32, u32>,
     /// What happened last at the source.
-    cause: u32,
+    pub cause: u32,
     /// The last arrival of an ACK or signal there.
-    pub(super) last_answer: Option<u32>,
-    /// The last arrival of data at the destination.
-    last_data: Option<u32>,
-    /// The last departure of data from the source, and its size.
-    last_sent: Option<(u32, u32)>,
-    acknowledged: u64,
-    window: Bytes,
-    rate: Rate,
-    /// The right edges of the window, each with the event that brought it; those that a later one undercuts are left out. An entry's
-    /// event is the first after which the window was not closed at the entry before.
-    edges: Vec<(u64, u32)>,
+    pub last_answer: Option<u32>,
+    /// The last arrival of data at any node, what happened last at the destination, and the last arrival there of what is asked for.
+    pub last_passed: Option<u32>,
+    pub there: Option<u32>,
+    pub last_data: Option<u32>,
+    /// The last departure from the source, and the last of a SYN.
+    pub last_sent: Option<u32>,
+    pub last_syn: Option<u32>,
+    /// Payload and packets of data that have departed, sent again or not.
+    sent_bytes: u64,
+    sent_packets: u64,
+    /// No data beyond this offset has departed.
+    sent_to: u64,
+    /// Since when pacing has allowed the next packet, or when it will.
+    allowed: Time,
+    /// The same of the packet that departs, and when it would have been at the rate of this moment.
+    turn: (Time, Time),
+    /// The right edges of the window in payload that has departed, each with the event that brought it; those that a later one undercuts
+    /// are left out. An entry's event is the first after which the window was not closed at the entry before.
+    pub edges: Vec<(u64, u32)>,
+    /// What let it send again after something forbade that.
+    pub opened: Option<(u32, Limit)>,
+    sendable: bool,
+    forbids: Limit,
     /// What last raised the rate while the flow waited for its pacing time.
-    raised: Option<u32>,
+    pub raised: Option<u32>,
     /// Departures of data that is not acknowledged, by offset.
-    sent: BTreeMap<u64, u32>,
+    pub sent: BTreeMap<u64, u32>,
     /// Where data was lost, by offset.
     lost: BTreeMap<u64, u32>,
     last_loss: Option<u32>,
+    /// Of a queue pair.
+    pub messages: Option<Messages>,
 }
 
 impl Journal {
-    /// Of `flow`, whose source sends by the egress port `source_port`; the link's other end is `source_port ^ 1`.
-    pub fn new(flow: u32, source_port: u32) -> Journal {
+    pub fn new(flow: u32, ends: Ends, messages: Option<Messages>) -> Journal {
         Journal {
             flow,
             events: Vec::new(),
             decided: BTreeMap::new(),
-            ports: Vec::new(),
             lost_at: BTreeMap::new(),
             start: None,
             finish: None,
-            source_port,
+            ends,
+            own: BTreeMap::new(),
             came: BTreeMap::new(),
             waiting: BTreeMap::new(),
             cause: NONE,
             last_answer: None,
+            last_passed: None,
+            there: None,
             last_data: None,
             last_sent: None,
-            acknowledged: 0,
-            window: Bytes::MAX,
-            rate: Rate::MAX,
+            last_syn: None,
+            sent_bytes: 0,
+            sent_packets: 0,
+            sent_to: 0,
+            allowed: Time::ZERO,
+            turn: (Time::ZERO, Time::ZERO),
             edges: Vec::new(),
+            opened: None,
+            sendable: false,
+            forbids: Limit::None,
             raised: None,
             sent: BTreeMap::new(),
             lost: BTreeMap::new(),
             last_loss: None,
+            messages,
         }
     }
 
-    /// The flow that it watches.
-    pub fn flow(&self) -> u32 {
-        self.flow
+    /// The egress port of its source.
+    pub fn source_port(&self) -> u32 {
+        self.ends.source_port
     }
 
-    /// The flow's last byte has been acknowledged.
+    /// All that it is to find out is known.
     pub fn is_finished(&self) -> bool {
-        self.finish.is_some()
+        self.finish.is_some() || self.messages.as_ref().is_some_and(Messages::are_explained)
     }
 
     fn is_over(&self) -> bool {
-        self.start.is_none() || self.finish.is_some()
+        self.start.is_none() || self.is_finished()
     }
 
-    fn log(&mut self, port: u32) -> &mut PortLog {
-        let index = port as usize;
-        if self.ports.len() <= index {
-            self.ports.resize_with(index + 1, PortLog::default);
-        }
-        &mut self.ports[index]
+    fn at(&self, event: u32) -> Time {
+        self.events[event as usize].at
+    }
+
+    fn own(&mut self, port: u32) -> &mut Own {
+        self.own.entry(port).or_default()
     }
 
     /// A new event, after all of `edges`.
-    fn event(&mut self, at: Time, port: u32, edges: &[Edge]) -> u32 {
+    pub fn event(&mut self, at: Time, port: u32, edges: &[Edge]) -> u32 {
         let id = self.events.len() as u32;
         let ready = |edge: &Edge| self.events[edge.from as usize].at.saturating_add(edge.cost);
         let ideal = |edge: &Edge| self.events[edge.from as usize].ideal.saturating_add(edge.cost);
@@ -182,60 +146,78 @@ impl Journal {
         {
             self.decided.insert(id, decided);
         }
-        let zero = Delta::ZERO;
-        let edge = kept.unwrap_or(none);
-        self.events.push(Event {
-            at,
-            ideal: would_be,
-            edge,
-            port,
-            serialisation: zero,
-            class: None,
-            delay: zero,
-            noise: zero,
-        });
+        self.events.push(Event::new(at, would_be, kept.unwrap_or(none), port));
         id
     }
 
-    /// The flow begins.
-    pub fn start(&mut self, now: Time) {
+    /// One that follows `from` after time that went by with `why`.
+    fn later(&mut self, now: Time, from: u32, why: Why) -> u32 {
+        let cost = now - self.at(from);
+        self.event(now, NONE, &[Edge { from, cost, bond: Bond::Time(why, Limit::None) }])
+    }
+
+    pub fn start(&mut self, now: Time, ports: &mut Ports) {
         let id = self.event(now, NONE, &[]);
         (self.start, self.cause) = (Some(id), id);
         self.edges.push((0, id));
-        self.log(self.source_port).watch();
+        ports.log(self.ends.source_port).watch();
     }
 
     /// When it began.
-    pub(super) fn started(&self) -> Option<Time> {
-        self.start.map(|id| self.events[id as usize].at)
+    pub fn started(&self) -> Option<Time> {
+        self.start.map(|id| self.at(id))
+    }
+
+    /// The queue pair has messages up to this byte.
+    pub fn posts(&mut self, now: Time, end: u64) {
+        if self.start.is_some() && !self.is_finished() {
+            let id = self.event(now, NONE, &[]);
+            if let Some(messages) = &mut self.messages {
+                messages.posted.push_back((end, id));
+            }
+        }
     }
 
     /// A packet joins the queue of a port.
-    pub fn waits(&mut self, packet: &Passing) {
-        if packet.flow == Some(self.flow) && !self.is_over() {
-            self.log(packet.port).watch();
-            self.waiting.insert(packet.slot, packet.port);
+    pub fn waits(&mut self, now: Time, packet: &Passing, ports: &mut Ports) {
+        if self.is_over() {
+            return;
+        }
+        ports.log(packet.port).watch();
+        self.waiting.insert(packet.slot, packet.port);
+        if packet.kind == Kind::Trimmed && self.came.contains_key(&packet.slot) {
+            // Here or at a port before.
+            self.lost.entry(packet.sequence).or_insert(packet.port);
+        }
+        // An answer that was not given at once: for what happened last there.
+        if packet.kind == Kind::Answer
+            && packet.port == self.ends.destination_port
+            && let (Some(came), Some(there)) = (self.came.get(&packet.slot).copied(), self.there)
+            && self.at(came) < now
+        {
+            let id = self.later(now, there, Why::Stall);
+            self.came.insert(packet.slot, id);
         }
     }
 
     /// A packet is put on the link of a port, from `now` to `until`; the link takes `delay`, and its host `noise`.
-    pub fn leaves(&mut self, now: Time, packet: &Passing, until: Time, delay: Delta, noise: Delta) {
-        self.log(packet.port).serve(Service { from: now, until, flow: packet.flow });
-        if packet.flow != Some(self.flow) || self.is_over() {
+    pub fn leaves(&mut self, now: Time, packet: &Passing, until: Time, delay: Delta, noise: Delta, ports: &mut Ports) {
+        ports.log(packet.port).serve(Service { from: now, until, flow: packet.flow });
+        if self.is_over() {
             return;
         }
-        let source = packet.forward && packet.port == self.source_port;
+        let source = packet.forward && packet.port == self.ends.source_port;
         let edges = if source { self.sends(now, packet) } else { self.passes(now, packet) };
         let id = self.event(now, packet.port, &edges);
         let event = &mut self.events[id as usize];
         (event.serialisation, event.class, event.delay, event.noise) = (until - now, packet.class, delay, noise);
-        let waited = self.waiting.remove(&packet.slot).is_some();
-        let log = self.log(packet.port);
-        log.pipe.push_back(id);
-        log.last_own = Some(id);
-        if waited {
-            log.leave();
+        event.sequence = (packet.kind == Kind::Data).then_some(packet.sequence);
+        if self.waiting.remove(&packet.slot).is_some() {
+            ports.log(packet.port).leave();
         }
+        let own = self.own(packet.port);
+        own.pipe.push_back(id);
+        own.last = Some(id);
         if source {
             self.note_sent(id, packet);
         }
@@ -243,103 +225,152 @@ impl Journal {
 
     /// What a packet on its way has to wait for.
     fn passes(&mut self, now: Time, packet: &Passing) -> Vec<Edge> {
-        let (come, answer) = (self.came.remove(&packet.slot), if packet.forward { None } else { self.last_data });
         let mut edges = Vec::with_capacity(2);
+        let fresh = packet.port == self.ends.destination_port && matches!(packet.kind, Kind::Signal | Kind::Credit);
+        let come = self.came.remove(&packet.slot).filter(|_| !fresh);
+        let heard = if fresh { self.there } else { self.last_passed.filter(|_| !packet.forward) };
         if let Some(from) = come {
             edges.push(Edge { from, cost: Delta::ZERO, bond: Bond::Came });
-        } else if let Some(from) = answer {
-            // What the destination says of itself, when it wants to.
-            let cost = now - self.events[from as usize].at;
-            edges.push(Edge { from, cost, bond: Bond::Time(Why::Receiver, Limit::None) });
+        } else if let Some(from) = heard {
+            // What the destination, or a node on the way, says of itself, when it wants to.
+            let (why, limit) = match packet.kind {
+                Kind::Credit => (Why::Credit, Limit::Credit),
+                _ => (Why::Receiver, Limit::None),
+            };
+            edges.push(Edge { from, cost: now - self.at(from), bond: Bond::Time(why, limit) });
         }
-        edges.extend(self.behind(packet.port));
+        edges.extend(self.behind(packet));
         if edges.is_empty() {
             // The network speaks of the flow without having seen it: as if from its start.
             let from = self.start.unwrap_or(0);
-            let cost = now - self.events[from as usize].at;
+            let cost = now - self.at(from);
             edges.push(Edge { from, cost, bond: Bond::Time(Why::Timer, Limit::None) });
         }
         edges
     }
 
-    /// The flow's packet before, at the same port.
-    fn behind(&mut self, port: u32) -> Option<Edge> {
-        let from = self.log(port).last_own?;
+    /// The flow's packet before, at the same port; of a queue pair not one of what was handed over later, which has overtaken this one.
+    fn behind(&mut self, packet: &Passing) -> Option<Edge> {
+        let from = self.own(packet.port).last?;
+        let ahead = self.events[from as usize].sequence;
+        if self.messages.is_some() && packet.kind == Kind::Data && ahead.is_some_and(|ahead| ahead > packet.sequence) {
+            return None;
+        }
         Some(Edge { from, cost: self.events[from as usize].serialisation, bond: Bond::Behind })
     }
 
-    /// What data has to wait for at its source.
+    /// What a packet has to wait for at its source.
     fn sends(&mut self, now: Time, packet: &Passing) -> Vec<Edge> {
-        if let Some(from) = self.sent.get(&packet.sequence).copied() {
-            let cost = now - self.events[from as usize].at;
+        self.came.remove(&packet.slot);
+        let before = match packet.kind {
+            Kind::Syn => self.last_syn,
+            Kind::Data if packet.sequence < self.sent_to => {
+                self.sent.range(..=packet.sequence).next_back().map(|(_, id)| *id)
+            }
+            _ => None,
+        };
+        if let Some(from) = before {
+            let cost = now - self.at(from);
             return vec![Edge { from, cost, bond: Bond::Time(Why::Recovery, Limit::None) }];
         }
-        let mut edges = Vec::with_capacity(4);
-        // The last event that left the window closed at this offset, and the one that opened it.
-        let open = self.edges.partition_point(|(right, _)| *right <= packet.sequence);
-        if let Some((_, from)) = self.edges.get(open).or(self.edges.last()) {
-            edges.push(Edge { from: *from, cost: Delta::ZERO, bond: Bond::Window });
+        let mut edges = Vec::with_capacity(5);
+        let mut at_once = |from: u32, bond: Bond| edges.push(Edge { from, cost: Delta::ZERO, bond });
+        if packet.kind != Kind::Data {
+            at_once(self.cause, Bond::Came);
+        } else if let Some((from, limit)) = self.opened {
+            at_once(from, Bond::Opens(limit));
+        } else {
+            // The last event that left the window closed here, and the one that opened it.
+            let open = self.edges.partition_point(|(right, _)| *right <= self.sent_bytes);
+            if let Some((_, from)) = self.edges.get(open).or(self.edges.last()) {
+                at_once(*from, Bond::Opens(self.ends.limit));
+            }
         }
-        edges.extend(self.behind(packet.port));
-        if let Some((from, wire)) = self.last_sent {
-            let gap = self.gap(wire);
-            let last = self.events[from as usize].at;
+        if let Some(from) = self.messages.as_mut().and_then(|messages| messages.posted(packet.sequence)) {
+            at_once(from, Bond::Came);
+        }
+        let (allowed, paced) = self.turn;
+        let raised = self.raised.filter(|raised| self.at(*raised) == allowed);
+        if let Some(raised) = raised {
+            at_once(raised, Bond::Time(Why::Pacing, Limit::Rate));
+        }
+        if let Some(from) = self.last_sent {
+            let until = if raised.is_some() { paced.min(allowed) } else { allowed };
+            let gap = until.since(self.at(from).min(until));
             if gap > Delta::ZERO {
                 edges.push(Edge { from, cost: gap, bond: Bond::Time(Why::Pacing, Limit::Rate) });
             }
-            if let Some(raised) = self.raised.filter(|raised| self.events[*raised as usize].at > last + gap) {
-                edges.push(Edge { from: raised, cost: Delta::ZERO, bond: Bond::Time(Why::Pacing, Limit::Rate) });
-            }
         }
-        // Pacing is of the rate that holds when the packet leaves; a NIC that has chosen keeps to its choice.
-        edges.retain(|edge| self.events[edge.from as usize].at.saturating_add(edge.cost) <= now);
+        edges.extend(self.behind(packet));
+        // Of two times that are told for one moment the later one may be of the next packet.
+        edges.retain(|edge| self.at(edge.from).saturating_add(edge.cost) <= now);
+        if edges.is_empty() {
+            edges.push(Edge { from: self.cause, cost: Delta::ZERO, bond: Bond::Came });
+        }
         edges
     }
 
-    fn gap(&self, wire: u32) -> Delta {
-        if self.rate == Rate::MAX { Delta::ZERO } else { self.rate.time_to_send(Bytes::new(u64::from(wire))) }
+    /// Forgets edges of the window that all that will be sent lies behind.
+    pub fn forget_edges(&mut self) {
+        let open = self.edges.partition_point(|(right, _)| *right <= self.sent_bytes);
+        self.edges.drain(..open.min(self.edges.len().saturating_sub(1)));
     }
 
     fn note_sent(&mut self, id: u32, packet: &Passing) {
-        if self.sent.contains_key(&packet.sequence)
-            && let Some(port) = self.lost.remove(&packet.sequence).or(self.last_loss)
-        {
-            self.lost_at.insert(id, port);
+        (self.last_sent, self.cause) = (Some(id), id);
+        match packet.kind {
+            Kind::Syn => self.last_syn = Some(id),
+            Kind::Data => {
+                if packet.sequence < self.sent_to
+                    && let Some(port) = self.lost.remove(&packet.sequence).or(self.last_loss)
+                {
+                    self.lost_at.insert(id, port);
+                }
+                self.sent.insert(packet.sequence, id);
+                self.sent_to = self.sent_to.max(packet.sequence.saturating_add(u64::from(packet.payload)));
+                self.sent_bytes += u64::from(packet.payload);
+                self.sent_packets += 1;
+                (self.raised, self.opened) = (None, None);
+            }
+            _ => {}
         }
-        self.sent.insert(packet.sequence, id);
-        self.last_sent = Some((id, packet.wire));
-        self.raised = None;
-        self.cause = id;
     }
 
     /// A packet arrives by the link of its port.
     pub fn arrives(&mut self, now: Time, packet: &Passing) {
-        if packet.flow != Some(self.flow) || self.is_over() {
+        if self.is_over() {
             return;
         }
-        let Some(from) = self.log(packet.port).pipe.pop_front() else { return };
-        let cost = now - self.events[from as usize].at;
+        let Some(from) = self.own(packet.port).pipe.pop_front() else { return };
+        let cost = now - self.at(from);
         let id = self.event(now, packet.port, &[Edge { from, cost, bond: Bond::Link }]);
+        if packet.port == self.ends.source_port ^ 1 {
+            (self.last_answer, self.cause) = (Some(id), id);
+            return;
+        }
         self.came.insert(packet.slot, id);
-        if packet.port == self.source_port ^ 1 {
-            self.last_answer = Some(id);
-            self.cause = id;
-        } else if packet.forward {
-            self.last_data = Some(id);
+        if packet.forward {
+            self.last_passed = Some(id);
+            if packet.port == self.ends.destination_port ^ 1 {
+                self.there = Some(id);
+                if self.messages.as_ref().is_some_and(|messages| messages.asks_for(packet.sequence)) {
+                    self.last_data = Some(id);
+                }
+            }
         }
     }
 
     /// A packet is lost: at its port, or (`behind`) on the link behind it.
-    pub fn lost(&mut self, packet: &Passing, behind: bool) {
-        if packet.flow != Some(self.flow) || self.is_over() {
+    pub fn lost(&mut self, packet: &Passing, behind: bool, ports: &mut Ports) {
+        if self.is_over() {
             return;
         }
         if behind {
-            self.log(packet.port).pipe.pop_front();
+            self.own(packet.port).pipe.pop_front();
         }
         self.came.remove(&packet.slot);
         if let Some(port) = self.waiting.remove(&packet.slot) {
-            self.log(port).leave();
+            ports.log(port).leave();
         }
         if packet.forward {
             self.lost.insert(packet.sequence, packet.port);
@@ -347,79 +378,83 @@ impl Journal {
         self.last_loss = Some(packet.port);
     }
 
-    /// A data class of a port is paused, by what happens at the port `root`, or (`None`) goes on.
-    pub fn pause(&mut self, now: Time, port: u32, class: u8, root: Option<u32>) {
-        self.log(port).pause(now, class, root);
-    }
-
-    /// All that waited at a port is gone, and its pauses with it: its link is down.
-    pub fn drained(&mut self, now: Time, port: u32) {
-        self.log(port).end_pauses(now);
-    }
-
     /// Something happens at the source now: handled later than it came, where the host stalled.
     fn handled(&mut self, now: Time) -> u32 {
-        let from = self.cause;
-        let cost = now - self.events[from as usize].at;
-        if cost > Delta::ZERO {
-            let bond = Bond::Time(Why::Stall, Limit::None);
-            self.cause = self.event(now, NONE, &[Edge { from, cost, bond }]);
+        if self.at(self.cause) < now {
+            self.cause = self.later(now, self.cause, Why::Stall);
         }
         self.cause
     }
 
-    /// A timer of the source fires.
-    pub fn timer(&mut self, now: Time) {
+    /// A timer of the source fires: of its algorithm, or (`transport`) of what repairs losses.
+    pub fn timer(&mut self, now: Time, transport: bool) {
+        if !self.is_over() {
+            self.cause = self.later(now, self.cause, if transport { Why::Recovery } else { Why::Timer });
+        }
+    }
+
+    /// A timer of the destination fires.
+    pub fn timer_there(&mut self, now: Time) {
+        if !self.is_over()
+            && let Some(there) = self.there
+        {
+            self.there = Some(self.later(now, there, Why::Receiver));
+        }
+    }
+
+    /// A packet is about to leave the source, which the rate of this moment allows since `since`.
+    pub fn turn(&mut self, since: Time) {
+        self.turn = (self.allowed, since);
+    }
+
+    /// After an ACK, or something else at the source, this holds.
+    pub fn control(&mut self, now: Time, source: &Source) {
         if self.is_over() {
             return;
         }
-        let from = self.cause;
-        let cost = now - self.events[from as usize].at;
-        self.cause = self.event(now, NONE, &[Edge { from, cost, bond: Bond::Time(Why::Timer, Limit::None) }]);
-    }
-
-    /// After an ACK of so many new bytes, or something else at the source, window and rate are these.
-    pub fn control(&mut self, now: Time, acked: Bytes, window: Bytes, rate: Rate) {
-        if self.is_over() || (acked == Bytes::ZERO && window == self.window && rate == self.rate) {
-            return;
-        }
-        let cause = self.handled(now);
-        if rate != self.rate {
-            let waits = self.last_sent.is_some_and(|(id, wire)| self.events[id as usize].at + self.gap(wire) > now);
-            if waits && rate > self.rate {
-                self.raised = Some(cause);
-            }
-            self.rate = rate;
-        }
-        self.acknowledged += acked.get();
-        self.window = window;
+        // One that is made, but has not departed.
+        let made = if source.packets > self.sent_packets { u64::from(source.payload) } else { 0 };
+        let freed = (self.sent_bytes + made).saturating_sub(source.in_flight);
         // One packet is always allowed where nothing is in flight.
-        let right = self.acknowledged.saturating_add(window.get().max(1));
-        let mut opened = cause;
-        while let Some((_, event)) = self.edges.pop_if(|(last, _)| *last >= right) {
-            opened = event;
+        let right = freed.saturating_add(source.window.get().max(1));
+        let (sendable, forbids) = source.turn.unwrap_or((self.sendable, Limit::None));
+        let opens = sendable && !self.sendable;
+        let raised = source.next <= now && self.allowed > now;
+        let moves = source.turn.is_none() && self.edges.last().is_none_or(|(last, _)| *last != right);
+        if opens || raised || moves {
+            let cause = self.handled(now);
+            if raised {
+                (self.raised, self.allowed) = (Some(cause), now);
+            }
+            if opens {
+                self.opened = Some((cause, self.forbids));
+            }
+            if moves {
+                let mut opened = cause;
+                while let Some((_, event)) = self.edges.pop_if(|(last, _)| *last >= right) {
+                    opened = event;
+                }
+                self.edges.push((right, opened));
+            }
         }
-        self.edges.push((right, opened));
-        while self.sent.first_key_value().is_some_and(|(offset, _)| *offset < self.acknowledged) {
+        if source.next > now {
+            self.allowed = source.next;
+        }
+        self.sendable = sendable;
+        if !sendable {
+            self.forbids = forbids;
+        }
+        while self.sent.first_key_value().is_some_and(|(offset, _)| *offset < source.acknowledged) {
             self.sent.pop_first();
         }
     }
 
     /// The flow's last byte is acknowledged.
-    pub fn finish(&mut self, now: Time) {
+    pub fn finish(&mut self, now: Time, ports: &mut Ports) {
         if !self.is_over() {
             let id = self.handled(now);
             self.finish = Some(id);
-            self.log(self.source_port).leave();
+            ports.log(self.ends.source_port).leave();
         }
-    }
-}
-
-impl Event {
-    /// The parts of the way over a link that takes `total` from the departure `self` on: serialisation, propagation, noise.
-    pub(super) fn link(&self, total: Delta) -> [(Why, Delta); 3] {
-        let rest = total - self.serialisation;
-        let noise = Delta::from_ps(rest.as_ps().saturating_sub(self.delay.as_ps())).min(self.noise);
-        [(Why::Serialisation, self.serialisation), (Why::Propagation, rest - noise), (Why::Noise, noise)]
     }
 }

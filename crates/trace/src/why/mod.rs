@@ -1,9 +1,10 @@
-//! Where the time of one flow went: a critical path through the events of its packets, whose parts add up to the flow's completion time.
+//! Where the time of flows went: a critical path through the events of a flow's packets, whose parts add up to its completion time.
 //!
-//! While a simulation runs, a [`Journal`] is told of each packet of one flow (data and its ACKs): when it comes to a port, begins to leave
-//! it, arrives at the next node; and what the ports did while it waited. Each of these is an *event* with the earlier events that it had to
-//! wait for, each with a time that had to pass in between (*edge*): a packet arrives after its serialisation and propagation, leaves a port
-//! after it came and after the flow's packet before it, leaves its source after the ACK that opened the window and after the pacing gap.
+//! While a simulation runs, [`Journals`] are told of each packet of the flows that they watch (data and its ACKs): when it comes to a port,
+//! begins to leave it, arrives at the next node; and what the ports did while it waited. Each of these is an *event* with the earlier
+//! events that it had to wait for, each with a time that had to pass in between (*edge*): a packet arrives after its serialisation and
+//! propagation, leaves a port after it came and after the flow's packet before it, leaves its source after the ACK that opened the window
+//! and after the pacing gap.
 //!
 //! Of the edges of an event the journal keeps the one that would decide if nobody else were on the network: had no rival's packet been
 //! served and no port been paused. So the path is the one that is left when all rivals are gone, and what the flow waited along it is what
@@ -11,14 +12,22 @@
 //! (A critical path by the edges that did decide follows a queue back through the packets ahead, and so blames propagation on
 //! rivals: between two packets of a window that both wait in one queue no propagation is left.)
 //!
-//! From the flow's last event the walk ([`Journal::answer`]) goes back along these edges to its start. Each step is an interval of time
+//! From the flow's last event the walk ([`Journals::answer`]) goes back along these edges to its start. Each step is an interval of time
 //! with a cause; together they are all intervals from start to end, without gap and without a remainder.
+//!
+//! A queue pair, whose flow is a stream of messages, is watched for some of them ([`Wanted`]): from when a message was handed over, or a
+//! later time, until its last byte is there. Its events before and between them are forgotten.
 
+mod event;
 mod journal;
+mod journals;
+mod messages;
 mod port_log;
 mod walk;
 
-pub use journal::{Journal, Passing};
+pub use event::{Kind, Passing, Source};
+pub use journals::{Ends, Journals};
+pub use messages::{Explained, Wanted};
 
 use farloop_units::{Delta, Time};
 use std::collections::BTreeMap;
@@ -42,6 +51,8 @@ pub enum Why {
     Recovery,
     /// A timer of the flow's algorithm ran, from the event at the source before it.
     Timer,
+    /// The receiving host granted credit: from what it last heard of the flow.
+    Credit,
     /// The receiver waited before it answered.
     Receiver,
     /// The packet waited until its host, which stalled, went on.
@@ -64,6 +75,7 @@ impl Why {
             Why::Pacing => "pacing",
             Why::Recovery => "recovery",
             Why::Timer => "algorithm's timer",
+            Why::Credit => "credit",
             Why::Receiver => "receiver",
             Why::Stall => "host stall",
             Why::Noise => "delay noise",
@@ -81,6 +93,18 @@ pub enum Limit {
     Window,
     /// Pacing: the gap itself, or the way of what raised the rate.
     Rate,
+    /// The receiving host had granted no more: the way of the credit, and of what it answered.
+    Credit,
+    /// As the window, of what the receiver takes.
+    ReceiveWindow,
+    /// The host waited for more of the window to open, so that a whole chunk would leave (segmentation offload).
+    Offload,
+    /// The connection was not open.
+    Handshake,
+    /// Losses were being repaired.
+    Repair,
+    /// Of a message: the queue pair still sent what had been handed over before.
+    Earlier,
 }
 
 impl Limit {
@@ -90,6 +114,12 @@ impl Limit {
             Limit::None => "",
             Limit::Window => "window",
             Limit::Rate => "rate",
+            Limit::Credit => "credit",
+            Limit::ReceiveWindow => "receive window",
+            Limit::Offload => "segmentation offload",
+            Limit::Handshake => "handshake",
+            Limit::Repair => "recovery",
+            Limit::Earlier => "earlier messages",
         }
     }
 }

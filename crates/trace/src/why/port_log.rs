@@ -1,8 +1,8 @@
 //! What a port did while packets of the flow waited there.
 
+use super::event::Passing;
 use super::{Blame, Limit, Segment, Why};
 use farloop_units::Time;
-use std::collections::VecDeque;
 
 /// The transmitter served packets of one flow, without a gap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,16 +31,45 @@ pub(super) struct PortLog {
     /// The last service, whether somebody watched or not.
     last: Option<Service>,
     pauses: Vec<Pause>,
-    /// Packets of the flow that wait here, and one more at the flow's source.
+    /// Packets of watched flows that wait here, and one more for each of their sources.
     watchers: u32,
-    /// Packets of the flow on the link, by the event of their departure.
-    pub pipe: VecDeque<u32>,
-    /// When a packet of the flow left last: the event.
-    pub last_own: Option<u32>,
+}
+
+/// Those of all ports, by number.
+#[derive(Default)]
+pub(super) struct Ports(Vec<PortLog>);
+
+impl Ports {
+    pub fn log(&mut self, port: u32) -> &mut PortLog {
+        let index = port as usize;
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, PortLog::default);
+        }
+        &mut self.0[index]
+    }
+
+    pub fn get(&self, port: u32) -> Option<&PortLog> {
+        self.0.get(port as usize)
+    }
+
+    /// A packet of a flow that nobody watches is put on the link of its port.
+    pub fn served(&mut self, now: Time, until: Time, packet: &Passing) {
+        self.log(packet.port).serve(Service { from: now, until, flow: packet.flow });
+    }
+
+    /// Forgets what was over before `time`.
+    pub fn forget(&mut self, time: Time) {
+        for log in &mut self.0 {
+            let last = log.services.len().saturating_sub(1);
+            let first = log.services.partition_point(|service| service.until < time).min(last);
+            log.services.drain(..first);
+            log.pauses.retain(|pause| pause.until >= time);
+        }
+    }
 }
 
 impl PortLog {
-    /// A packet of the flow begins to wait.
+    /// A packet of a watched flow begins to wait.
     pub fn watch(&mut self) {
         if self.watchers == 0
             && let Some(last) = self.last

@@ -1,20 +1,32 @@
 use super::*;
-use farloop_units::{Bytes, Rate};
+use farloop_units::Bytes;
 
 fn ns(n: u64) -> Time {
     Time::ZERO + Delta::from_ns(n)
 }
 
 fn data(port: u32, slot: u32, sequence: u64) -> Passing {
-    Passing { port, slot, flow: Some(7), forward: true, class: Some(0), sequence, wire: 100 }
+    Passing { port, slot, flow: Some(7), kind: Kind::Data, forward: true, class: Some(0), sequence, payload: 100 }
 }
 
 fn ack(port: u32, slot: u32) -> Passing {
-    Passing { port, slot, flow: Some(7), forward: false, class: None, sequence: 0, wire: 10 }
+    Passing { port, slot, flow: Some(7), kind: Kind::Answer, forward: false, class: None, sequence: 0, payload: 0 }
+}
+
+/// From port 0 to the host whose own port is `destination_port`.
+fn watched(destination_port: u32) -> Journals {
+    Journals::of_flow(7, Ends { source_port: 0, destination_port, limit: Limit::Window })
+}
+
+/// At the source so many packets have departed, so much is in flight, and pacing allows the next one then.
+fn holds(journals: &mut Journals, now: Time, packets: u64, in_flight: u64, window: u64, next: Time) {
+    let (window, acknowledged) = (Bytes::new(window), 100 * packets - in_flight);
+    let source = Source { packets, payload: 100, in_flight, acknowledged, window, next, turn: None };
+    journals.control(now, 7, &source);
 }
 
 /// A packet on a link from `from` on: 10 ns of serialisation, 100 ns of delay.
-fn hop(journal: &mut Journal, packet: &Passing, from: u64) {
+fn hop(journal: &mut Journals, packet: &Passing, from: u64) {
     journal.leaves(ns(from), packet, ns(from + 10), Delta::from_ns(100), Delta::ZERO);
 }
 
@@ -38,9 +50,9 @@ fn part(answer: &Answer, why: Why, port: Option<u32>) -> u64 {
 /// pause whose root is port 5.
 #[test]
 fn a_window_is_followed_back_and_a_wait_is_explained() {
-    let mut journal = Journal::new(7, 0);
-    journal.start(ns(0));
-    journal.control(ns(0), Bytes::ZERO, Bytes::new(100), Rate::MAX);
+    let mut journal = watched(3);
+    journal.start(ns(0), 7);
+    holds(&mut journal, ns(0), 0, 0, 100, Time::ZERO);
     let mut at = 0;
     for k in 0..2 {
         let slot = 10 + k as u32;
@@ -50,7 +62,7 @@ fn a_window_is_followed_back_and_a_wait_is_explained() {
         if k == 1 {
             let rival = Passing { flow: Some(9), ..data(2, 50, 0) };
             journal.leaves(ns(at - 20), &rival, ns(at + 40), Delta::from_ns(100), Delta::ZERO);
-            journal.waits(&data(2, slot, 100));
+            journal.waits(ns(at), &data(2, slot, 100));
             journal.pause(ns(at + 40), 2, 0, Some(5));
             journal.pause(ns(at + 70), 2, 0, None);
             at += 70;
@@ -63,10 +75,10 @@ fn a_window_is_followed_back_and_a_wait_is_explained() {
         journal.arrives(ns(at + 330), &ack(1, slot));
         at += 330;
         if k == 0 {
-            journal.control(ns(at), Bytes::new(100), Bytes::new(100), Rate::MAX);
+            holds(&mut journal, ns(at), 1, 0, 100, Time::ZERO);
         }
     }
-    journal.finish(ns(at));
+    journal.finish(ns(at), 7);
     let answer = journal.answer(ns(10_000)).expect("it began");
     assert_eq!(summed(&answer), Delta::from_ns(2 * 440 + 70));
     assert_eq!((part(&answer, Why::Serialisation, None), part(&answer, Why::Propagation, None)), (80, 800));
@@ -82,17 +94,17 @@ fn a_window_is_followed_back_and_a_wait_is_explained() {
 /// A packet that was lost behind port 0 and sent again 500 ns later.
 #[test]
 fn what_is_sent_again_is_recovery_and_says_where_the_loss_was() {
-    let mut journal = Journal::new(7, 0);
-    journal.start(ns(100));
-    journal.control(ns(100), Bytes::ZERO, Bytes::new(1000), Rate::MAX);
+    let mut journal = watched(1);
+    journal.start(ns(100), 7);
+    holds(&mut journal, ns(100), 0, 0, 1000, Time::ZERO);
     hop(&mut journal, &data(0, 1, 0), 100);
     journal.lost(&data(0, 1, 0), true);
-    journal.timer(ns(600));
+    journal.timer(ns(600), 7, true);
     hop(&mut journal, &data(0, 2, 0), 600);
     journal.arrives(ns(710), &data(0, 2, 0));
     hop(&mut journal, &ack(1, 2), 710);
     journal.arrives(ns(820), &ack(1, 2));
-    journal.finish(ns(820));
+    journal.finish(ns(820), 7);
     let answer = journal.answer(ns(900)).expect("it began");
     assert_eq!(summed(&answer), Delta::from_ns(720));
     assert_eq!((part(&answer, Why::Recovery, Some(0)), part(&answer, Why::Propagation, None)), (500, 200));
@@ -101,10 +113,11 @@ fn what_is_sent_again_is_recovery_and_says_where_the_loss_was() {
 /// Three packets at a rate of 100 B per 50 ns.
 #[test]
 fn pacing_gaps_are_the_rate_s() {
-    let mut journal = Journal::new(7, 0);
-    journal.start(ns(0));
-    journal.control(ns(0), Bytes::ZERO, Bytes::MAX, Rate::from_gbps(16));
+    let mut journal = watched(1);
+    journal.start(ns(0), 7);
+    holds(&mut journal, ns(0), 0, 0, u64::MAX, Time::ZERO);
     for k in 0..3 {
+        journal.turn(7, ns(50 * u64::from(k)));
         hop(&mut journal, &data(0, k, 100 * u64::from(k)), 50 * u64::from(k));
     }
     for k in 0..3 {
@@ -113,16 +126,16 @@ fn pacing_gaps_are_the_rate_s() {
         hop(&mut journal, &ack(1, k), at + 110);
     }
     (0..3).for_each(|k| journal.arrives(ns(50 * u64::from(k) + 220), &ack(1, k)));
-    journal.finish(ns(320));
+    journal.finish(ns(320), 7);
     let answer = journal.answer(ns(900)).expect("it began");
     assert_eq!((summed(&answer), part(&answer, Why::Pacing, None)), (Delta::from_ns(320), 100));
 }
 
 #[test]
 fn a_flow_that_does_not_finish_is_explained_to_the_end() {
-    let mut journal = Journal::new(7, 0);
+    let mut journal = watched(1);
     assert_eq!(journal.answer(ns(5)), None);
-    journal.start(ns(10));
+    journal.start(ns(10), 7);
     let answer = journal.answer(ns(30)).expect("it began");
     assert_eq!(
         (summed(&answer), answer.finished, part(&answer, Why::Unfinished, None)),

@@ -1,40 +1,66 @@
 //! From the last event of a flow back to its start.
 
-use super::journal::{Bond, Edge, Event};
-use super::{Answer, Blame, Journal, Limit, Segment, Why};
+use super::event::{Bond, Edge, Event};
+use super::journal::Journal;
+use super::port_log::Ports;
+use super::{Answer, Blame, Limit, Segment, Why};
 use farloop_units::{Delta, Time};
 
-impl Journal {
-    /// Where the time went, of a run that ended at `end`; `None` for a flow that had not begun.
-    pub fn answer(&self, end: Time) -> Option<Answer> {
-        let start = self.started()?;
-        let last = self.finish.or(self.last_answer);
-        let mut walk = Walk { journal: self, segments: Vec::new(), limit: Limit::None };
-        let until = match self.finish {
-            Some(id) => self.events[id as usize].at,
+/// Back along the edges of a journal.
+pub(super) struct Walk<'a> {
+    journal: &'a Journal,
+    ports: &'a Ports,
+    /// The latest first.
+    segments: Vec<Segment>,
+    limit: Limit,
+    /// Of a message its first byte: packets before it are of earlier ones, and whether this is the way of one.
+    begin: u64,
+    earlier: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(journal: &'a Journal, ports: &'a Ports, begin: u64) -> Walk<'a> {
+        Walk { journal, ports, segments: Vec::new(), limit: Limit::None, begin, earlier: false }
+    }
+
+    /// Where the time of a flow went, of a run that ended at `end`; `None` for one that had not begun.
+    pub fn answer(journal: &'a Journal, ports: &'a Ports, end: Time) -> Option<Answer> {
+        let start = journal.started()?;
+        let last = journal.finish.or(journal.last_answer);
+        let mut walk = Walk::new(journal, ports, 0);
+        let until = match journal.finish {
+            Some(id) => walk.event(id).at,
             None => {
-                let from = last.map_or(start, |id| self.events[id as usize].at);
-                walk.add(from, end, Blame { port: None, ..walk.blame(Why::Unfinished) });
+                let from = last.map_or(start, |id| walk.event(id).at);
+                walk.add(from, end, walk.blame(Why::Unfinished));
                 end
             }
         };
         if let Some(last) = last {
             walk.back(last, Time::ZERO, false);
         }
-        let mut segments = walk.segments;
-        segments.reverse();
-        Some(Answer { flow: self.flow, start, end: until, finished: self.finish.is_some(), segments })
+        walk.segments.reverse();
+        Some(Answer {
+            flow: journal.flow,
+            start,
+            end: until,
+            finished: journal.finish.is_some(),
+            segments: walk.segments,
+        })
     }
-}
 
-struct Walk<'a> {
-    journal: &'a Journal,
-    /// The latest first.
-    segments: Vec<Segment>,
-    limit: Limit,
-}
+    /// From the last event of a message that begins at the byte `begin`.
+    pub fn of_message(journal: &'a Journal, ports: &'a Ports, begin: u64) -> Walk<'a> {
+        Walk::new(journal, ports, begin)
+    }
 
-impl Walk<'_> {
+    /// From an event back to `floor`.
+    pub fn run(mut self, id: u32, floor: Time) -> Vec<Segment> {
+        self.back(id, floor, false);
+        self.segments.reverse();
+        self.segments
+    }
+
     fn event(&self, id: u32) -> &Event {
         &self.journal.events[id as usize]
     }
@@ -44,7 +70,8 @@ impl Walk<'_> {
     }
 
     fn blame(&self, why: Why) -> Blame {
-        Blame { why, limit: self.limit, port: None, rival: None, root: None }
+        let limit = if self.earlier { Limit::Earlier } else { self.limit };
+        Blame { why, limit, port: None, rival: None, root: None }
     }
 
     fn add(&mut self, from: Time, until: Time, blame: Blame) {
@@ -69,6 +96,9 @@ impl Walk<'_> {
                 self.limit = Limit::None;
             }
             self.waited(at, &did, ready.max(floor));
+            if let Some(offset) = self.event(edge.from).sequence {
+                self.earlier = offset < self.begin;
+            }
             self.cross(at, &edge, floor);
             at = edge.from;
         }
@@ -80,7 +110,7 @@ impl Walk<'_> {
         edges
             .into_iter()
             .flatten()
-            .any(|edge| matches!(edge.bond, Bond::Window | Bond::Time(Why::Recovery | Why::Pacing, _)))
+            .any(|edge| matches!(edge.bond, Bond::Opens(_) | Bond::Time(Why::Recovery | Why::Pacing, _)))
     }
 
     /// What happened from `from` until an event, which could have been earlier by the edge that is followed; `did` decided.
@@ -94,18 +124,35 @@ impl Walk<'_> {
         let since = if did.bond == Bond::Behind { from } else { ready };
         let event = *self.event(id);
         if since < until
-            && let Some(log) = self.journal.ports.get(event.port as usize)
+            && let Some(log) = self.ports.get(event.port)
         {
-            let segments = log.explain(event.port, self.journal.flow, event.class, since, until, self.limit);
+            let limit = self.blame(Why::Queue).limit;
+            let segments = log.explain(event.port, self.journal.flow, event.class, since, until, limit);
             for segment in segments.into_iter().rev() {
-                self.add(segment.from, segment.until, segment.blame);
+                match segment.blame.why {
+                    Why::Hold if did.bond == Bond::Behind => self.idle(did.from, &segment),
+                    _ => self.add(segment.from, segment.until, segment.blame),
+                }
             }
         }
         if from < since {
-            let limit = self.limit;
+            let (limit, earlier) = (self.limit, self.earlier);
             self.cross(id, did, from);
             self.back(did.from, from, true);
-            self.limit = limit;
+            (self.limit, self.earlier) = (limit, earlier);
+        }
+    }
+
+    /// The source's port was idle: what the flow's next packet waited for, which left there no later than the event `last`.
+    fn idle(&mut self, last: u32, idle: &Segment) {
+        let port = self.event(last).port;
+        let departs = |id: &u32| self.event(*id).port == port && self.event(*id).serialisation > Delta::ZERO;
+        let next = (0..=last).rev().take_while(|id| self.event(*id).at >= idle.until).filter(departs).last();
+        let Some(next) = next else { return self.add(idle.from, idle.until, idle.blame) };
+        let mut walk = Walk { segments: Vec::new(), ..*self };
+        walk.back(next, idle.from, true);
+        for segment in walk.segments {
+            self.add(segment.from, segment.until.min(idle.until), segment.blame);
         }
     }
 
@@ -116,7 +163,7 @@ impl Walk<'_> {
         let port = Some(self.event(edge.from).port);
         match edge.bond {
             Bond::Came => {}
-            Bond::Window => self.limit = Limit::Window,
+            Bond::Opens(limit) => self.limit = limit,
             Bond::Behind => {
                 let blame = Blame { port, ..self.blame(Why::Serialisation) };
                 self.add(begin.max(floor), until, blame);

@@ -227,6 +227,11 @@ impl SelectiveRepeat {
         self.delivered
     }
 
+    /// All before this offset is delivered.
+    pub fn in_order(&self) -> u64 {
+        self.base * self.mss
+    }
+
     /// Nothing is in flight, so that no timer runs.
     pub fn is_idle(&self) -> bool {
         self.flight.is_empty()

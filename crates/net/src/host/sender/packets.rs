@@ -11,6 +11,7 @@ use crate::ids::{SenderId, Slot};
 use crate::medium::Medium;
 use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, numbered};
 use crate::spec::MultipathSpec;
+use crate::trace::Traced;
 use farloop_cc::paths::PathInfo;
 use farloop_cc::{Fields, FlowInfo, Sender, Sent};
 use farloop_engine::RandomStream;
@@ -51,6 +52,7 @@ impl Senders {
     #[inline(never)]
     pub(super) fn depart_by_path(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
         let sender = &mut self.states[id];
+        m.trace_turn(sender.counts.flow, sender.next_send());
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
         let starts_timer = own.packets.is_idle();
         let next = own.next(m.now, sender.limit, sender.control.cwnd, &mut desk.random);

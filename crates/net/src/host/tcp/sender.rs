@@ -6,6 +6,7 @@ use crate::packet::Packet;
 use crate::spec::{LinuxPacing, TcpSpec};
 use farloop_cc::{Control, Sent};
 use farloop_tcp::{Config, Meaning, SackBlocks, State};
+use farloop_trace::why::Limit;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
@@ -74,6 +75,18 @@ impl TcpSender {
     #[inline(never)] // RDMA's question, which is inlined, stays small
     pub fn ready(&self) -> bool {
         self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
+    }
+
+    /// What keeps it from sending, where something does.
+    pub fn forbidden_by(&self) -> Limit {
+        let inner = &self.inner;
+        match inner.state() {
+            State::SynSent => Limit::Handshake,
+            _ if inner.ready().is_some() => Limit::Offload,
+            State::Recovery | State::Loss => Limit::Repair,
+            _ if inner.is_held_by_receiver() => Limit::ReceiveWindow,
+            _ => Limit::Window,
+        }
     }
 
     /// Packets in a chunk of a flow that is paced at `pacing`; zero for packet by packet.

@@ -1,0 +1,144 @@
+//! What must hold of every run: what it counted adds up.
+
+use crate::ids::{PortId, PortNumber, SwitchId, Table};
+use crate::network::Network;
+use crate::packet::LOSSY;
+use crate::part::Part;
+use crate::port::Owner;
+use crate::result::{DayRow, Invariant, PortRow, Totals};
+use crate::spec::{DATA_CLASSES, NodeId};
+use farloop_units::{Bytes, Rate};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All of them.
+pub(crate) fn all(
+    network: &Network,
+    parts: &[Part],
+    totals: &Totals,
+    ports: &Table<PortNumber, PortRow>,
+    days: &[DayRow],
+) -> Vec<Invariant> {
+    let mut all = counts(network, parts, totals, ports);
+    all.push(buffers(network, parts));
+    all.extend(circuits(network, parts, days));
+    all
+}
+
+/// What switches count as taken of their buffers is what waits in them.
+fn buffers(network: &Network, parts: &[Part]) -> Invariant {
+    let mut wrong: BTreeSet<NodeId> = BTreeSet::new();
+    for part in parts {
+        let (m, ingress) = (&part.medium, &part.switches.ingress);
+        // By ingress what is charged to it, by switch what is shared.
+        let mut charged: BTreeMap<(PortId, usize), u64> = BTreeMap::new();
+        let mut lossy: BTreeMap<SwitchId, u64> = BTreeMap::new();
+        let mut shared: BTreeMap<SwitchId, (u64, NodeId)> = BTreeMap::new();
+        for (p, port) in m.ports.iter() {
+            let Owner::Switch(s) = port.owner else { continue };
+            for data_class in 0..DATA_CLASSES {
+                for packet in m.waiting(p, data_class).map(|slot| &m.packets[slot]).filter(|p| p.ingress().exists()) {
+                    let wire = u64::from(packet.wire);
+                    match packet.flags & LOSSY {
+                        0 => *charged.entry((packet.ingress(), data_class)).or_default() += wire,
+                        _ => *lossy.entry(s).or_default() += wire,
+                    }
+                }
+                shared.entry(s).or_insert((0, m.stats[p].row.node)).0 += ingress[p].held(data_class).0;
+            }
+        }
+        for (p, _) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
+            for data_class in 0..DATA_CLASSES {
+                let (shared, headroom) = ingress[p].held(data_class);
+                if shared + headroom != charged.get(&(p, data_class)).copied().unwrap_or(0) {
+                    wrong.insert(m.stats[p].row.node);
+                }
+            }
+        }
+        for (s, (bytes, node)) in shared {
+            if part.switches.switches[s].buffer.used() != bytes + lossy.get(&s).copied().unwrap_or(0) {
+                wrong.insert(node);
+            }
+        }
+    }
+    let names: Vec<&str> = wrong.iter().map(|n| network.node_specs[*n as usize].name.as_str()).collect();
+    let detail = match &names[..] {
+        [] => "switches hold what they count".to_string(),
+        names => format!("these count more or less than waits in them: {}", names.join(", ")),
+    };
+    Invariant { name: "buffers", ok: wrong.is_empty(), detail }
+}
+
+/// Nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; nothing to say without such
+/// switches.
+fn circuits(network: &Network, parts: &[Part], days: &[DayRow]) -> Option<Invariant> {
+    let switches = || parts.iter().flat_map(|part| part.circuits.rows());
+    switches().next()?;
+    let astray: u64 = switches().map(|switch| switch.astray).sum();
+    let mut rates: BTreeMap<NodeId, Rate> = BTreeMap::new();
+    rates.extend(network.ends.rows().map(|end| (end.node, end.rate)));
+    let over = days.iter().filter(|row| row.tx > rates[&row.circuit].bytes_in(row.day)).count();
+    Some(Invariant {
+        name: "circuits",
+        ok: astray == 0 && over == 0,
+        detail: format!("{astray} packets passed without a circuit, {over} days carried more than the link's rate"),
+    })
+}
+
+fn counts(network: &Network, parts: &[Part], totals: &Totals, ports: &Table<PortNumber, PortRow>) -> Vec<Invariant> {
+    let dropped = totals.drops.total();
+    let accounted = totals.delivered + dropped + totals.in_flight;
+    let conservation = Invariant {
+        name: "conservation",
+        ok: totals.injected == accounted,
+        detail: format!(
+            "{} packets injected = {} delivered + {dropped} dropped + {} in flight",
+            totals.injected, totals.delivered, totals.in_flight
+        ),
+    };
+    let name = |n: NodeId| network.node_specs[n as usize].name.clone();
+    let mut lossless: BTreeMap<PortNumber, u64> = BTreeMap::new();
+    for m in parts.iter().map(|part| &part.medium) {
+        let drops = m.stats.iter().filter(|(_, stats)| stats.lossless_drops > 0);
+        lossless.extend(drops.map(|(p, stats)| (m.numbers[p], stats.lossless_drops)));
+    }
+    let worst: Vec<String> = lossless
+        .into_iter()
+        .map(|(p, n)| format!("{n} packets that entered {} from {}", name(ports[p].node), name(ports[p].peer)))
+        .collect();
+    let lossless = Invariant {
+        name: "lossless",
+        ok: worst.is_empty(),
+        detail: if worst.is_empty() {
+            "no drop where priority flow control holds".into()
+        } else {
+            format!("dropped for lack of headroom: {}", worst.join(", "))
+        },
+    };
+    let over: Vec<String> = ports
+        .iter()
+        .filter(|(p, row)| {
+            // Bytes whose transmission began by the end, less the packet still on the transmitter.
+            let end = &network.ends[*p];
+            let exact = network.timeline.carries(*p, end.rate, totals.end);
+            let allowed = network.clock_offset(end.node).at_most(exact);
+            row.tx > allowed + Bytes::new(u64::from(u16::MAX))
+        })
+        .map(|(_, row)| format!("{} to {}", row.node, row.peer))
+        .collect();
+    let line_rate = Invariant {
+        name: "line rate",
+        ok: over.is_empty(),
+        detail: if over.is_empty() { "no link above its rate".into() } else { over.join(", ") },
+    };
+    // Whose headers are still under way: none less than nothing, nor more than all that is.
+    let under_way = totals.trimmed.checked_sub(totals.trimmed_delivered + totals.trimmed_lost);
+    let trimming = (totals.trimmed > 0).then(|| Invariant {
+        name: "trimming",
+        ok: under_way.is_some_and(|packets| packets <= totals.in_flight),
+        detail: format!(
+            "{} packets trimmed, {} of their headers delivered, {} lost, {} packets in flight",
+            totals.trimmed, totals.trimmed_delivered, totals.trimmed_lost, totals.in_flight
+        ),
+    });
+    [conservation, lossless, line_rate].into_iter().chain(trimming).collect()
+}

@@ -1,0 +1,59 @@
+//! Packets and flows as journals are told of them ([`farloop_trace::why`]).
+
+use crate::ids::{FlowId, PortNumber, Slot};
+use crate::network::{Network, NodeRef};
+use crate::packet::{ASKS, DATA, LINK, Packet, PacketKind, SYN};
+use farloop_trace::why::{Ends, Kind, Limit, Passing};
+
+/// What a journal is to know of a flow.
+pub(crate) fn ends(network: &Network, flow: FlowId) -> Ends {
+    let port = |host| {
+        let host = NodeRef::Host(host);
+        network.ends.iter().find(|(_, end)| end.owner == host).expect("a host has a port").0.0
+    };
+    let limit = if network.needs_credit(flow) { Limit::Credit } else { Limit::Window };
+    Ends { source_port: port(network.source(flow)), destination_port: port(network.destination(flow)), limit }
+}
+
+/// A packet at a port, by the port's number.
+pub(crate) fn passing(network: &Network, port: PortNumber, slot: Slot, packet: &Packet) -> Passing {
+    let own = packet.class != LINK;
+    let kind = if own { kind(packet) } else { Kind::Signal };
+    let (sequence, payload) = match kind {
+        Kind::Data | Kind::Trimmed | Kind::Bare | Kind::Syn => {
+            let format = network.format(packet.flow);
+            let payload = u32::from(packet.wire).saturating_sub(u32::from(format.packet - format.mss));
+            (network.offset(packet), if kind == Kind::Data { payload } else { 0 })
+        }
+        Kind::Answer | Kind::Signal | Kind::Credit => (0, 0),
+    };
+    Passing {
+        port: port.0,
+        slot: slot.0,
+        flow: own.then_some(packet.flow.0),
+        kind,
+        forward: packet.is_forward(),
+        class: packet.class.checked_sub(DATA),
+        sequence,
+        payload,
+    }
+}
+
+fn kind(packet: &Packet) -> Kind {
+    match packet.kind {
+        PacketKind::Data => Kind::Data,
+        PacketKind::Trimmed => Kind::Trimmed,
+        PacketKind::Bare if packet.flags & SYN != 0 => Kind::Syn,
+        PacketKind::Bare => Kind::Bare,
+        // Of a block that is not whole, and no answer to a packet.
+        PacketKind::Nack if packet.flags & ASKS != 0 => Kind::Signal,
+        PacketKind::Ack | PacketKind::Nack => Kind::Answer,
+        PacketKind::Credit => Kind::Credit,
+        PacketKind::Cnp
+        | PacketKind::Quantized
+        | PacketKind::ReceiveRate
+        | PacketKind::Telemetry
+        | PacketKind::Xoff
+        | PacketKind::Xon => Kind::Signal,
+    }
+}

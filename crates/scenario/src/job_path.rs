@@ -1,0 +1,126 @@
+//! Where the time of a job's iteration went, as JSON: the parts of its critical path, with the names of a scenario.
+
+use crate::slices::slices;
+use crate::trace::TraceNames;
+use farloop_net::spec::JobSpec;
+use farloop_net::{JobPath, Step, Stretch};
+use farloop_trace::Names;
+use farloop_trace::why::{Blame, Explained, Wanted};
+use farloop_units::Time;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// The messages of a path that took queue pairs, in the order of time.
+pub(crate) fn wanted(path: &JobPath) -> Vec<Wanted> {
+    let of = |step: &Step| match step.stretch {
+        Stretch::Message { flow, begin, end, .. } => Some(Wanted { flow, from: step.from, begin, end }),
+        _ => None,
+    };
+    path.steps.iter().filter_map(of).collect()
+}
+
+/// What a part of the time is blamed on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    cause: &'static str,
+    phase: u8,
+    rank: u32,
+    /// Of messages the receiver.
+    to: Option<u32>,
+    /// Of messages in queue pairs.
+    blame: Option<Blame>,
+}
+
+impl Part {
+    /// What a step is as a whole.
+    fn of(step: &Step) -> Part {
+        let (cause, to) = match step.stretch {
+            Stretch::Computing => ("computing", None),
+            Stretch::Overhead => ("overhead", None),
+            Stretch::DomainQueue { to } => ("domain queue", Some(to)),
+            Stretch::DomainLatency { to } => ("domain latency", Some(to)),
+            Stretch::DomainSerialisation { to } => ("domain serialisation", Some(to)),
+            Stretch::Message { to, .. } => ("message", Some(to)),
+        };
+        Part { cause, phase: step.phase, rank: step.rank, to, blame: None }
+    }
+}
+
+/// The path of an iteration, whose messages are `explained`, in their order; `flow` is the number of a queue pair's flow.
+pub(crate) fn said(names: &TraceNames, spec: &JobSpec, path: &JobPath, explained: &[Explained]) -> Json {
+    let mut segments: Vec<(Time, Time, Part, Option<u32>)> = Vec::new();
+    let mut messages = explained.iter();
+    for step in &path.steps {
+        let whole = Part::of(step);
+        match step.stretch {
+            Stretch::Message { flow, .. } => {
+                for segment in messages.next().into_iter().flat_map(|message| &message.segments) {
+                    let part = Part { cause: segment.blame.why.name(), blame: Some(segment.blame), ..whole };
+                    segments.push((segment.from, segment.until, part, Some(flow)));
+                }
+            }
+            _ => segments.push((step.from, step.until, whole, None)),
+        }
+    }
+    let mut totals: BTreeMap<(Part, Option<u32>), u64> = BTreeMap::new();
+    for (from, until, part, flow) in &segments {
+        *totals.entry((*part, *flow)).or_default() += until.since(*from).as_ps();
+    }
+    let known: Vec<&(Part, Option<u32>)> = totals.keys().collect();
+    let place = |part: &Part, flow: &Option<u32>| known.binary_search(&&(*part, *flow)).unwrap_or(0);
+    let port = |number: u32| {
+        let (node, neighbour) = names.port(number);
+        format!("{node}:{neighbour}")
+    };
+    let phase = |number: u8| match spec.job.phases.get(usize::from(number)) {
+        Some(name) if !name.is_empty() => name.as_str(),
+        _ => "other",
+    };
+    let parts: Vec<Json> = totals
+        .iter()
+        .map(|((part, flow), time)| {
+            let blame = part.blame;
+            json!({
+                "cause": part.cause,
+                "limit": blame.map_or("", |blame| blame.limit.name()),
+                "phase": phase(part.phase),
+                "rank": part.rank,
+                "to": part.to,
+                "port": blame.and_then(|blame| blame.port).map(port),
+                "rival": blame.and_then(|blame| blame.rival).map(|rival| names.flow(rival).name.into_owned()),
+                "own": blame.is_some_and(|blame| blame.rival.is_some() && blame.rival == *flow),
+                "root": blame.and_then(|blame| blame.root).map(port),
+                "time_ps": time,
+            })
+        })
+        .collect();
+    let steps: Vec<Json> = path
+        .steps
+        .iter()
+        .map(|step| {
+            let part = Part::of(step);
+            json!({
+                "cause": part.cause,
+                "phase": phase(step.phase),
+                "rank": step.rank,
+                "to": part.to,
+                "start_ps": step.from.as_ps(),
+                "end_ps": step.until.as_ps(),
+            })
+        })
+        .collect();
+    let pieces = segments.iter().map(|(from, until, part, flow)| (*from, *until, place(part, flow)));
+    json!({
+        "job": spec.name,
+        "number": path.job,
+        "iteration": path.iteration + 1,
+        "iterations": spec.iterations,
+        "start_ps": path.begin.as_ps(),
+        "end_ps": path.end.as_ps(),
+        "last_rank": path.last_rank,
+        "messages": steps.iter().filter(|step| step["cause"] == "message").count(),
+        "parts": parts,
+        "slices": slices(path.begin, path.end, pieces),
+        "steps": steps,
+    })
+}

@@ -1,0 +1,129 @@
+//! What journals are told, and what they keep of it: events, and the edges between them.
+
+use super::{Limit, Why};
+use farloop_units::{Bytes, Delta, Time};
+
+/// No event.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What a packet is, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Payload of the flow.
+    Data,
+    /// Data whose payload a switch has cut off.
+    Trimmed,
+    /// Of the flow's source, without payload: the last ACK of a handshake, a probe of a window.
+    Bare,
+    /// The first of those.
+    Syn,
+    /// What a data packet has become at the destination: an ACK or a NACK.
+    Answer,
+    /// What somebody says to the source by a packet of its own.
+    Signal,
+    /// Credit of the receiving host.
+    Credit,
+}
+
+/// A packet at a port, as journals are told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing {
+    /// The egress port.
+    pub port: u32,
+    /// Where the packet lies in memory; stays the same from the arrival at a node to the departure there.
+    pub slot: u32,
+    /// Whose it is; `None` for frames of the link.
+    pub flow: Option<u32>,
+    /// What it is.
+    pub kind: Kind,
+    /// From the flow's source to its destination.
+    pub forward: bool,
+    /// The data class, if it is data.
+    pub class: Option<u8>,
+    /// Of data the offset.
+    pub sequence: u64,
+    /// Of data.
+    pub payload: u32,
+}
+
+/// What holds at the source of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// Data packets that it has made, those that are sent again included.
+    pub packets: u64,
+    /// Payload of the last of them.
+    pub payload: u32,
+    /// Payload in flight.
+    pub in_flight: u64,
+    /// All before this offset is acknowledged.
+    pub acknowledged: u64,
+    /// The window.
+    pub window: Bytes,
+    /// When pacing allows the next packet.
+    pub next: Time,
+    /// Where more decides than window and payload in flight: whether there is a packet that may be sent, and what forbids it otherwise.
+    pub turn: Option<(bool, Limit)>,
+}
+
+/// Why an event could not be earlier than another one and some time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bond {
+    /// A packet cannot leave before it has come.
+    Came,
+    /// Nor before the flow's packet before it has left the same port: `cost` is that one's serialisation there.
+    Behind,
+    /// Over the link: serialisation (`Event::serialisation` of the earlier event), then the rest.
+    Link,
+    /// The earlier event ended that limit.
+    Opens(Limit),
+    /// Of this kind, all of the time, and under this limit.
+    Time(Why, Limit),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub from: u32,
+    pub cost: Delta,
+    pub bond: Bond,
+}
+
+/// Something that happened to the flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub at: Time,
+    /// When it would be without rivals and pauses.
+    pub ideal: Time,
+    /// The edge that decides then; from [`NONE`] for the flow's start.
+    pub edge: Edge,
+    /// The egress port of a departure, or of the link of an arrival.
+    pub port: u32,
+    /// Of a departure.
+    pub serialisation: Delta,
+    /// Of a departure: the data class, if it is data.
+    pub class: Option<u8>,
+    /// Of a departure: the delay of the link and the noise of the host.
+    pub delay: Delta,
+    pub noise: Delta,
+    /// Of a departure of data: its offset.
+    pub sequence: Option<u64>,
+}
+
+impl Event {
+    /// Something at no port.
+    pub fn new(at: Time, ideal: Time, edge: Edge, port: u32) -> Event {
+        let zero = Delta::ZERO;
+        Event { at, ideal, edge, port, serialisation: zero, class: None, delay: zero, noise: zero, sequence: None }
+    }
+
+    /// The edge that is kept; `None` for the flow's start.
+    pub fn edge(&self) -> Option<Edge> {
+        (self.edge.from != NONE).then_some(self.edge)
+    }
+
+    /// The parts of the way over a link that takes `total` from the departure `self` on: serialisation, propagation, noise.
+    pub fn link(&self, total: Delta) -> [(Why, Delta); 3] {
+        let rest = total - self.serialisation;
+        let noise = Delta::from_ps(rest.as_ps().saturating_sub(self.delay.as_ps())).min(self.noise);
+        [(Why::Serialisation, self.serialisation), (Why::Propagation, rest - noise), (Why::Noise, noise)]
+    }
+}
