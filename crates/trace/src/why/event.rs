@@ -6,6 +6,17 @@ use farloop_units::{Bytes, Delta, Time};
 /// No event.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// What a journal is to know of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// The egress port of the source; the other end of its link is this number with the last bit turned.
+    pub source_port: u32,
+    /// That of the destination.
+    pub destination_port: u32,
+    /// What its window is: [`Limit::Window`], or [`Limit::Credit`].
+    pub limit: Limit,
+}
+
 /// What a packet is, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {

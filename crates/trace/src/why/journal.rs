@@ -1,7 +1,6 @@
 //! What is told of a flow while it runs, and the events and edges that come of it.
 
-use super::event::{Bond, Edge, Event, Kind, NONE, Passing, Source};
-use super::journals::Ends;
+use super::event::{Bond, Edge, Ends, Event, Kind, NONE, Passing, Source};
 use super::messages::Messages;
 use super::port_log::{Ports, Service};
 use super::{Limit, Why};

@@ -1,24 +1,13 @@
 //! The journals of all flows that are watched, and the ports, which they share.
 
-use super::event::{Passing, Source};
+use super::Answer;
+use super::event::{Ends, Passing, Source};
 use super::journal::Journal;
 use super::messages::{Explained, Messages, Wanted};
 use super::port_log::Ports;
 use super::walk::Walk;
-use super::{Answer, Limit};
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, VecDeque};
-
-/// What a journal is to know of its flow.
-#[derive(Clone, Copy, Debug)]
-pub struct Ends {
-    /// The egress port of the source; the other end of its link is this number with the last bit turned.
-    pub source_port: u32,
-    /// That of the destination.
-    pub destination_port: u32,
-    /// What its window is: [`Limit::Window`], or [`Limit::Credit`].
-    pub limit: Limit,
-}
 
 /// What is found out of the flows that are watched. Told by a simulation, in the order of time.
 #[derive(Default)]

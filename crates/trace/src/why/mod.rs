@@ -23,10 +23,11 @@ mod journal;
 mod journals;
 mod messages;
 mod port_log;
+mod queue_pair;
 mod walk;
 
-pub use event::{Kind, Passing, Source};
-pub use journals::{Ends, Journals};
+pub use event::{Ends, Kind, Passing, Source};
+pub use journals::Journals;
 pub use messages::{Explained, Wanted};
 
 use farloop_units::{Delta, Time};
