@@ -101,7 +101,7 @@ impl Simulation {
     // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
     #[inline(never)]
     pub fn run_traced(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(RunResult, Trace), Stopped> {
-        self.run_parts(progress)?;
+        self.advance_to_end(progress)?;
         let tracers = self.parts.iter_mut().filter_map(|part| part.medium.observers.as_mut()?.tracer.take());
         let mut trace = farloop_trace::join(tracers);
         trace.messages = self.parts.iter_mut().flat_map(Part::take_messages).collect();
@@ -112,7 +112,7 @@ impl Simulation {
     }
 
     /// To the end, or until what was asked is known ([`crate::why`]).
-    fn run_parts(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(), Stopped> {
+    fn advance_to_end(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(), Stopped> {
         while let Some(border) = self.next_border() {
             self.advance(border.min(self.network.end), progress)?;
             if self.parts.iter().any(Part::knows_why) {
@@ -169,7 +169,7 @@ impl Simulation {
 
     /// Runs until the path that [`Simulation::watch_job`] asked for is known; `None` where no such iteration is over when the run ends.
     pub fn run_for_path(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Option<JobPath>, Stopped> {
-        self.run_parts(progress)?;
+        self.advance_to_end(progress)?;
         Ok(self.whole().hosts.ranks.take_path())
     }
 
