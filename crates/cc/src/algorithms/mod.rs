@@ -34,6 +34,7 @@ pub mod powertcp;
 pub mod rccc;
 pub mod reno;
 pub mod scalable;
+pub mod smartt;
 pub mod swift;
 pub mod timely;
 pub mod uno;
@@ -85,5 +86,6 @@ registry! {
     Icc = icc::Icc,
     Nscc = nscc::Nscc,
     Rccc = rccc::Rccc,
+    Smartt = smartt::Smartt,
     Uno = uno::Uno,
 }
