@@ -149,10 +149,10 @@ fn a_pipeline_over_two_sites_has_its_bubble_and_its_latencies() {
     let shape = Model::Llama3Medium.shape();
     let forward = (256 * shape.layer_operations(512) * 512) as f64 / 4e14;
     // What a message takes: its bytes and headers at the slowest link, ways, and its last packet at the other links.
-    let (rate, payload, wire) = (100e9 / 8.0, 1460.0, 1538.0);
+    let (rate, payload, wire): (f64, f64, f64) = (100e9 / 8.0, 1460.0, 1538.0);
     let bytes = 512.0 * 8192.0 * 2.0;
     let way = |links: f64, others: f64| {
-        links * 1e-6 + (bytes + (bytes / payload as f64).ceil() * (wire - payload)) / rate + wire / rate * others
+        links * 1e-6 + (bytes + (bytes / payload).ceil() * (wire - payload)) / rate + wire / rate * others
     };
     let mut bubbles = Vec::new();
     for share in [0.0, 0.01, 0.3, 2.0] {
