@@ -117,8 +117,10 @@ fn pacing_gaps_are_the_rate_s() {
     journal.start(ns(0), 7);
     holds(&mut journal, ns(0), 0, 0, u64::MAX, Time::ZERO);
     for k in 0..3 {
-        journal.turn(7, ns(50 * u64::from(k)));
-        hop(&mut journal, &data(0, k, 100 * u64::from(k)), 50 * u64::from(k));
+        let (at, sent) = (50 * u64::from(k), 100 * u64::from(k + 1));
+        journal.turn(7, ns(at));
+        hop(&mut journal, &data(0, k, sent - 100), at);
+        holds(&mut journal, ns(at), u64::from(k) + 1, sent, u64::MAX, ns(at + 50));
     }
     for k in 0..3 {
         let at = 50 * u64::from(k);
