@@ -88,7 +88,8 @@ def read_any(path: Path) -> pa.Table:
     """
     # Not `read_table`: that one takes directories called "load=0.3" for a column.
     with open_regular(path) as opened, pq.ParquetFile(opened) as file:
-        return file.read()
+        # One of Arrow's threads may let go of Python's file after the interpreter has begun to end, which aborts the process.
+        return file.read(use_threads=False)
 
 
 def column_names(path: Path) -> list[str]:
