@@ -45,7 +45,7 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
     """
     file, path = path, shown(path, 300)
     try:
-        with open_regular(Path(file)) as opened, pq.ParquetFile(opened) as parquet:
+        with open_regular(Path(file)) as opened, pq.ParquetFile(opened, pre_buffer=False) as parquet:
             table = parquet.read(use_threads=False)  # as results/tables.py does
     except OSError as error:
         raise FarloopError(f"{path}: cannot be read: {shown(str(error.strerror or error).strip(), 300)}") from None

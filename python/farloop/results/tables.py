@@ -87,8 +87,8 @@ def read_any(path: Path) -> pa.Table:
         pyarrow.ArrowException: it is no Parquet file.
     """
     # Not `read_table`: that one takes directories called "load=0.3" for a column.
-    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
-        # One of Arrow's threads may let go of Python's file after the interpreter has begun to end, which aborts the process.
+    with open_regular(path) as opened, pq.ParquetFile(opened, pre_buffer=False) as file:
+        # Arrow's threads may let go of Python's file after the interpreter has begun to end, which aborts the process: none are used.
         return file.read(use_threads=False)
 
 
@@ -99,7 +99,7 @@ def column_names(path: Path) -> list[str]:
         OSError: there is no such file, or it is damaged.
         pyarrow.ArrowException: it is no Parquet file.
     """
-    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
+    with open_regular(path) as opened, pq.ParquetFile(opened, pre_buffer=False) as file:
         return [str(name) for name in file.schema_arrow.names]
 
 
