@@ -7,13 +7,13 @@ scripts/distance.py OUT               OUT/STUDY is the output of `farloop sweep 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from marked import placed
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "findings" / "distance.md"
@@ -130,12 +130,9 @@ def main() -> int:
     out: Path = parser.parse_args().out
     text = PAGE.read_text("utf-8")
     for name, lines in sections(out).items():
-        begin, end = f"<!-- {name}: written by scripts/distance.py -->", f"<!-- end of {name} -->"
-        if begin not in text:
-            continue
-        content = "\n".join(lines)
-        pattern = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
-        text = pattern.sub(lambda _, b=begin, c=content, e=end: f"{b}\n\n{c}\n\n{e}", text, count=1)
+        # Not every table is on the page.
+        if f"<!-- {name}: " in text:
+            text = placed(text, name, "distance.py", "\n".join(lines))
     PAGE.write_text(text, encoding="utf-8")
     draw(out)
     return 0

@@ -8,7 +8,6 @@ scripts/gear_plus.py [TABLE ...]      held-out, elsewhere, papers, rivals, alone
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from marked import placed
 
 import farloop
 from farloop import metrics
@@ -387,19 +387,6 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
-def placed(text: str, name: str, content: str) -> str:
-    """The page with a table between its markers.
-
-    Raises:
-        ValueError: a marker is missing.
-    """
-    begin, end = f"<!-- {name}: written by scripts/gear_plus.py -->", f"<!-- end of {name} -->"
-    pattern = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
-    if not pattern.search(text):
-        raise ValueError(f"{PAGE.name}: there is no {begin} … {end}")
-    return pattern.sub(lambda _: f"{begin}\n\n{content}\n\n{end}", text, count=1)
-
-
 def main() -> int:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -410,7 +397,7 @@ def main() -> int:
             print(f"gear_plus: {name}: no such table; there is {', '.join(TABLES)}", file=sys.stderr)  # noqa: T201
             return 2
         content = TABLES[name]()
-        PAGE.write_text(placed(PAGE.read_text("utf-8"), name, content), encoding="utf-8")
+        PAGE.write_text(placed(PAGE.read_text("utf-8"), name, "gear_plus.py", content), encoding="utf-8")
         print(f"{name}\n{content}", flush=True)  # noqa: T201
     return 0
 

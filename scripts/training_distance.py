@@ -7,13 +7,13 @@ scripts/training_distance.py OUT      OUT/STUDY is the output of `farloop sweep 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from marked import placed
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "findings" / "training-distance.md"
@@ -124,10 +124,8 @@ def main() -> int:
     rows = points(parser.parse_args().out)
     text = PAGE.read_text("utf-8")
     for name in WAYS:
-        begin, end = f"<!-- {name}: written by scripts/training_distance.py -->", f"<!-- end of {name} -->"
         content = "\n".join(table([row for row in rows if way(row) == name]))
-        pattern = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
-        text = pattern.sub(lambda _, b=begin, c=content, e=end: f"{b}\n\n{c}\n\n{e}", text, count=1)
+        text = placed(text, name, "training_distance.py", content)
     PAGE.write_text(text, encoding="utf-8")
     draw(rows)
     return 0

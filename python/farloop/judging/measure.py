@@ -56,6 +56,19 @@ def lasting(run: Run, seconds: float) -> Run:
     return run
 
 
+def completion_times(run: Run) -> np.ndarray:
+    """Completion times of all flows in seconds, from a flow's start to the acknowledgement of its last byte.
+
+    Raises:
+        UndecidedError: a flow is not over.
+    """
+    starts, ends = run.flows["start_ps"], run.flows["finish_ps"]
+    if ends.null_count:
+        raise UndecidedError(f"{ends.null_count} of {len(ends)} flows are not over")
+    times: np.ndarray = (ends.to_numpy() - starts.to_numpy()) / 1e12
+    return times
+
+
 def of(comparison: Comparison, algorithm: str, case: str | None = None) -> list[Run]:
     """The runs of an algorithm, of one case or of all."""
     return [r for r in comparison.runs if r.algorithm == algorithm and (case is None or r.case == case)]

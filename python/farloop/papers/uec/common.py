@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop.figures.panels import grid, legend_below
-from farloop.judging.claims import Judging, UndecidedError, read_claims
+from farloop.judging.claims import Judging, read_claims
+from farloop.judging.measure import completion_times
 from farloop.judging.schedule import Need, own_scenario
 from farloop.palette import CROSS
 
@@ -21,15 +22,12 @@ MEAN, LAST = "mean (us)", "last (us)"
 
 
 def mean_and_last(run: Run) -> tuple[float, float]:
-    """Mean and largest completion time of a run's flows, from their start to the acknowledgement of the last byte.
+    """Mean and largest completion time of a run's flows, in microseconds.
 
     Raises:
-        UndecidedError: A flow is not over.
+        UndecidedError: a flow is not over.
     """
-    starts, ends = run.flows["start_ps"], run.flows["finish_ps"]
-    if ends.null_count:
-        raise UndecidedError(f"{ends.null_count} of {len(ends)} flows are not over")
-    times = (ends.to_numpy() - starts.to_numpy()) / 1e6
+    times = 1e6 * completion_times(run)
     return float(np.mean(times)), float(np.max(times))
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from farloop.figures.panels import grid, legend_below
-from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.measure import completion_times
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
 
@@ -25,8 +24,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging = Judging(comparison, claims["uno/fig08"])
     for need in scheduled(comparison):
         name = need.case
-        judging.near(f"{name}: mean (ms)", f"{name}: mean completion time", [need], lambda r: float(times(r).mean()))
-        judging.near(f"{name}: last (ms)", f"{name}: the last flow is over", [need], lambda r: float(times(r).max()))
+        judging.near(
+            f"{name}: mean (ms)",
+            f"{name}: mean completion time",
+            [need],
+            lambda r: float(1e3 * completion_times(r).mean()),
+        )
+        judging.near(
+            f"{name}: last (ms)",
+            f"{name}: the last flow is over",
+            [need],
+            lambda r: float(1e3 * completion_times(r).max()),
+        )
         judging.near(f"{name}: first over last", f"{name}: how close together flows end", [need], closeness)
 
     def pair(mix: str) -> list[Need]:
@@ -37,11 +46,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return own > other, f"first over last {own:.3f} against {other:.3f}"
 
     def later(uno: Run, gemini: Run) -> tuple[bool, str]:
-        own, other = times(uno).mean(), times(gemini).mean()
+        own, other = 1e3 * completion_times(uno).mean(), 1e3 * completion_times(gemini).mean()
         return bool(own > other), f"{own:.3g} ms against {other:.3g} ms"
 
     def sooner(uno: Run, gemini: Run) -> tuple[bool, str]:
-        own, other = times(uno).max(), times(gemini).max()
+        own, other = 1e3 * completion_times(uno).max(), 1e3 * completion_times(gemini).max()
         return bool(own < other), f"{own:.3g} ms against {other:.3g} ms"
 
     for mix in ("near and far", "far"):
@@ -51,22 +60,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     return [judging.finding(note="the artifact's numbers are those of one run")]
 
 
-def times(run: Run) -> np.ndarray:
-    """Completion times of a run's flows in milliseconds.
-
-    Raises:
-        UndecidedError: A flow is not over.
-    """
-    starts, ends = run.flows["start_ps"], run.flows["finish_ps"]
-    if ends.null_count:
-        raise UndecidedError(f"{ends.null_count} of {len(ends)} flows are not over")
-    taken: np.ndarray = (ends.to_numpy() - starts.to_numpy()) / 1e9
-    return taken
-
-
 def closeness(run: Run) -> float:
     """The first completion time over the last: 1 where all flows end together."""
-    taken = times(run)
+    taken = completion_times(run)
     return float(taken.min() / taken.max())
 
 
