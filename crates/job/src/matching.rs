@@ -5,8 +5,22 @@
 //! first posted receive that fits.
 
 use crate::job::ANY;
-use crate::rank::Message;
 use std::collections::{HashMap, VecDeque};
+
+/// A message on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// The rank that sends it.
+    pub from: u32,
+    /// Its tag.
+    pub tag: u32,
+    /// Its size.
+    pub bytes: u64,
+    /// How many of this pair and tag were sent before it.
+    pub order: u64,
+    /// The operation that sends it, of its rank.
+    pub operation: u32,
+}
 
 /// Posted receives and messages that nobody has asked for yet.
 #[derive(Debug, Default)]

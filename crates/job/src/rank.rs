@@ -7,6 +7,7 @@
 
 use crate::job::{Job, Program, Work};
 use crate::matching::Mailbox;
+pub use crate::matching::Message;
 use farloop_units::{Delta, Time};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,21 +21,6 @@ pub struct Host {
     pub per_byte_fs: u64,
     /// To receive a further byte, in femtoseconds: 0 where the interface does that alone.
     pub received_byte_fs: u64,
-}
-
-/// A message on its way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message {
-    /// The rank that sends it.
-    pub from: u32,
-    /// Its tag.
-    pub tag: u32,
-    /// Its size.
-    pub bytes: u64,
-    /// How many of this pair and tag were sent before it.
-    pub order: u64,
-    /// The operation that sends it, of its rank.
-    pub operation: u32,
 }
 
 /// What happened.

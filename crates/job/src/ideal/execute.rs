@@ -1,6 +1,6 @@
 //! Runs the ranks of a job over the ideal network.
 
-use super::path::{CriticalPath, critical_path};
+use super::path::{CriticalPath, Flight, critical_path};
 use super::{Level, Network};
 use crate::error::JobError;
 use crate::job::{Job, Work};
@@ -39,32 +39,6 @@ pub struct RankTimes {
 
 /// A run that does not come to its end.
 pub type Stuck = JobError;
-
-/// When a message was where; kept for the critical path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
-    /// Its rank handed it over.
-    pub emitted: Time,
-    /// Its first byte left.
-    pub departed: Time,
-    /// Its first byte was there.
-    pub first: Time,
-    /// The receiver's interface took it.
-    pub taken: Time,
-    /// The receiving rank and, once matched, its operation.
-    pub to: u32,
-    pub receive: Option<u32>,
-    pub serialisation: Delta,
-    /// From the receiver's interface taking it to its last byte: nothing where the processor takes its bytes.
-    pub crossing: Delta,
-}
-
-impl Flight {
-    /// Its last byte was there.
-    pub fn arrived(&self) -> Time {
-        self.taken.saturating_add(self.crossing)
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Happening {

@@ -1,7 +1,6 @@
 //! The critical path: what decided when the last rank was done, walked back from there, exact to the picosecond.
 
 use super::Network;
-use super::execute::Flight;
 use crate::job::{Job, Work};
 use crate::rank::{Message, Rank, Record};
 use farloop_units::{Delta, Time};
@@ -21,6 +20,32 @@ pub enum Share {
     Interface,
     /// The iteration had begun elsewhere, and this rank was not there yet.
     Before,
+}
+
+/// When a message was where; kept for the critical path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    /// Its rank handed it over.
+    pub emitted: Time,
+    /// Its first byte left.
+    pub departed: Time,
+    /// Its first byte was there.
+    pub first: Time,
+    /// The receiver's interface took it.
+    pub taken: Time,
+    /// The receiving rank and, once matched, its operation.
+    pub to: u32,
+    pub receive: Option<u32>,
+    pub serialisation: Delta,
+    /// From the receiver's interface taking it to its last byte: nothing where the processor takes its bytes.
+    pub crossing: Delta,
+}
+
+impl Flight {
+    /// Its last byte was there.
+    pub fn arrived(&self) -> Time {
+        self.taken.saturating_add(self.crossing)
+    }
 }
 
 /// A stretch of the critical path.
