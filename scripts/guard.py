@@ -42,6 +42,8 @@ CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "D1": ("d1", {"run.duration": "75ms"}),
     "D2": ("d2", {"run.duration": "400us"}),
     "D2-tcp": ("d2-tcp", {"run.duration": "400us"}),
+    "D2-multipath": ("d2-multipath", {"run.duration": "400us"}),
+    "D2-multipath-departure": ("d2-multipath", {"run.duration": "400us", "switch.ecn_at": '"departure"'}),
     "hybrid": ("hybrid", {"run.duration": "6ms"}),
     "D3": ("d3", {"run.duration": "400us", "network.wan_delay": "100us"}),
     "gear-fabric": ("gear-fabric", {"run.duration": "1ms", "network.wan_delay": "200us"}),

@@ -125,7 +125,10 @@ def test_without_valgrind_it_says_so_and_passes(tmp_path):
 
 def test_a_wrong_command_line_is_refused():
     for arguments, part in [
-        (["d1"], "there is no case d1; cases: D1, D2, D2-tcp, hybrid, D3, gear-fabric"),
+        (
+            ["d1"],
+            "there is no case d1; cases: D1, D2, D2-tcp, D2-multipath, D2-multipath-departure, hybrid, D3, gear-fabric",
+        ),
         (["--accept", "D1"], "--accept stores all cases"),
         (["--runs", "0"], "--runs is 1 or more"),
     ]:

@@ -19,7 +19,7 @@ use crate::network::queue_pairs::QueuePairs;
 use crate::network::routing::Routes;
 use crate::network::schedule::Circuits;
 use crate::network::timeline::{Timeline, worst};
-use crate::network::{Format, LinkEnd, Network, NodeRef, message_unit};
+use crate::network::{Format, LinkEnd, Network, NodeRef, message_unit, reads_telemetry};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
@@ -445,7 +445,7 @@ fn switch_of(node: &crate::spec::NodeSpec) -> Option<&SwitchSpec> {
 
 /// Both ends of all links.
 fn ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> (Table<PortNumber, LinkEnd>, Table<PortNumber, PortPlan>) {
-    let (mut ends, mut ports) = (Table::new(), Table::new());
+    let (mut ends, mut ports, read) = (Table::new(), Table::new(), spec.algorithms.iter().any(reads_telemetry));
     for link in &spec.links {
         for (node, peer_node) in [(link.a, link.b), (link.b, link.a)] {
             let switch = switch_of(&spec.nodes[node as usize]);
@@ -461,7 +461,7 @@ fn ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> (Table<PortNumber, LinkEnd>, T
             });
             ports.push(PortPlan {
                 link: *link,
-                int,
+                int: int.filter(|_| read),
                 marking: switch.and_then(|s| s.ecn.as_ref()).map(|ecn| Marking::new(ecn, link.rate)),
                 ingress: Ingress::default(),
                 headroom: Bytes::ZERO,

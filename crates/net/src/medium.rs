@@ -143,15 +143,17 @@ impl Medium {
     }
 
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
-    #[inline]
-    pub fn enqueue(&mut self, p: PortId, slot: Slot) {
-        self.trace_enqueue(p, slot);
+    #[inline(always)]
+    pub fn enqueue<const PLAIN: bool>(&mut self, p: PortId, slot: Slot) {
+        if !PLAIN {
+            self.trace_enqueue(p, slot);
+        }
         let port = &mut self.ports[p];
         if self.packets[slot].class < DATA {
             return port.enqueue(&mut self.packets, slot);
         }
         let before = port.data_queue;
-        if port.discipline.exists() {
+        if !PLAIN && port.discipline.exists() {
             port.enqueue_by(&mut self.disciplines[port.discipline], &mut self.packets, slot, self.now);
         } else {
             port.enqueue(&mut self.packets, slot);
@@ -187,13 +189,13 @@ impl Medium {
 
     /// Takes the next packet of a waiting class out of its queue at port `p`.
     #[inline(always)]
-    pub fn dequeue(&mut self, p: PortId, class: u8) -> Slot {
+    pub fn dequeue<const PLAIN: bool>(&mut self, p: PortId, class: u8) -> Slot {
         let port = &mut self.ports[p];
         if class < DATA {
             return port.dequeue(&self.packets, class);
         }
         self.stats[p].integrate(self.now, port.data_queue);
-        if port.discipline.exists() {
+        if !PLAIN && port.discipline.exists() {
             return port.dequeue_by(&mut self.disciplines[port.discipline], &self.packets, class, self.now);
         }
         port.dequeue(&self.packets, class)

@@ -19,6 +19,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "D1", scenario: include_str!("../../../benches/d1.toml") },
     Bench { name: "D2", scenario: include_str!("../../../benches/d2.toml") },
     Bench { name: "D2-tcp", scenario: include_str!("../../../benches/d2-tcp.toml") },
+    Bench { name: "D2-multipath", scenario: include_str!("../../../benches/d2-multipath.toml") },
     Bench { name: "hybrid", scenario: include_str!("../../../benches/hybrid.toml") },
     Bench { name: "D3", scenario: include_str!("../../../benches/d3.toml") },
 ];

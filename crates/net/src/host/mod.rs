@@ -55,7 +55,7 @@ use followers::Followers;
 use nic::Nic;
 use noise::Noise;
 use ranks::Ranks;
-use receiver::Receivers;
+use receiver::{Quietly, Receivers};
 use sender::{After, Senders};
 use stalls::Stalls;
 use std::cmp::Reverse;
@@ -172,8 +172,12 @@ impl Hosts {
         debug_assert_eq!(dst, host.number, "misrouted packet");
         m.ledger.totals.delivered += 1;
         let after = match kind {
-            PacketKind::Data if PLAIN && receivers.echo(m, slot) => return host.reply(m, senders, slot),
             PacketKind::Data | PacketKind::Bare => {
+                match if PLAIN { receivers.take_quietly(m, slot) } else { Quietly::Not } {
+                    Quietly::Answered => return host.reply(m, senders, slot),
+                    Quietly::Kept => return,
+                    Quietly::Not => {}
+                }
                 receivers.on_packet(m, &mut host.desk, slot);
                 host.post(m, senders);
                 return;
@@ -386,14 +390,20 @@ impl Host {
     }
 
     /// Queues the ACKs and signals that endpoints have written.
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, m: &mut Medium, senders: &mut Senders) {
+        if !self.desk.outgoing.is_empty() {
+            self.post_all(m, senders);
+        }
+    }
+
+    fn post_all(&mut self, m: &mut Medium, senders: &mut Senders) {
         for at in 0..self.desk.outgoing.len() {
             let slot = self.desk.outgoing[at];
             if m.plain_hosts {
                 self.reply(m, senders, slot);
             } else {
-                m.enqueue(self.port, slot);
+                m.enqueue::<false>(self.port, slot);
                 self.kick(m, senders);
             }
         }
@@ -428,7 +438,7 @@ impl Host {
             m.launch::<true>(self.port, slot);
             return self.arm(m);
         }
-        m.enqueue(self.port, slot);
+        m.enqueue::<true>(self.port, slot);
         self.kick(m, senders);
     }
 
@@ -456,7 +466,7 @@ impl Host {
         let port = &m.ports[self.port];
         let ready = port.ready();
         if ready != 0 {
-            let slot = m.dequeue(self.port, ready.trailing_zeros() as u8);
+            let slot = m.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
             self.launch(m, slot);
         } else if let Some(sender) = self.nic.take(senders, port.paused, m.now) {
             if m.plain_hosts

@@ -35,6 +35,8 @@ enum Endpoint {
 /// State of an active flow at its destination.
 struct ReceiverState {
     flow: FlowId,
+    /// Payload of a full packet.
+    mss: u16,
     /// Headers and framing of a data packet.
     overhead: u16,
     /// 16-byte header fields that the algorithm owns.
@@ -73,6 +75,17 @@ pub(crate) struct Receivers {
     states: Slab<ReceiverId, ReceiverState>,
     /// By the number of the flow that packets carry.
     lives: Lives<ReceiverId>,
+}
+
+/// What [`Receivers::take_quietly`] has done with a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Quietly {
+    /// Nothing: there is more to do.
+    Not,
+    /// It is the ACK now.
+    Answered,
+    /// It is counted, and forgotten.
+    Kept,
 }
 
 /// An ACK to send.
@@ -118,24 +131,29 @@ impl Receivers {
         }
     }
 
-    /// Turns a data packet around where that is all that happens: in order, not the last one, and to a receiver of RDMA that echoes what
-    /// comes. As [`Receivers::on_packet`], but that the ACK is not on the desk; `false`: nothing has happened.
+    /// Takes a data packet where nothing happens but that it is turned around, or counted. As [`Receivers::on_packet`], but that the ACK is
+    /// not on the desk.
     #[inline(always)]
-    pub fn echo(&mut self, m: &mut Medium, slot: Slot) -> bool {
+    pub fn take_quietly(&mut self, m: &mut Medium, slot: Slot) -> Quietly {
         let packet = &mut m.packets[slot];
-        let Some(id) = self.lives.active(packet.flow) else { return false };
+        let Some(id) = self.lives.active(packet.flow) else { return Quietly::Not };
         let receiver = &mut self.states[id];
-        let Endpoint::Rdma(state) = &mut receiver.endpoint else { return false };
+        let state = match &mut receiver.endpoint {
+            Endpoint::Rdma(state) => state,
+            Endpoint::Multipath(_) => return self.count_quietly(m, id, slot),
+            Endpoint::Tcp(_) => return Quietly::Not,
+        };
+        // In order, not the last one, and to a receiver that echoes what comes.
         let payload = u64::from(packet.wire - receiver.overhead);
         if !receiver.echoes || !state.on_next(packet.seq, payload, receiver.turn) {
-            return false;
+            return Quietly::Not;
         }
         packet.seq = state.expected();
         packet.kind = PacketKind::Ack;
         (packet.class, packet.dst, packet.wire) = (receiver.ack_class, receiver.source, receiver.ack_wire);
         (packet.flags, packet.value) = (packet.flags & MARKED, 0);
         m.ledger.totals.injected += 1;
-        true
+        Quietly::Answered
     }
 
     /// A timer entry of a flow has come due.
@@ -218,6 +236,7 @@ impl Receivers {
         let (cc, format) = (network.algorithms[algorithm].receiver(&info), network.format(flow));
         let id = self.states.insert(ReceiverState {
             flow,
+            mss: format.mss,
             overhead: (info.packet - info.mss).get() as u16,
             fields: format.fields,
             echoes: cc.only_echoes() && format.fields == 0,

@@ -169,15 +169,19 @@ impl Senders {
         Some(Departure { packet, fields, sent: Some(outgoing.sent) })
     }
 
-    /// The next packet of a flow of RDMA, whose turn it is, where it has no fields and its algorithm is not told of it: taken into the
-    /// network. As [`Senders::depart`]; `None`: nothing has happened.
+    /// The next packet of a flow of RDMA or multipath, whose turn it is, where it has no fields and its algorithm is not told of it: taken
+    /// into the network. As [`Senders::depart`]; `None`: nothing has happened.
     #[inline(always)]
     pub fn depart_quietly(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Slot> {
         let sender = &mut self.states[id];
-        let Endpoint::Rdma(state) = &mut sender.endpoint else { return None };
         if sender.hears_sends || sender.fields > 0 {
             return None;
         }
+        let state = match &mut sender.endpoint {
+            Endpoint::Rdma(state) => state,
+            Endpoint::Multipath(_) if !sender.credit => return self.depart_by_path_quietly(m, desk, id),
+            Endpoint::Tcp(_) | Endpoint::Multipath(_) => return None,
+        };
         let timer = state.timer();
         let next = state.next(m.now, sender.limit, sender.mss);
         let starts_timer = state.timer() != timer;

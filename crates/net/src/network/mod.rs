@@ -61,6 +61,12 @@ pub(crate) fn message_unit(kind: TransportKind, format: Format) -> u64 {
     if kind == TransportKind::Multipath { format.mss.into() } else { 1 }
 }
 
+/// Whether an algorithm may read telemetry. Where none does, ports do not stamp it: nobody would see it, and each record costs time and a
+/// cache line. What does not come with farloop may read it without a need for it.
+pub(crate) fn reads_telemetry(algorithm: &AnyParams) -> bool {
+    algorithm.needs().int || matches!(algorithm, AnyParams::Dyn(_))
+}
+
 /// Everything that does not change.
 pub(crate) struct Network {
     /// By node.

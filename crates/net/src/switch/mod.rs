@@ -98,7 +98,7 @@ impl Switches {
             return self.receive_late(m, s, ingress, out, slot);
         }
         if !port.passes(class, m.now) {
-            return self.hold(m, s, ingress, out, slot);
+            return self.hold::<true>(m, s, ingress, out, slot);
         }
         let arrival = m.events.arrival(out);
         port.launch::<true>(&mut m.packets, &mut m.calendar, arrival, slot, m.now, Delta::ZERO);
@@ -110,7 +110,7 @@ impl Switches {
         self.catch_up(m, s, out);
         match m.ports[out].passes(m.packets[slot].class, m.now) {
             true => m.launch::<true>(out, slot),
-            false => self.hold(m, s, ingress, out, slot),
+            false => self.hold::<true>(m, s, ingress, out, slot),
         }
     }
 
@@ -138,7 +138,7 @@ impl Switches {
         let port = &m.ports[out];
         let holds = class < DATA || port.discipline.exists() && m.disciplines[port.discipline].holds();
         if holds || !port.passes(class, m.now) {
-            return self.hold(m, s, ingress, out, slot);
+            return self.hold::<false>(m, s, ingress, out, slot);
         }
         m.launch::<false>(out, slot);
         if agents && m.ports[out].agent.exists() {
@@ -148,14 +148,13 @@ impl Switches {
 
     /// A packet that came by `ingress` cannot leave switch `s` by port `out` at once: it waits there, if there is room.
     #[inline(never)]
-    fn hold(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
+    fn hold<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
         if m.packets[slot].class < DATA {
             if self.trims {
                 trimming::note_waits(m, out, slot);
             }
-            m.trace_enqueue(out, slot);
-            m.ports[out].enqueue(&mut m.packets, slot);
-            return self.kick(m, s, out);
+            m.enqueue::<PLAIN>(out, slot);
+            return self.kick::<PLAIN>(m, s, out);
         }
         if self.trims && self.overflows(m, s, out, slot) {
             return self.trim(m, s, out, slot);
@@ -164,11 +163,11 @@ impl Switches {
         match self.admit(m, s, ingress, out, slot) {
             Ok(()) => {
                 m.packets[slot].set_ingress(ingress);
-                if m.ports[out].discipline.exists() {
+                if !PLAIN && m.ports[out].discipline.exists() {
                     self.assign(m, out, slot);
                 }
-                m.enqueue(out, slot);
-                self.kick(m, s, out);
+                m.enqueue::<PLAIN>(out, slot);
+                self.kick::<PLAIN>(m, s, out);
             }
             Err(_) if self.trims && self.switches[s].trimming.is_some() => self.trim(m, s, out, slot),
             Err(refused) => refuse(m, &self.ingress[ingress], ingress, out, slot, refused),
@@ -184,11 +183,20 @@ impl Switches {
     }
 
     /// [`Switches::catch_up`] of a port at which something is due.
+    #[inline(always)]
     pub fn send_due(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        match m.plain {
+            true => self.send_each::<true>(m, s, p),
+            false => self.send_each::<false>(m, s, p),
+        }
+    }
+
+    #[inline(always)]
+    fn send_each<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         let now = m.now;
         while let Some(at) = departures::take_due(&mut m.ports[p], now) {
             m.now = at;
-            self.transmit(m, s, p);
+            self.transmit::<PLAIN>(m, s, p);
         }
         m.now = now;
         if m.ports[p].armed_at == Time::NEVER {
@@ -234,16 +242,16 @@ impl Switches {
 
     /// Something may have become ready at port `p` of switch `s`.
     #[inline]
-    pub fn kick(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+    pub fn kick<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         let port = &m.ports[p];
         if port.ready() == 0 {
-            if port.discipline.exists() {
+            if !PLAIN && port.discipline.exists() {
                 self.wait(m, s, p);
             }
             return;
         }
         if port.busy_until <= m.now {
-            self.transmit(m, s, p);
+            self.transmit::<PLAIN>(m, s, p);
         } else if port.armed_at > port.busy_until {
             let at = port.busy_until;
             m.arm(p, at);
@@ -251,8 +259,12 @@ impl Switches {
     }
 
     /// Sends the next packet of port `p` of switch `s`; its transmitter must be free.
-    pub fn transmit(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+    #[inline(never)]
+    fn transmit<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         let mut ready = m.ports[p].ready();
+        if PLAIN && ready == 0 {
+            return m.arm(p, Time::NEVER);
+        }
         if ready == 0 {
             self.rotate(m, s, p);
             let next = m.pass(p);
@@ -262,7 +274,7 @@ impl Switches {
             }
         }
         let class = ready.trailing_zeros() as u8;
-        let slot = m.dequeue(p, class);
+        let slot = m.dequeue::<PLAIN>(p, class);
         let mut place = None;
         if class >= DATA {
             m.mark(p, slot, MarkAt::Departure, queue_of(m, p), &mut self.switches[s].random);
@@ -270,18 +282,15 @@ impl Switches {
         } else if self.trims {
             trimming::note_leaves(m, p, slot);
         }
-        match m.plain {
-            true => m.launch::<true>(p, slot),
-            false => m.launch::<false>(p, slot),
-        }
+        m.launch::<PLAIN>(p, slot);
         let port = &m.ports[p];
         let mut next = port.busy_until;
         if port.ready() == 0 {
-            next = if port.discipline.exists() { m.pass(p).max(next) } else { Time::NEVER };
+            next = if !PLAIN && port.discipline.exists() { m.pass(p).max(next) } else { Time::NEVER };
         }
         m.arm(p, next);
         if let Some(place) = place {
-            if self.agents.len() > 0 && m.ports[p].agent.exists() {
+            if !PLAIN && self.agents.len() > 0 && m.ports[p].agent.exists() {
                 self.agent_dequeue(m, s, p, slot);
             }
             self.release(m, s, &place);
@@ -294,7 +303,7 @@ impl Switches {
         self.rotate(m, s, p);
         let next = m.pass(p).max(m.ports[p].busy_until);
         if m.ports[p].ready() != 0 {
-            return self.kick(m, s, p);
+            return self.kick::<false>(m, s, p);
         }
         m.arm(p, next);
     }
@@ -347,7 +356,7 @@ impl Switches {
             let queue = queue_of(m, p);
             self.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
         }
-        self.kick(m, s, p);
+        self.kick::<false>(m, s, p);
     }
 
     /// Timers of an agent of switch `s` have come due.
@@ -402,6 +411,7 @@ impl Switches {
     }
 
     /// Finds buffer for a packet that must wait.
+    #[inline(always)]
     fn admit(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) -> Result<(), Refused> {
         let packet = &m.packets[slot];
         let (size, data_class) = (u64::from(packet.wire), packet.data_class());
@@ -439,7 +449,7 @@ impl Switches {
         m.ledger.frames_sent += 1;
         m.trace_enqueue(p, slot);
         m.ports[p].enqueue(&mut m.packets, slot);
-        self.kick(m, s, p);
+        self.kick::<false>(m, s, p);
     }
 
     /// Calls the agent of port `p` for a packet that is about to join its queue; `false` if it was dropped.
@@ -516,7 +526,7 @@ impl Switches {
                 Effect::RemoveTelemetry => m.packets.remove_telemetry(slot),
                 Effect::Pace(rate) if m.ports[p].discipline.exists() => {
                     m.disciplines[m.ports[p].discipline].pace(flow, rate);
-                    self.kick(m, s, p);
+                    self.kick::<false>(m, s, p);
                 }
                 Effect::Pace(_) | Effect::Arm(..) | Effect::Cancel(_) => {}
             }
@@ -532,7 +542,7 @@ impl Switches {
         if self.trims {
             trimming::note_waits(m, out, slot);
         }
-        m.enqueue(out, slot);
-        self.kick(m, s, out);
+        m.enqueue::<false>(out, slot);
+        self.kick::<false>(m, s, out);
     }
 }

@@ -85,8 +85,8 @@ impl Switches {
         m.mark(p, slot, MarkAt::Arrival, Bytes::new(queue), &mut self.switches[s].random);
         // No part of the switch's buffer.
         m.packets[slot].set_ingress(PortId::NONE);
-        m.enqueue(p, slot);
-        self.kick(m, s, p);
+        m.enqueue::<false>(p, slot);
+        self.kick::<false>(m, s, p);
     }
 
     /// Takes what waits at port `p` for a day that is over out of its queue: into the packet network, or away with it.

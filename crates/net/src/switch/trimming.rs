@@ -69,8 +69,8 @@ impl Switches {
         }
         // The transmitter may have become free for what goes before data, which a pause has held.
         note_waits(m, out, slot);
-        m.enqueue(out, slot);
-        self.kick(m, s, out);
+        m.enqueue::<false>(out, slot);
+        self.kick::<false>(m, s, out);
     }
 }
 

@@ -59,6 +59,12 @@ impl AnyOrder {
         self.coded.as_ref().map_or(self.bytes, |coded| coded.data)
     }
 
+    /// Whether the flow has blocks.
+    #[inline]
+    pub fn is_coded(&self) -> bool {
+        self.coded.is_some()
+    }
+
     /// When the receiver is to look at its blocks, if that has to be set.
     pub fn block_timer(&mut self) -> Option<Time> {
         let coded = self.coded.as_mut().filter(|coded| !coded.armed)?;
@@ -86,6 +92,20 @@ impl AnyOrder {
     /// Whether a packet has arrived.
     pub fn has(&self, number: u64) -> bool {
         number < self.expected || self.word(number / WORD) & 1 << (number % WORD) != 0
+    }
+
+    /// A packet arrived, where it is new and not answered: neither the first one nor due for an ACK at `threshold` bytes, of a flow without
+    /// blocks, and such that less than `turn` bytes have come with it. `false`: nothing has happened.
+    #[inline(always)]
+    pub fn on_next(&mut self, number: u64, payload: u64, threshold: u64, turn: u64) -> bool {
+        let (unanswered, bytes) = (self.unanswered + payload, self.bytes + payload);
+        let quiet = self.bytes > 0 && unanswered < threshold && bytes < turn && self.coded.is_none();
+        if !quiet || self.has(number) {
+            return false;
+        }
+        self.take(number);
+        (self.unanswered, self.bytes) = (unanswered, bytes);
+        true
     }
 
     /// A packet arrived; whether it is answered at once where nothing else asks for that. An ACK is due at the latest for `threshold`

@@ -114,6 +114,8 @@ pub(crate) struct SelectiveRepeat {
     identified: u64,
     /// Payload that the receiver has, by its count.
     delivered: u64,
+    /// What the ACK before said.
+    latest: Received,
     /// Distinct bytes sent.
     sent: u64,
     repair: Option<Repair>,
@@ -207,6 +209,7 @@ impl SelectiveRepeat {
             outstanding: 0,
             identified: 0,
             delivered: 0,
+            latest: Received::default(),
             sent: 0,
             repair: None,
             gates: [Gate::default(); 2],
@@ -308,7 +311,10 @@ impl SelectiveRepeat {
         for number in self.base..answer.received.cumulative {
             self.arrived(number, limit);
         }
-        for number in answer.received.selected() {
+        // Most of a bitmap was in the one before.
+        let news = answer.received.beyond(&self.latest);
+        self.latest = answer.received;
+        for number in news.selected() {
             self.arrived(number, limit);
         }
         self.arrived(answer.number, limit);
@@ -456,15 +462,19 @@ impl SelectiveRepeat {
     }
 
     /// A packet is known to have arrived.
+    #[inline]
     fn arrived(&mut self, number: u64, limit: u64) {
-        let payload = self.payload(number, limit);
         let Some(packet) = number.checked_sub(self.base).and_then(|i| self.packets.get_mut(i as usize)) else { return };
-        match std::mem::replace(&mut packet.place, Place::Delivered) {
-            Place::InFlight => self.outstanding -= payload,
-            Place::Lost => drop(self.lost.remove(&number)),
-            Place::Delivered => return,
+        let place = std::mem::replace(&mut packet.place, Place::Delivered);
+        if place == Place::Delivered {
+            return;
         }
+        let payload = self.payload(number, limit);
         self.identified += payload;
+        match place {
+            Place::Lost => drop(self.lost.remove(&number)),
+            _ => self.outstanding -= payload,
+        }
     }
 
     /// Forgets the packets before the first one that is not delivered.

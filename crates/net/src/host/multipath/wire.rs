@@ -42,6 +42,16 @@ impl Received {
         Received { bytes, cumulative, base, bitmap }
     }
 
+    /// The same, with those packets of the bitmap only that were not in the one of `other`.
+    #[inline]
+    pub fn beyond(mut self, other: &Received) -> Received {
+        let (ahead, behind) = (self.base.saturating_sub(other.base), other.base.saturating_sub(self.base));
+        let apart = ahead.max(behind) >= u64::BITS.into();
+        let known = if apart { 0 } else { other.bitmap >> ahead << behind };
+        self.bitmap &= !known;
+        self
+    }
+
     /// The packets of the bitmap that have arrived.
     pub fn selected(&self) -> impl Iterator<Item = u64> {
         let (mut left, base) = (self.bitmap, self.base);
@@ -64,5 +74,16 @@ mod tests {
         assert_eq!(Received::of(&[9, first, second], 1), received);
         assert_eq!(received.selected().collect::<Vec<_>>(), [77, 79, 140]);
         assert_eq!(Received::of(&[9], 1), Received::default());
+    }
+
+    #[test]
+    fn what_one_bitmap_has_beyond_another() {
+        let at = |base, bitmap| Received { base, bitmap, ..Received::default() };
+        let news = |new: Received, old: Received| new.beyond(&old).selected().collect::<Vec<_>>();
+        assert_eq!(news(at(10, 0b1101), at(10, 0b0101)), [13], "of the same packets");
+        assert_eq!(news(at(12, 0b1111), at(10, 0b1100)), [14, 15], "further on");
+        assert_eq!(news(at(10, 0b1101), at(12, 0b10)), [10, 12], "of an ACK that was overtaken");
+        assert_eq!(news(at(200, 0b11), at(10, u64::MAX)), [200, 201], "with none in common");
+        assert_eq!(news(at(10, 0b11), at(1 << 40, u64::MAX)), [10, 11], "with none in common");
     }
 }

@@ -51,8 +51,30 @@ impl Senders {
     /// The next packet of a multipath flow, whose turn it is. As [`Senders::depart`].
     #[inline(never)]
     pub(super) fn depart_by_path(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
+        m.trace_turn(self.states[id].counts.flow, self.states[id].next_send());
+        let (packet, sent) = self.next_by_path(m, desk, id)?;
+        let sender = &self.states[id];
+        if sender.credit {
+            // What it takes off the credit counts in what it wants.
+            self.departed(m, desk, id, &sent);
+            let fields = Fields::of(&[self.wanted(id)]);
+            return Some(Departure { packet, fields, sent: None });
+        }
+        let fields = if sender.fields == 0 { Fields::NONE } else { self.fields(m, desk, id, &sent) };
+        Some(Departure { packet, fields, sent: Some(sent) })
+    }
+
+    /// As [`Senders::depart_quietly`], and under the same conditions.
+    #[inline(never)]
+    pub(super) fn depart_by_path_quietly(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Slot> {
+        let (packet, _) = self.next_by_path(m, desk, id)?;
+        Some(m.inject(packet))
+    }
+
+    /// The next packet of a multipath flow, and what its algorithm may be told of it.
+    #[inline(always)]
+    fn next_by_path(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<(Packet, Sent)> {
         let sender = &mut self.states[id];
-        m.trace_turn(sender.counts.flow, sender.next_send());
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
         let starts_timer = own.packets.is_idle();
         let next = own.next(m.now, sender.limit, sender.control.cwnd, &mut desk.random);
@@ -73,18 +95,10 @@ impl Senders {
         (sender.last_send, sender.last_wire) = (m.now, wire);
         sender.counts.packets += 1;
         sender.counts.retransmitted += u64::from(next.again);
-        let count = sender.fields;
         if starts_timer {
             self.arm_endpoint(m, desk, id);
         }
-        if self.states[id].credit {
-            // What it takes off the credit counts in what it wants.
-            self.departed(m, desk, id, &sent);
-            let fields = Fields::of(&[self.wanted(id)]);
-            return Some(Departure { packet, fields, sent: None });
-        }
-        let fields = if count == 0 { Fields::NONE } else { self.fields(m, desk, id, &sent) };
-        Some(Departure { packet, fields, sent: Some(sent) })
+        Some((packet, sent))
     }
 
     /// What a packet that leaves says that its flow wants of the receiving host.
