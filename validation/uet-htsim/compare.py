@@ -43,7 +43,8 @@ kmax = "312kB"
 ecn_rate = "400Gbps"
 ecn_at = "departure"
 trim = "64B"
-queue_limit = "{limit}"
+queue_limit = "416kB"
+queue_limit_rate = "400Gbps"
 [transport]
 kind = "multipath"
 paths = "{paths}"
@@ -76,14 +77,13 @@ at = "0s"
 link = "leaf*<->spine1"
 rate = "100Gbps"
 """
-"""A spine's links at a quarter of the rate. All ports then hold 104 kB, in uet-htsim only those of that spine."""
+"""A spine's links at a quarter of the rate; their ports hold 104 kB, and mark accordingly."""
 
 
 def completion_times(name: str, pattern: str, paths: str, algorithm: str, seed: int, directory: Path) -> list[float]:
     """Completion times in microseconds, from a flow's start to its last ACK."""
     slow, spines = name.startswith("slow-spine"), make.CASES[name].spines
-    limit = "104kB" if slow else "416kB"
-    text = SCENARIO.format(seed=seed, paths=paths, algorithm=algorithm, spines=spines, limit=limit)
+    text = SCENARIO.format(seed=seed, paths=paths, algorithm=algorithm, spines=spines)
     if slow:
         text += SLOW
     for number, (source, destination) in enumerate(make.pairs(pattern, seed)):

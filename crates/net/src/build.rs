@@ -25,7 +25,6 @@ use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
 use crate::plain;
 use crate::port::discipline::Discipline;
-use crate::port::phantom::Phantom;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
@@ -302,9 +301,8 @@ impl Plan {
             let mut held = Ingress::default();
             if from == part {
                 (port.int, row.marking, row.row.headroom) = (plan.int, plan.marking, plan.headroom);
-                let ecn = switch_of(&network.node_specs[end.node as usize]).and_then(|switch| switch.ecn);
-                if let Some(EcnAt::Phantom(spec)) = ecn.map(|ecn| ecn.at) {
-                    row.phantom = Some(Box::new(Phantom::new(spec, end.rate)));
+                if let Some(switch) = switch_of(&network.node_specs[end.node as usize]) {
+                    row.set_queues(switch, end.rate);
                 }
                 port.set_clock(network.clock_offset(end.node));
                 held = plan.ingress;

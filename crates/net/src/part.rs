@@ -166,7 +166,7 @@ impl Part {
                         port.set_rate(rate);
                         let owner = &m.network.node_specs[stats.row.node as usize].kind;
                         if let NodeKind::Switch(switch) = owner {
-                            stats.set_rate(switch.ecn.as_ref(), rate, m.now);
+                            stats.set_rate(switch, rate, m.now);
                         }
                     }
                     (LinkChange::Delay(delay), _) => port.delay = delay,

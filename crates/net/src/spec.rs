@@ -212,11 +212,19 @@ pub struct QueueLimit {
     pub bytes: Option<Bytes>,
     /// In packets; `None` for no such limit.
     pub packets: Option<u32>,
+    /// The port rate to which the limit in bytes applies: at ports of another rate it scales in proportion. `None` for the same bytes at
+    /// every port.
+    pub rate: Option<Rate>,
 }
 
 impl QueueLimit {
     /// None but the buffer.
-    pub const NONE: QueueLimit = QueueLimit { bytes: None, packets: None };
+    pub const NONE: QueueLimit = QueueLimit { bytes: None, packets: None, rate: None };
+
+    /// The limit in bytes at a port of rate `rate`; `None` for no such limit.
+    pub fn bytes_at(&self, rate: Rate) -> Option<Bytes> {
+        self.bytes.map(|bytes| in_proportion(bytes, rate, self.rate))
+    }
 }
 
 /// What orders the data packets of a class that wait at a port.
@@ -383,15 +391,15 @@ impl EcnSpec {
 
     /// `kmin` and `kmax` of a port of `rate`, rounded down.
     pub fn thresholds(&self, rate: Rate) -> (Bytes, Bytes) {
-        let scaled = |bytes: Bytes| match self.rate {
-            Some(per) if per > Rate::ZERO => {
-                let wide = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(per.as_bps());
-                Bytes::new(u64::try_from(wide).unwrap_or(u64::MAX))
-            }
-            _ => bytes,
-        };
-        (scaled(self.kmin), scaled(self.kmax))
+        (in_proportion(self.kmin, rate, self.rate), in_proportion(self.kmax, rate, self.rate))
     }
+}
+
+/// What holds at a port of `rate` where it is `bytes` at one of `per`, rounded down; the same at all ports without that.
+fn in_proportion(bytes: Bytes, rate: Rate, per: Option<Rate>) -> Bytes {
+    let Some(per) = per.filter(|per| *per > Rate::ZERO) else { return bytes };
+    let wide = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(per.as_bps());
+    Bytes::new(u64::try_from(wide).unwrap_or(u64::MAX))
 }
 
 /// When a packet is marked.

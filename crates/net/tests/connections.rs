@@ -81,7 +81,7 @@ fn connections_know_the_threshold_of_one_that_fell_idle() {
         (spec.links[0].rate, spec.links[1].rate) = (Rate::from_gbps(100), Rate::from_gbps(10));
         (spec.links[0].delay, spec.links[1].delay) = (Delta::from_us(1), Delta::from_us(500));
         let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
-        switch.queue_limit = QueueLimit { packets: Some(433), bytes: None };
+        switch.queue_limit = QueueLimit { packets: Some(433), ..QueueLimit::NONE };
         let result = run(&spec);
         assert!(result.flows[0].finish.expect("finished") < ms(1000));
         let last = result.flows.last().expect("flows");

@@ -13,7 +13,7 @@ const WIRE: u64 = 1538;
 /// So many hosts, from node 1 on, send to the last one over a switch that trims: 100 Gbps and 1 us everywhere, 400 kB of queue.
 fn incast(senders: u32, size: Bytes) -> NetworkSpec {
     let gbps = Rate::from_gbps(100);
-    let limit = QueueLimit { bytes: Some(Bytes::new(400_000)), packets: None };
+    let limit = QueueLimit { bytes: Some(Bytes::new(400_000)), ..QueueLimit::NONE };
     let trim = Some(TrimSpec { size: Bytes::new(64) });
     let switch = SwitchSpec { queue_limit: limit, trim, ..plain_switch() };
     let (nodes, links) = star(senders, (gbps, us(1)), (gbps, us(1)), switch);

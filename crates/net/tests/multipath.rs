@@ -140,7 +140,7 @@ proptest! {
     ) {
         let (edge, core) = (Rate::from_gbps(40), Rate::from_gbps(10));
         let trim = trim.then_some(TrimSpec { size: Bytes::new(64) });
-        let limit = QueueLimit { bytes: Some(Bytes::new(20_000)), packets: None };
+        let limit = QueueLimit { bytes: Some(Bytes::new(20_000)), ..QueueLimit::NONE };
         let switch = SwitchSpec { ecmp, trim, queue_limit: limit, ..plain_switch() };
         let mut spec = fabric(switch, 2, edge, core, name, Bytes::new(size));
         for (i, link) in (0..).zip(&mut spec.links) {
@@ -178,7 +178,7 @@ fn incast(spec: SwitchSpec, window: u64) -> NetworkSpec {
 }
 
 fn limited(trim: bool) -> SwitchSpec {
-    let limit = QueueLimit { bytes: Some(Bytes::new(100_000)), packets: None };
+    let limit = QueueLimit { bytes: Some(Bytes::new(100_000)), ..QueueLimit::NONE };
     SwitchSpec { queue_limit: limit, trim: trim.then_some(TrimSpec { size: Bytes::new(64) }), ..plain_switch() }
 }
 
@@ -296,7 +296,7 @@ fn every_algorithm_fills_and_shares_eight_sprayed_paths() {
         }
         tried += 1;
         let ecn = Some(EcnSpec { kmin: Bytes::new(8_000), pmax: 1.0, ..EcnSpec::step(Bytes::new(32_000)) });
-        let limit = QueueLimit { bytes: Some(Bytes::new(60_000)), packets: None };
+        let limit = QueueLimit { bytes: Some(Bytes::new(60_000)), ..QueueLimit::NONE };
         let trim = Some(TrimSpec { size: Bytes::new(64) });
         let switch = SwitchSpec { ecn, trim, queue_limit: limit, agents: true, ..hashing() };
         let (edge, core) = (Rate::from_gbps(10), Rate::from_mbps(1250));

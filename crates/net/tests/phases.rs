@@ -89,7 +89,7 @@ fn clocks_that_no_host_has_are_refused() {
 /// tie's to say.
 fn in_step(tie_order: Option<u64>) -> NetworkSpec {
     let end = (Rate::from_gbps(10), us(1));
-    let queue_limit = QueueLimit { packets: Some(1), bytes: None };
+    let queue_limit = QueueLimit { packets: Some(1), ..QueueLimit::NONE };
     let (nodes, links) = star(2, end, end, SwitchSpec { queue_limit, ..plain_switch() });
     let flows = (1..=2).map(|h| flow(h, 3, Time::ZERO, Bytes::MAX)).collect();
     let mut spec = network(nodes, links, algorithm("fixed", &[("cwnd", text("1GB"))]), flows);

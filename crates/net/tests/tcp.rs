@@ -299,10 +299,13 @@ fn a_port_drops_what_its_limit_does_not_hold_and_says_why() {
     };
     let plenty = 1 << 40;
     assert_eq!(dropped(QueueLimit::NONE, plenty), (45, false, false));
-    assert_eq!(dropped(QueueLimit { packets: Some(12), bytes: None }, plenty), (12, true, false));
-    assert_eq!(dropped(QueueLimit { packets: None, bytes: Some(Bytes::new(9 * PACKET)) }, plenty), (9, true, false));
+    assert_eq!(dropped(QueueLimit { packets: Some(12), ..QueueLimit::NONE }, plenty), (12, true, false));
+    assert_eq!(
+        dropped(QueueLimit { bytes: Some(Bytes::new(9 * PACKET)), ..QueueLimit::NONE }, plenty),
+        (9, true, false)
+    );
     // α = 1: half of the buffer.
-    assert_eq!(dropped(QueueLimit { packets: Some(12), bytes: None }, 14 * PACKET), (7, false, true));
+    assert_eq!(dropped(QueueLimit { packets: Some(12), ..QueueLimit::NONE }, 14 * PACKET), (7, false, true));
 }
 
 #[test]
@@ -317,7 +320,7 @@ fn later_flows_between_the_same_hosts_know_the_threshold_of_the_first() {
         let mut spec = network(nodes, links, algorithm("reno", &[]), flows);
         spec.transport = TransportSpec { tcp: TcpSpec { remember_ssthresh, ..tcp() }, ..transport(TransportKind::Tcp) };
         let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
-        switch.queue_limit = QueueLimit { packets: Some(433), bytes: None };
+        switch.queue_limit = QueueLimit { packets: Some(433), ..QueueLimit::NONE };
         let result = run(&spec);
         assert!(result.flows[0].finish.expect("finished") < result.flows[1].start);
         [result.flows[0].dropped, result.flows[1].dropped]
@@ -397,7 +400,7 @@ fn paced_flows_leave_in_chunks_but_gemini_packet_by_packet() {
 fn series_of_ports_count_what_was_dropped_when() {
     let mut spec = line("fixed", tcp(), Bytes::new(50 * MSS));
     let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
-    switch.queue_limit = QueueLimit { packets: Some(12), bytes: None };
+    switch.queue_limit = QueueLimit { packets: Some(12), ..QueueLimit::NONE };
     spec.record = RecordSpec { interval: Some(us(1)), flows: vec![], ports: vec![(0, 2, 0)], ..RecordSpec::default() };
     let result = run(&spec);
     let port = result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port");

@@ -59,7 +59,7 @@ fn hyblas_rate_under_loss_does_not_depend_on_the_round_trip() {
 
 /// One flow over 100 Mbps and `delay` behind a queue of at most `packets`, sampled every millisecond.
 fn drop_tail(params: AnyParams, delay: Delta, packets: u32, end: u64) -> RunResult {
-    let limit = QueueLimit { packets: Some(packets), bytes: None };
+    let limit = QueueLimit { packets: Some(packets), ..QueueLimit::NONE };
     let queue = SwitchSpec { queue_limit: limit, ..plain_switch() };
     let (nodes, links) = star(1, (Rate::from_gbps(1), us(10)), (Rate::from_mbps(100), delay), queue);
     let mut spec = network(nodes, links, params, vec![flow(1, 2, seconds(0), Bytes::MAX)]);
@@ -189,7 +189,7 @@ fn ledbat_leaves_the_bottleneck_to_reno() {
 #[test]
 fn yeahs_queue_stays_below_its_bound() {
     // The first slow start overflows the buffer of 800 packets.
-    let limit = QueueLimit { packets: Some(800), bytes: None };
+    let limit = QueueLimit { packets: Some(800), ..QueueLimit::NONE };
     let queue = SwitchSpec { queue_limit: limit, ..plain_switch() };
     let rate = Rate::from_mbps(500);
     let (nodes, links) = star(1, (Rate::from_gbps(1), us(10)), (rate, Delta::from_ms(20)), queue);

@@ -39,7 +39,7 @@ fn reno_under_random_loss_has_the_throughput_of_the_square_root_law() {
 fn cubic_under_periodic_loss_has_the_window_of_rfc_9438() {
     const PERIOD: u64 = 5;
     let (warm, end) = (60, 60 + 20 * PERIOD);
-    let limit = QueueLimit { packets: Some(20), bytes: None };
+    let limit = QueueLimit { packets: Some(20), ..QueueLimit::NONE };
     let queue = SwitchSpec { queue_limit: limit, ..plain_switch() };
     let mut nodes = vec![switch("left", queue.clone()), switch("right", queue)];
     nodes.extend(["far", "near", "distant", "next"].map(host));

@@ -56,13 +56,26 @@ fn held(spec: SwitchSpec) -> (u64, u64, u64) {
 #[test]
 fn a_limit_holds_exactly_what_it_says() {
     let limited = |bytes: Option<u64>, packets| {
-        let queue_limit = QueueLimit { bytes: bytes.map(Bytes::new), packets };
+        let queue_limit = QueueLimit { bytes: bytes.map(Bytes::new), packets, ..QueueLimit::NONE };
         held(SwitchSpec { queue_limit, ..plain_switch() })
     };
     assert_eq!(limited(Some(5 * PACKET), None), (5, 3, 0));
     assert_eq!(limited(Some(5 * PACKET - 1), None), (4, 4, 0));
     assert_eq!(limited(None, Some(5)), (5, 3, 0));
     assert_eq!(limited(Some(8 * PACKET), Some(8)), (8, 0, 0));
+}
+
+#[test]
+fn a_limit_grows_with_the_rate_of_its_port() {
+    // The port has 10 Gbps.
+    let of = |bytes, gbps| {
+        let (bytes, rate) = (Some(Bytes::new(bytes)), Some(Rate::from_gbps(gbps)));
+        held(SwitchSpec { queue_limit: QueueLimit { bytes, rate, ..QueueLimit::NONE }, ..plain_switch() })
+    };
+    assert_eq!(of(20 * PACKET, 40), (5, 3, 0));
+    assert_eq!(of(20 * PACKET - 1, 40), (4, 4, 0), "rounded down");
+    assert_eq!(of(5 * PACKET, 10), (5, 3, 0));
+    assert_eq!(of(4 * PACKET, 5), (8, 0, 0));
 }
 
 #[test]

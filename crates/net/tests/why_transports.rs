@@ -42,7 +42,7 @@ proptest! {
         for node in &mut spec.nodes {
             if let NodeKind::Switch(switch) = &mut node.kind && trims {
                 switch.trim = Some(TrimSpec { size: Bytes::new(64) });
-                switch.queue_limit = QueueLimit { bytes: Some(Bytes::new(50_000)), packets: None };
+                switch.queue_limit = QueueLimit { bytes: Some(Bytes::new(50_000)), ..QueueLimit::NONE };
             }
         }
         all_add_up(&spec);
@@ -129,7 +129,7 @@ fn a_lost_packet_is_recovery() {
 fn credit_is_what_an_incast_waits_for() {
     let gbps = Rate::from_gbps(100);
     let trim = Some(TrimSpec { size: Bytes::new(64) });
-    let limit = QueueLimit { bytes: Some(Bytes::new(400_000)), packets: None };
+    let limit = QueueLimit { bytes: Some(Bytes::new(400_000)), ..QueueLimit::NONE };
     let switch = SwitchSpec { queue_limit: limit, trim, ..plain_switch() };
     let (nodes, links) = star(8, (gbps, us(1)), (gbps, us(1)), switch);
     let flows = (1..=8).map(|s| flow(s, 9, Time::ZERO, Bytes::new(500 * 1460))).collect();

@@ -107,6 +107,7 @@ pub(crate) trait SwitchKeys: Params {
 }
 
 const IDLE_QUANTUM: &str = "has no effect without discipline = \"drr\"";
+const IDLE_LIMIT_RATE: &str = "has no effect without queue_limit";
 const IDLE_PHANTOM: &str = "has no effect without ecn_at = \"phantom\"";
 
 /// The two kinds of switches have the same keys and other defaults.
@@ -122,6 +123,9 @@ macro_rules! switch_section {
                 /// Longest data queue of each port, in bytes on the wire: lossy packets beyond it are dropped. "none" for the share of the
                 /// buffer alone.
                 queue_limit: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+                /// The port rate to which queue_limit applies; at ports of another rate it scales in proportion. "none" for the same
+                /// bytes at every port.
+                queue_limit_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
                 /// Longest data queue of each port, in packets; "none" for the share of the buffer alone.
                 queue_limit_packets: Option<u32> = None, in Some(1) => Some(1_000_000_000);
                 /// Trim packets that find no room: size of a trimmed packet as an IP packet (uet-htsim: 64B; SAI: 128B). It goes
@@ -188,14 +192,20 @@ macro_rules! switch_section {
             fn idle_key(&self) -> Option<(&'static str, &'static str, &'static str)> {
                 let turns = "expected discipline = \"drr\", or no quantum";
                 let phantom = "expected ecn_at = \"phantom\", or none of its keys";
+                let limit = "expected a queue_limit, or no queue_limit_rate";
                 let no_phantom = self.ecn_at != EcnAtChoice::Phantom;
                 let keys = [
+                    ("queue_limit_rate", self.queue_limit_rate.is_some() && self.queue_limit.is_none(), limit),
                     ("quantum", self.quantum.is_some() && self.discipline != DisciplineChoice::Drr, turns),
                     ("phantom_drain", self.phantom_drain.is_some() && no_phantom, phantom),
                     ("phantom_size", self.phantom_size.is_some() && no_phantom, phantom),
                 ];
                 let (key, _, expected) = keys.into_iter().find(|(_, idle, _)| *idle)?;
-                let problem = if key == "quantum" { IDLE_QUANTUM } else { IDLE_PHANTOM };
+                let problem = match key {
+                    "quantum" => IDLE_QUANTUM,
+                    "queue_limit_rate" => IDLE_LIMIT_RATE,
+                    _ => IDLE_PHANTOM,
+                };
                 Some((key, problem, expected))
             }
             fn spec(&self, packet: Bytes) -> SwitchSpec {
@@ -203,7 +213,11 @@ macro_rules! switch_section {
                 SwitchSpec {
                     buffer: self.buffer,
                     alpha: self.alpha,
-                    queue_limit: QueueLimit { bytes: self.queue_limit, packets: self.queue_limit_packets },
+                    queue_limit: QueueLimit {
+                        bytes: self.queue_limit,
+                        packets: self.queue_limit_packets,
+                        rate: self.queue_limit_rate,
+                    },
                     pfc: self.pfc.then_some(PfcSpec { xoff, hysteresis: self.hysteresis, headroom: self.headroom }),
                     ecn: self.ecn.then_some(EcnSpec {
                         kmin: self.kmin,

@@ -78,8 +78,8 @@ fn ports_have_limits_in_packets_and_bytes() {
         NodeKind::Switch(switch) => switch.queue_limit,
         _ => panic!("{name} is no switch"),
     };
-    assert_eq!(limit("left"), QueueLimit { bytes: Some(Bytes::new(500_000)), packets: None });
-    assert_eq!(limit("wan1"), QueueLimit { bytes: None, packets: Some(10_000) });
+    assert_eq!(limit("left"), QueueLimit { bytes: Some(Bytes::new(500_000)), ..QueueLimit::NONE });
+    assert_eq!(limit("wan1"), QueueLimit { packets: Some(10_000), ..QueueLimit::NONE });
 }
 
 #[test]

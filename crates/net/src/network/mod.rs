@@ -192,7 +192,8 @@ impl Network {
         for end in &there {
             let node = &self.node_specs[end.node as usize];
             let NodeKind::Switch(switch) = &node.kind else { continue };
-            let drains = switch.queue_limit.bytes.map_or(self.intra_rtt, |bytes| end.rate.time_to_send(bytes));
+            let drains =
+                switch.queue_limit.bytes_at(end.rate).map_or(self.intra_rtt, |bytes| end.rate.time_to_send(bytes));
             let across = node.datacenter != self.node_specs[end.peer_node as usize].datacenter;
             let longest = if across { &mut between } else { &mut inside };
             *longest = drains.max(*longest);

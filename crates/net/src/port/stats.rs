@@ -3,7 +3,7 @@
 
 use super::phantom::Phantom;
 use crate::result::PortRow;
-use crate::spec::{EcnAt, EcnSpec};
+use crate::spec::{EcnAt, EcnSpec, SwitchSpec};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -34,6 +34,8 @@ pub(crate) struct PortStats {
     pub phantom: Option<Box<Phantom>>,
     /// Bytes that wait in the class of ACKs; counted where switches trim.
     pub control: u64,
+    /// How many bytes the data queue may hold ([`crate::spec::QueueLimit`]).
+    pub limit: u64,
 }
 
 /// ECN thresholds of one port.
@@ -94,15 +96,25 @@ impl PortStats {
             marking: None,
             phantom: None,
             control: 0,
+            limit: u64::MAX,
         }
     }
 
-    /// Marks as is right for another rate, from `now` on.
-    pub fn set_rate(&mut self, ecn: Option<&EcnSpec>, rate: Rate, now: Time) {
+    /// The port is one of this rate of such a switch: its limit, and the phantom queue.
+    pub fn set_queues(&mut self, switch: &SwitchSpec, rate: Rate) {
+        self.limit = limit(switch, rate);
+        if let Some(EcnAt::Phantom(spec)) = switch.ecn.map(|ecn| ecn.at) {
+            self.phantom = Some(Box::new(Phantom::new(spec, rate)));
+        }
+    }
+
+    /// Marks and limits as is right for another rate, from `now` on.
+    pub fn set_rate(&mut self, switch: &SwitchSpec, rate: Rate, now: Time) {
+        self.limit = limit(switch, rate);
         if let Some(phantom) = &mut self.phantom {
             phantom.set_rate(now, rate);
         }
-        self.marking = self.marking.and(ecn).map(|ecn| Marking::new(ecn, rate));
+        self.marking = self.marking.and(switch.ecn.as_ref()).map(|ecn| Marking::new(ecn, rate));
     }
 
     /// Accounts for `before` bytes having waited since the last change; call before each change of the data queue.
@@ -128,4 +140,9 @@ impl PortStats {
     pub fn paused_until(&self, now: Time) -> Delta {
         self.row.paused + self.paused_since.map_or(Delta::ZERO, |since| now.since(since))
     }
+}
+
+/// How many bytes a data queue of such a switch may hold, at a port of this rate.
+fn limit(switch: &SwitchSpec, rate: Rate) -> u64 {
+    switch.queue_limit.bytes_at(rate).map_or(u64::MAX, Bytes::get)
 }

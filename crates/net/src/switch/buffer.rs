@@ -10,7 +10,7 @@
 //!
 //! Nothing here knows packets or ports: a buffer is numbers.
 
-use crate::spec::{DATA_CLASSES, LinkSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
+use crate::spec::{DATA_CLASSES, LinkSpec, PfcSpec, SwitchSpec, XoffSpec};
 use farloop_units::{Bytes, Delta};
 
 /// A PFC frame: 64 bytes of Ethernet frame, 20 of preamble and gap (IEEE 802.1Qbb).
@@ -31,12 +31,20 @@ pub(crate) struct Buffer {
     used: u64,
     /// α of lossy queues in 1/65536.
     alpha: u64,
-    /// Longest data queue of a port that a lossy packet may make, in bytes and in packets.
-    limit_bytes: u64,
+    /// Longest data queue of a port that a lossy packet may make, in packets.
     limit_packets: u32,
     /// (Ingress, class) pairs whose neighbours must not send.
     stopped: u32,
     pfc: Option<PfcState>,
+}
+
+/// The data queue of an egress port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    pub bytes: u64,
+    pub packets: u32,
+    /// The bytes that it may hold.
+    pub limit: u64,
 }
 
 /// Why a packet found no place.
@@ -120,13 +128,11 @@ impl Ingress {
 impl Buffer {
     /// The buffer of a switch of which `reserved` is headroom.
     pub fn new(spec: &SwitchSpec, reserved: Bytes) -> Buffer {
-        let QueueLimit { bytes, packets } = spec.queue_limit;
         Buffer {
             shared: (spec.buffer - reserved).get(),
             used: 0,
             alpha: in_65536ths(spec.alpha),
-            limit_bytes: bytes.map_or(u64::MAX, Bytes::get),
-            limit_packets: packets.unwrap_or(u32::MAX),
+            limit_packets: spec.queue_limit.packets.unwrap_or(u32::MAX),
             stopped: 0,
             pfc: spec.pfc.as_ref().map(PfcState::new),
         }
@@ -142,16 +148,15 @@ impl Buffer {
         self.stopped > 0
     }
 
-    /// Finds a place for a packet of `size` bytes that came by `ingress` and joins a queue of `queue` bytes in `packets` packets.
+    /// Finds a place for a packet of `size` bytes that came by `ingress` and joins a queue.
     pub fn admit(
         &mut self,
         ingress: &mut Ingress,
         data_class: usize,
         size: u64,
-        queue: u64,
-        packets: u32,
+        queue: Queue,
     ) -> Result<Admitted, Refused> {
-        let admitted = self.admit_surely(ingress, data_class, size, queue, packets);
+        let admitted = self.admit_surely(ingress, data_class, size, queue);
         if admitted != Err(Refused::Buffer) || !ingress.pfc || ingress.headroom[data_class] + size > ingress.capacity {
             return admitted;
         }
@@ -168,15 +173,14 @@ impl Buffer {
         ingress: &mut Ingress,
         data_class: usize,
         size: u64,
-        queue: u64,
-        packets: u32,
+        queue: Queue,
     ) -> Result<Admitted, Refused> {
         let free = self.free();
         let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else {
-            if queue + size > self.limit_bytes || packets >= self.limit_packets {
+            if queue.bytes + size > queue.limit || queue.packets >= self.limit_packets {
                 return Err(Refused::Limit);
             }
-            if queue + size > self.threshold(self.alpha) || size > free {
+            if queue.bytes + size > self.threshold(self.alpha) || size > free {
                 return Err(Refused::Buffer);
             }
             self.used += size;
@@ -267,12 +271,17 @@ fn in_65536ths(alpha: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::QueueLimit;
     use farloop_units::Rate;
     use proptest::prelude::*;
 
     fn switch(buffer: u64, alpha: f64, pfc: Option<PfcSpec>) -> SwitchSpec {
-        let queue_limit = QueueLimit { bytes: Some(Bytes::new(5_000)), packets: Some(4) };
+        let queue_limit = QueueLimit { packets: Some(4), ..QueueLimit::NONE };
         SwitchSpec { alpha, queue_limit, pfc, ..SwitchSpec::plain(Bytes::new(buffer)) }
+    }
+
+    fn queue(bytes: u64, packets: u32) -> Queue {
+        Queue { bytes, packets, limit: 5_000 }
     }
 
     fn pfc(xoff: u64, hysteresis: u64) -> PfcSpec {
@@ -293,12 +302,12 @@ mod tests {
         let mut buffer = Buffer::new(&switch(10_000, 1.0, None), Bytes::ZERO);
         let ingress = &mut Ingress::default();
         buffer.used = 4_000;
-        assert_eq!(buffer.admit(ingress, 0, 1000, 3000, 3), Ok(Admitted::Lossy));
-        assert_eq!(buffer.admit(ingress, 0, 1000, 1000, 4), Err(Refused::Limit), "packets");
-        assert_eq!(buffer.admit(ingress, 0, 1000, 4001, 1), Err(Refused::Limit), "bytes");
+        assert_eq!(buffer.admit(ingress, 0, 1000, queue(3000, 3)), Ok(Admitted::Lossy));
+        assert_eq!(buffer.admit(ingress, 0, 1000, queue(1000, 4)), Err(Refused::Limit), "packets");
+        assert_eq!(buffer.admit(ingress, 0, 1000, queue(4001, 1)), Err(Refused::Limit), "bytes");
         buffer.used = 8_000;
-        assert_eq!(buffer.admit(ingress, 0, 1000, 1001, 1), Err(Refused::Buffer), "2,000 free, 2,001 wanted");
-        assert_eq!(buffer.admit(ingress, 0, 1000, 1000, 1), Ok(Admitted::Lossy));
+        assert_eq!(buffer.admit(ingress, 0, 1000, queue(1001, 1)), Err(Refused::Buffer), "2,000 free, 2,001 wanted");
+        assert_eq!(buffer.admit(ingress, 0, 1000, queue(1000, 1)), Ok(Admitted::Lossy));
         buffer.release_lossy(1000);
         assert_eq!(buffer.used, 8_000);
     }
@@ -308,7 +317,7 @@ mod tests {
     fn pauses_by_hand() {
         let mut buffer = Buffer::new(&switch(100_000, 1.0, Some(pfc(3_000, 1_000))), Bytes::new(4_000));
         let ingress = &mut Ingress::lossless(Bytes::new(2_000));
-        let mut admit = |ingress: &mut Ingress| buffer.admit(ingress, 1, 1000, 0, 0);
+        let mut admit = |ingress: &mut Ingress| buffer.admit(ingress, 1, 1000, queue(0, 0));
         assert_eq!([(); 3].map(|()| admit(ingress)), [Ok(Admitted::Lossless); 3]);
         assert_eq!(admit(ingress), Ok(Admitted::Stop), "the fourth would exceed the threshold");
         assert_eq!(admit(ingress), Ok(Admitted::Lossless), "told once");
@@ -348,7 +357,7 @@ mod tests {
                 if out && !held.is_empty() {
                     let first = held.remove(0);
                     leave(&mut buffer, &mut ports, &mut lossy, first);
-                } else if let Ok(admitted) = buffer.admit(&mut ports[port], class, size, 0, 0) {
+                } else if let Ok(admitted) = buffer.admit(&mut ports[port], class, size, queue(0, 0)) {
                     held.push((port, class, size));
                     lossy += if admitted == Admitted::Lossy { size } else { 0 };
                     prop_assert_eq!(admitted == Admitted::Lossy, port == 2);

@@ -42,7 +42,7 @@ use crate::packet::{DATA, LINK, LOSSY, Packet, PacketKind};
 use crate::port::stats::MarkAt;
 use crate::trace::Traced;
 use agent::{Agent, head_of, queue_of, write_back};
-use buffer::{Admitted, Buffer, Ingress, Refused};
+use buffer::{Admitted, Buffer, Ingress, Queue, Refused};
 use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, TimerId};
 use farloop_engine::RandomStream;
 use farloop_trace::Cause;
@@ -415,13 +415,13 @@ impl Switches {
     fn admit(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) -> Result<(), Refused> {
         let packet = &m.packets[slot];
         let (size, data_class) = (u64::from(packet.wire), packet.data_class());
-        let (queue, packets) = (m.ports[out].data_queue, m.ports[out].data_packets);
-        let mut admitted =
-            self.switches[s].buffer.admit_surely(&mut self.ingress[ingress], data_class, size, queue, packets);
+        let port = &m.ports[out];
+        let queue = Queue { bytes: port.data_queue, packets: port.data_packets, limit: m.stats[out].limit };
+        let mut admitted = self.switches[s].buffer.admit_surely(&mut self.ingress[ingress], data_class, size, queue);
         if admitted == Err(Refused::Buffer) {
             self.catch_up_switch(m, s);
             let held = &mut self.ingress[ingress];
-            admitted = self.switches[s].buffer.admit(held, data_class, size, queue, packets);
+            admitted = self.switches[s].buffer.admit(held, data_class, size, queue);
         }
         match admitted? {
             Admitted::Lossy => m.packets[slot].flags |= LOSSY,

@@ -18,8 +18,7 @@ use farloop_trace::Cause;
 pub(crate) struct Trimming {
     /// A trimmed packet on the wire.
     wire: u16,
-    /// Longest data queue of a port, in bytes and in packets.
-    limit_bytes: u64,
+    /// Longest data queue of a port, in packets.
     limit_packets: u32,
 }
 
@@ -32,7 +31,6 @@ impl Trimming {
         let wire = (switch.trim?.size + transport.framing).get();
         Some(Trimming {
             wire: u16::try_from(wire).unwrap_or(u16::MAX),
-            limit_bytes: switch.queue_limit.bytes.map_or(u64::MAX, |bytes| bytes.get()),
             limit_packets: switch.queue_limit.packets.unwrap_or(u32::MAX),
         })
     }
@@ -44,7 +42,7 @@ impl Switches {
         let Some(trimming) = &self.switches[s].trimming else { return false };
         let port = &m.ports[out];
         let bytes = port.data_queue + u64::from(m.packets[slot].wire);
-        bytes > trimming.limit_bytes || port.data_packets >= trimming.limit_packets
+        bytes > m.stats[out].limit || port.data_packets >= trimming.limit_packets
     }
 
     /// Cuts the payload off a data packet that finds no room at port `out` of switch `s`, and lets the rest wait before the data.
@@ -63,7 +61,7 @@ impl Switches {
         m.ledger.totals.trimmed += 1;
         m.ledger.totals.trimmed_bytes += u64::from(cut);
         m.stats[out].row.trimmed += 1;
-        let room = trimming.limit_bytes.saturating_mul(CONTROL_ROOM);
+        let room = m.stats[out].limit.saturating_mul(CONTROL_ROOM);
         if m.stats[out].control + u64::from(wire) > room {
             return m.lose(out, slot, Cause::QueueLimit);
         }

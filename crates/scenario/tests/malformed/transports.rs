@@ -97,4 +97,10 @@ fn transports() {
             "bad.toml:7: switch.phantom_drain: has no effect without ecn_at = \"phantom\"; expected ecn_at = \"phantom\", or none",
         ],
     );
+    check(
+        &format!("[run]\nduration = \"1ms\"\n[switch]\nqueue_limit_rate = \"100Gbps\"\n{flow}"),
+        &[
+            "bad.toml:7: switch.queue_limit_rate: has no effect without queue_limit; expected a queue_limit, or no queue_limit_rate",
+        ],
+    );
 }
