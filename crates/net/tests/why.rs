@@ -73,7 +73,10 @@ pub fn line(
         ..flow(src, dst, Time::ZERO + us(*start), Bytes::new(size))
     });
     let algorithms = algorithms.iter().map(|(name, settings)| algorithm(name, settings)).collect();
+    // Every third one has hosts that stall.
+    let stalls = (seed % 3 == 0).then_some(StallSpec { duration: us(15), gap: us(100), law: StallLaw::Pareto });
     NetworkSpec {
+        stalls,
         algorithms,
         end: Time::ZERO + Delta::from_ms(20),
         seed,
@@ -87,7 +90,7 @@ const ALGORITHMS: [AnyOf; 5] = [("dcqcn", &[]), ("dctcp", &[]), ("hpcc", &[]), (
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Whatever the algorithms, losses, pauses and buffers: the parts add up, and no port holds a packet back that nothing stops.
+    /// Whatever the algorithms, losses, pauses, buffers and stalls of hosts: the parts add up, and no port holds a packet back that nothing stops.
     #[test]
     fn parts_add_up_to_the_completion_time(
         first in 0..5usize, second in 0..5usize, loss in prop::sample::select(vec![0.0, 0.002, 0.02]), pfc in any::<bool>(),

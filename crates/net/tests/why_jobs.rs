@@ -128,11 +128,12 @@ fn random_job(seed: u64, ranks: u32, steps: u32, wildcards: bool) -> Job {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
-    /// Whatever the job, its neighbours, transport, algorithm, losses, pauses and costs.
+    /// Whatever the job, its neighbours, transport, algorithm, losses, pauses, costs and stalls of hosts.
     #[test]
     fn the_parts_of_an_iteration_add_up(
         seed in any::<u64>(), ranks in 2..8u32, steps in 1..60u32, wildcards in any::<bool>(), iterations in 1..4u32,
         asked in prop::option::of(0..3u32), loss in prop::sample::select(vec![0.0, 0.01]), pfc in any::<bool>(), costs in any::<bool>(),
+        stalls in prop::option::of(prop::sample::select(vec![StallLaw::Exponential, StallLaw::Pareto])),
         kind in prop::sample::select(vec![
             (TransportKind::Rdma, "dcqcn"), (TransportKind::Rdma, "hpcc"), (TransportKind::Rdma, "fixed"),
             (TransportKind::Multipath, "nscc"), (TransportKind::Multipath, "fixed"),
@@ -148,6 +149,7 @@ proptest! {
         let mut spec = fabric(kind.0, kind.1, pfc, buffer, vec![other, watched]);
         spec.flows.push(flow(0, 3, Time::ZERO, Bytes::new(300_000)));
         spec.links[4].loss = loss;
+        spec.stalls = stalls.map(|law| StallSpec { duration: us(15), gap: us(100), law });
         let plain = simulate(spec.clone()).expect("valid");
         let (path, _) = adds_up(&spec, 1, asked.filter(|asked| *asked < iterations), &plain);
         if asked.is_none_or(|asked| asked >= iterations) {
