@@ -90,7 +90,7 @@ const ALGORITHMS: [AnyOf; 5] = [("dcqcn", &[]), ("dctcp", &[]), ("hpcc", &[]), (
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Whatever the algorithms, losses, pauses, buffers and stalls of hosts: the parts add up, and no port holds a packet back that nothing stops.
+    /// Whatever the algorithms, losses, pauses, buffers and stalls: the parts add up, and no port holds a packet back that nothing stops.
     #[test]
     fn parts_add_up_to_the_completion_time(
         first in 0..5usize, second in 0..5usize, loss in prop::sample::select(vec![0.0, 0.002, 0.02]), pfc in any::<bool>(),

@@ -1,7 +1,7 @@
 //! Algorithms that no registry knows, wherever a scenario may name one.
 
 use farloop_cc::testing::plugins::{Aimd, MadeAtRunTime};
-use farloop_cc::{AnyParams, Catalog};
+use farloop_cc::{AnyParams, Catalog, Needs};
 use farloop_scenario::tables::Column;
 use farloop_scenario::{Outcome, Scenario, parse, parse_with, schema_with};
 use farloop_units::Value;
@@ -62,6 +62,24 @@ fn delivered(outcome: &Outcome) -> Vec<i64> {
 
 fn first(scenario: &Scenario) -> AnyParams {
     scenario.build().unwrap_or_else(|d| panic!("{d}")).spec.algorithms[0].clone()
+}
+
+/// Receiving hosts have one link, whose rate only one algorithm can grant.
+#[test]
+fn two_algorithms_with_receiver_credit_are_refused() {
+    let mut catalog = catalog();
+    let needs = Needs { multipath: true, credit: true, ..Needs::NONE };
+    catalog.register_dyn(Box::new(MadeAtRunTime::new("granting", "window").needing(needs))).expect("sound");
+    let text = SCENARIO
+        .replace("[transport]\n", "[transport]\nkind = \"multipath\"\n")
+        .replace("control_priority = true\n", "");
+    let both = [("flow.f1.algorithm", "rccc"), ("flow.f2.algorithm", "granting"), ("algorithm.name", "nscc")];
+    let overrides = both.map(|(key, value)| (key.to_string(), value.to_string()));
+    let built = parse_with(&text, "plug.toml", &overrides, &catalog).and_then(|scenario| scenario.build());
+    let said = built.map(|_| ()).expect_err("refused").to_string();
+    let expected = "the algorithms \"rccc\" and \"granting\" both have receiving hosts grant the rate of their link; \
+                    expected one algorithm with receiver credit";
+    assert!(said.ends_with(expected), "{said}");
 }
 
 #[test]

@@ -103,6 +103,7 @@ pub struct MadeAtRunTime {
     about: About,
     parameter: String,
     window: Bytes,
+    needs: Needs,
 }
 
 impl MadeAtRunTime {
@@ -115,7 +116,12 @@ impl MadeAtRunTime {
             presets: Vec::new(),
             hosts: Vec::new(),
         };
-        MadeAtRunTime { about, parameter: parameter.to_string(), window: Bytes::new(10_000) }
+        MadeAtRunTime { about, parameter: parameter.to_string(), window: Bytes::new(10_000), needs: Needs::NONE }
+    }
+
+    /// The same with these needs.
+    pub fn needing(self, needs: Needs) -> MadeAtRunTime {
+        MadeAtRunTime { needs, ..self }
     }
 
     /// The same with other things to say of itself.
@@ -155,7 +161,7 @@ impl DynAlgorithm for MadeAtRunTime {
         (name == self.parameter).then(|| self.window.to_value())
     }
     fn needs(&self) -> Needs {
-        Needs::NONE
+        self.needs
     }
     fn sender(&self, _: &FlowInfo) -> Box<dyn Sender> {
         Box::new(ConstantWindow(self.window))
