@@ -43,4 +43,6 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     if not names:
         return f"{hint}there is none"
     more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    return f"{hint}there is {', '.join(names[:MOST_SHOWN])}{more}"
+    # Names that have commas of their own.
+    listed = [f'"{name}"' if "," in name else name for name in names[:MOST_SHOWN]]
+    return f"{hint}there is {', '.join(listed)}{more}"
