@@ -64,6 +64,12 @@ SECTIONS = {
 }  # fmt: skip
 """What the site's tabs hold, by patterns; a page stands at the first one that matches it."""
 
+STUDIES = {
+    "distance": "which transport at which distance: 1 to 10,000 km, permutation, incast, all-reduce",
+    "training-distance": "training over two sites, 10 to 5,000 km: all-reduce, pipeline and DiLoCo across",
+}
+"""Studies of the gallery: their page in docs/findings, picture in docs/images and directory in examples have this name."""
+
 COPIED = (".png", ".svg", ".json")
 """Files that a browser shows by itself; another one becomes a page that shows its text."""
 
@@ -262,7 +268,7 @@ class Gallery:
         )
         self.stage.write(
             "gallery/index.md",
-            intro + "".join(f"\n## [{self._title(p)}]({p}.md)\n\n{self._overview(p)}" for p in papers),
+            intro + "".join(f"\n## [{self._title(p)}]({p}.md)\n\n{self._overview(p)}" for p in papers) + _studies(),
         )
         for paper in papers:
             self.stage.write(
@@ -334,6 +340,20 @@ class Gallery:
         if name not in self.stale:
             return verdict
         return f'{verdict}\n!!! warning "Stale"\n    {self.stale[name][:1].upper()}{self.stale[name][1:]}. Anew: `{kept.command}`\n'
+
+
+def _studies() -> str:
+    """The section of what no paper claims."""
+    rows = [
+        [
+            f"[{name}](../docs/findings/{name}.md)",
+            cell(what),
+            f"`farloop sweep` of the files in `examples/{name}`",
+            f"[![](../docs/images/{name}.png){{ width=160 }}](../docs/findings/{name}.md)",
+        ]
+        for name, what in STUDIES.items()
+    ]
+    return "\n## Studies\n\nWhat no paper claims.\n\n" + table(["study", "what", "how", "picture"], rows)
 
 
 def _no_picture(figure: str) -> str:

@@ -10,7 +10,6 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -64,37 +63,25 @@ def ideals(rows: Sequence[Row]) -> list[tuple[float, float]]:
     return sorted({kilometres(row): time(row) / slowdown(row) for row in rows}.items())
 
 
-def grouped(rows: Sequence[Row]) -> dict[tuple[str, float], list[Row]]:
-    """The runs of all seeds, by algorithm and kilometres."""
-    groups: dict[tuple[str, float], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["algorithm"], kilometres(row)), []).append(row)
-    return groups
-
-
-def spread(rows: Sequence[Row]) -> str:
-    """The widest range of the seeds, relative to their mean, and whose it is."""
-    ranges = {
-        key: (max(map(time, runs)) - min(map(time, runs))) / fmean(map(time, runs))
-        for key, runs in grouped(rows).items()
-    }
-    (algorithm, km), most = max(ranges.items(), key=lambda item: item[1])
-    return f"{most:.1%} ({algorithm}, {km:,.0f} km)"
+def widest(rows: Sequence[Row]) -> str:
+    """The widest 95 % interval of a point over its seeds, as a part of its mean, and which point it is of."""
+    row = max(rows, key=lambda row: float(row["iteration_time ci95"]) / float(row["iteration_time"]))
+    part = float(row["iteration_time ci95"]) / float(row["iteration_time"])
+    return f"± {part:.1%} ({way(row)}, {row['algorithm']}, {kilometres(row):,.0f} km)"
 
 
 def table(rows: Sequence[Row]) -> list[str]:
-    """Algorithms down, distances across: seconds, and in brackets how many times the ideal network's, means over the seeds."""
+    """Algorithms down, distances across: seconds, and in brackets how many times the ideal network's; means over seeds."""
     columns = sorted({kilometres(row) for row in rows})
-    groups = grouped(rows)
+    by = {(row["algorithm"], kilometres(row)): row for row in rows}
 
     def cell(algorithm: str, km: float) -> str:
-        runs = groups.get((algorithm, km), [])
-        if not runs:
+        row = by.get((algorithm, km))
+        if row is None:
             return ""
-        if any(row["unfinished_iterations"] for row in runs):
+        if row["unfinished_iterations"]:
             return "unfinished"
-        star = "*" if any(row["dropped"] for row in runs) else ""
-        return f"{fmean(map(time, runs)):.2f} ({fmean(map(slowdown, runs)):.2f}){star}"
+        return f"{time(row):.2f} ({slowdown(row):.2f}){'*' if row['dropped'] else ''}"
 
     lines = [
         f"| seconds (times ideal) | {' | '.join(f'{km:,.0f} km' for km in columns)} |",
@@ -117,10 +104,11 @@ def draw(rows: Sequence[Row]) -> None:
         part = [row for row in rows if way(row) == name]
         above, below = axes[0][column], axes[1][column]
         for number, algorithm in enumerate(algorithms):
-            own = sorted((km, runs) for (whose, km), runs in grouped(part).items() if whose == algorithm)
+            own = sorted((row for row in part if row["algorithm"] == algorithm), key=kilometres)
+            x = [kilometres(row) for row in own]
             look = {"marker": "o", "markersize": 3, "label": algorithm, "color": f"C{number}"}
-            above.plot([km for km, _ in own], [fmean(map(time, runs)) for _, runs in own], **look)
-            below.plot([km for km, _ in own], [fmean(map(slowdown, runs)) for _, runs in own], **look)
+            above.plot(x, [time(row) for row in own], **look)
+            below.plot(x, [slowdown(row) for row in own], **look)
         above.plot(*zip(*ideals(part), strict=True), "k--", linewidth=1, label="ideal network")
         above.set(title=title)
         below.set(xscale="log", xlabel="distance of the sites (km)")
@@ -145,9 +133,9 @@ def main() -> int:
     for name in WAYS:
         content = "\n".join(table([row for row in rows if way(row) == name]))
         text = placed(text, name, "training_distance.py", content)
-        print(f"{name}: the seeds differ by {spread([row for row in rows if way(row) == name])} at most")  # noqa: T201
     PAGE.write_text(text, encoding="utf-8")
     draw(rows)
+    print("widest interval:", widest(rows))  # noqa: T201
     return 0
 
 
