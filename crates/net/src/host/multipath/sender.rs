@@ -7,9 +7,10 @@
 //!   until all that had been sent by then is delivered, the packets of one window from the gap on are lost that are not delivered and
 //!   that a later sending has overtaken (`runSleek`, which that simulator runs on demand, with f = 1.5; that the packets were sent before
 //!   is asked here);
-//! - timeout: the packet sent longest ago is not delivered for the timeout (`rtxTimerExpired`). It doubles while nothing new is delivered
-//!   (RFC 6298, §5.5), and is at least one and a half times the round-trip times that are being measured; neither is in that simulator,
-//!   whose queues bound what a packet may take.
+//! - timeout: the packet sent longest ago is not delivered for the timeout (`rtxTimerExpired`). It doubles for what is sent from then on,
+//!   until something new is delivered (RFC 6298, §5.5): packets of one window that is lost wait for the same timeout, and only one that is
+//!   sent again and lost again for a longer one. The timeout is at least one and a half times the round-trip times that are being measured.
+//!   Neither is in that simulator, whose queues bound what a packet may take.
 //!
 //! A lost packet goes before new ones, the lowest number first. One that was only late is delivered by whichever copy comes first.
 
@@ -124,6 +125,8 @@ pub(crate) struct SelectiveRepeat {
     /// The largest of recent round-trip times: falls by 1/64 of the difference with each sample.
     largest_rtt: Delta,
     backoff: u8,
+    /// When the timeout doubled last: what was sent before waits for the shorter one.
+    doubled: Time,
     /// When something last happened: no timer is due before.
     now: Time,
     /// When it last asked for an ACK.
@@ -215,6 +218,7 @@ impl SelectiveRepeat {
             gates: [Gate::default(); 2],
             largest_rtt: Delta::ZERO,
             backoff: 0,
+            doubled: Time::ZERO,
             now: Time::ZERO,
             asked: None,
             fates: Vec::new(),
@@ -390,9 +394,11 @@ impl SelectiveRepeat {
     /// The retransmission timer fired: all packets that were sent longer ago than the timeout are lost.
     pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
         self.now = now;
-        let (wait, before) = (self.wait(), self.losses.len());
-        while let Some((number, sent)) = self.oldest().filter(|(_, sent)| sent.saturating_add(wait) <= now) {
+        let (mut doubles, before) = (false, self.losses.len());
+        while let Some((number, sent)) = self.oldest().filter(|(_, sent)| sent.saturating_add(self.wait(*sent)) <= now)
+        {
             debug_assert!(sent <= now);
+            doubles |= sent >= self.doubled;
             if let Some(packet) = self.packet(number) {
                 self.fates.push((packet.entropy, PathFeedback::Timeout));
             }
@@ -402,7 +408,10 @@ impl SelectiveRepeat {
         let mut meaning = Meaning::default();
         if self.losses.len() > before {
             meaning.loss = self.event(now, LossKind::Timeout);
+        }
+        if doubles {
             self.backoff = (self.backoff + 1).min(MOST_DOUBLINGS);
+            self.doubled = now;
         }
         meaning
     }
@@ -410,7 +419,7 @@ impl SelectiveRepeat {
     /// When [`SelectiveRepeat::on_timer`] is due: a timeout that has become shorter may be over already.
     #[inline]
     pub fn timer(&self) -> Time {
-        self.oldest().map_or(Time::NEVER, |(_, sent)| sent.saturating_add(self.wait()).max(self.now))
+        self.oldest().map_or(Time::NEVER, |(_, sent)| sent.saturating_add(self.wait(sent)).max(self.now))
     }
 
     /// Payload of a packet of a flow of `limit` bytes.
@@ -433,9 +442,10 @@ impl SelectiveRepeat {
         self.packets.get(place as usize)
     }
 
-    /// How long a packet is waited for.
-    fn wait(&self) -> Delta {
-        self.rto.max(self.largest_rtt * 3 / 2) * (1 << self.backoff)
+    /// How long a packet is waited for that was sent at `sent`.
+    fn wait(&self, sent: Time) -> Delta {
+        let doublings = if sent >= self.doubled { self.backoff } else { self.backoff.saturating_sub(1) };
+        self.rto.max(self.largest_rtt * 3 / 2) * (1 << doublings)
     }
 
     fn sample(&mut self, rtt: Delta) {
@@ -500,7 +510,7 @@ impl SelectiveRepeat {
     /// A loss of this kind, where it is the first in a round trip: since the one before as much has been delivered as had been sent, or a
     /// timeout has passed.
     fn event(&mut self, now: Time, kind: LossKind) -> Option<Loss> {
-        let (sent, wait) = (self.sent, self.wait());
+        let (sent, wait) = (self.sent, self.wait(self.now));
         let gate = &mut self.gates[usize::from(kind == LossKind::Timeout)];
         if self.delivered < gate.until && now < gate.or_from {
             return None;

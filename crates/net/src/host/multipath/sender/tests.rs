@@ -104,19 +104,26 @@ fn one_and_a_half_windows_overtake_a_gap() {
 }
 
 #[test]
-fn the_packet_sent_longest_ago_times_out_and_the_timeout_doubles() {
+fn packets_of_one_window_wait_alike_and_one_that_is_lost_again_for_longer() {
     let mut sender = sender();
     send(&mut sender, 0, 3);
     assert_eq!(sender.timer(), us(75));
     let meaning = sender.on_timer(us(75), 1 << 40);
     assert_eq!(meaning.loss.map(|l| (l.kind, l.in_flight)), Some((LossKind::Timeout, Bytes::new(2000))));
-    assert_eq!((sender.fates[0], sender.timer()), ((0, PathFeedback::Timeout), us(151)), "twice 75 from 1");
-    // Packet 2 is delivered: new data ends the back-off. Packet 0 is sent again at 80.
+    assert_eq!((sender.fates[0], sender.timer()), ((0, PathFeedback::Timeout), us(76)), "75 from 1");
+    sender.on_timer(us(76), 1 << 40);
+    sender.on_timer(us(77), 1 << 40);
+    assert_eq!((sender.lost.len(), sender.backoff, sender.timer()), (3, 1, Time::NEVER));
+    // Packet 0 is sent again, and again.
     send(&mut sender, 80, 1);
-    let mut receiver = having([2]);
-    sender.on_ack(us(90), 1 << 40, Bytes::MAX, &answer(2, 2, receiver.answer(2)));
-    // The sample of 88 µs makes the timeout 132.
-    assert_eq!((sender.timer(), sender.in_flight()), (us(133), 2000));
+    assert_eq!(sender.timer(), us(230), "twice 75 from 80");
+    sender.on_timer(us(230), 1 << 40);
+    send(&mut sender, 231, 1);
+    assert_eq!(sender.timer(), us(531), "four times 75 from 231");
+    // It is delivered, which ends the back-off.
+    sender.on_ack(us(241), 1 << 40, Bytes::MAX, &answer(0, 231, having([0]).answer(0)));
+    send(&mut sender, 250, 1);
+    assert_eq!((sender.backoff, sender.timer()), (0, us(325)));
 }
 
 #[test]
