@@ -28,7 +28,7 @@ farloop_units::params! {
         weight: f64 = 0.65, in 0.0 => 1.0;
         /// K in packets: the gain of a cut is 4K/(BDP + K) (Uno_SC25, -lcpK: 6).
         k: f64 = 6.0, in 0.0 => 1e6;
-        /// Long round-trip times mean congestion, too, in (1), (5) and (6) (Uno_SC25, LCP_USE_RTT: false with -interEcn, so in all figures).
+        /// Long round-trip times mean congestion, too: (1), (5), (6) (Uno_SC25, set_use_rtt: false with -interEcn, so in all figures).
         delay: bool = false;
         /// Round-trip time over the base one that is long, and how often quick adapt looks (Uno_SC25, TARGET_TO_BAREMETAL_RATIO: 1.05).
         target: f64 = 1.05, in 1.0 => 100.0;
@@ -49,8 +49,8 @@ farloop_units::params! {
         quick_adapt_below: f64 = 0.5, in 0.0 => 1.0;
         /// Part of what arrived that the window becomes (Uno_SC25, processQaMeasurementEnd: 0.96).
         quick_adapt_factor: f64 = 0.96, in 0.01 => 1.0;
-        /// With `delay`: a round-trip time of the base and 0.9 of the time that this queue takes at line rate is a reason as well (Uno_SC25:
-        /// 1 MB, of -forceQueueSize).
+        /// With `delay`, a round-trip time of the base and 0.9 of the time that this queue takes at line rate is a reason as well
+        /// (Uno_SC25: 1 MB, of -forceQueueSize).
         quick_adapt_queue: Bytes = Bytes::new(1_000_000), in Bytes::new(1) => Bytes::new(100_000_000_000);
         /// A timeout takes its packet off the window (Uno_SC25: -noRto in all figures, so false).
         timeout_decrease: bool = false;
