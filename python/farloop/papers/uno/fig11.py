@@ -60,8 +60,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
         def falls(*runs: Run, word: str = word) -> tuple[bool, str]:
             values = [measured(word, ratio)(run) for ratio, run in zip(RATIOS, runs, strict=True)]
-            told = ", ".join(f"{v:.3g}" for v in values)
-            return all(b < a for a, b in itertools.pairwise(values)), told
+            evidence = ", ".join(f"{v:.3g}" for v in values)
+            return all(b < a for a, b in itertools.pairwise(values)), evidence
 
         judging.order(f"uno's {word} falls with the ratio", [need(r, "uno") for r in RATIOS], falls)
     return [judging.finding(note="the artifact's numbers are those of one run")]
