@@ -3,7 +3,8 @@
 
     scripts/arena_table.py out/arena
 
-The directory is what `farloop arena --out out/arena` wrote, with all scenarios and algorithms.
+The directory is what `farloop arena --out out/arena` wrote. Scenarios and algorithms that it does not have keep what the page has of them;
+where neither has anything the cell is empty.
 """
 
 from __future__ import annotations
@@ -31,6 +32,27 @@ def table(cells: Sequence[Mapping[str, Any]], ranking: Sequence[Mapping[str, Any
     for algorithm in algorithms:
         row = [_standing(standings.get((scenario, algorithm))) for scenario in scenarios]
         lines.append(f"| `{algorithm}` | {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def joined(old: str, new: str) -> str:
+    """The new table, and what the old one has of scenarios and algorithms that the new one lacks; scenarios by name."""
+    cells: dict[tuple[str, str], str] = {}
+    scenarios: set[str] = set()
+    algorithms: list[str] = []
+    for text in (old, new):
+        rows = [[word.strip() for word in line.strip("|").split(" | ")] for line in text.strip().splitlines()]
+        if not rows:
+            continue
+        names = rows[0][1:]
+        scenarios |= set(names)
+        for algorithm, *own in rows[2:]:
+            if algorithm not in algorithms:
+                algorithms.append(algorithm)
+            cells |= {(algorithm, name): word for name, word in zip(names, own, strict=True)}
+    columns = sorted(scenarios)
+    lines = [f"| group of | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
+    lines += [f"| {a} | {' | '.join(cells.get((a, name), '') for name in columns)} |" for a in algorithms]
     return "\n".join(lines)
 
 
@@ -62,7 +84,9 @@ def main() -> int:
     try:
         tables = [pq.read_table(arguments.arena / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")]
         page = ROOT / "docs" / "arena.md"
-        page.write_text(between(page.read_text("utf-8"), table(*tables)), encoding="utf-8")
+        text = page.read_text("utf-8")
+        own = text.partition(BEGIN)[2].partition(END)[0]
+        page.write_text(between(text, joined(own, table(*tables))), encoding="utf-8")
     except (OSError, ValueError) as error:
         print(f"arena_table: {error}", file=sys.stderr)  # noqa: T201
         return 2

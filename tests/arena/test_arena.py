@@ -456,6 +456,11 @@ def test_the_page_of_the_arena_shows_a_table_of_known_scenarios(held):
     assert lines[0] == "| group of | long | short |"
     assert lines[-1] == "| `bbr` | – | – |"
     assert any("**1**" in line for line in lines[2:])
+    # What was not measured again stays.
+    added = module.joined("| group of | far |\n| --- | ---: |\n| `old` | 3 |\n| `bbr` | 4 |", page).splitlines()
+    assert added[0] == "| group of | far | long | short |"
+    assert "| `old` | 3 |  |  |" in added
+    assert "| `bbr` | 4 | – | – |" in added
     assert module.between(f"a\n{module.BEGIN}\nold\n{module.END}\nb", "new").split() == [
         "a", *module.BEGIN.split(), "new", *module.END.split(), "b",
     ]  # fmt: skip

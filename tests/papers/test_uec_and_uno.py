@@ -59,3 +59,66 @@ def test_choosers_that_do_not_avoid_the_slow_spine_are_told():
     claim = judge("uec/permutation", planned("uec/permutation", make))["uec/slow-spine"]
     assert "slow spine: mixed takes less time than oblivious on average" in failed(claim)
     assert "slow spine: bitmap takes less time than oblivious on average" not in failed(claim)
+
+
+UNO = ("uno/fig10", "uno/fig11")
+
+
+def mix(figure, case, scale=1.0):
+    """Flows, half of them across, whose mean and 99th percentile are the published ones of a case: six of 200 are the percentile.
+
+    Fig. 10 has such numbers of the flows inside and of those across; those of all flows do not follow from as many of each.
+    """
+    numbers = published(figure)
+    ratio = int(case.partition(",")[0]) if figure == "uno/fig11" else 128
+    flows = []
+    for across in (0, 1):
+        kind = ("intra", "inter")[across]
+        name = f"{case}, {kind}" if figure == "uno/fig10" else case
+        unit = " (us)" if figure == "uno/fig10" else ""
+        mean, top = numbers[f"{name}: mean{unit}"], numbers[f"{name}: 99 %{unit}"]
+        count = 200
+        rest = (count * mean - 6 * top) / (count - 6)
+        base = 14.0 * (ratio if across else 1)
+        # One byte takes no time at 100 Gbps, beside the base round-trip time.
+        times = [top] * 6 + [rest] * (count - 6)
+        micro = [t * base for t in times] if figure == "uno/fig11" else times
+        flows += [{"finish_ps": scale * 1e6 * t, "size_bytes": 1, "cross_datacenter": across} for t in micro]
+    return flows
+
+
+@pytest.mark.parametrize("figure", UNO)
+def test_realistic_traffic_as_published_holds(figure):
+    runs = planned(figure, lambda case, a: made(figure, case, a, flows=mix(figure, case)))
+    (claim,) = judge(figure, runs).values()
+    assert undecided(claim) == []
+    assert [text for text in failed(claim) if "all flows" not in text] == []
+
+
+@pytest.mark.parametrize("figure", UNO)
+def test_realistic_traffic_that_takes_twice_as_long_does_not(figure):
+    runs = planned(figure, lambda case, a: made(figure, case, a, flows=mix(figure, case, 2.0)))
+    (claim,) = judge(figure, runs).values()
+    numbers = [s["text"] for s in claim["statements"] if s["number"] and "all flows" not in s["text"]]
+    assert numbers
+    assert set(numbers) <= set(failed(claim))
+
+
+@pytest.mark.parametrize("figure", UNO)
+def test_uno_that_is_slower_than_gemini_is_told(figure):
+    def make(case, algorithm):
+        late = 3.0 if case.endswith(", uno") else 1.0
+        return made(figure, case, algorithm, flows=mix(figure, case, late))
+
+    (claim,) = judge(figure, planned(figure, make)).values()
+    orders = [s["text"] for s in claim["statements"] if "is below that of gemini" in s["text"] and "mean" in s["text"]]
+    assert len(orders) == (9 if figure == "uno/fig10" else 4)
+    assert set(orders) <= set(failed(claim))
+
+
+@pytest.mark.parametrize("figure", UNO)
+def test_realistic_traffic_that_is_not_over_decides_nothing(figure):
+    late = {"finish_ps": None, "size_bytes": 1, "cross_datacenter": 0}
+    runs = planned(figure, lambda case, a: made(figure, case, a, flows=[*mix(figure, case), late]))
+    (claim,) = judge(figure, runs).values()
+    assert undecided(claim) == [s["text"] for s in claim["statements"]]

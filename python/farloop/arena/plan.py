@@ -292,6 +292,8 @@ def _scenario_facts(resolved: dict[str, Any]) -> dict[str, str]:
     if transport["kind"] == "tcp":
         preset = transport.get("preset", "none")
         kind = "TCP" if preset in ("none", None) else f"TCP as in {preset}"
+    elif transport["kind"] == "multipath":
+        kind = f"multipath (any order, repaired one by one; paths: {transport['paths']})"
     else:
         kind = "RDMA (in order only, go-back-N)"
     words = {"pfc": "PFC", "ecn": "ECN", "int": "telemetry", "agents": "agents of algorithms"}

@@ -7,10 +7,8 @@
 //!
 //! The model in six lines:
 //! - an epoch takes as long for all flows: about one round-trip time of a datacenter (2);
-//! - each unmarked ACK whose round-trip time is below 1.05 base adds to the window: 0.001 of the bandwidth-delay product per round trip
-//!   (1);
-//! - at the end of an epoch with marks, or with a longer round-trip time, an average E of its marked parts cuts the window by E·β (3) to
-//!   (5);
+//! - each unmarked ACK adds to the window: 0.001 of the bandwidth-delay product per round trip (1);
+//! - at the end of an epoch with marks an average E of its marked parts cuts the window by E·β (3) to (5);
 //! - while E falls the window grows once more instead: a phantom queue takes long to drain, and marks of the past are not marks of now;
 //! - while the real queue is short (round-trip time at most 1.055 base), only the phantom queue is long, and the cut is 0.35 of it;
 //! - where less than half a window arrives in 1.05 base round-trip times, the window becomes 0.96 of what arrived (6).
@@ -30,7 +28,9 @@ farloop_units::params! {
         weight: f64 = 0.65, in 0.0 => 1.0;
         /// K in packets: the gain of a cut is 4K/(BDP + K) (Uno_SC25, -lcpK: 6).
         k: f64 = 6.0, in 0.0 => 1e6;
-        /// Round-trip time over the base one from which a path counts as congested (Uno_SC25, TARGET_TO_BAREMETAL_RATIO: 1.05).
+        /// Long round-trip times mean congestion, too: (1), (5), (6) (Uno_SC25, set_use_rtt: false with -interEcn, so in all figures).
+        delay: bool = false;
+        /// Round-trip time over the base one that is long, and how often quick adapt looks (Uno_SC25, TARGET_TO_BAREMETAL_RATIO: 1.05).
         target: f64 = 1.05, in 1.0 => 100.0;
         /// The same up to which only the phantom queue is taken for long (Uno_SC25, processEpochEnd: 1.055).
         phantom_limit: f64 = 1.055, in 1.0 => 100.0;
@@ -49,8 +49,8 @@ farloop_units::params! {
         quick_adapt_below: f64 = 0.5, in 0.0 => 1.0;
         /// Part of what arrived that the window becomes (Uno_SC25, processQaMeasurementEnd: 0.96).
         quick_adapt_factor: f64 = 0.96, in 0.01 => 1.0;
-        /// A round-trip time of the base and 0.9 of the time that this queue takes at line rate is a reason as well (Uno_SC25: 1 MB, of
-        /// -forceQueueSize).
+        /// With `delay`, a round-trip time of the base and 0.9 of the time that this queue takes at line rate is a reason as well
+        /// (Uno_SC25: 1 MB, of -forceQueueSize).
         quick_adapt_queue: Bytes = Bytes::new(1_000_000), in Bytes::new(1) => Bytes::new(100_000_000_000);
         /// A timeout takes its packet off the window (Uno_SC25: -noRto in all figures, so false).
         timeout_decrease: bool = false;
@@ -178,7 +178,7 @@ impl UnoSender {
             return;
         }
         let arrived = self.arrived as f64;
-        if self.rtt > self.late_rtt || arrived < self.window * self.p.quick_adapt_below {
+        if (self.p.delay && self.rtt > self.late_rtt) || arrived < self.window * self.p.quick_adapt_below {
             self.window = arrived * self.p.quick_adapt_factor;
             self.bound();
             self.until_epochs = self.window;
@@ -193,7 +193,7 @@ impl UnoSender {
     fn end_epoch(&mut self) {
         let fraction = self.marked as f64 / self.acked.max(1) as f64;
         self.average = (1.0 - self.p.weight) * self.average + self.p.weight * fraction; // (3)
-        if self.marked > 0 || self.rtt > self.target_rtt {
+        if self.marked > 0 || (self.p.delay && self.rtt > self.target_rtt) {
             let falls = self.before > 0.0 && self.average <= self.p.high && self.average < self.before;
             if falls {
                 self.add(self.acked);
@@ -241,7 +241,7 @@ impl Sender for UnoSender {
             self.arrived += if self.measuring { acked } else { 0 };
             self.quick_adapt(now, sent);
         }
-        if !ack.ecn_echo && self.rtt < self.target_rtt && !ack.in_recovery {
+        if !ack.ecn_echo && (!self.p.delay || self.rtt < self.target_rtt) && !ack.in_recovery {
             self.add(acked);
         }
         if epochs && self.until_epochs <= 0.0 && sent >= self.epoch_end {
@@ -279,7 +279,13 @@ mod tests {
     }
     /// A sender in its epochs, with a window of 100 packets, at 10 ms.
     fn bench(cross: bool) -> Bench<UnoSender> {
-        let mut b = Bench::new(Uno::sender(&UnoParams::default(), &flow(cross)));
+        bench_with(UnoParams::default(), cross)
+    }
+    fn late(cross: bool) -> Bench<UnoSender> {
+        bench_with(UnoParams { delay: true, ..UnoParams::default() }, cross)
+    }
+    fn bench_with(params: UnoParams, cross: bool) -> Bench<UnoSender> {
+        let mut b = Bench::new(Uno::sender(&params, &flow(cross)));
         b.now = Time::ZERO + Delta::from_ms(10);
         b.sender.until_epochs = 0.0;
         b.sender.epoch_end = b.now;
@@ -306,13 +312,16 @@ mod tests {
 
     #[test]
     fn a_window_of_unmarked_acks_adds_a_thousandth_of_the_product() {
-        let mut b = bench(true);
         // (1): 22,400.515 · 4096/409,600.
         let wanted = 409_600.0 + 224.005_15;
-        assert!((acked(&mut b, 1, 1.049, false) - wanted).abs() < 1e-6);
-        // At 1.05 base round trips, or marked: nothing.
-        assert!((acked(&mut b, 1, 1.05, false) - wanted).abs() < 1e-6);
+        let mut b = bench(true);
+        assert!((acked(&mut b, 1, 1.5, false) - wanted).abs() < 1e-6);
+        // Marked: nothing.
         assert!((acked(&mut b, 1, 1.0, true) - wanted).abs() < 1e-6);
+        // With `delay` nothing at 1.05 base round trips either.
+        let mut b = late(true);
+        assert!((acked(&mut b, 1, 1.049, false) - wanted).abs() < 1e-6);
+        assert!((acked(&mut b, 1, 1.05, false) - wanted).abs() < 1e-6);
     }
 
     #[test]
@@ -361,8 +370,8 @@ mod tests {
     }
 
     #[test]
-    fn a_long_round_trip_without_marks_is_an_epoch_of_congestion() {
-        let mut b = bench(false);
+    fn with_delay_a_long_round_trip_without_marks_is_an_epoch_of_congestion() {
+        let mut b = late(false);
         (b.sender.average, b.sender.before) = (0.0, 0.0);
         b.now += b.sender.base_rtt.mul_f64(1.2);
         let before = b.sender.window;
@@ -373,8 +382,7 @@ mod tests {
 
     #[test]
     fn quick_adapt_takes_what_arrived() {
-        let run = |packets: u64, rtt: f64| {
-            let mut b = bench(false);
+        let run = |mut b: Bench<UnoSender>, packets: u64, rtt: f64| {
             b.sender.window = 163_840.0; // 40 packets
             b.sender.measured_until = b.now;
             b.sender.epoch_end = Time::ZERO + Delta::from_secs(1); // no epoch ends
@@ -385,11 +393,13 @@ mod tests {
             acked(&mut b, packets, rtt, true)
         };
         // (6): 19 of 40 packets: 0.96 of them. 20 are half.
-        assert!((run(19, 1.05) - 0.96 * 19.0 * 4096.0).abs() < 1e-6);
-        assert_eq!(run(20, 1.05), 163_840.0);
+        assert!((run(bench(false), 19, 1.05) - 0.96 * 19.0 * 4096.0).abs() < 1e-6);
+        assert_eq!(run(bench(false), 20, 1.05), 163_840.0);
+        assert_eq!(run(bench(false), 30, 6.14), 163_840.0);
+        // With `delay` a queue is a reason, too.
         // 1 MB takes 80 us at 100 Gbps: a round-trip time beyond 14.03 + 72 us is 6.133 base ones.
-        assert_eq!(run(30, 6.13), 163_840.0);
-        assert!((run(30, 6.14) - 0.96 * 30.0 * 4096.0).abs() < 1e-6);
+        assert_eq!(run(late(false), 30, 6.13), 163_840.0);
+        assert!((run(late(false), 30, 6.14) - 0.96 * 30.0 * 4096.0).abs() < 1e-6);
     }
 
     #[test]

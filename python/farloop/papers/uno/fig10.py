@@ -1,0 +1,87 @@
+"""Uno, Fig. 10: completion times of realistic traffic at three loads, of all flows, of those inside and of those across."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
+from farloop.judging.schedule import Need
+from farloop.papers.uno.common import ALGORITHM, WAYS, bars, mean, p99, times
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results.run import Comparison, Run
+
+LOADS = ("40 %", "60 %", "80 %")
+
+KINDS = ("all", "intra", "inter")
+
+STATISTICS = {"mean": mean, "99 %": p99}
+
+
+def need(load: str, way: str) -> Need:
+    """The run of a load."""
+    return Need(f"{load}, {way}", ALGORITHM[way])
+
+
+def named(load: str, way: str, kind: str, word: str) -> str:
+    """The name of a number in the claim."""
+    return f"{load}, {way}, {kind}: {word} (us)"
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Mean and 99th percentile beside the artifact's, and which way is ahead."""
+    judging = Judging(comparison, claims["uno/fig10"])
+
+    def measured(word: str, kind: str) -> Callable[[Run], float]:
+        return lambda run: 1e6 * STATISTICS[word](times(run, kind))
+
+    def below(word: str, kind: str) -> Callable[[Run, Run], tuple[bool, str]]:
+        def decide(own: Run, other: Run) -> tuple[bool, str]:
+            first, second = measured(word, kind)(own), measured(word, kind)(other)
+            return first < second, f"{first:.4g} us against {second:.4g} us"
+
+        return decide
+
+    for load in LOADS:
+        for kind in KINDS:
+            for word in STATISTICS:
+                for way in WAYS:
+                    text = f"{load}, {way}: {word} of {kind} flows' completion times"
+                    judging.near(
+                        named(load, way, kind, word), text, [need(load, way)], measured(word, kind), better="lower"
+                    )
+                for way in ("gemini", "uno, one path"):
+                    # The artifact's own mean of all flows, and of those across, is not below that of one path at 40 and 60 %.
+                    if word == "mean" and way == "uno, one path" and kind != "intra":
+                        continue
+                    pair = [need(load, "uno"), need(load, way)]
+                    text = f"{load}, {kind} flows: uno's {word} is below that of {way}"
+                    judging.order(text, pair, below(word, kind))
+    return [judging.finding(unit="us", note="the artifact's numbers are those of one run")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Mean and 99th percentile by load and way, beside the artifact's."""
+    numbers: dict[str, float] = {}
+    for load in LOADS:
+        for way in WAYS:
+            runs = [r for r in comparison.runs if Need(r.case, r.algorithm) == need(load, way)]
+            for kind in KINDS:
+                for word, statistic in STATISTICS.items():
+                    try:
+                        values = [1e6 * statistic(times(run, kind)) for run in runs]
+                    except UndecidedError:
+                        continue
+                    if values:
+                        numbers[named(load, way, kind, word)] = float(np.mean(values))
+    panels = {
+        f"{kind} flows, {word}": [(named(load, w, kind, word), need(load, w)) for load in LOADS for w in WAYS]
+        for kind in KINDS
+        for word in STATISTICS
+    }
+    return {"fig10": bars(comparison, numbers, "5000 flows by load", "completion time (us)", panels)}
