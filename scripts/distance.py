@@ -87,26 +87,36 @@ def sections(out: Path) -> dict[str, list[str]]:
     return made
 
 
-def draw(out: Path) -> None:
-    """The picture: mean slowdown over distance, an algorithm in one colour everywhere."""
+def curves(text: str, name: str) -> dict[str, list[tuple[float, float]]]:
+    """Kilometres and mean slowdown of each algorithm, from a table of the page.
+
+    NaN where flows did not finish: a mean of those that did would look like a success.
+    """
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in text.split(f"<!-- {name}: ")[1].split("<!-- end of")[0].splitlines()
+        if "|" in line
+    ]
+    distances = [float(head.removesuffix(" km").replace(",", "")) for head in rows[0][1:]]
+
+    def slowdown(cell: str) -> float:
+        return float("nan") if "unfinished" in cell else float(cell.rstrip("*"))
+
+    return {row[0].strip("`"): list(zip(distances, map(slowdown, row[1:]), strict=True)) for row in rows[2:]}
+
+
+def draw(text: str) -> None:
+    """The picture of the page's tables: mean slowdown over distance, an algorithm in one colour everywhere."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     colours: dict[str, str] = {}
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), sharex=True, layout="constrained")
-    for column, (study, title) in enumerate((("one-path", "one path, PFC"), ("many-paths", "many paths, trimming"))):
-        rows = [row for row in points(out, study) if row["switch.buffer"] == 8e6]
-        rows = [row for row in rows if row.get("switch.trim") != "none"]
+    panels = (("one-path", "one path, PFC"), ("many-paths trimmed", "many paths, trimming"))
+    for column, (study, title) in enumerate(panels):
         for line, pattern in enumerate(("permutation", "incast")):
             ax = axes[line][column]
-            part = [row for row in rows if row["workload.pattern"] == pattern]
-            for algorithm in dict.fromkeys(row["algorithm"] for row in part):
-                # A gap where flows did not finish: a mean of those that did would look like a success.
-                own = sorted(
-                    (kilometres(r), float("nan") if r["unfinished"] else r["mean_slowdown"])
-                    for r in part
-                    if r["algorithm"] == algorithm
-                )
+            for algorithm, own in curves(text, f"{study}, {pattern}, shallow").items():
                 colour = colours.setdefault(algorithm, f"C{len(colours)}" if len(colours) < 10 else "black")
                 ax.plot(*zip(*own, strict=True), marker="o", markersize=3, label=algorithm, color=colour)
             ax.set(xscale="log", yscale="log", title=f"{pattern}: {title}")
@@ -134,7 +144,7 @@ def main() -> int:
         if f"<!-- {name}: " in text:
             text = placed(text, name, "distance.py", "\n".join(lines))
     PAGE.write_text(text, encoding="utf-8")
-    draw(out)
+    draw(text)
     return 0
 
 
