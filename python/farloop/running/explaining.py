@@ -83,7 +83,7 @@ def explain(
         questions: What is asked.
         threads: How many simulations at once at most; for `None` one per processor. Fewer where memory is short.
         reporter: What shows progress.
-        done: Called with each answer as soon as it is there, from this thread.
+        done: Called with each answer as soon as it is there, from the thread that has it.
 
     Raises:
         FarloopError: `threads` is no number of threads.
@@ -95,20 +95,25 @@ def explain(
     needed = [_needed(question, networks) for question in questions]
     estimates = [estimate for estimate in needed if isinstance(estimate, memory.Estimate)]
     crew = Crew(memory.side_by_side(estimates, most))
-    futures: dict[Future[WhyAnswer], WhyQuestion] = {}
+    futures: list[Future[WhyAnswer]] = []
+
+    def answered(question: WhyQuestion, because: str) -> WhyAnswer:
+        answer = _answered(question, because, reporter, stop)
+        if done is not None and not stop.is_set():
+            done(question, answer)
+        return answer
+
     for question, estimate in zip(questions, needed, strict=True):
         because = estimate if isinstance(estimate, str) else memory.refusal(estimate)
         if because and not isinstance(estimate, str):
             because = f"{question.chosen.name}: {because}"
-        futures[crew.submit(partial(_answered, question, because, reporter, stop))] = question
+        futures.append(crew.submit(partial(answered, question, because)))
     try:
         pending = set(futures)
         while pending:
             over, pending = wait(pending, timeout=POLL)
             for future in over:
-                explained = future.result()
-                if done is not None:
-                    done(futures[future], explained)
+                future.result()
     except BaseException:
         stop.set()
         crew.leave(lambda: None)
@@ -152,4 +157,6 @@ def _answered(question: WhyQuestion, because: str, reporter: Reporter, stop: thr
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split()).removeprefix("why: ")
+    """What the matter is, without the scenario's file, which the reader of a run knows."""
+    text = str(getattr(error, "problem", "") or error)
+    return " ".join(text.split()).removeprefix("why: ")
