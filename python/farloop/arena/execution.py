@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from farloop import _native
-from farloop.arena import constraints, table
+from farloop.arena import constraints, table, tails
 from farloop.arena.measuring import measured
 from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
+from farloop.arena.tails import Tail
 from farloop.output import manifest, names
 from farloop.results.seeds import seed_suffix
 from farloop.results.starts import OWN
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
+    from farloop.results.run import Run
     from farloop.running.progress import Reporter
 
 
@@ -38,7 +40,7 @@ def run(
     """
     results = [_hold(contest, plan, into, threads, reporter, store) for contest in plan.contests]
     write_views(results, plan.algorithms, plan.seeds, plan.scale, into, report=report)
-    content = {
+    content: dict[str, Any] = {
         "farloop": _native.version(),
         "kind": "arena",
         "scale": plan.scale,
@@ -54,6 +56,7 @@ def run(
                 **contest.facts,
                 "cannot_run": [vars(refusal) for refusal in contest.refusals],
                 "shaken": result.shaken,
+                **({"why": [vars(tail) for tail in result.tails.values()]} if plan.why else {}),
             }
             for contest, result in zip(plan.contests, results, strict=True)
         ],
@@ -81,6 +84,8 @@ def _hold(
             point=contest.point,
         )
     runs = run_all(contest.variants, group=contest.name, threads=threads, reporter=reporter, store=store)
+    # Before the runs are written, so that the explanations are written with them.
+    tails_by_algorithm = _tails(contest, plan, runs, threads, reporter, store)
     comparison = Comparison(contest.facts["title"], runs, seeds=plan.seeds, base=contest.base)
     where = into / contest.name
     where.mkdir()
@@ -97,7 +102,23 @@ def _hold(
         plan.constraints,
         contest.part_of,
         contest.point,
+        tails_by_algorithm,
     )
+
+
+def _tails(
+    contest: Contest,
+    plan: Plan,
+    runs: list[Run],
+    threads: int | None,
+    reporter: Reporter | None,
+    store: Store | None,
+) -> dict[str, Tail]:
+    """Why the tail of each algorithm is slow under the first seed; nothing where the plan does not ask."""
+    if not plan.why:
+        return {}
+    first = [run for run in runs if run.seed == plan.seeds[0]]
+    return tails.of_runs(first, contest.name, threads=threads, reporter=reporter, store=store)
 
 
 def _shaken(
@@ -131,6 +152,8 @@ def write_views(
     """Writes the tables and the page. Nothing in them says how long anything took: the same runs give the same bytes."""
     table.write(table.cells(results, algorithms, seeds), into, "cells")
     table.write(table.ranking(results), into, "ranking")
+    if any(result.tails for result in results):
+        table.write(table.why(results), into, "why")
     if report:
         from farloop.arena.overview import page
 
@@ -159,14 +182,24 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path) -> None:
         facts = {
             key: value
             for key, value in contest.items()
-            if key not in ("name", "cannot_run", "shaken", "part_of", "point")
+            if key not in ("name", "cannot_run", "shaken", "part_of", "point", "why")
         }
         runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
         moved = dict(contest.get("shaken", {}))
         point = dict(contest.get("point", {}))
         measurements = [measured(kept_run, name) for kept_run in runs]
         results.append(
-            Result(name, facts, measurements, refusals, moved, required, str(contest.get("part_of", name)), point)
+            Result(
+                name,
+                facts,
+                measurements,
+                refusals,
+                moved,
+                required,
+                str(contest.get("part_of", name)),
+                point,
+                tails.read(contest.get("why", [])),
+            )
         )
         del runs
     write_views(results, list(kept["algorithms"]), tuple(kept["seeds"]), str(kept["scale"]), aside)

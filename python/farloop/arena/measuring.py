@@ -82,7 +82,7 @@ def measured(run: Run, scenario: str) -> Measured:
     """The measurements of a run."""
     flows, end = run.flows, run.duration
     rates = summary.throughputs(flows, end)
-    endless, slowdowns = _endless(run), _slowdowns(run)
+    endless, slowdowns = _endless(run), finite_slowdowns(run)
     kinds = {kind: flow_completion.is_kind(flows, kind) for kind in flow_completion.KINDS}
     delivered = flow_completion.column(flows, "delivered_bytes")
     began = flow_completion.column(flows, "start_ps") / 1e12 < end
@@ -157,7 +157,7 @@ def _endless(run: Run) -> Mask:
     return np.asarray(np.isnan(size) | (size * 8 > duration * own), dtype=np.bool_)
 
 
-def _slowdowns(run: Run) -> Floats:
+def finite_slowdowns(run: Run) -> Floats:
     """Slowdown of the flows that could finish, the unfinished ones counted by their age; NaN for the others."""
     return np.where(_endless(run), np.nan, flow_completion.bounded(run.flows, run.duration))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
 from farloop import _native, statistics
-from farloop.arena import order_changes, pictures, requirements
+from farloop.arena import order_changes, pictures, requirements, tails
 from farloop.arena.measuring import ENDLESS, FINITE, SIZES, Measured
 from farloop.arena.pictures import Scale
 from farloop.arena.ranking import FAILS, RANKED, REFERENCE, Standing
@@ -40,6 +41,13 @@ _LEGEND = (
 FRAGILE = "Another order of simultaneous events, and starts by less than a packet's time, move this score"
 
 _BEGIN = "Each algorithm starts its flows as it does by itself."
+
+SLOW = "why the tail is slow"
+
+WHY = (
+    "The largest cause of the time of the flow at the 99th percentile of the FCT slowdown, first seed, with its share (farloop why); in "
+    "brackets the limit of the source under which most of that was spent"
+)
 
 CANNOT = "cannot run here, because "
 
@@ -86,6 +94,9 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
     heads += [f'<th><a href="#{_anchor(r)}">{escape(r.name)}</a></th>' for r in results]
     by_algorithm = [{standing.algorithm: standing for standing in r.standings} for r in results]
     axes = [_axis(r) for r in results]
+    asks_why = any(r.tails for r in results)
+    if asks_why:
+        heads.insert(3, f'<th class="text" title="{escape(WHY)}">{SLOW}, most often</th>')
     rows = []
     for algorithm in algorithms:
         tds = [
@@ -96,6 +107,9 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
         first = sum(standing.group == 1 for standing in standings)
         ran = sum(standing.state != REFERENCE for standing in standings)
         tds.append(f'<td data-v="{-first / ran!r}">{first} of {ran}</td>' if ran else '<td class="no">reference</td>')
+        if asks_why:
+            frequent = tails.most_frequent(r.tails[algorithm] for r in results if algorithm in r.tails)
+            tds.append(f'<td class="text">{escape(frequent or "–")}</td>')
         for result, each, axis in zip(results, by_algorithm, axes, strict=True):
             own = each.get(algorithm)
             tds.append(
@@ -288,6 +302,8 @@ def _columns(result: Result) -> list[_Column]:
     place = {standing.algorithm: number for number, standing in enumerate(result.standings, 1)}
     states = {s.algorithm: str(s.group) if s.group else s.state for s in result.standings}
     columns = [_Column("group", lambda of: (states.get(of[0].algorithm, "–"), place.get(of[0].algorithm)))]
+    if result.tails:
+        columns.append(_Column(SLOW, partial(_why, result), WHY))
     top = max((float(values.max()) for run in runs for values in run.rates.values() if values.size), default=0.0)
     if top > 0:
         columns.append(
@@ -328,6 +344,14 @@ def _columns(result: Result) -> list[_Column]:
     columns.append(_queue(runs))
     columns.append(_bar(runs, "drops", "dropped", _count))
     return columns if runs else []
+
+
+def _why(result: Result, of: list[Measured]) -> tuple[str, float | None]:
+    tail = result.tails.get(of[0].algorithm)
+    if tail is None:
+        return "–", None
+    style = ' class="soft"' if tail.because else ""
+    return f'<span title="{escape(tail.answer or tail.flow, quote=True)}"{style}>{escape(tail.text)}</span>', tail.share
 
 
 def _start(kind: str, words: str) -> _Column:
@@ -465,6 +489,9 @@ def _measured() -> str:
         "flows have up to 100 kB, large ones more than 10 MB (GEMINI, §IV-D). A flow that has not finished counts with its age.",
         "Pauses are added over all ports; a victim is a flow that waited for a pause whose congested port is not on its way. "
         "Drops are those of switches and hosts, for any cause.",
+        "Why the tail is slow (only with <code>--why</code>): the flow at the 99th percentile of the FCT slowdown under the first seed is "
+        "simulated again and followed packet by packet; the cell has the cause of most of its time. Endless flows have no slowdown, and "
+        "flows that share a TCP connection are not followed. All of it is in why.csv and why.parquet.",
         "Every number of every seed is in cells.csv and cells.parquet, the rankings are in ranking.csv and ranking.parquet. "
         "Beside them lies a directory for each scenario with the tables of its runs; <code>farloop report</code> draws its "
         "report.",

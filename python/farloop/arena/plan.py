@@ -87,6 +87,7 @@ class Plan:
         scale: "quick" or "full".
         jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
         constraints: What must hold for an algorithm to be ranked.
+        why: Whether to explain why the tail is slow.
     """
 
     contests: list[Contest]
@@ -95,6 +96,7 @@ class Plan:
     scale: str
     jitter: int = 0
     constraints: tuple[Requirement, ...] = ()
+    why: bool = False
 
 
 def plan(
@@ -108,6 +110,7 @@ def plan(
     jitter: int = 0,
     must: Sequence[str] = (),
     over: str | None = None,
+    why: bool = False,
 ) -> Plan:
     """What an arena takes; everything is checked, nothing is simulated.
 
@@ -121,6 +124,7 @@ def plan(
         jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
         must: Constraints, such as "paused <= 5 %", in place of the usual ones of the same quantities; "none" leaves those out.
         over: A key and its values, such as "workload.load=0.3,0.5,0.8": each scenario once with each.
+        why: Simulate each algorithm once more, to explain why the tail is slow.
 
     Raises:
         FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, a setting that is the arena's, or a
@@ -152,7 +156,7 @@ def plan(
             for name, scenario, own, point in points
         )
         contests += [contest for contest in again if contest.variants]
-    return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter), required)
+    return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter), required, why)
 
 
 def _values(over: str) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from farloop.arena.constraints import Requirement
 from farloop.arena.measuring import Measured
 from farloop.arena.plan import Refusal
 from farloop.arena.ranking import Standing, standings
+from farloop.arena.tails import Tail
 from farloop.results import fields, tables
 
 _TYPES = {"text": pa.string(), "number": pa.int64(), "count": pa.int64(), "ps": pa.int64(), "0 or 1": pa.int64()}
@@ -37,6 +38,7 @@ class Result:
         constraints: What must hold for an algorithm to be ranked.
         part_of: The scenario that this is a point of.
         point: The settings that make it that point; empty where there is one only.
+        tails: Why the tail is slow, by algorithm; empty where nobody asked.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Result:
     constraints: tuple[Requirement, ...] = ()
     part_of: str = ""
     point: Mapping[str, str] = field(default_factory=dict)
+    tails: Mapping[str, Tail] = field(default_factory=dict)
 
     @cached_property
     def standings(self) -> list[Standing]:
@@ -100,7 +103,7 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
                     }
                     row |= measured.values
                 rows.append(row)
-    return _table("cells", rows)
+    return _table(fields.CELLS, rows)
 
 
 def ranking(results: Sequence[Result]) -> pa.Table:
@@ -132,7 +135,17 @@ def ranking(results: Sequence[Result]) -> pa.Table:
         for result in results
         for standing in result.standings
     ]
-    return _table("ranking", rows)
+    return _table(fields.RANKING, rows)
+
+
+def why(results: Sequence[Result]) -> pa.Table:
+    """A row for every scenario and algorithm that ran; see [WHY][farloop.results.fields.WHY]."""
+    rows = [
+        {"scenario": result.name, "start": result.start, **vars(tail)} | {"because": tail.because or None}
+        for result in results
+        for tail in result.tails.values()
+    ]
+    return _table(fields.WHY, rows)
 
 
 def write(table: pa.Table, into: Path, name: str) -> None:
@@ -145,8 +158,7 @@ def write(table: pa.Table, into: Path, name: str) -> None:
     tables.write(table, into / f"{name}.parquet")
 
 
-def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    declared = fields.ARENA[name]
+def _table(declared: Sequence[fields.Field], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     columns = [pa.array([row.get(f.name) for row in rows], _TYPES.get(f.unit, pa.float64())) for f in declared]
     schema_fields = [
         pa.field(f.name, column.type, metadata={"unit": f.unit, "meaning": f.meaning})

@@ -47,6 +47,14 @@ def arena(
         str | None,
         typer.Option(metavar="SEEDS", help="One run for each of these seeds, such as 1-10 or 1,3,7 (default: 1-3)."),
     ] = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Say why the tail is slow: simulate each algorithm once more, and show what took most of the time of the flow at the 99th "
+            "percentile of the slowdown.",
+        ),
+    ] = False,
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
@@ -72,6 +80,7 @@ def arena(
         jitter=jitter,
         must=must or [],
         over=over,
+        why=why,
     )
     target = out or Path("out") / "arena"
     with (

@@ -2,35 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from farloop.commands.command import guarded, ready_to_draw
-from farloop.commands.options import QuietOption
+from farloop.commands.options import QuietOption, ThreadsOption
 from farloop.errors import FarloopError
+
+if TYPE_CHECKING:
+    from farloop.report.page import Section
+    from farloop.results.run import Comparison
+    from farloop.running.progress import Reporter
 
 
 @guarded
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The output directory of an earlier command.")],
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Show where the time of the slowest iteration of each job went, and of the slowest flows; these are simulated again.",
+        ),
+    ] = False,
+    threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Judge the claims of an output again and draw its report again, from its tables. Nothing is simulated."""
+    """Judge the claims of an output again and draw its report again, from its tables. Nothing is simulated without --why."""
     ready_to_draw(True)
-    rewrite(directory)
+    if why:
+        from farloop.running.progress import reporter
+
+        with reporter(quiet=quiet) as progress:
+            rewrite(directory, lambda comparison: _where(comparison, threads, progress))
+    else:
+        rewrite(directory)
     if not quiet:
         from farloop.commands import show
 
         show.written(directory)
 
 
-def rewrite(source: Path) -> None:
+def _where(comparison: Comparison, threads: int | None, reporter: Reporter) -> Section:
+    """Where the time of a comparison's slowest flows and iterations went."""
+    from farloop.report import where
+    from farloop.running import explaining
+
+    explained = explaining.of_report(comparison, threads=threads, reporter=reporter)
+    return where.of_runs(explained, several=len(comparison.groups) > 1)
+
+
+def rewrite(source: Path, more: Callable[[Comparison], Section] | None = None) -> None:
     """Judges the figures of an output on disk anew, from its tables, and writes reports and pictures anew; all of them or none.
 
+    Args:
+        source: The output.
+        more: Makes a further section of the report, of an output with runs of its own.
+
     Raises:
-        FarloopError: it is no complete farloop output, something could not be judged or drawn, or it cannot be written.
+        FarloopError: it is no complete farloop output, or has no runs of its own though `more` asks for them, something could not be judged
+            or drawn, or it cannot be written.
     """
     from farloop.judging.verdicts import judged_anew
     from farloop.output import names
@@ -42,6 +76,8 @@ def rewrite(source: Path) -> None:
     from farloop.results.run import FigureVerdicts
 
     kept = read_manifest(source)
+    if more is not None and kept["kind"] not in ("run", "comparison"):
+        load(source)  # Says which outputs in it have runs.
     try:
         with rewriting(source) as aside:
             if kept["kind"] == "arena":
@@ -70,7 +106,9 @@ def rewrite(source: Path) -> None:
                 side_by_side.rewrite(source, kept, aside)
                 return
             if kept["kind"] != "reproduction":
-                rewrite_views(judged_anew(load(source)), aside, str(kept["kind"]))
+                comparison = load(source)
+                sections = [] if more is None else [more(comparison)]
+                rewrite_views(judged_anew(comparison), aside, str(kept["kind"]), *sections)
                 return
             done = []
             for figure in kept["figures"]:
@@ -79,7 +117,7 @@ def rewrite(source: Path) -> None:
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison
             write_index(done, aside, scale=str(kept["scale"]), seeds=kept["seeds"])
-    except FarloopError:
+    except (FarloopError, MemoryError):
         raise
     except Exception as error:
         raise damaged(source, error) from None

@@ -106,6 +106,9 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
         states = [{s.algorithm: _standing(s) for s in result.standings} for result in chosen]
         rows = [[a, *(of.get(a) for of in states)] for a in algorithms]
         _print_table(["group of", *(result.name for result in chosen)], rows)
+        if any(result.tails for result in chosen):
+            causes = [[a, *(r.tails[a].text if a in r.tails else None for r in chosen)] for a in algorithms]
+            _print_table(["why the tail is slow", *(result.name for result in chosen)], causes)
     for result in results:
         if result.standings and not any(standing.state == "ranked" for standing in result.standings):
             nearest = result.standings[0]

@@ -15,6 +15,7 @@ from farloop.output.writing import overall, write_run, write_runs
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
+    from farloop.report.page import Section
     from farloop.results.run import Comparison, Run
 
 
@@ -73,13 +74,14 @@ def fill_comparison(comparison: Comparison, into: Path, kept: Store | None = Non
     return notes
 
 
-def rewrite_views(comparison: Comparison, into: Path, kind: str) -> None:
+def rewrite_views(comparison: Comparison, into: Path, kind: str, *more: Section) -> None:
     """Writes summary, claims, report and pictures of an output on disk anew, into a directory of `rewriting`.
 
     Args:
         comparison: The output.
         into: The directory.
         kind: What the output's manifest calls it: "run" or "comparison".
+        more: Further sections of the report.
 
     Raises:
         FarloopError: something could not be judged or drawn.
@@ -88,7 +90,7 @@ def rewrite_views(comparison: Comparison, into: Path, kind: str) -> None:
     write_json(into / SUMMARY, comparison.runs[0].summary if kind == "run" else overall(comparison))
     if comparison.claims:
         write_json(into / CLAIMS, comparison.claims)
-    notes = [*comparison.notes, *views.write(comparison, into)]
+    notes = [*comparison.notes, *views.write(comparison, into, *more)]
     if notes:
         raise FarloopError(f"{shown(comparison.title)}: {'; '.join(notes)}; the old report stays")
     write_json(into / MANIFEST, {"notes": []})

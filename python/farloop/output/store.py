@@ -55,6 +55,12 @@ _ADDRESS = "[0-9a-f]*"
 _REQUIRED = ("totals", "invariants", "deadlocks", "wall_s", "version")
 """Of what is known of a run besides its tables what everything else builds on."""
 
+EXPLANATION = "why.json"
+"""In the directory of a run of an output: where the time of its slow flow went, where `farloop arena --why` asked."""
+
+_EXPLAINED = f".{EXPLANATION}"
+"""After the address: the same of a kept run."""
+
 _FAILED = ".failed.json"
 """After the address: why a run failed."""
 
@@ -162,8 +168,10 @@ class Store:
         return self.find(key) is not None
 
     def __len__(self) -> int:
-        """How many have been put here."""
-        return sum(1 for _ in self.directory.glob(f"{_ADDRESS}/{KEPT}"))
+        """How many simulations have been put here: runs, and explanations of some."""
+        return sum(
+            1 for pattern in (f"{_ADDRESS}/{KEPT}", f"{_ADDRESS}{_EXPLAINED}") for _ in self.directory.glob(pattern)
+        )
 
     def find(self, key: str) -> Path | None:
         """The directory of a run that is whole: its tables are those that were written, byte for byte."""
@@ -241,6 +249,20 @@ class Store:
                     path.unlink(missing_ok=True)
                 lock.close()
 
+    def explanation(self, key: str) -> dict[str, Any]:
+        """What was put of the run of an address; nothing where nothing was, or where it is no JSON."""
+        own = _read(self.directory / f"{key}{_EXPLAINED}")
+        where = self._others.get(key)
+        return own or ({} if where is None else _read(where / EXPLANATION))
+
+    def put_explanation(self, key: str, content: Mapping[str, Any]) -> None:
+        """Keeps where the time of a flow of a run went.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._put_json(f"{key}{_EXPLAINED}", content)
+
     def failure(self, key: str) -> str:
         """Why the run of an address failed; empty if it did not."""
         return str(_read(self.directory / f"{key}{_FAILED}").get("because", ""))
@@ -251,21 +273,27 @@ class Store:
         Raises:
             OSError: it cannot be written.
         """
+        self._put_json(f"{key}{_FAILED}", {"because": because})
+
+    def _put_json(self, name: str, content: Mapping[str, Any]) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        aside = self.directory / f".{key}{_FAILED}-{secrets.token_hex(8)}"
-        aside.write_text(json.dumps({"because": because}), encoding="utf-8")
-        aside.replace(self.directory / f"{key}{_FAILED}")
+        aside = self.directory / f".{name}-{secrets.token_hex(8)}"
+        aside.write_text(json.dumps(content), encoding="utf-8")
+        aside.replace(self.directory / name)
 
     def forget_failure(self, key: str) -> None:
         """Lets a run that failed be tried again."""
         (self.directory / f"{key}{_FAILED}").unlink(missing_ok=True)
 
     def adopt(self, other: Path) -> None:
-        """Takes over the finished runs of another store's directory."""
+        """Takes over the finished runs of another store's directory, and what is kept of them."""
         for kept in sorted(other.glob(f"{_ADDRESS}/{KEPT}")):
             if not (self.directory / kept.parent.name).exists():
                 self.directory.mkdir(parents=True, exist_ok=True)
                 kept.parent.rename(self.directory / kept.parent.name)
+        for explanation in sorted(other.glob(f"{_ADDRESS}{_EXPLAINED}")):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            explanation.replace(self.directory / explanation.name)
 
 
 def info(content: Mapping[str, Any]) -> dict[str, Any]:

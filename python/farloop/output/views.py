@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from farloop.output.manifest import FIGURES, REPORT
 
 if TYPE_CHECKING:
+    from farloop.report.page import Section
     from farloop.results.run import Comparison
 
 
-def write(comparison: Comparison, into: Path) -> list[str]:
-    """Writes pictures and report into an existing directory; notes on what could not be drawn."""
+def write(comparison: Comparison, into: Path, *more: Section) -> list[str]:
+    """Writes pictures and report, with `more` sections, into an existing directory; notes on what could not be drawn."""
     from farloop.figures import draw
     from farloop.report import page
 
@@ -25,7 +26,7 @@ def write(comparison: Comparison, into: Path) -> list[str]:
     attempt("the pictures could not be drawn", lambda: draw.draw(comparison, pictures), notes)
     made: list[str] = []
     noted = replace(comparison, notes=[*comparison.notes, *notes])
-    attempt("the report could not be drawn", lambda: made.append(page.page(noted)), notes)
+    attempt("the report could not be drawn", lambda: made.append(page.page(noted, *more)), notes)
     text = made[0] if made else _bare_page(noted.title, [*comparison.notes, *notes])
     (into / REPORT).write_text(text, encoding="utf-8", errors="replace")
     return notes

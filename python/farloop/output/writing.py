@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def write_run(run: Run, into: Path, kept: Store | None = None) -> dict[str, Any]:
     """Writes a run's tables, summary and trace into an existing directory; gives its manifest, which is to be written last.
 
+    If the store has an explanation of where the time of its slow flow went, that is written as well.
+
     Args:
         run: The run.
         into: The directory.
@@ -32,6 +34,8 @@ def write_run(run: Run, into: Path, kept: Store | None = None) -> dict[str, Any]
     write_json(into / SUMMARY, run.summary)
     if run.trace is not None:
         run.trace.write(into)
+    if kept is not None and run.address and (explanation := kept.explanation(run.address)):
+        write_json(into / store.EXPLANATION, explanation)
     return manifest(run, hashes)
 
 

@@ -32,12 +32,16 @@ from farloop.results.summary import MAX_FLOWS_LISTED
 if TYPE_CHECKING:
     from farloop.results.run import Comparison
 
+Section = tuple[str, str, str]
+"""A part of the page: its anchor, its name in the navigation, and its HTML with a heading that has the anchor."""
 
-def page(comparison: Comparison) -> str:
-    """A complete HTML document that loads nothing from anywhere."""
+
+def page(comparison: Comparison, *more: Section) -> str:
+    """A complete HTML document that loads nothing from anywhere; `more` are sections that stand below the overview."""
     title = comparison.title or "farloop"
     parts = [
         ("overview", "Overview", '<h2 id="overview">Overview</h2>' + _overview(comparison)),
+        *more,
         *([("claims", "Claims", '<h2 id="claims">Claims</h2>' + claim_cards(comparison))] if comparison.claims else []),
         *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
         *([("pfc", "PFC", section(comparison, table))] if has_pauses(comparison) else []),

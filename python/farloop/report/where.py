@@ -9,11 +9,15 @@ from typing import Any
 from farloop.palette import CROSS, IDLE, INTRA
 from farloop.report.page import document, table
 from farloop.results.why import Explanation
+from farloop.results.why_chosen import WhyAnswer
 from farloop.results.why_job import JobExplanation
 from farloop.units import time_text
 
 COLOURS = [colour for pair in zip(INTRA, CROSS, strict=True) for colour in pair]
 """Of the bands, largest first: cool and warm in turn, so that neighbours are told apart."""
+Band = tuple[str, str, float]
+"""Label, colour, share in percent."""
+
 OTHER = "everything else"
 WIDTH, HEIGHT, LEFT, BELOW = 920, 260, 46, 24
 MOST_ROWS = 40
@@ -24,7 +28,7 @@ MOST_STEPS = 20_000
 
 def svg(asked: Explanation | JobExplanation) -> str:
     """The stacked picture with its legend, as a file of its own."""
-    bands = _bands(asked)
+    bands = _bands([asked])
     rows = (len(bands) + 1) // 2
     height = HEIGHT + BELOW + 16 + 20 * rows
     legend = []
@@ -53,20 +57,72 @@ def page(asked: Explanation | JobExplanation) -> str:
     return document(title, "\n".join(content))
 
 
-def section(asked: Explanation | JobExplanation) -> str:
-    """The pictures and the table of one flow or iteration."""
-    bands = _bands(asked)
+def section(asked: Explanation | JobExplanation, bands: Sequence[Band] | None = None) -> str:
+    """The pictures and the table of one flow or iteration; `bands` are those of several, for the same colours."""
+    shared, bands = bands is not None, bands or _bands([asked])
     header = ["cause", "limit", "where", "by", "time", "share"]
     if isinstance(asked, JobExplanation):
         header[2:2] = ["phase", "ranks"]
     content = [
         f'<div class="card where">{_inline(_stack(asked, bands), HEIGHT + BELOW, f"{asked.title}: what its time went into")}'
-        f"{_legend(bands)}</div>"
+        f"{_legend(bands, with_shares=not shared)}</div>"
     ]
     if isinstance(asked, JobExplanation):
         content.append(_path(asked))
     content.append(table(header, [list(row) for row in asked.rows]))
     return "\n".join(content)
+
+
+def of_runs(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str, str]:
+    """The section of a report: anchor, title, and HTML with a bar for each iteration and flow, stacked of the causes of its time.
+
+    Args:
+        explained: What was asked of the runs.
+        several: Whether they are several, which are named then.
+    """
+    title = "Where the time went"
+    content = [
+        f'<h2 id="why">{title}</h2><p class="soft">The slowest iteration of each job, and the flows with the largest, the 99th percentile '
+        "and the median of the FCT slowdown (of several seeds those of the first), as <code>farloop why</code> explains them. The parts of "
+        "a bar are shares of its time. A bar opens what each moment of the time went into.</p>"
+    ]
+    for kind, head in ((JobExplanation, "Iterations of jobs"), (Explanation, "Flows")):
+        chosen = [of for of in explained if isinstance(of.explanation, kind)]
+        if chosen:
+            bands = _bands([of.explanation for of in chosen if of.explanation])
+            bars = "".join(_bar(of, bands, several=several) for of in chosen)
+            content.append(f'<h3>{head}</h3><div class="where bars">{_legend(bands, with_shares=False)}{bars}</div>')
+    lines = {_without(of, several=several): None for of in explained if of.explanation is None}
+    content += [f'<p class="soft">{escape(line)}</p>' for line in lines]
+    return "why", title, "".join(content)
+
+
+def _bar(of: WhyAnswer, bands: Sequence[Band], *, several: bool) -> str:
+    """A stacked bar that opens the pictures and the table."""
+    asked, chosen = of.explanation, of.chosen
+    assert asked is not None
+    assert chosen is not None
+    shares = _shares(asked)
+    shown = {label: share for label, share in shares.items() if label in [name for name, _, _ in bands]}
+    shown[OTHER] = sum(shares.values()) - sum(shown.values())
+    parts = "".join(
+        f'<span style="width:{shown[label]:.2f}%;background:{colour}" title="{escape(label, quote=True)} {shown[label]:.1f} %"></span>'
+        for label, colour, _ in bands
+        if shown.get(label, 0) > 0
+    )
+    slowdown = "" if chosen.slowdown is None else f", slowdown {chosen.slowdown:.3g}"
+    head = (
+        f"{f'{of.label}: ' if several else ''}{chosen.role}: {asked.title}, {time_text(asked.time_ps / 1e12)}{slowdown}"
+    )
+    return (
+        f'<details><summary>{escape(head)}<span class="bar" role="img" aria-label="{escape(asked.answer, quote=True)}">{parts}</span>'
+        f"</summary><p>{escape(asked.answer)}</p>{section(asked, bands)}</details>"
+    )
+
+
+def _without(of: WhyAnswer, *, several: bool) -> str:
+    """Why there is no bar; the same line for all flows of a run that have the same reason."""
+    return f"{f'{of.label}: ' if several else ''}not explained: {of.because}"
 
 
 def _label(part: dict[str, Any]) -> str:
@@ -76,21 +132,29 @@ def _label(part: dict[str, Any]) -> str:
     return f"{cause} ({part['limit']})" if part["limit"] else cause
 
 
-def _bands(asked: Explanation | JobExplanation) -> list[tuple[str, str, float]]:
-    """Label, colour and share in percent of each band, the largest first."""
-    totals: dict[str, int] = {}
-    for part in asked.parts:
-        totals[_label(part)] = totals.get(_label(part), 0) + int(part["time_ps"])
+def _bands(each: Sequence[Explanation | JobExplanation]) -> list[Band]:
+    """The bands, the largest first; of several flows or iterations together each counts the same."""
+    totals: dict[str, float] = {}
+    for asked in each:
+        for label, share in _shares(asked).items():
+            totals[label] = totals.get(label, 0.0) + share / len(each)
     ordered = sorted(totals.items(), key=lambda item: -item[1])
-    whole = max(asked.time_ps, 1)
     few = len(COLOURS) - 2
-    bands = [(label, COLOURS[at], 100 * time / whole) for at, (label, time) in enumerate(ordered[:few])]
-    if rest := sum(time for _, time in ordered[few:]):
-        bands.append((OTHER, IDLE, 100 * rest / whole))
+    bands = [(label, COLOURS[at], share) for at, (label, share) in enumerate(ordered[:few])]
+    if rest := sum(share for _, share in ordered[few:]):
+        bands.append((OTHER, IDLE, rest))
     return bands
 
 
-def _stack(asked: Explanation | JobExplanation, bands: Sequence[tuple[str, str, float]]) -> str:
+def _shares(asked: Explanation | JobExplanation) -> dict[str, float]:
+    """The parts of the time by their labels, in percent."""
+    totals: dict[str, int] = {}
+    for part in asked.parts:
+        totals[_label(part)] = totals.get(_label(part), 0) + int(part["time_ps"])
+    return {label: 100 * time / max(asked.time_ps, 1) for label, time in totals.items()}
+
+
+def _stack(asked: Explanation | JobExplanation, bands: Sequence[Band]) -> str:
     """A column for each slice of the time, of its parts; below it the time."""
     order = {label: at for at, (label, _, _) in enumerate(bands)}
     labels = [order.get(_label(part), len(bands) - 1) for part in asked.parts]
@@ -129,9 +193,9 @@ def _times(time_ps: int, y: float) -> str:
     return "".join(texts)
 
 
-def _legend(bands: Sequence[tuple[str, str, float]]) -> str:
+def _legend(bands: Sequence[Band], *, with_shares: bool = True) -> str:
     items = "".join(
-        f'<li><span style="background:{colour}"></span>{escape(label)} {share:.1f} %</li>'
+        f'<li><span style="background:{colour}"></span>{escape(label)}{f" {share:.1f} %" if with_shares else ""}</li>'
         for label, colour, share in bands
     )
     return f'<ul class="legend">{items}</ul>'

@@ -302,8 +302,22 @@ RANKING = (
     ),
 )
 
+WHY = (
+    Field("scenario", "text", "Scenario of the arena."),
+    Field("start", "text", "As in cells."),
+    Field("algorithm", "text", "Congestion control of all its flows."),
+    Field("seed", "number", "The first seed."),
+    Field("flow", "text", "The flow at the 99th percentile of the FCT slowdown; empty where no flow could finish."),
+    Field("slowdown", "1", "Its FCT slowdown, by its age where it did not finish; null without a flow.", optional=True),
+    Field("time_ps", "ps", "Its time, all of which is explained; null where it is not.", optional=True),
+    Field("cause", "text", "What took most of that time; empty where it is not explained."),
+    Field("share", "1", "That part of its time; null where it is not explained.", optional=True),
+    Field("answer", "text", "In one line where its time went; empty where it is not explained."),
+    Field("because", "text", "Why it is not explained; null where it is.", optional=True),
+)
+
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
-"""The tables of an arena with their columns: one CSV and one Parquet file each."""
+"""The tables of an arena with their columns: one CSV and one Parquet file each. `WHY` is one more, with `--why`."""
 
 
 def columns(table: str) -> list[str]:
@@ -320,7 +334,8 @@ def markdown(fields: tuple[Field, ...], what: str) -> str:
 
 def outputs_page(text: str) -> str:
     """The text of docs/outputs.md with the tables between its markers made anew."""
-    blocks = {f"columns of {name}": markdown(fields, "column") for name, fields in {**TABLES, **ARENA}.items()}
+    declared = {**TABLES, **ARENA, "why": WHY}
+    blocks = {f"columns of {name}": markdown(fields, "column") for name, fields in declared.items()}
     blocks |= {f"metrics of {kind}s": markdown(fields, "metric") for kind, fields in METRICS.items()}
     blocks["totals of runs"] = markdown(TOTALS, "total")
 

@@ -99,6 +99,24 @@ class Explanation:
         )
 
     @property
+    def largest(self) -> tuple[str, float]:
+        """The cause of most of the time in a few words, wherever it was and whoever caused it, and its share, from 0 to 1.
+
+        If most of that was spent under a limit of the source, such as a full window, the words have it. ("", 0.0) where it took no time.
+        """
+        groups: dict[str, dict[str, int]] = {}
+        for part in self.parts:
+            limits = groups.setdefault(cause_of(part), {})
+            limits[part["limit"]] = limits.get(part["limit"], 0) + int(part["time_ps"])
+        if not groups:
+            return "", 0.0
+        cause, limits = max(groups.items(), key=lambda item: sum(item[1].values()))
+        time = sum(limits.values())
+        limit = max(limits, key=lambda name: limits[name])
+        words = f"{cause} ({limit})" if limit and cause != "pacing" and 2 * limits[limit] > time else cause
+        return words, time / self.time_ps if self.time_ps else 0.0
+
+    @property
     def limits_ps(self) -> dict[str, int]:
         """The time by the limit of the source that it was spent under: "" for none, "window", "rate", and others where there are any."""
         limits = {"": 0, "window": 0, "rate": 0}
@@ -181,6 +199,17 @@ def largest_first(
 def place_of(part: dict[str, Any]) -> str:
     """Where it was: links of a path share their delay."""
     return "" if part["cause"] == "propagation" else str(part["port"] or "")
+
+
+def cause_of(part: dict[str, Any]) -> str:
+    """The cause in words; of a queue also whose packets were served."""
+    if part["cause"] == "pause":
+        return "PFC pause"
+    if part["cause"] != "queue":
+        return str(part["cause"])
+    if part["own"]:
+        return "queue behind its own packets"
+    return "queue behind rivals" if part["rival"] else "queue behind frames of the link"
 
 
 def by_whom(part: dict[str, Any]) -> str:

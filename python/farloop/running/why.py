@@ -94,15 +94,19 @@ def _located(run: Run | Scenario | str | PathLike[str]) -> tuple[Run | None, Sce
                 f"{shown(path, 4096)}: has {len(runs)} runs; expected one of them, such as {shown(path / 'runs', 4096)}/NAME"
             )
         run = runs[0]
-    if not run.scenario:
-        raise FarloopError("why: the run has no scenario; expected one that farloop simulated")
-    return run, _rewritten(run)
+    return run, rewritten(run)
 
 
-def _rewritten(run: Run) -> Scenario:
-    """The scenario with all of its defaults: files that it names are looked for beside the scenario's own."""
+def rewritten(run: Run) -> Scenario:
+    """The scenario of a run with all of its defaults: files that it names are looked for beside the scenario's own.
+
+    Raises:
+        FarloopError: the run has none.
+    """
     from farloop.formats.scenario_text import from_tables
 
+    if not run.scenario:
+        raise FarloopError("why: the run has no scenario; expected one that farloop simulated")
     return Scenario.from_text(from_tables(run.scenario), run.file)
 
 

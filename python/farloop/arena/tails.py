@@ -1,0 +1,145 @@
+"""Why the tail is slow: the flow at the 99th percentile of the FCT slowdown, and what took most of its time (`farloop arena --why`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from farloop.arena import measuring
+from farloop.errors import FarloopError
+from farloop.results import why_chosen
+from farloop.results.why import Explanation
+from farloop.results.why_chosen import Chosen, WhyAnswer
+from farloop.running import explaining
+from farloop.running.explaining import WhyQuestion
+
+if TYPE_CHECKING:
+    from farloop.output.store import Store
+    from farloop.results.run import Run
+    from farloop.running.progress import Reporter
+
+NO_FLOW = "no flow with a size that could finish"
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The flow at the 99th percentile of the FCT slowdown, of an algorithm's run under the first seed.
+
+    Attributes:
+        algorithm: The algorithm.
+        seed: The seed.
+        flow: The flow's name; empty where no flow could finish.
+        slowdown: Its slowdown, by its age where it did not finish; `None` where there is no flow.
+        time_ps: Its time in picoseconds; `None` where it is not explained.
+        cause: What took most of that, such as "queue behind rivals"; empty where it is not explained.
+        share: That part of its time, from 0 to 1; `None` where it is not explained.
+        answer: In one line where its time went; empty where it is not explained.
+        because: Why it is not explained; empty where it is.
+    """
+
+    algorithm: str
+    seed: int
+    flow: str = ""
+    slowdown: float | None = None
+    time_ps: int | None = None
+    cause: str = ""
+    share: float | None = None
+    answer: str = ""
+    because: str = ""
+
+    @property
+    def text(self) -> str:
+        """For a cell of a table: the cause with its share, or why there is none."""
+        return f"{self.cause}, {100 * self.share:.0f} %" if self.share is not None else self.because
+
+
+def of_runs(
+    runs: Sequence[Run],
+    group: str,
+    *,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+    store: Store | None = None,
+) -> dict[str, Tail]:
+    """The tail of each run, by algorithm. Explanations are taken from the store, and put there.
+
+    Args:
+        runs: One for each algorithm.
+        group: What stands before a simulation's name while it runs.
+        threads: How many simulations at once at most.
+        reporter: What shows progress.
+        store: Where runs are kept.
+
+    Raises:
+        FarloopError: `threads` is no number of threads, or the store cannot be written.
+    """
+    tails: dict[str, Tail] = {}
+    questions: list[WhyQuestion] = []
+    for run in runs:
+        chosen = why_chosen.flow_at(run, measuring.finite_slowdowns(run), why_chosen.TAIL)
+        if chosen is None:
+            tails[run.algorithm] = Tail(run.algorithm, run.seed, because=NO_FLOW)
+            continue
+        kept = None if store is None else _kept(store.explanation(run.address), chosen)
+        if kept is None:
+            questions.append(WhyQuestion(run, chosen, f"{group} {run.label}"))
+        else:
+            tails[run.algorithm] = _tail(run, WhyAnswer(run.label, chosen, kept))
+
+    def keep(question: WhyQuestion, explained: WhyAnswer) -> None:
+        if store is not None and isinstance(explained.explanation, Explanation):
+            try:
+                store.put_explanation(question.run.address, explained.explanation.as_json)
+            except OSError as error:
+                raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
+
+    answers = explaining.explain(questions, threads=threads, reporter=reporter, done=keep)
+    for question, explained in zip(questions, answers, strict=True):
+        tails[question.run.algorithm] = _tail(question.run, explained)
+    return {run.algorithm: tails[run.algorithm] for run in runs}
+
+
+def read(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tail]:
+    """Those that a manifest has, by algorithm.
+
+    Raises:
+        TypeError: a row has other names.
+    """
+    return {tail.algorithm: tail for tail in (Tail(**row) for row in rows)}
+
+
+def most_frequent(tails: Iterable[Tail]) -> str:
+    """The cause that most of the tails have, and of how many; empty where none is explained."""
+    causes = Counter(tail.cause for tail in tails if tail.share is not None)
+    if not causes:
+        return ""
+    ((cause, count),) = causes.most_common(1)
+    return f"{cause}, {count} of {causes.total()}"
+
+
+def _kept(content: Mapping[str, Any], chosen: Chosen) -> Explanation | None:
+    """An explanation of this flow that was put into a store; `None` where there is none, or where it does not add up."""
+    names = [field.name for field in fields(Explanation) if field.name not in ("slices", "before")]
+    if content.get("flow") != chosen.name or not set(names) <= set(content):
+        return None
+    explanation = Explanation(**{name: content[name] for name in names}, slices=[])
+    try:
+        adds_up = sum(part["time_ps"] for part in explanation.parts) == explanation.time_ps
+        _ = explanation.answer, explanation.largest
+    except (TypeError, KeyError, AttributeError):
+        return None
+    return explanation if adds_up else None
+
+
+def _tail(run: Run, explained: WhyAnswer) -> Tail:
+    chosen, explanation = explained.chosen, explained.explanation
+    assert chosen is not None
+    tail = Tail(run.algorithm, run.seed, chosen.name, chosen.slowdown, because=explained.because)
+    if not isinstance(explanation, Explanation):
+        return tail
+    cause, share = explanation.largest
+    return Tail(
+        run.algorithm, run.seed, chosen.name, chosen.slowdown, explanation.time_ps, cause, share, explanation.answer
+    )

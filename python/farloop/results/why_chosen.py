@@ -1,0 +1,108 @@
+"""Which flows and iterations of a run are worth an explanation, and what the explanations were (docs/why.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from farloop.results import flow_completion
+from farloop.results.why import Explanation
+from farloop.results.why_job import JobExplanation
+
+if TYPE_CHECKING:
+    from farloop.results.run import Run
+    from farloop.results.tables import Floats
+
+FLOWS: Mapping[str, float] = {"slowest": 1.0, "99 %": 0.99, "median": 0.5}
+"""The flows that a report explains: the share of flows with at most their FCT slowdown, by what it is called."""
+
+TAIL = "99 %"
+"""Of these the one that stands for the tail."""
+
+MOST_JOBS = 8
+"""Of more jobs than this a report explains the first ones."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A flow, or an iteration of a job, whose time is to be explained.
+
+    Attributes:
+        name: The name of the flow or job.
+        role: Why this one, such as "slowest, 99 %".
+        slowdown: FCT slowdown of a flow, of one that did not finish by its age; of an iteration its time over that on an ideal network;
+            `None` where it has none.
+        iteration: Which iteration, from 1; `None` of a flow.
+        packets: Data packets that the flow sent; 0 of a job.
+    """
+
+    name: str
+    role: str
+    slowdown: float | None
+    iteration: int | None = None
+    packets: int = 0
+
+
+@dataclass(frozen=True)
+class WhyAnswer:
+    """What became of a question.
+
+    Attributes:
+        label: The run's label.
+        chosen: What was asked about; `None` where the run has nothing of the kind.
+        explanation: Where its time went; `None` where that cannot be known.
+        because: Why not.
+    """
+
+    label: str
+    chosen: Chosen | None
+    explanation: Explanation | JobExplanation | None
+    because: str = ""
+
+
+def flow_at(run: Run, slowdowns: Floats, role: str) -> Chosen | None:
+    """The flow whose slowdown is the least that so many flows do not exceed; `None` where no flow has one.
+
+    Args:
+        run: The run.
+        slowdowns: The FCT slowdown of each of its flows; NaN for those that do not count. Of equal ones the first flow is taken.
+        role: Which, of `FLOWS`.
+    """
+    order = np.argsort(slowdowns, kind="stable")[: int(np.count_nonzero(~np.isnan(slowdowns)))]
+    if not order.size:
+        return None
+    number = int(order[int(np.ceil(FLOWS[role] * order.size)) - 1])
+    row = run.flows.slice(number, 1).select(["name", "packets"]).to_pylist()[0]
+    return Chosen(str(row["name"]), role, float(slowdowns[number]), packets=int(row["packets"]))
+
+
+def flows_of(run: Run) -> list[Chosen]:
+    """The flows that a report explains, the slowest first, each once; flows that did not finish count with their age."""
+    slowdowns = flow_completion.bounded(run.flows, run.duration)
+    flows: dict[str, Chosen] = {}
+    for role in FLOWS:
+        chosen = flow_at(run, slowdowns, role)
+        if chosen is not None:
+            before = flows.get(chosen.name)
+            roles = role if before is None else f"{before.role}, {role}"
+            flows[chosen.name] = Chosen(chosen.name, roles, chosen.slowdown, packets=chosen.packets)
+    return list(flows.values())
+
+
+def iterations_of(run: Run) -> tuple[list[Chosen], list[str]]:
+    """The slowest iteration of each of the first `MOST_JOBS` jobs; and the names of those without one that is over."""
+    slowest: dict[str, Chosen | None] = {}
+    longest: dict[str, int] = {}
+    for row in run.iterations.select(["job", "iteration", "time_ps", "ideal_ps"]).to_pylist():
+        job, time = str(row["job"]), row["time_ps"]
+        if job not in slowest and len(slowest) == MOST_JOBS:
+            continue
+        slowest.setdefault(job, None)
+        if time is not None and time > longest.get(job, -1):
+            longest[job] = time
+            slowdown = time / row["ideal_ps"] if row["ideal_ps"] else None
+            slowest[job] = Chosen(job, "slowest", slowdown, int(row["iteration"]))
+    return [chosen for chosen in slowest.values() if chosen], [job for job, chosen in slowest.items() if not chosen]

@@ -1,0 +1,162 @@
+"""Explains several flows and iterations, side by side: what the report and the arena ask of `farloop why` (docs/why.md)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from farloop import _native, memory
+from farloop.errors import FarloopError
+from farloop.results import why_chosen
+from farloop.results.why_chosen import Chosen, WhyAnswer
+from farloop.running.crew import Crew
+from farloop.running.progress import Reporter, Silent
+from farloop.running.simulate import POLL, number_of_threads
+from farloop.running.why import rewritten, why
+
+if TYPE_CHECKING:
+    from farloop.results.run import Comparison, Run
+
+BYTES_PER_PACKET = 1024
+"""What a followed flow takes for each data packet that it sent, on a path of four hops."""
+
+
+@dataclass(frozen=True)
+class WhyQuestion:
+    """Where the time of something went.
+
+    Attributes:
+        run: The run.
+        chosen: What of it.
+        label: What the run is called.
+    """
+
+    run: Run
+    chosen: Chosen
+    label: str
+
+    @property
+    def job(self) -> str:
+        """What progress calls the simulation."""
+        return f"why {self.label} {self.chosen.name}"
+
+
+def of_report(
+    comparison: Comparison, *, threads: int | None = None, reporter: Reporter | None = None
+) -> list[WhyAnswer]:
+    """The slowest iteration of each job and three flows (`why_chosen.FLOWS`) of every run; of several seeds the first one's.
+
+    Raises:
+        FarloopError: nothing can be explained; the text says why.
+    """
+    questions, missing = [], []
+    for label, runs in comparison.groups.items():
+        run = runs[0]
+        iterations, without = why_chosen.iterations_of(run)
+        flows = why_chosen.flows_of(run)
+        questions += [WhyQuestion(run, chosen, label) for chosen in [*iterations, *flows]]
+        missing += [WhyAnswer(label, None, None, f"no iteration of {job} is over") for job in without]
+        if not flows and not iterations and not without:
+            missing.append(WhyAnswer(label, None, None, "it has no flow with a size, and no job"))
+    explained = [*explain(questions, threads=threads, reporter=reporter), *missing]
+    if not any(of.explanation for of in explained):
+        raise FarloopError(f"--why: {explained[0].because if explained else 'there is no run'}")
+    return explained
+
+
+def explain(
+    questions: Sequence[WhyQuestion],
+    *,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+    done: Callable[[WhyQuestion, WhyAnswer], None] | None = None,
+) -> list[WhyAnswer]:
+    """The answers, in the order of the questions; each takes a simulation, on one thread, that of a job two.
+
+    What cannot be explained has the reason instead: flows that share a connection, a run of another version, too little memory.
+
+    Args:
+        questions: What is asked.
+        threads: How many simulations at once at most; for `None` one per processor. Fewer where memory is short.
+        reporter: What shows progress.
+        done: Called with each answer as soon as it is there, from the thread that has it.
+
+    Raises:
+        FarloopError: `threads` is no number of threads.
+        KeyboardInterrupt: the user interrupted; nothing runs any more.
+    """
+    reporter, stop = reporter or Silent(), threading.Event()
+    most = max(1, min(number_of_threads(threads), len(questions)))
+    networks: dict[int, memory.Estimate | str] = {}
+    needed = [_needed(question, networks) for question in questions]
+    estimates = [estimate for estimate in needed if isinstance(estimate, memory.Estimate)]
+    crew = Crew(memory.side_by_side(estimates, most))
+    futures: list[Future[WhyAnswer]] = []
+
+    def answered(question: WhyQuestion, because: str) -> WhyAnswer:
+        answer = _answered(question, because, reporter, stop)
+        if done is not None and not stop.is_set():
+            done(question, answer)
+        return answer
+
+    for question, estimate in zip(questions, needed, strict=True):
+        because = estimate if isinstance(estimate, str) else memory.refusal(estimate)
+        if because and not isinstance(estimate, str):
+            because = f"{question.chosen.name}: {because}"
+        futures.append(crew.submit(partial(answered, question, because)))
+    try:
+        pending = set(futures)
+        while pending:
+            over, pending = wait(pending, timeout=POLL)
+            for future in over:
+                future.result()
+    except BaseException:
+        stop.set()
+        crew.leave(lambda: None)
+        raise
+    crew.finish()
+    return [future.result() for future in futures]
+
+
+def _needed(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -> memory.Estimate | str:
+    """What an answer takes of memory, or why there is none; `networks` has what the runs take, by `id`, as far as it is known."""
+    run = question.run
+    if id(run) not in networks:
+        try:
+            networks[id(run)] = rewritten(run).memory
+        except (FarloopError, _native.ScenarioError) as error:
+            networks[id(run)] = _line(error)
+    known = networks[id(run)]
+    size = question.chosen.packets * BYTES_PER_PACKET
+    if isinstance(known, str) or not size:
+        return known
+    return memory.Estimate((*known.shares, ("packets of the followed flow", size, "size")))
+
+
+def _answered(question: WhyQuestion, because: str, reporter: Reporter, stop: threading.Event) -> WhyAnswer:
+    def progress(now: float, end: float, hops: float) -> bool:
+        if not stop.is_set():
+            reporter.update(question.job, now, end, int(hops))
+        return not stop.is_set()
+
+    chosen = question.chosen
+    if because or stop.is_set():
+        return WhyAnswer(question.label, chosen, None, because)
+    reporter.start(question.job)
+    try:
+        explanation = why(question.run, chosen.name, iteration=chosen.iteration, progress=progress)
+    except (FarloopError, _native.ScenarioError) as error:
+        return WhyAnswer(question.label, chosen, None, _line(error))
+    finally:
+        reporter.finish(question.job)
+    return WhyAnswer(question.label, chosen, explanation)
+
+
+def _line(error: Exception) -> str:
+    """What the matter is, without the scenario's file, which the reader of a run knows."""
+    text = str(getattr(error, "problem", "") or error)
+    return " ".join(text.split()).removeprefix("why: ")
