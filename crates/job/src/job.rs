@@ -308,6 +308,9 @@ pub enum Places {
     Operations,
 }
 
+/// The phase in which a rank's host stalls.
+pub(crate) const STALL: &str = "stall";
+
 /// A job: what each of its ranks does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
@@ -336,6 +339,11 @@ impl Job {
             places: Places::Operations,
             notes: Vec::new(),
         }
+    }
+
+    /// Whether the host stalls in a phase, so that what takes its time is no computation: see [`crate::generate::Plan::stall`].
+    pub fn is_stall(&self, phase: u8) -> bool {
+        self.phases.get(usize::from(phase)).is_some_and(|name| name == STALL)
     }
 
     /// Number of ranks.

@@ -2,10 +2,11 @@
 
 use crate::slices::slices;
 use crate::trace::TraceNames;
+use farloop_job::Job;
 use farloop_net::spec::JobSpec;
 use farloop_net::{JobPath, Step, Stretch};
 use farloop_trace::Names;
-use farloop_trace::why::{Blame, Explained, Wanted};
+use farloop_trace::why::{Blame, Explained, Wanted, Why};
 use farloop_units::Time;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -32,9 +33,10 @@ struct Part {
 }
 
 impl Part {
-    /// What a step is as a whole.
-    fn of(step: &Step) -> Part {
+    /// What a step of a job's path is as a whole.
+    fn of(job: &Job, step: &Step) -> Part {
         let (cause, to) = match step.stretch {
+            Stretch::Computing if job.is_stall(step.phase) => (Why::Stall.name(), None),
             Stretch::Computing => ("computing", None),
             Stretch::Overhead => ("overhead", None),
             Stretch::DomainQueue { to } => ("domain queue", Some(to)),
@@ -51,7 +53,7 @@ pub(crate) fn said(names: &TraceNames, spec: &JobSpec, path: &JobPath, explained
     let mut segments: Vec<(Time, Time, Part, Option<u32>)> = Vec::new();
     let mut messages = explained.iter();
     for step in &path.steps {
-        let whole = Part::of(step);
+        let whole = Part::of(&spec.job, step);
         match step.stretch {
             Stretch::Message { flow, .. } => {
                 for segment in messages.next().into_iter().flat_map(|message| &message.segments) {
@@ -98,7 +100,7 @@ pub(crate) fn said(names: &TraceNames, spec: &JobSpec, path: &JobPath, explained
         .steps
         .iter()
         .map(|step| {
-            let part = Part::of(step);
+            let part = Part::of(&spec.job, step);
             json!({
                 "cause": part.cause,
                 "phase": phase(step.phase),

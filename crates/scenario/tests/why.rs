@@ -142,6 +142,34 @@ fn an_iteration_of_a_job_is_explained_by_phase_and_rank() {
     assert_eq!(second["iteration"], 2);
 }
 
+/// Hosts that stall at once in each iteration, as the plan says, and while messages arrive, as `[hosts]` says.
+#[test]
+fn stalls_of_hosts_are_parts_of_an_iteration() {
+    let parts_of = |text: &str| {
+        let asked = why(text, "training").expect("explained");
+        let total = asked["end_ps"].as_u64().expect("a time") - asked["start_ps"].as_u64().expect("a time");
+        let parts = asked["parts"].as_array().expect("parts").clone();
+        assert_eq!(sum(parts.iter().map(|part| &part["time_ps"])), total);
+        parts
+    };
+    let stalled = |parts: &[Json], phase: bool| {
+        let of_phase = |part: &&Json| part["cause"] == "host stall" && (part["phase"] == "stall") == phase;
+        sum(parts.iter().filter(of_phase).map(|part| &part["time_ps"]))
+    };
+    let plain = parts_of(JOB);
+    assert_eq!((stalled(&plain, true), stalled(&plain, false)), (0, 0));
+    for law in ["exponential", "pareto"] {
+        // The rank that stalls longest holds up all others.
+        let planned = JOB.replace("scale = 64", &format!("scale = 64\nstall = \"{law}\"\nstall_probability = 0.5"));
+        let parts = parts_of(&planned);
+        assert!(stalled(&parts, true) > 0, "{law}: {parts:?}");
+        assert!(!parts.iter().any(|part| part["cause"] == "computing" && part["phase"] == "stall"), "{law}");
+        let busy = format!("{JOB}[hosts]\nstall = \"200us\"\nstall_gap = \"200us\"\nstall_law = \"{law}\"\n");
+        let parts = parts_of(&busy);
+        assert!(stalled(&parts, false) > 0, "{law}: {parts:?}");
+    }
+}
+
 #[test]
 fn what_is_no_iteration_of_a_job_is_refused_in_a_line() {
     let refused = |text: &str, name: &str, iteration| why_iteration(text, name, iteration).expect_err("refused");

@@ -17,7 +17,7 @@ pub use order::{Slot, interleaved, one_f_one_b};
 pub use read::read;
 
 use crate::error::{JobError, Place};
-use crate::job::{Group, Job};
+use crate::job::{self, Group, Job};
 use farloop_units::{Delta, choice, params};
 
 choice! {
@@ -116,7 +116,7 @@ params! {
 
 /// What operations are for.
 pub(crate) const PHASES: [&str; 10] =
-    ["", "forward", "backward", "optimizer", "stall", "tensor", "expert", "pipeline", "gradients", "outer step"];
+    ["", "forward", "backward", "optimizer", job::STALL, "tensor", "expert", "pipeline", "gradients", "outer step"];
 pub(crate) const FORWARD: u8 = 1;
 pub(crate) const BACKWARD: u8 = 2;
 pub(crate) const OPTIMIZER: u8 = 3;
