@@ -99,10 +99,8 @@ def bars(comparison: Comparison, measured: Mapping[str, float], title: str, unit
                 axis.bar(place + shift, value, 0.38, color=colour, label=label if place == 0 else None)
         axis.set_title(caption, fontsize=8)
         axis.set_xticks(range(len(rows)), [need.case for _, need in rows], fontsize=6, rotation=60, ha="right")
-        axis.set_yscale("log")
-        axis.tick_params(axis="y", which="both", labelsize=7)
+        axis.tick_params(axis="y", labelsize=7)
         axis.yaxis.set_major_formatter("{x:,g}")
-        axis.yaxis.set_minor_formatter("")
         axis.set_ylabel(unit, fontsize=8)
     legend_below(figure, axes)
     return figure
