@@ -74,7 +74,7 @@ pub fn line(
     });
     let algorithms = algorithms.iter().map(|(name, settings)| algorithm(name, settings)).collect();
     // Every third one has hosts that stall.
-    let stalls = (seed % 3 == 0).then_some(StallSpec { duration: us(15), gap: us(100), law: StallLaw::Pareto });
+    let stalls = seed.is_multiple_of(3).then_some(StallSpec { duration: us(15), gap: us(100), law: StallLaw::Pareto });
     NetworkSpec {
         stalls,
         algorithms,

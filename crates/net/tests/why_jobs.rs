@@ -196,6 +196,23 @@ fn what_the_queue_pair_sent_before_is_told_apart() {
     assert_eq!(time(segments, |s| s.blame.why == Why::Propagation), us(2));
 }
 
+/// Nothing waits for ACKs here, so that the receiver's stall is all that makes the iteration longer.
+#[test]
+fn the_stall_of_a_host_is_what_it_adds() {
+    let spec = fabric(TransportKind::Rdma, "fixed", false, 1 << 40, vec![job(pair(100 * 1460), vec![0, 1], 1)]);
+    let (calm, messages) = adds_up(&spec, 0, None, &simulate(spec.clone()).expect("valid"));
+    let stalled = |message: &Explained| time(&message.segments, |s| s.blame.why == Why::Stall);
+    assert!(messages.iter().all(|message| stalled(message) == Delta::ZERO));
+    for law in [StallLaw::Fixed, StallLaw::Exponential, StallLaw::Pareto] {
+        let mut spec = spec.clone();
+        spec.stalls = Some(StallSpec { duration: us(300), gap: us(1), law });
+        let (path, messages) = adds_up(&spec, 0, None, &simulate(spec.clone()).expect("valid"));
+        let added = messages.iter().fold(Delta::ZERO, |sum, message| sum + stalled(message));
+        assert!(added > Delta::ZERO, "{law:?}");
+        assert_eq!(path.end.since(calm.end), added, "{law:?}");
+    }
+}
+
 #[test]
 fn ranks_of_a_host_take_its_domain() {
     let spec = fabric(TransportKind::Rdma, "fixed", false, 1 << 40, vec![job(pair(50_000), vec![2, 2], 1)]);
