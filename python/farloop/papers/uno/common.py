@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,6 +75,18 @@ def mean(values: np.ndarray) -> float:
 def p99(values: np.ndarray) -> float:
     """The 99th percentile."""
     return float(np.percentile(values, 99))
+
+
+def below(
+    measured: Callable[[Run], float], style: str = ".3g", unit: str = ""
+) -> Callable[[Run, Run], tuple[bool, str]]:
+    """Whether a number of the first run is below that of the second, with both as evidence in this format and unit."""
+
+    def decide(own: Run, other: Run) -> tuple[bool, str]:
+        first, second = measured(own), measured(other)
+        return first < second, f"{first:{style}}{unit} against {second:{style}}{unit}"
+
+    return decide
 
 
 def bars(comparison: Comparison, measured: Mapping[str, float], title: str, unit: str, panels: Cells) -> Figure:

@@ -9,7 +9,7 @@ import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
-from farloop.papers.uno.common import ALGORITHM, WAYS, bars, mean, p99, times
+from farloop.papers.uno.common import ALGORITHM, WAYS, bars, below, mean, p99, times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,13 +40,6 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def measured(word: str, kind: str) -> Callable[[Run], float]:
         return lambda run: 1e6 * STATISTICS[word](times(run, kind))
 
-    def below(word: str, kind: str) -> Callable[[Run, Run], tuple[bool, str]]:
-        def decide(own: Run, other: Run) -> tuple[bool, str]:
-            first, second = measured(word, kind)(own), measured(word, kind)(other)
-            return first < second, f"{first:.4g} us against {second:.4g} us"
-
-        return decide
-
     for load in LOADS:
         for kind in KINDS:
             for word in STATISTICS:
@@ -61,7 +54,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                         continue
                     pair = [need(load, "uno"), need(load, way)]
                     text = f"{load}, {kind} flows: uno's {word} is below that of {way}"
-                    judging.order(text, pair, below(word, kind))
+                    judging.order(text, pair, below(measured(word, kind), ".4g", " us"))
     return [judging.finding(unit="us", note="the artifact's numbers are those of one run")]
 
 

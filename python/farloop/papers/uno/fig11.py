@@ -10,7 +10,7 @@ import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
-from farloop.papers.uno.common import ALGORITHM, WAYS, bars, mean, p99, slowdowns
+from farloop.papers.uno.common import ALGORITHM, WAYS, bars, below, mean, p99, slowdowns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,13 +34,6 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def measured(word: str, ratio: int) -> Callable[[Run], float]:
         return lambda run: STATISTICS[word](slowdowns(run, ratio))
 
-    def below(word: str, ratio: int) -> Callable[[Run, Run], tuple[bool, str]]:
-        def decide(own: Run, other: Run) -> tuple[bool, str]:
-            first, second = measured(word, ratio)(own), measured(word, ratio)(other)
-            return first < second, f"{first:.3g} against {second:.3g}"
-
-        return decide
-
     for ratio in RATIOS:
         for way in WAYS:
             for word in STATISTICS:
@@ -55,7 +48,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         for word in STATISTICS:
             for way in ("gemini", "uno, one path"):
                 pair = [need(ratio, "uno"), need(ratio, way)]
-                judging.order(f"{ratio}: uno's {word} is below that of {way}", pair, below(word, ratio))
+                judging.order(f"{ratio}: uno's {word} is below that of {way}", pair, below(measured(word, ratio)))
     for word in STATISTICS:
 
         def falls(*runs: Run, word: str = word) -> tuple[bool, str]:
