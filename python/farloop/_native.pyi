@@ -34,6 +34,7 @@ class Scenario:
         file: str,
         overrides: list[tuple[str, str]] = ...,
         classes: list[dict[str, Any]] = ...,
+        memory_limit: int | None = ...,
     ) -> Scenario: ...
     @property
     def builds(self) -> int: ...
@@ -202,5 +203,6 @@ def import_job(
     flops: float | None = ...,
     memory_bandwidth: float | None = ...,
     groups: tuple[str, str] | None = ...,
+    memory_limit: int | None = ...,
 ) -> str: ...
 def bench_cases() -> list[str]: ...

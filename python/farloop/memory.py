@@ -68,6 +68,11 @@ def is_forced() -> bool:
     return _FORCED.get()
 
 
+def limit() -> int | None:
+    """Bytes that a job may take before it is expanded; `None` where there is no limit, or where runs start that do not fit."""
+    return None if is_forced() else _native.total_memory()
+
+
 def refusal(estimate: Estimate) -> str:
     """Why a run does not start; nothing where it may."""
     there = _native.total_memory()

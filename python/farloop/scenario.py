@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from farloop import _native
+from farloop import _native, memory
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import shown
@@ -161,17 +161,19 @@ class Scenario:
             ScenarioError: the scenario is not valid.
         """
         global _latest
+        limit = memory.limit()
         with _LATEST:
-            latest, handle = _latest
-            if latest is self and handle is not None:
-                _latest = (None, None) if take else _latest
+            latest, handle, limited = _latest
+            # A job that was refused may be expanded once its run is forced.
+            if latest is self and handle is not None and limited == (limit is not None):
+                _latest = (None, None, False) if take else _latest
                 return handle
         _encodable(self.file, self.text)
         with worded_for_python(self.text, self.file_told):
-            handle = _native.Scenario(self.text, self.file_told, list(self.overrides), self.described_classes)
+            handle = _native.Scenario(self.text, self.file_told, list(self.overrides), self.described_classes, limit)
         if not take:
             with _LATEST:
-                _latest = (self, handle)
+                _latest = (self, handle, limit is not None)
         return handle
 
     @cached_property
@@ -255,8 +257,8 @@ class Scenario:
         }
 
 
-_latest: tuple[Scenario | None, _native.Scenario | None] = (None, None)
-"""The scenario that was asked for last, with its handle."""
+_latest: tuple[Scenario | None, _native.Scenario | None, bool] = (None, None, False)
+"""The scenario that was asked for last, with its handle, and whether its jobs have a limit of memory."""
 
 _LATEST = threading.Lock()
 

@@ -6,6 +6,7 @@ use farloop_units::Rate;
 
 fn main() {
     let request = Request {
+        limit: farloop_job::memory::MemoryLimit::NONE,
         files: std::env::args().skip(1).collect(),
         format: None,
         options: Options { flops: Some(4e14), memory_bandwidth: Some(3.35e12), ..NO_OPTIONS },

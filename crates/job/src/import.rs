@@ -6,6 +6,7 @@ use crate::formats::goal_write::WriteError;
 use crate::formats::{self, Format, Options, Progress, aicb, chakra, goal_binary, goal_write};
 use crate::ideal::{self, Level, Network, Outcome, Share};
 use crate::job::Job;
+use crate::memory::{Budget, Keys, MemoryLimit, PROCESS, of_job, sum};
 use crate::survey::survey;
 use crate::validate::{check, check_programs};
 use farloop_units::{Bytes, Delta, Rate};
@@ -30,6 +31,8 @@ pub struct Request {
     pub out: Option<(String, Format)>,
     /// Write sends and receives in place of collectives, where the format has both.
     pub expanded: bool,
+    /// What memory it may take.
+    pub limit: MemoryLimit,
 }
 
 /// Text of a quantity on the command line; the error names the option.
@@ -89,11 +92,18 @@ pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> boo
         (None, Some(first)) => formats::detect(first)?,
         (None, None) => return Err(JobError::new("import-job", Place::File, "no file; expected a job")),
     };
-    let job = formats::read(&request.files, format, &request.options, &mut |a, b| progress("reading", a, b))?;
+    let per_site = request.network.as_ref().map_or(u32::MAX, |n| n.ranks_per_site);
+    let sites = |rank: u32| rank / per_site;
+    let (limit, choice) = (request.limit, request.choice);
+    let budget = Budget { limit, choice, sites: &sites, path: request.network.is_some() };
+    let options = &request.options;
+    let job = formats::read_within(&request.files, format, options, &budget, &mut |a, b| progress("reading", a, b))?;
+    let shares = of_job(&job, &sites).shares(choice, budget.path, Keys::of(format));
+    limit.check_job(job.file(0), &shares)?;
+    let memory = PROCESS.saturating_add(sum(&shares));
     check_programs(&job)?;
     let counted = survey(&job);
-    let sites = request.network.as_ref().map_or(u32::MAX, |n| n.ranks_per_site);
-    let whole = expand(&job, request.choice, &|rank| rank / sites)?;
+    let whole = expand(&job, choice, &sites)?;
     check(&whole, &mut |a, b| progress("checking", a, b))?;
     let timed = match &request.network {
         Some(network) => Some(ideal::run(&whole, network, 1, true, &mut |a, b| progress("timing", a, b))?),
@@ -129,6 +139,7 @@ pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> boo
         "computing_s": {"most": counted.most_computing.as_secs_f64(), "all": bytes(counted.computing_ps)},
         "collectives": collectives,
         "expanded": {"messages": expanded.sends, "bytes": expanded.bytes},
+        "memory_bytes": memory,
         "notes": job.notes,
         "ideal": timed.as_ref().map(|outcome| described(&whole, outcome)),
         "written": written,

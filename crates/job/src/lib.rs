@@ -20,6 +20,7 @@ pub mod ideal;
 pub mod import;
 pub mod job;
 pub mod matching;
+pub mod memory;
 pub mod rank;
 pub mod survey;
 pub mod validate;

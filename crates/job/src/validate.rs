@@ -4,18 +4,18 @@
 use crate::error::JobError;
 use crate::ideal::{self, Network};
 use crate::job::{ANY, Job, Program, Work};
-use farloop_units::{Delta, Rate};
+use farloop_units::{Delta, Rate, Time};
 use std::collections::{HashMap, VecDeque};
 
-/// Checks a job whose collectives are expanded; the error names the place.
+/// Checks a job whose collectives are expanded, and gives how long it takes at least; the error names the place.
 ///
 /// That operations of several ranks do not wait for one another is found by running the job on a network that costs nothing, all sends
 /// eager.
-pub fn check(job: &Job, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<(), JobError> {
+pub fn check(job: &Job, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Delta, JobError> {
     check_programs(job)?;
     check_messages(job)?;
     let free = Network::alpha_beta(Delta::ZERO, Rate::MAX);
-    ideal::run(job, &free, 1, false, go_on).map(|_| ())
+    ideal::run(job, &free, 1, false, go_on).map(|outcome| outcome.end.since(Time::ZERO))
 }
 
 /// Checks ranks one by one: peers and cycles.

@@ -4,6 +4,7 @@ use crate::scenario::{Cancelled, ScenarioError};
 use farloop_job::error::{JobError, Place};
 use farloop_job::formats::{Format, Options};
 use farloop_job::import::{Request, choice, import, network, quantity};
+use farloop_job::memory::MemoryLimit;
 use farloop_units::Rate;
 use pyo3::prelude::*;
 
@@ -12,10 +13,10 @@ type Level = (u32, String, String);
 
 /// Reads a job, says what is in it as JSON, and writes it where `out` is a path and a format.
 ///
-/// `progress(what, done, all)` returns False to stop; `None` asks for nothing but interrupts.
+/// `memory_limit` is how many bytes it may take. `progress(what, done, all)` returns False to stop; `None` asks for nothing but interrupts.
 #[pyfunction]
 #[pyo3(signature = (files, progress=None, *, format=None, collectives="nccl", latency="5us", rate="400Gbps", site=None, host=None,
-    message=None, timed=true, out=None, expanded=false, ranks=None, flops=None, memory_bandwidth=None, groups=None))]
+    message=None, timed=true, out=None, expanded=false, ranks=None, flops=None, memory_bandwidth=None, groups=None, memory_limit=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn import_job(
     py: Python<'_>,
@@ -35,6 +36,7 @@ pub fn import_job(
     flops: Option<f64>,
     memory_bandwidth: Option<f64>,
     groups: Option<(String, String)>,
+    memory_limit: Option<u64>,
 ) -> PyResult<String> {
     let request = (|| {
         fn level(level: &Option<Level>) -> Option<(u32, &str, &str)> {
@@ -51,6 +53,7 @@ pub fn import_job(
             network: timed.then_some(made),
             out: out.map(|(path, to)| named("--to", &to).map(|to| (path, to))).transpose()?,
             expanded,
+            limit: MemoryLimit(memory_limit),
         })
     })()
     .map_err(|e| ScenarioError::new_err(e.to_string()))?;

@@ -98,7 +98,6 @@ impl RunOutput {
             "events": self.outcome.events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": self.outcome.notes,
             "starts": self.outcome.starts,
-            "jobs": self.outcome.jobs,
         })
         .to_string()
     }

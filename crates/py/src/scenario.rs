@@ -3,7 +3,7 @@
 use crate::algorithm::{Failure, catalog};
 use crate::errors::raised_by_class;
 use crate::output::{RunOutput, tables};
-use farloop_scenario::{Cores, Diagnostic, Prepared, RunError, Settings, TraceSpec};
+use farloop_scenario::{Cores, Diagnostic, MemoryLimit, Prepared, RunError, Settings, TraceSpec};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,19 +26,22 @@ pub(crate) struct PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Parses it; `classes` are algorithms that it may name.
+    /// Parses it; `classes` are algorithms that it may name, `memory_limit` is how many bytes each of its jobs may take.
     #[new]
-    #[pyo3(signature = (text, file, overrides=Vec::new(), classes=Vec::new()))]
+    #[pyo3(signature = (text, file, overrides=Vec::new(), classes=Vec::new(), memory_limit=None))]
     fn new(
         py: Python<'_>,
         text: String,
         file: String,
         overrides: Vec<(String, String)>,
         classes: Vec<Py<PyAny>>,
+        memory_limit: Option<u64>,
     ) -> PyResult<PyScenario> {
         let failure = Failure::default();
         let known = catalog(py, &classes, &failure)?;
-        let prepared = interruptible(py, |go_on| Prepared::parse(&text, &file, &overrides, &known, go_on))?;
+        let prepared = interruptible(py, |go_on| {
+            Prepared::parse_within(&text, &file, &overrides, &known, MemoryLimit(memory_limit), go_on)
+        })?;
         Ok(PyScenario { prepared, failure })
     }
 

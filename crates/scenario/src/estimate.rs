@@ -4,9 +4,12 @@
 //! `tests/running/test_memory.py` holds the estimate to such runs.
 
 use crate::build::Built;
+use farloop_job::Work;
+pub use farloop_job::memory::MemoryShare;
+use farloop_net::pairs_of;
 use farloop_net::route_tables;
-use farloop_net::spec::{LinkSpec, NetworkSpec, NodeKind, TransportKind};
-use farloop_units::{Bytes, Time};
+use farloop_net::spec::{JobSpec, LinkSpec, NetworkSpec, NodeKind, TransportKind};
+use farloop_units::{Bytes, Delta, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PACKET: f64 = 128.0;
@@ -31,19 +34,17 @@ const METRICS_OF_PORT: usize = 5;
 const LINK_CHANGE: f64 = 420.0;
 /// An entry of a table of routes: as the network has it, and as a part does.
 const ROUTE: f64 = 2.0 * 8.0;
+/// Of what a program says that it takes: it grows by doubling, and while it is made.
+const PROGRAM: f64 = 1.6;
+const RANK: f64 = 1000.0;
+/// Sender, receiver and tag of messages, in the mailboxes of ranks.
+const CHANNEL: f64 = 420.0;
+/// An iteration of a job, in the tables of Rust and Arrow.
+const ITERATION: f64 = 260.0;
+/// What an iteration of a rank took, as the simulator has it and in the tables of Rust and Arrow.
+const RANK_ITERATION: f64 = 460.0;
 /// A counter of a sketch.
 const COUNTER: f64 = 16.0;
-
-/// A part of what a run takes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct MemoryShare {
-    /// What takes it.
-    pub what: &'static str,
-    /// Bytes.
-    pub bytes: u64,
-    /// Keys of a scenario that decide about it, in words.
-    pub keys: &'static str,
-}
 
 impl Built {
     /// What its simulation takes, the largest share first: packets as many as the network holds or the flows have to send, all else as it
@@ -66,6 +67,8 @@ impl Built {
                 "rates and delays in [network], switch.buffer, wan_switch.buffer",
             ),
             share("flows", flows, "[[flow]] count, load and times in [[workload]], run.duration"),
+            share("jobs", jobs(spec), "model, tensor, data, pipeline, microbatches, layers, file in [[job]]"),
+            share("times of iterations", self.iterations(), "iterations in [[job]], run.duration"),
             share("ports", PORT * 2.0 * spec.links.len() as f64, "the size of the topology in [network]"),
             share("routes", ROUTE * routes(spec), "the size of the topology in [network], [[event]] state"),
             share("changes of links", LINK_CHANGE * spec.events.events.len() as f64, "[[event]] link"),
@@ -75,6 +78,36 @@ impl Built {
         shares.sort_by_key(|share| std::cmp::Reverse(share.bytes));
         shares
     }
+
+    /// Bytes of the rows of iterations: those that may be over by the end of the run, at each rank.
+    fn iterations(&self) -> f64 {
+        let of = |(job, shortest): (&JobSpec, &Delta)| {
+            let time = self.spec.end.as_secs_f64() - job.start.as_secs_f64();
+            let fitting = time / shortest.as_secs_f64();
+            let over =
+                if fitting.is_nan() { f64::INFINITY } else { fitting.ceil().max(0.0) }.min(f64::from(job.iterations));
+            ITERATION * f64::from(job.iterations) + RANK_ITERATION * over * job.hosts.len() as f64
+        };
+        self.spec.jobs.iter().zip(&self.shortest_iterations).map(of).sum()
+    }
+}
+
+/// Bytes of programs, of the ranks that run them, and of the queue pairs that carry their messages.
+fn jobs(spec: &NetworkSpec) -> f64 {
+    let of = |job: &JobSpec| {
+        let mut bytes = RANK * job.hosts.len() as f64;
+        for program in &job.job.programs {
+            let sends = program.operations().iter().filter_map(|operation| match operation.work {
+                Work::Send { to, tag, .. } => Some((to, tag)),
+                _ => None,
+            });
+            let channels = 1 + sends.clone().zip(sends.skip(1)).filter(|(one, next)| one != next).count();
+            bytes += PROGRAM * program.memory() as f64 + CHANNEL * channels as f64;
+        }
+        bytes
+    };
+    let pairs = pairs_of(&spec.jobs).len() as f64;
+    spec.jobs.iter().map(of).sum::<f64>() + (FLOW + ACTIVE_RDMA) * pairs
 }
 
 /// Rates of the links of hosts in bytes per second, by node.

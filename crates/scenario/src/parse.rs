@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::figure::LocatedCase;
 use crate::scenario::Scenario;
 use farloop_cc::Catalog;
+use farloop_job::memory::MemoryLimit;
 
 /// Reads a scenario. `file` is its name in messages, and the place from which relative paths start; `overrides` are dotted keys
 /// with the text of their values (`--set key=value`), applied in order before anything is checked.
@@ -33,6 +34,18 @@ pub fn parse_while(
     catalog: &Catalog,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Scenario, RunError> {
+    parse_within(text, file, overrides, catalog, MemoryLimit::NONE, go_on)
+}
+
+/// As [`parse_while`]; jobs that take more memory than the limit are refused before they are expanded.
+pub fn parse_within(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    memory_limit: MemoryLimit,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Scenario, RunError> {
     let mut document = Document::parse(text, file)?;
     for (i, (key, value)) in overrides.iter().enumerate() {
         document.set(key, value, i + 1)?;
@@ -40,7 +53,7 @@ pub fn parse_while(
     if !go_on() {
         return Err(RunError::Cancelled);
     }
-    let (scenario, cases) = Scenario::from_document(document, catalog, go_on)?;
+    let (scenario, cases) = Scenario::from_document(document, catalog, memory_limit, go_on)?;
     for case in &cases {
         check_case(&scenario, case, go_on)?;
     }
@@ -57,7 +70,7 @@ fn check_case(scenario: &Scenario, case: &LocatedCase, go_on: &mut dyn FnMut() -
         if !go_on() {
             return Err(RunError::Cancelled);
         }
-        let checked = Scenario::from_document(document, scenario.catalog(), go_on)
+        let checked = Scenario::from_document(document, scenario.catalog(), scenario.memory_limit, go_on)
             .and_then(|(scenario, _)| scenario.check_while(go_on));
         checked.map_err(|e| match e {
             RunError::Scenario(d) => in_case(*d, case).into(),

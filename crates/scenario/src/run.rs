@@ -4,14 +4,15 @@ use crate::build::{Built, CircuitFacts, EventFact, of_paths};
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
-use crate::jobs::{explained as explained_job, jobs};
-use crate::parse::parse_while;
+use crate::jobs::explained as explained_job;
+use crate::parse::{parse_while, parse_within};
 use crate::scenario::Scenario;
 use crate::tables::{Names, Tables, totals};
 use crate::testbed;
 use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
 use farloop_engine::clock::Instant;
+use farloop_job::memory::MemoryLimit;
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::spec::NodeKind;
 use farloop_net::{Cores, Culprit, OutOfMemory, Progress, Simulation, Standstill, Stopped};
@@ -39,8 +40,6 @@ pub struct Outcome {
     pub events: Vec<EventFact>,
     /// What was simulated and is most likely not meant, in words.
     pub notes: Vec<String>,
-    /// What training jobs took, by iteration and rank, as JSON.
-    pub jobs: Json,
     /// How flows began, by algorithm and kind of path, as JSON.
     pub starts: Json,
     /// What was traced, where that was asked for.
@@ -92,7 +91,19 @@ impl Prepared {
         catalog: &Catalog,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Prepared, RunError> {
-        let scenario = parse_while(text, file, overrides, catalog, &mut now_and_then(go_on))?;
+        Prepared::parse_within(text, file, overrides, catalog, MemoryLimit::NONE, go_on)
+    }
+
+    /// As [`Prepared::parse`]; jobs that take more memory than the limit are refused before they are expanded.
+    pub fn parse_within(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+        catalog: &Catalog,
+        limit: MemoryLimit,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Prepared, RunError> {
+        let scenario = parse_within(text, file, overrides, catalog, limit, &mut now_and_then(go_on))?;
         Ok(Prepared { scenario, built: Mutex::new(None), builds: AtomicU32::new(0) })
     }
 
@@ -302,7 +313,6 @@ fn simulate(
     Ok(Outcome {
         tables: names.tables(&result),
         starts: names.starts(&result),
-        jobs: jobs(&result, &names.jobs),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,

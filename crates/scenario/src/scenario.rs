@@ -18,6 +18,7 @@ use crate::switch::{self, SwitchOverride};
 use crate::transport::{self, EndpointKeys};
 use crate::workload::{self, Workload};
 use farloop_cc::Catalog;
+use farloop_job::memory::MemoryLimit;
 use farloop_units::{Bytes, Time};
 use std::path::Path;
 
@@ -66,6 +67,8 @@ pub struct Scenario {
     pub cases: Vec<Case>,
     /// Every `[[claim]]`.
     pub claims: Vec<Claim>,
+    /// What memory its jobs may take.
+    pub(crate) memory_limit: MemoryLimit,
     pub(crate) algorithm_settings: AlgorithmSettings,
     pub(crate) document: Document,
 }
@@ -155,6 +158,7 @@ impl Scenario {
     pub(crate) fn from_document(
         document: Document,
         catalog: &Catalog,
+        memory_limit: MemoryLimit,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(Scenario, Vec<LocatedCase>), RunError> {
         // Networks and flows can be listed by the ten thousand.
@@ -219,6 +223,7 @@ impl Scenario {
             figure,
             cases: cases.iter().map(|c| c.case.clone()).collect(),
             claims,
+            memory_limit,
             algorithm_settings,
             document,
         };

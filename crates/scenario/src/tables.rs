@@ -9,7 +9,6 @@ use crate::columns::{
 };
 pub use crate::columns::{Column, Table};
 use crate::job_tables::Jobs;
-use crate::jobs::JobNames;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
@@ -65,7 +64,6 @@ pub struct Names {
     parallel: Vec<u32>,
     /// The link behind each egress port.
     links: BTreeMap<(u32, u32), LinkSpec>,
-    pub(crate) jobs: Vec<JobNames>,
     job_tables: Jobs,
     /// Of ports whose rate changes: from when on which one, by time.
     rates: BTreeMap<u32, Vec<(Time, Rate)>>,
@@ -90,7 +88,6 @@ impl Names {
             places: (0..).zip(&spec.nodes).map(|(id, node)| (kind(built, id, &node.kind), node.datacenter)).collect(),
             links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
             parallel: parallel(&spec.links),
-            jobs: JobNames::of(built),
             job_tables: Jobs::of(built),
             rates: rates(&spec.events.events),
             interval,

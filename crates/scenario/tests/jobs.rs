@@ -2,6 +2,7 @@
 
 use farloop_job::formats::chakra::schema::{Attribute, GlobalMetadata, Node, Value, kind};
 use farloop_job::generate::{Model, Slot, one_f_one_b};
+use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{RunError, parse, run};
 use prost::Message;
 use std::path::PathBuf;
@@ -30,15 +31,25 @@ placement = "striped"
 iterations = 2
 "#;
 
+/// The numbers of a column, without those that are absent.
+fn integers(table: &Table, name: &str) -> Vec<i64> {
+    match &table.iter().find(|column| column.0 == name).expect("a column").1 {
+        Column::I64(numbers) => numbers.clone(),
+        Column::OptionalI64(numbers) => numbers.iter().copied().flatten().collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
 #[test]
 fn a_job_runs_and_its_times_add_up() {
     let outcome = run(SMALL, "small.toml", &[], &mut |_| true).expect("it runs");
-    let job = &outcome.jobs[0];
-    assert_eq!((&job["name"], &job["ranks"]), (&"a".into(), &8.into()));
-    assert_eq!(job["iterations"].as_array().map(Vec::len), Some(2), "both are over");
-    for row in job["rank_times"].as_array().expect("ranks") {
-        let all: f64 = ["computing_s", "communication_s", "waiting_s"].iter().filter_map(|k| row[k].as_f64()).sum();
-        assert!((all / row["time_s"].as_f64().expect("a number") - 1.0).abs() < 1e-9);
+    let (iterations, ranks) = (&outcome.tables.iterations, &outcome.tables.ranks);
+    assert_eq!(integers(iterations, "time_ps").len(), 2, "both are over");
+    let [begin, end] = ["begin_ps", "end_ps"].map(|name| integers(ranks, name));
+    let times = ["computing_ps", "communication_ps", "waiting_ps"].map(|name| integers(ranks, name));
+    assert_eq!(begin.len(), 2 * 8);
+    for row in 0..begin.len() {
+        assert_eq!(times.iter().map(|column| column[row]).sum::<i64>(), end[row] - begin[row]);
     }
 }
 
@@ -111,8 +122,7 @@ memory_bandwidth = 1e16
 /// Seconds of the job's iterations.
 fn iterations(text: &str) -> Vec<f64> {
     let outcome = run(text, "sites.toml", &[], &mut |_| true).expect("it runs");
-    let iterations = outcome.jobs[0]["iterations"].as_array().expect("a list");
-    iterations.iter().map(|i| i["time_s"].as_f64().expect("a number")).collect()
+    integers(&outcome.tables.iterations, "time_ps").into_iter().map(|time| time as f64 / 1e12).collect()
 }
 
 /// When a 1F1B pipeline ends whose messages from a stage to the next one, and back, take `ways`: each pass begins when the one before
@@ -247,12 +257,9 @@ fn traces_get_hosts_and_groups_from_their_keys() {
         sites(2, "1ms", &format!("{files}\n{keys}"))
     };
     let all = "flops = 2e14\ngroups = \"groups.json\"";
-    let jobs = run(&text(all), &file, &[], &mut |_| true).expect("it runs").jobs;
+    let ranks = run(&text(all), &file, &[], &mut |_| true).expect("it runs").tables.ranks;
     // 4e12 operations at 2e14 a second, and 10 GB at 1e16 a second.
-    for row in jobs[0]["rank_times"].as_array().expect("ranks") {
-        let computing = row["computing_s"].as_f64().expect("a number");
-        assert!((computing - 0.020_001).abs() < 1e-9, "{computing}");
-    }
+    assert_eq!(integers(&ranks, "computing_ps"), [20_001_000_000; 4]);
     let line = |text: &str, key: &str| 1 + text.lines().position(|l| l.starts_with(key)).expect("it is there");
     let goal = "file = \"x.goal\"";
     for (text, key, says) in [

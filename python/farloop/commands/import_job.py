@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from farloop.commands.command import guarded, print_json
-from farloop.commands.options import JsonOption
+from farloop.commands.options import ForceMemoryOption, JsonOption
 
 
 @guarded
@@ -79,31 +79,34 @@ def import_job(
         float | None, typer.Option(min=1, help="Bytes per second of a rank's memory, for the same nodes.")
     ] = None,
     groups: Annotated[Path | None, typer.Option(metavar="FILE", help="Chakra's groups of ranks as JSON.")] = None,
+    force_memory: ForceMemoryOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what is in a training job: ranks, bytes by collective, critical path. Or write it in another format."""
+    from farloop import memory
     from farloop.formats.job import read_job
 
-    summary = read_job(
-        files,
-        format=format_,
-        out=out,
-        to=to,
-        expanded=expand,
-        collectives=collectives,
-        latency=latency,
-        rate=rate,
-        site=_site(ranks_per_site, site_latency, site_rate, rate),
-        host=(ranks_per_host, host_latency, host_rate) if ranks_per_host else None,
-        message=(overhead, gap, eager),
-        timed=not no_time,
-        ranks=ranks,
-        flops=flops,
-        memory_bandwidth=memory_bandwidth,
-        groups=groups,
-        quiet=quiet,
-    )
+    with memory.forced(force_memory):
+        summary = read_job(
+            files,
+            format=format_,
+            out=out,
+            to=to,
+            expanded=expand,
+            collectives=collectives,
+            latency=latency,
+            rate=rate,
+            site=_site(ranks_per_site, site_latency, site_rate, rate),
+            host=(ranks_per_host, host_latency, host_rate) if ranks_per_host else None,
+            message=(overhead, gap, eager),
+            timed=not no_time,
+            ranks=ranks,
+            flops=flops,
+            memory_bandwidth=memory_bandwidth,
+            groups=groups,
+            quiet=quiet,
+        )
     if as_json:
         print_json(summary)
     else:

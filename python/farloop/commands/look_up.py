@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import guarded, print_file, print_json
-from farloop.commands.options import JsonOption, SetOption, explained, lists
+from farloop.commands.options import ForceMemoryOption, JsonOption, SetOption, explained, lists
 from farloop.errors import FarloopError
 
 
@@ -53,10 +53,11 @@ def explain(
     ],
     page: Annotated[bool, typer.Option("--page", help="Print the algorithm's specification page.")] = False,
     set_: SetOption = None,
+    force_memory: ForceMemoryOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Describe an algorithm: source, needs, parameters. Or check a scenario and say how large it is, without running it."""
-    from farloop import catalogue
+    from farloop import catalogue, memory
     from farloop.commands import show
 
     if algorithm.endswith(".py"):
@@ -74,7 +75,8 @@ def explain(
     if catalogue.is_scenario(algorithm):
         if page:
             raise FarloopError("--page: expected an algorithm; a scenario has no page")
-        facts = catalogue.scenario(algorithm, set_)
+        with memory.forced(force_memory):
+            facts = catalogue.scenario(algorithm, set_)
         if as_json:
             print_json(facts)
         else:

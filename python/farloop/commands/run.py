@@ -77,7 +77,8 @@ def run_(
     settings = [*(set_ or []), *starts.setting(same_start)]
     wanted = with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
-    notes = unused(wanted.classes, wanted.resolved)
+    with memory.forced(force_memory):
+        notes = unused(wanted.classes, wanted.resolved)
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if alone:

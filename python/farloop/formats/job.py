@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from farloop import _native
+from farloop import _native, memory
 from farloop.errors import FarloopError, shown
 from farloop.messages import say
 
@@ -91,6 +91,7 @@ def read_job(
         "flops": flops,
         "memory_bandwidth": memory_bandwidth,
         "groups": _text(groups),
+        "memory_limit": memory.limit(),
     }
     try:
         answer = _on_a_thread(names, options, None if quiet else _progress())

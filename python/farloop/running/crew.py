@@ -7,11 +7,13 @@ keep the command alive for ever.
 from __future__ import annotations
 
 import atexit
+import contextvars
 import queue
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -42,7 +44,8 @@ class Crew:
         """Has a thread do a task, in the order in which they come."""
         future: Future[R] = Future()
         self._futures.append(future)
-        self._tasks.put((future, task))
+        # Whether runs are forced is known by the context.
+        self._tasks.put((future, partial(contextvars.copy_context().run, task)))
         if len(self._threads) < self._most:
             # Nothing waits for it when the interpreter ends.
             thread = threading.Thread(target=_work, args=(self._tasks,), name="farloop", daemon=True)

@@ -163,7 +163,7 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
         )
     _forget_peak()
     try:
-        with store.claimed(task.key) as mine:
+        with memory_of_runs.forced(task.force_memory), store.claimed(task.key) as mine:
             if not mine:
                 return Outcome(BUSY)
             if task.key in store:

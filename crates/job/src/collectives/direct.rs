@@ -1,5 +1,6 @@
 //! Direct: each member sends to each other what that one is to have, first to the next, then to the one behind it, and so on.
 
+use super::Traffic;
 use super::schedule::{Schedule, part};
 use crate::job::Collective;
 
@@ -25,4 +26,13 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64) {
             }
         }
     }
+}
+
+/// How much it is among so many.
+pub fn traffic(kind: Collective, members: f64) -> Traffic {
+    let messages = match kind {
+        Collective::Gather | Collective::Scatter => members - 1.0,
+        _ => members * (members - 1.0),
+    };
+    Traffic { steps: 2.0 * messages, channels: messages }
 }

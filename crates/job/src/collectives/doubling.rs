@@ -3,6 +3,7 @@
 //! All-reduce of n that is no power of two: the first 2 r members, r = n - 2^k, fold in pairs before and unfold after (Thakur et al. 2005,
 //! section 4.5).
 
+use super::Traffic;
 use super::schedule::Schedule;
 use crate::job::Collective;
 
@@ -39,6 +40,16 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64) {
         made.send(2 * pair + 1, 2 * pair, bytes, &after);
         made.receive(2 * pair, 2 * pair + 1, bytes, &[0]);
     }
+}
+
+/// How much it is among so many.
+pub fn traffic(kind: Collective, members: usize) -> Traffic {
+    let core = if members.is_power_of_two() { members } else { members.next_power_of_two() / 2 };
+    let fold = (members - core) as f64;
+    let levels = f64::from(core.trailing_zeros());
+    let passes = if matches!(kind, Collective::AllGather | Collective::ReduceScatter) { 1.0 } else { 2.0 };
+    let channels = core as f64 * levels + 2.0 * fold;
+    Traffic { steps: 2.0 * (core as f64 * levels * passes + 2.0 * fold), channels }
 }
 
 fn exchange(

@@ -3,8 +3,8 @@
 //! Across a site's border goes 1/m of the data per member, with m members in a site, so that each byte crosses once. Sites must have
 //! equally many members.
 
-use super::ring;
 use super::schedule::{Schedule, part};
+use super::{Traffic, ring};
 use crate::job::Collective;
 
 /// Members by site, in the order of the sites' first members; `None` where sites differ in size or there is one.
@@ -55,5 +55,18 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, sites: &[u32]) {
             across(made, Collective::AllGather, bytes);
             within(made, Collective::AllGather, bytes);
         }
+    }
+}
+
+/// How much it is among members at `sites`.
+pub fn traffic(kind: Collective, sites: &[u32]) -> Traffic {
+    let Some(inside) = equal_sites(sites) else { return Traffic::default() };
+    let (many, size) = (inside.len() as f64, inside[0].len() as f64);
+    let half = if kind == Collective::AllReduce { Collective::AllGather } else { kind };
+    let (within, across) = (ring::traffic(half, size), ring::traffic(kind, many));
+    let passes = if kind == Collective::AllReduce { 2.0 } else { 1.0 };
+    Traffic {
+        steps: passes * many * within.steps + size * across.steps,
+        channels: many * within.channels + size * across.channels,
     }
 }

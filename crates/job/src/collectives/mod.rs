@@ -119,6 +119,30 @@ pub fn schedule(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32
     made
 }
 
+/// How much a collective is, for all of its members together.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Traffic {
+    /// Sends and receives.
+    pub steps: f64,
+    /// Pairs of a sender and a receiver, each lane by itself.
+    pub channels: f64,
+}
+
+/// How much [`schedule`] makes of a collective, without making it.
+pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32]) -> Traffic {
+    if sites.len() < 2 {
+        return Traffic::default();
+    }
+    let members = sites.len() as f64;
+    match algorithm {
+        Algorithm::Ring => ring::traffic(kind, members),
+        Algorithm::Doubling => doubling::traffic(kind, sites.len()),
+        Algorithm::Tree => tree::traffic(kind, bytes, members),
+        Algorithm::Direct => direct::traffic(kind, members),
+        Algorithm::Hierarchical => hierarchical::traffic(kind, sites),
+    }
+}
+
 /// The job with its collectives as sends and receives. `sites` is the site of a rank.
 ///
 /// The k-th collective of a group in one rank's program is the k-th in those of all others; what differs in kind or size is refused. The
@@ -169,7 +193,8 @@ pub fn expand(job: &Job, choice: Choice, sites: &dyn Fn(u32) -> u32) -> Result<J
     Ok(made)
 }
 
-fn chosen(choice: Choice, kind: Collective, bytes: u64, sites: &[u32]) -> Algorithm {
+/// The algorithm of a collective among `sites`.
+pub fn chosen(choice: Choice, kind: Collective, bytes: u64, sites: &[u32]) -> Algorithm {
     let wanted = match choice {
         Choice::Told(algorithm) => algorithm,
         Choice::Nccl(machine) if kind == Collective::AllReduce => nccl::choose(&machine, bytes, sites.len() as u32),

@@ -1,5 +1,6 @@
 //! Rings: in each step a member sends one of n parts to the next, and gets another from the last.
 
+use super::Traffic;
 use super::schedule::{Schedule, part};
 use crate::job::Collective;
 
@@ -24,4 +25,13 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, members: &[usize])
             before[place] = vec![got];
         }
     }
+}
+
+/// How much a ring of so many is.
+pub fn traffic(kind: Collective, members: f64) -> Traffic {
+    let rounds = if kind == Collective::AllReduce { 2.0 } else { 1.0 };
+    if members < 2.0 {
+        return Traffic::default();
+    }
+    Traffic { steps: 2.0 * rounds * (members - 1.0) * members, channels: members }
 }

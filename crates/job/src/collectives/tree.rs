@@ -1,5 +1,6 @@
 //! Trees: binomial ones from a root, and for all-reduce two binary trees, each with half of the data in chunks.
 
+use super::Traffic;
 use super::schedule::{Schedule, part};
 use crate::job::Collective;
 
@@ -14,6 +15,22 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64) {
         Collective::Reduce => binomial(made, bytes, false),
         _ => binomial(made, bytes, true),
     }
+}
+
+/// How much it is among so many.
+pub fn traffic(kind: Collective, bytes: u64, members: f64) -> Traffic {
+    let links = members - 1.0;
+    if kind != Collective::AllReduce {
+        return Traffic { steps: 2.0 * links, channels: links };
+    }
+    // Each chunk goes up and down each link of its tree.
+    let chunks: f64 = (0..2).map(|tree| chunks(part(bytes, 2, tree)) as f64).sum();
+    Traffic { steps: 4.0 * links * chunks, channels: 4.0 * links }
+}
+
+/// In how many chunks the bytes of a tree go.
+fn chunks(bytes: u64) -> usize {
+    bytes.div_ceil(CHUNK).clamp(1, MOST_CHUNKS) as usize
 }
 
 /// From the first member (`down`) or to it: at distance d, member m < d is joined with m + d.
@@ -62,7 +79,7 @@ fn double_binary(made: &mut Schedule, bytes: u64) {
     }
     for (number, tree) in [first, second].into_iter().enumerate() {
         let half = part(bytes, 2, number);
-        let chunks = half.div_ceil(CHUNK).clamp(1, MOST_CHUNKS) as usize;
+        let chunks = chunks(half);
         for chunk in 0..chunks {
             reduce_and_broadcast(made, &tree, part(half, chunks, chunk), 2 * number as u8);
         }

@@ -19,7 +19,9 @@
 use super::{Options, plain};
 use crate::error::{JobError, Place};
 use crate::job::{Collective, Group, Job, Operation, Places, ProgramBuilder, Work};
+use crate::memory::{Budget, Calls, Keys, MemoryLimit, Patterns, Size};
 use farloop_units::Delta;
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
@@ -183,6 +185,17 @@ enum Ranks {
     ExpertData,
 }
 
+impl Ranks {
+    /// The kind of groups for a part of a layer.
+    fn groups(self, part: usize) -> usize {
+        match self {
+            Ranks::Usual => usize::from(part == 2),
+            Ranks::Expert => 2,
+            Ranks::ExpertData => 3,
+        }
+    }
+}
+
 fn kind(word: &str) -> Result<Option<(Collective, Ranks)>, String> {
     let (name, ranks) = match word {
         w if w.ends_with("_DP_EP") => (&w[..w.len() - 6], Ranks::ExpertData),
@@ -223,8 +236,8 @@ pub fn write(workload: &Workload, out: &mut impl Write) -> io::Result<()> {
 
 /// Reads a workload as a job. An old header does not say the number of ranks: it is `options.ranks`, else that of the tensor-parallel
 /// group.
-pub fn read(reader: &mut impl BufRead, name: &str, options: &Options) -> Result<Job, JobError> {
-    to_job(&parse(reader, name)?, name, options)
+pub fn read(reader: &mut impl BufRead, name: &str, options: &Options, budget: &Budget<'_>) -> Result<Job, JobError> {
+    to_job(&parse(reader, name)?, name, options, budget)
 }
 
 /// The groups of all ranks: `size` ranks each at distance `stride`.
@@ -238,7 +251,7 @@ fn partition(ranks: u32, size: u32, stride: u32) -> Vec<Vec<u32>> {
     groups
 }
 
-fn to_job(workload: &Workload, name: &str, options: &Options) -> Result<Job, JobError> {
+fn to_job(workload: &Workload, name: &str, options: &Options, budget: &Budget<'_>) -> Result<Job, JobError> {
     let refused = |reason: String| JobError::new(name, Place::Line(1), reason);
     let key = |key: &str| workload.header.iter().find(|h| h.0 == key).map(|h| h.1);
     let small = |value: u64, what: &str| match u32::try_from(value) {
@@ -262,6 +275,9 @@ fn to_job(workload: &Workload, name: &str, options: &Options) -> Result<Job, Job
     let data = ranks / tensor / stages;
     // Tensor-parallel ranks are neighbours, then data-parallel ones, of which neighbours share experts; stages are furthest.
     let kinds = [(tensor, 1), (data, tensor), (expert, tensor), (data / expert, tensor * expert)];
+    if budget.limit != MemoryLimit::NONE {
+        budget.check(name, &size(workload, ranks, &kinds, budget.sites), Keys::File)?;
+    }
     let mut job = Job::new(name, Vec::new());
     (job.places, job.phases) =
         (Places::Lines, ["", "forward", "input gradient", "weight gradient"].map(String::from).into());
@@ -281,6 +297,41 @@ fn to_job(workload: &Workload, name: &str, options: &Options) -> Result<Job, Job
     }
     job.notes = notes(workload, stages, said.is_none());
     Ok(job)
+}
+
+/// The size of the job; `kinds` has size and stride of the groups of each kind.
+pub(crate) fn size(workload: &Workload, ranks: u32, kinds: &[(u32, u32); 4], sites: &dyn Fn(u32) -> u32) -> Size {
+    let mut calls: BTreeMap<(usize, Collective, u64), u128> = BTreeMap::new();
+    for (part, call) in workload.layers.iter().flat_map(|layer| (0..3).zip(layer.parts.iter().map(|p| &p.1))) {
+        if let Some((collective, of)) = kind(&call.word).ok().flatten() {
+            *calls.entry((of.groups(part), collective, call.bytes)).or_default() += 1;
+        }
+    }
+    let all = u128::from(ranks);
+    let computations = 3 * workload.layers.len() as u128;
+    let operations = all * (computations + calls.values().sum::<u128>());
+    let patterns = kinds.map(|(size, stride)| {
+        let rank = |group: u32, member: u32| group / stride * (size * stride) + group % stride + member * stride;
+        Patterns::of(ranks / size, size, sites, &rank)
+    });
+    let groups = kinds.iter().map(|(size, _)| u128::from(ranks / size)).sum();
+    let listed = calls.into_iter().map(|((number, kind, bytes), count)| Calls {
+        kind,
+        bytes,
+        sites: patterns[number].sites.clone(),
+        count: count * u128::from(ranks / kinds[number].0),
+        schedules: patterns[number].different,
+    });
+    Size {
+        ranks: all,
+        operations,
+        kept: all * computations,
+        dependencies: operations * 3 / 2,
+        messages: 0,
+        groups,
+        members: 4 * all,
+        calls: listed.collect(),
+    }
 }
 
 fn notes(workload: &Workload, stages: u32, unsaid: bool) -> Vec<String> {
@@ -305,12 +356,8 @@ fn program(workload: &Workload, group: &dyn Fn(usize) -> u32) -> crate::job::Pro
     // The collective of a part, on the stream of messages; what waits for the returned operation waits for it.
     let call = |builder: &mut ProgramBuilder, layer: &Layer, part: usize, after: &[Option<u32>]| {
         let (collective, ranks) = kind(&layer.parts[part].1.word).ok().flatten()?;
-        let of = match ranks {
-            Ranks::Usual => usize::from(part == 2),
-            Ranks::Expert => 2,
-            Ranks::ExpertData => 3,
-        };
-        let work = Work::Collective { kind: collective, group: group(of), bytes: layer.parts[part].1.bytes };
+        let work =
+            Work::Collective { kind: collective, group: group(ranks.groups(part)), bytes: layer.parts[part].1.bytes };
         let made = builder.push(Operation { work, stream: 1, nic: 0, phase: part as u8 + 1, place: layer.line });
         after.iter().flatten().for_each(|&sooner| builder.requires(made, sooner));
         Some(made)

@@ -19,6 +19,7 @@ use super::{Counted, Progress};
 use crate::error::{JobError, Place};
 use crate::formats::goal_text::{MOST_RANKS, Sink};
 use crate::job::{ANY, Job, Operation, Program, ProgramBuilder, Work};
+use crate::memory::Ledger;
 use farloop_units::Delta;
 use std::io::{BufRead, Write};
 
@@ -35,6 +36,7 @@ pub fn read(
     name: &str,
     total: u64,
     progress: Progress<'_>,
+    ledger: &mut Ledger,
     sink: Sink<'_>,
 ) -> Result<u32, JobError> {
     let mut input = Counted { inner: reader, name, offset: 0 };
@@ -66,7 +68,7 @@ pub fn read(
             );
             return Err(input.error(text));
         }
-        let program = read_rank(&mut input, end + 8, ranks, progress, total)?;
+        let program = read_rank(&mut input, end + 8, ranks, progress, ledger, total)?;
         sink(rank as u32, program)?;
     }
     Ok(ranks)
@@ -77,6 +79,7 @@ fn read_rank<R: BufRead>(
     end: u64,
     ranks: u32,
     progress: Progress<'_>,
+    ledger: &mut Ledger,
     total: u64,
 ) -> Result<Program, JobError> {
     let (nodes, roots) = (input.u32()?, input.u32()?);
@@ -116,24 +119,33 @@ fn read_rank<R: BufRead>(
             return Err(input.error(format!("operation {follower} of {nodes} follows another")));
         }
     }
-    let mut needs = vec![0u32; nodes as usize];
-    for (sooner, tie) in ties.iter().enumerate() {
-        for (count, at, at_start) in [(tie[1], tie[2], false), (tie[3], tie[4], true)] {
+    let of = |tie: &[u32; 5]| {
+        [(tie[1], tie[2], false), (tie[3], tie[4], true)].map(|(count, at, at_start)| {
             let begin = if count == 0 { 0 } else { at as usize };
-            for &later in &followers[begin..begin + count as usize] {
-                needs[later as usize] += 1;
-                if at_start {
-                    builder.irequires(later, sooner as u32);
-                } else {
-                    builder.requires(later, sooner as u32);
-                }
-            }
-        }
+            (&followers[begin..begin + count as usize], at_start)
+        })
+    };
+    // What is broken is refused before its dependencies take memory.
+    let mut needs = vec![0u32; nodes as usize];
+    for later in ties.iter().flat_map(of).flat_map(|(followers, _)| followers) {
+        needs[*later as usize] = needs[*later as usize].saturating_add(1);
     }
     if let Some(wrong) = (0..nodes as usize).find(|&n| needs[n] != ties[n][0]) {
         let text =
             format!("operation {wrong} is said to wait for {} others, but {} name it", ties[wrong][0], needs[wrong]);
         return Err(JobError::new(input.name, Place::Byte(begin), text));
+    }
+    // Operations may share followers: few bytes of a file can be many dependencies.
+    let dependencies = ties.iter().map(|tie| u64::from(tie[1]) + u64::from(tie[3])).sum();
+    ledger.set_read(input.offset);
+    let added = ledger.add_operations(nodes.into(), dependencies);
+    added.map_err(|reason| JobError::new(input.name, Place::File, reason))?;
+    for (sooner, tie) in (0u32..).zip(&ties) {
+        for (followers, at_start) in of(tie) {
+            for &later in followers {
+                if at_start { builder.irequires(later, sooner) } else { builder.requires(later, sooner) }
+            }
+        }
     }
     Ok(builder.finish())
 }

@@ -16,6 +16,7 @@
 use super::{Progress, plain};
 use crate::error::{JobError, Place};
 use crate::job::{ANY, MOST_OPERATIONS, Operation, Program, ProgramBuilder, Work};
+use crate::memory::Ledger;
 use farloop_units::Delta;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -41,9 +42,11 @@ pub fn read(
     name: &str,
     total: u64,
     progress: Progress<'_>,
+    ledger: &mut Ledger,
     sink: Sink<'_>,
 ) -> Result<u32, JobError> {
-    let mut text = Text { name, line: 0, seen: Vec::new(), rank: None, labels: HashMap::new(), needs: Vec::new() };
+    let mut text =
+        Text { ledger, name, line: 0, seen: Vec::new(), rank: None, labels: HashMap::new(), needs: Vec::new() };
     let mut raw = Vec::new();
     let (mut comment, mut bytes) = (false, 0u64);
     let mut clean = Vec::new();
@@ -74,6 +77,7 @@ pub fn read(
         } else {
             &raw[..]
         };
+        text.ledger.set_read(bytes);
         text.statement(line.trim_ascii(), sink)?;
     }
     if comment {
@@ -86,6 +90,7 @@ pub fn read(
 type Need = (u64, Box<[u8]>, Box<[u8]>, bool);
 
 struct Text<'a> {
+    ledger: &'a mut Ledger,
     name: &'a str,
     line: u64,
     /// By rank, whether it has come.
@@ -178,10 +183,12 @@ impl Text<'_> {
         if builder.len() >= MOST_OPERATIONS {
             return Err(self.error(format!("more than {MOST_OPERATIONS} operations in a rank")));
         }
+        self.ledger.add_operations(1, 0).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
         Ok(builder.push(operation))
     }
 
     fn tie(&mut self, later: &[u8], sooner: &[u8], at_start: bool) -> Result<(), JobError> {
+        self.ledger.add_operations(0, 1).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
         match (self.labels.get(later), self.labels.get(sooner)) {
             (Some(&l), Some(&s)) => {
                 let Some((_, builder)) = &mut self.rank else { unreachable!("inside of a rank") };

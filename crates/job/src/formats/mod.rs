@@ -12,6 +12,7 @@ pub mod goal_write;
 use crate::error::{JobError, Place};
 use crate::generate;
 use crate::job::{Job, Places, Program};
+use crate::memory::{Budget, Ledger};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -102,9 +103,20 @@ pub fn detect(path: &str) -> Result<Format, JobError> {
 ///
 /// The job is checked for what a file alone tells ([`crate::validate::check`] does the rest).
 pub fn read(paths: &[String], format: Format, options: &Options, progress: Progress<'_>) -> Result<Job, JobError> {
+    read_within(paths, format, options, &Budget::NONE, progress)
+}
+
+/// As [`read`], where the job fits into the memory that it may take.
+pub fn read_within(
+    paths: &[String],
+    format: Format,
+    options: &Options,
+    budget: &Budget<'_>,
+    progress: Progress<'_>,
+) -> Result<Job, JobError> {
     let Some(first) = paths.first() else { return Err(JobError::new("", Place::File, "no file; expected a job")) };
     if format == Format::Chakra {
-        return chakra::read(paths, options, progress);
+        return chakra::read(paths, options, progress, budget.limit);
     }
     if let Some(second) = paths.get(1) {
         let text = format!("a second file; a job in the format {} is one file", format.name());
@@ -112,24 +124,25 @@ pub fn read(paths: &[String], format: Format, options: &Options, progress: Progr
     }
     let total = size(first);
     let mut programs = Vec::new();
+    let mut ledger = Ledger::new(budget.limit, total);
     let mut reader = open(first)?;
     match format {
-        Format::Aicb => return aicb::read(&mut reader, first, options),
+        Format::Aicb => return aicb::read(&mut reader, first, options, budget),
         Format::Plan => {
             let mut text = String::new();
             let read = reader.by_ref().take(1 << 20).read_to_string(&mut text);
             read.map_err(|e| JobError::new(first, Place::File, format!("cannot be read: {}", plain(&e))))?;
-            return generate::generate(&generate::read(&text, first)?, first);
+            return generate::generate_within(&generate::read(&text, first)?, first, budget);
         }
         Format::GoalBinary => {
-            goal_binary::read(&mut reader, first, total, progress, &mut |_, program| {
+            goal_binary::read(&mut reader, first, total, progress, &mut ledger, &mut |_, program| {
                 programs.push(Arc::new(program));
                 Ok(())
             })?;
         }
         Format::Goal | Format::Chakra => {
             let mut by_rank: Vec<(u32, Program)> = Vec::new();
-            goal_text::read(&mut reader, first, total, progress, &mut |rank, program| {
+            goal_text::read(&mut reader, first, total, progress, &mut ledger, &mut |rank, program| {
                 by_rank.push((rank, program));
                 Ok(())
             })?;

@@ -6,12 +6,23 @@ use proptest::prelude::*;
 const TEXT: &str = "num_ranks 2 // two\n/* a\n comment */\nrank 0 {\nl1: calc 100 cpu 1\nl2: send 8b to 1 tag 4 cpu 0 nic 2\n\
     l2 requires l1\nl3: calc 5\nl3 irequires l2\n}\n\nrank 1 {\nrecv 8b from 0 tag 4\nl2: calc 1\n}\n";
 
+fn unlimited() -> Ledger {
+    Ledger::new(crate::memory::MemoryLimit::NONE, 0)
+}
+
 fn from_text(text: &str) -> Result<Job, JobError> {
     let mut by_rank = Vec::new();
-    goal_text::read(&mut text.as_bytes(), "x.goal", text.len() as u64, &mut |_, _| true, &mut |rank, program| {
-        by_rank.push((rank, program));
-        Ok(())
-    })?;
+    goal_text::read(
+        &mut text.as_bytes(),
+        "x.goal",
+        text.len() as u64,
+        &mut |_, _| true,
+        &mut unlimited(),
+        &mut |rank, program| {
+            by_rank.push((rank, program));
+            Ok(())
+        },
+    )?;
     by_rank.sort_by_key(|f| f.0);
     let mut job = Job::new("x.goal", by_rank.into_iter().map(|f| f.1).collect());
     job.places = Places::Lines;
@@ -21,10 +32,17 @@ fn from_text(text: &str) -> Result<Job, JobError> {
 fn from_binary(bytes: &[u8]) -> Result<Job, JobError> {
     let mut programs = Vec::new();
     let mut reader = bytes;
-    goal_binary::read(&mut reader, "x.bin", bytes.len() as u64, &mut |_, _| true, &mut |_, program| {
-        programs.push(program);
-        Ok(())
-    })?;
+    goal_binary::read(
+        &mut reader,
+        "x.bin",
+        bytes.len() as u64,
+        &mut |_, _| true,
+        &mut unlimited(),
+        &mut |_, program| {
+            programs.push(program);
+            Ok(())
+        },
+    )?;
     Ok(Job::new("x.bin", programs))
 }
 

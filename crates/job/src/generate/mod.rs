@@ -6,18 +6,21 @@
 //! Streams of a rank: 0 computes; collectives of tensors and experts are on 1, messages of the pipeline on 2, of gradients and
 //! parameters on 3.
 
+mod count;
 mod diloco;
 pub mod model;
 mod order;
 mod read;
 mod stage;
 
+pub use count::size;
 pub use model::{Model, Shape};
 pub use order::{Slot, interleaved, one_f_one_b};
 pub use read::read;
 
 use crate::error::{JobError, Place};
 use crate::job::{self, Group, Job};
+use crate::memory::{Budget, Keys, MemoryLimit};
 use farloop_units::{Delta, choice, params};
 
 choice! {
@@ -237,7 +240,15 @@ pub(crate) struct Groups {
 ///
 /// Errors name keys that do not fit together.
 pub fn generate(plan: &Plan, name: &str) -> Result<Job, JobError> {
+    generate_within(plan, name, &Budget::NONE)
+}
+
+/// As [`generate`], where the job fits into the memory that it may take.
+pub fn generate_within(plan: &Plan, name: &str, budget: &Budget<'_>) -> Result<Job, JobError> {
     plan.check(name)?;
+    if budget.limit != MemoryLimit::NONE {
+        budget.check(name, &size(plan, budget.sites), Keys::Plan)?;
+    }
     let mut job = Job::new(name, Vec::new());
     job.phases = PHASES.map(String::from).to_vec();
     // What each rank's groups are; a group is listed once, when its first rank comes.

@@ -69,12 +69,12 @@ impl<'a> Stage<'a> {
         (layers * (self.dense() + self.experts()) + embedding) / u64::from(self.plan.tensor)
     }
 
-    fn dense(&self) -> u64 {
+    pub fn dense(&self) -> u64 {
         self.shape.layer() - self.shape.experts * self.shape.expert()
             + if self.shape.experts > 1 { 0 } else { self.shape.expert() }
     }
 
-    fn experts(&self) -> u64 {
+    pub fn experts(&self) -> u64 {
         if self.shape.experts > 1 { self.shape.experts / u64::from(self.plan.expert) * self.shape.expert() } else { 0 }
     }
 
@@ -132,7 +132,7 @@ impl<'a> Stage<'a> {
         u64::from(self.plan.sequences) * self.shape.sequence
     }
 
-    fn activations(&self) -> u64 {
+    pub fn activations(&self) -> u64 {
         self.tokens() * self.shape.hidden * self.plan.precision
     }
 
@@ -214,7 +214,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Whether nothing happens between the layers of a pass, which then are one computation.
-    fn plain(&self) -> bool {
+    pub fn plain(&self) -> bool {
         let experts = self.shape.experts > 1 && self.plan.expert > 1;
         self.plan.tensor == 1 && !experts && self.plan.zero != Zero::Parameters
     }

@@ -4,10 +4,12 @@ use farloop_job::JobError;
 use farloop_job::collectives::{Algorithm, Choice};
 use farloop_job::formats::{Format, NO_OPTIONS, Options};
 use farloop_job::import::{Request, choice, import, network};
+use farloop_job::memory::MemoryLimit;
 use serde_json::Value;
 
 fn request(file: &str) -> Request {
     Request {
+        limit: MemoryLimit::NONE,
         files: vec![file.to_string()],
         format: None,
         options: NO_OPTIONS,

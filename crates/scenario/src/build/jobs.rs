@@ -10,26 +10,28 @@ use crate::sections::{JobCollectives, Placement};
 use crate::transport::EndpointKeys;
 use farloop_job::collectives::{Algorithm, Choice, expand, nccl};
 use farloop_job::formats::{self, Format, Options};
-use farloop_job::generate::{Plan, generate};
+use farloop_job::generate::{Plan, generate_within};
 use farloop_job::ideal::Level;
+use farloop_job::memory::{Budget, Keys, MemoryLimit, of_job};
 use farloop_job::validate::{check, check_programs};
 use farloop_job::{Host, Job, JobError, Place};
 use farloop_net::spec::{CodingSpec, JobSpec, NodeId};
-use farloop_units::{Params, Time};
+use farloop_units::{Delta, Params, Time};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// All jobs of the scenario.
+/// All jobs of the scenario, and how long an iteration of each takes at least.
 pub(super) fn jobs(
     scenario: &Scenario,
     hosts: &Hosts<'_>,
     traffic: &mut FlowTable,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Vec<JobSpec>, RunError> {
-    scenario.jobs.iter().map(|job| built(scenario, hosts, job, traffic, go_on)).collect()
+) -> Result<(Vec<JobSpec>, Vec<Delta>), RunError> {
+    let made: Result<Vec<_>, _> = scenario.jobs.iter().map(|job| built(scenario, hosts, job, traffic, go_on)).collect();
+    Ok(made?.into_iter().unzip())
 }
 
 fn built(
@@ -38,7 +40,7 @@ fn built(
     section: &JobSection,
     traffic: &mut FlowTable,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<JobSpec, RunError> {
+) -> Result<(JobSpec, Delta), RunError> {
     let keys = &section.keys;
     let at = |key: &str, problem: String, expected: &str| at(scenario, section, key, problem, expected);
     let refused = |error: JobError| refused(scenario, section, error);
@@ -46,42 +48,42 @@ fn built(
         let problem = "\"tcp\" does not carry the messages of a [[job]]";
         return Err(scenario.at(&["transport", "kind"], problem, "expected \"rdma\" or \"multipath\"").into());
     }
-    let job = read(scenario, section, go_on)?;
-    check_programs(&job).map_err(refused)?;
     let order = order(hosts, section).map_err(|(problem, expected)| at("hosts", problem, expected))?;
+    let each = keys.ranks_per_host as usize;
+    let fits = |ranks: usize| {
+        if ranks <= order.len() * each {
+            return Ok(());
+        }
+        let problem = format!("{ranks} ranks need {} hosts, but there are {}", ranks.div_ceil(each), order.len());
+        Err(at("hosts", problem, "expected more hosts, or more ranks_per_host"))
+    };
+    let choice = choice(section, hosts, order[0]);
+    let datacenter = |node: NodeId| hosts.layout.nodes[node as usize].datacenter.map_or(u32::MAX, u32::from);
+    let site = |rank: u32| order.get(rank as usize / each).map_or(u32::MAX, |node| datacenter(*node));
+    let limit = scenario.memory_limit;
+    let budget = Budget { limit, choice, sites: &site, path: false };
+    let job = read(scenario, section, &budget, go_on)?;
+    if limit != MemoryLimit::NONE {
+        let form = if keys.file.is_some() { Keys::File } else { Keys::Plan };
+        budget.check(job.file(0), &of_job(&job, &site), form).map_err(refused)?;
+    }
+    check_programs(&job).map_err(refused)?;
     if let EndpointKeys::Multipath(multipath, _) = &scenario.endpoint
         && matches!(multipath.coding.0, CodingSpec::Blocks(..))
     {
         let problem = "messages of a [[job]] have no blocks of repair packets".to_string();
         return Err(scenario.at(&["transport", "coding"], problem, "expected \"own\" or \"none\"").into());
     }
-    let (ranks, each) = (job.ranks() as usize, keys.ranks_per_host as usize);
-    if ranks > order.len() * each {
-        let problem = format!("{ranks} ranks need {} hosts, but there are {}", ranks.div_ceil(each), order.len());
-        return Err(at("hosts", problem, "expected more hosts, or more ranks_per_host"));
-    }
+    let ranks = job.ranks() as usize;
+    fits(ranks)?;
     let at_host: Vec<NodeId> = (0..ranks).map(|rank| order[rank / each]).collect();
-    let site = |rank: u32| hosts.layout.nodes[at_host[rank as usize] as usize].datacenter.map_or(u32::MAX, u32::from);
-    let fixed = |algorithm| Choice::Told(algorithm);
-    let choice = match keys.collectives {
-        JobCollectives::Nccl => {
-            let rate = hosts.facts[order[0] as usize].map_or(0.0, |f| f.rate.as_f64());
-            let domain = keys.domain_rate.as_f64() / 8.0;
-            Choice::Nccl(nccl::Machine { ranks_per_host: keys.ranks_per_host, network: rate / 8.0, domain })
-        }
-        JobCollectives::Ring => fixed(Algorithm::Ring),
-        JobCollectives::Doubling => fixed(Algorithm::Doubling),
-        JobCollectives::Tree => fixed(Algorithm::Tree),
-        JobCollectives::Direct => fixed(Algorithm::Direct),
-        JobCollectives::Hierarchical => fixed(Algorithm::Hierarchical),
-    };
     let whole = expand(&job, choice, &site).map_err(refused)?;
-    check(&whole, &mut |_, _| go_on()).map_err(refused)?;
+    let shortest = check(&whole, &mut |_, _| go_on()).map_err(refused)?;
     let islands = |node: &NodeId| hosts.facts[*node as usize].map(|f| f.island);
     if at_host.iter().any(|node| islands(node) != islands(&at_host[0])) {
         return Err(at("hosts", "no path joins all of its hosts".into(), "expected linked hosts"));
     }
-    Ok(JobSpec {
+    let spec = JobSpec {
         name: section.name.clone(),
         job: Arc::new(whole),
         hosts: at_host,
@@ -91,7 +93,25 @@ fn built(
         class: keys.class,
         host: Host::default(),
         domain: Level::new(keys.domain_latency, keys.domain_rate),
-    })
+    };
+    Ok((spec, shortest))
+}
+
+/// How its collectives are expanded.
+fn choice(section: &JobSection, hosts: &Hosts<'_>, first: NodeId) -> Choice {
+    let fixed = Choice::Told;
+    match section.keys.collectives {
+        JobCollectives::Nccl => {
+            let rate = hosts.facts[first as usize].map_or(0.0, |f| f.rate.as_f64());
+            let domain = section.keys.domain_rate.as_f64() / 8.0;
+            Choice::Nccl(nccl::Machine { ranks_per_host: section.keys.ranks_per_host, network: rate / 8.0, domain })
+        }
+        JobCollectives::Ring => fixed(Algorithm::Ring),
+        JobCollectives::Doubling => fixed(Algorithm::Doubling),
+        JobCollectives::Tree => fixed(Algorithm::Tree),
+        JobCollectives::Direct => fixed(Algorithm::Direct),
+        JobCollectives::Hierarchical => fixed(Algorithm::Hierarchical),
+    }
 }
 
 fn at(scenario: &Scenario, section: &JobSection, key: &str, problem: String, expected: &str) -> RunError {
@@ -125,10 +145,15 @@ fn beside(scenario: &Scenario, file: &str) -> String {
 }
 
 /// The job of a plan or of files.
-fn read(scenario: &Scenario, section: &JobSection, go_on: &mut dyn FnMut() -> bool) -> Result<Job, RunError> {
+fn read(
+    scenario: &Scenario,
+    section: &JobSection,
+    budget: &Budget<'_>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Job, RunError> {
     let keys = &section.keys;
     let refused = |error: JobError| refused(scenario, section, error);
-    let Some(files) = &keys.file else { return generate(&section.plan, &section.name).map_err(refused) };
+    let Some(files) = &keys.file else { return generate_within(&section.plan, &section.name, budget).map_err(refused) };
     let files: Vec<String> = files.0.iter().map(|file| beside(scenario, file)).collect();
     let format = formats::detect(&files[0]).map_err(refused)?;
     let [flops, memory_bandwidth] = section.written;
@@ -160,7 +185,7 @@ fn read(scenario: &Scenario, section: &JobSection, go_on: &mut dyn FnMut() -> bo
         groups,
         ranks: None,
     };
-    formats::read(&files, format, &options, &mut |_, _| go_on()).map_err(refused)
+    formats::read_within(&files, format, &options, budget, &mut |_, _| go_on()).map_err(refused)
 }
 
 /// The hosts in the order in which ranks get them.

@@ -39,6 +39,7 @@ use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, hybrid,
 use crate::transport;
 use farloop_net::check_links;
 use farloop_net::spec::{LinkEvents, LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_units::Delta;
 use hosts::Hosts;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -62,6 +63,8 @@ pub struct Built {
     pub routers: BTreeSet<NodeId>,
     /// What its circuits come to, where it has any.
     pub circuits: Option<CircuitFacts>,
+    /// How long an iteration takes at least, by job.
+    pub(crate) shortest_iterations: Vec<Delta>,
     /// What happens to its links.
     pub events: Vec<EventFact>,
     /// What can be simulated and is most likely not meant, in words.
@@ -100,7 +103,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     check_switches(scenario, &layout)?;
     let hosts = Hosts::of(&layout);
     let mut traffic = traffic::traffic(scenario, &hosts, generate, &mut || go_on().is_ok())?;
-    let jobs = jobs::jobs(scenario, &hosts, &mut traffic, &mut || go_on().is_ok())?;
+    let (jobs, shortest_iterations) = jobs::jobs(scenario, &hosts, &mut traffic, &mut || go_on().is_ok())?;
     phases::shift_starts(scenario, &hosts, &mut traffic.flows);
     let clock_offsets = phases::clock_offsets(scenario, &hosts)?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
@@ -141,6 +144,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         algorithm_names: traffic.algorithm_names,
         routers: layout.routers,
         circuits,
+        shortest_iterations,
         events: happening.facts,
         notes,
     })

@@ -19,6 +19,7 @@ use super::schema::{Node, kind};
 use crate::error::{JobError, Place};
 use crate::formats::{Options, Progress, open, size};
 use crate::job::{Collective, Group, Job, Operation, Places, Program, ProgramBuilder, Work};
+use crate::memory::{Ledger, MemoryLimit};
 use farloop_units::Delta;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ const COMMUNICATING: u16 = 1;
 
 /// Reads the traces of a job: one file for each rank, whose numbers are the last ones in the files' names; of a single file with
 /// `options.ranks` every rank does the same.
-pub fn read(paths: &[String], options: &Options, progress: Progress<'_>) -> Result<Job, JobError> {
+pub fn read(paths: &[String], options: &Options, progress: Progress<'_>, limit: MemoryLimit) -> Result<Job, JobError> {
     let paths = by_rank(paths)?;
     let total: u64 = paths.iter().map(|p| size(p)).sum();
     let alike = if paths.len() == 1 { options.ranks.unwrap_or(1) } else { paths.len() as u32 };
@@ -37,7 +38,7 @@ pub fn read(paths: &[String], options: &Options, progress: Progress<'_>) -> Resu
         let text = format!("{} files for {ranks} ranks; expected one for each rank, or one for all", paths.len());
         return Err(JobError::new(&paths[0], Place::File, text));
     }
-    let mut groups = Groups::new(options, alike)?;
+    let mut groups = Groups::new(options, alike, Ledger::new(limit, total))?;
     let mut job = Job::new("", Vec::new());
     (job.files, job.places) = (paths.clone(), Places::Nodes);
     let (mut before, mut counts) = (0u64, Counts::default());
@@ -48,6 +49,7 @@ pub fn read(paths: &[String], options: &Options, progress: Progress<'_>) -> Resu
             progress(before + read, total)
         })?;
         before += here;
+        groups.before = before;
         job.programs.push(Arc::new(program));
     }
     if paths.len() == 1 {
@@ -143,11 +145,15 @@ struct Groups {
     /// By name; nobody goes through it in its order.
     by_name: HashMap<String, u32>,
     given: bool,
+    ledger: Ledger,
+    /// Bytes of the files before the one that is read.
+    before: u64,
 }
 
 impl Groups {
-    fn new(options: &Options, ranks: u32) -> Result<Groups, JobError> {
-        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given: options.groups.is_some() };
+    fn new(options: &Options, ranks: u32, ledger: Ledger) -> Result<Groups, JobError> {
+        let given = options.groups.is_some();
+        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given, ledger, before: 0 };
         let Some((file, text)) = &options.groups else { return Ok(groups) };
         let refused = |reason: String| JobError::new(file, Place::File, reason);
         let expected = "expected an object of groups, each a list of ranks, such as {\"0\": [0, 1]}";
@@ -173,16 +179,17 @@ impl Groups {
                     }
                 }
             }
-            groups.add(name, members);
+            groups.add(name, members).map_err(refused)?;
         }
         Ok(groups)
     }
 
-    fn add(&mut self, name: &str, ranks: Vec<u32>) -> u32 {
+    fn add(&mut self, name: &str, ranks: Vec<u32>) -> Result<u32, String> {
+        self.ledger.add_group(ranks.len() as u64)?;
         let number = self.list.len() as u32;
         self.list.push(Group { name: name.to_string(), ranks });
         self.by_name.insert(name.to_string(), number);
-        number
+        Ok(number)
     }
 
     /// The group of that name; all ranks where there is no name, or nobody told of groups.
@@ -201,17 +208,17 @@ impl Groups {
             return Ok(number);
         }
         let all = (0..self.ranks).collect();
-        Ok(self.add(&name, all))
+        self.add(&name, all)
     }
 
     /// Groups that a metadata node of PyTorch lists: `[{"pg_name": "0", "ranks": [0, 1], ...}]`, no ranks standing for all.
-    fn learn(&mut self, node: &Node) {
-        let Some(values) = node.inputs.as_ref().map(|i| i.values.replace("\\\"", "\"")) else { return };
-        let (Some(begin), Some(end)) = (values.find("[{"), values.rfind("}]")) else { return };
+    fn learn(&mut self, node: &Node) -> Result<(), String> {
+        let Some(values) = node.inputs.as_ref().map(|i| i.values.replace("\\\"", "\"")) else { return Ok(()) };
+        let (Some(begin), Some(end)) = (values.find("[{"), values.rfind("}]")) else { return Ok(()) };
         if self.given || begin >= end {
-            return;
+            return Ok(());
         }
-        let Ok(serde_json::Value::Array(list)) = serde_json::from_str(&values[begin..end + 2]) else { return };
+        let Ok(serde_json::Value::Array(list)) = serde_json::from_str(&values[begin..end + 2]) else { return Ok(()) };
         for item in &list {
             let Some(name) = item.get("pg_name").and_then(|n| n.as_str()) else { continue };
             let listed = item.get("ranks").and_then(|r| r.as_array()).map(Vec::as_slice).unwrap_or(&[]);
@@ -221,9 +228,10 @@ impl Groups {
                 ranks = (0..self.ranks).collect();
             }
             if !self.by_name.contains_key(name) && !ranks.is_empty() {
-                self.add(name, ranks);
+                self.add(name, ranks)?;
             }
         }
+        Ok(())
     }
 }
 
@@ -258,8 +266,11 @@ fn rank(
         HashMap::from([(Lane::Computing, COMPUTING), (Lane::Communicating, COMMUNICATING)]);
     while let Some(node) = frames.node(progress)? {
         let refused = |reason: String| JobError::new(path, Place::Node(node.id), reason);
+        groups.ledger.set_read(groups.before + frames.read());
+        let waits_for = node.data_deps.len() + node.ctrl_deps.len();
+        groups.ledger.add_operations(1, waits_for as u64).map_err(refused)?;
         if node.kind == kind::METADATA {
-            groups.learn(&node);
+            groups.learn(&node).map_err(refused)?;
         }
         let work = work(&node, options, groups, counts).map_err(refused)?;
         let lane = lane(&node);

@@ -37,6 +37,11 @@ impl<'a, R: BufRead> Frames<'a, R> {
         Ok(frames)
     }
 
+    /// Bytes that are read.
+    pub(super) fn read(&self) -> u64 {
+        self.input.offset
+    }
+
     /// The next node; `None` at the end of the file.
     pub fn node(&mut self, progress: Progress<'_>) -> Result<Option<Node>, JobError> {
         self.nodes += 1;
