@@ -21,8 +21,9 @@ use crate::barrier::{Abandon, Barrier, Patience};
 use crate::clock::Instant;
 use crate::lanes::Lanes;
 use farloop_units::{Delta, Time};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::thread::Builder;
 
 /// A part of a model that runs on its own between messages.
 pub trait LogicalProcess: Send {
@@ -55,6 +56,8 @@ pub struct Stopped;
 
 /// Runs `processes` until `end` (exclusive) on `lanes`, of which the caller's thread is one.
 ///
+/// Where the system starts no thread more, the caller's thread does all of it.
+///
 /// `watch` is called on the caller's thread after each window with the time up to which everything has happened; it returns `false` to
 /// stop. The result is the same on any lanes. With a single process there is one window.
 ///
@@ -74,15 +77,16 @@ pub fn run_conservatively<P: LogicalProcess>(
     let boxes = Mailboxes::new(processes);
     let lookahead = if processes.len() > 1 { lookahead } else { Delta::MAX };
     let work = |processes: &[P]| processes.iter().map(P::work).sum::<u64>();
+    let mut alone = false;
     loop {
-        let (lane_of, count) = lanes.deal(processes.len());
+        let (lane_of, count) = if alone { (vec![0; processes.len()], 1) } else { lanes.deal(processes.len()) };
         let before = work(processes);
         let crowded = lanes.is_crowded(count);
         let shared = Shared::new(&boxes, lookahead, end, count, crowded);
         let begin = Instant::now();
         let left = shared.run(processes, &lane_of, &mut |window| match watch(window) {
             false => Verdict::Stop,
-            true if lanes.is_over(begin, count) => Verdict::Regroup,
+            true if !alone && lanes.is_over(begin, count) => Verdict::Regroup,
             true => Verdict::GoOn,
         });
         lanes.account(begin, work(processes) - before, count, left == Left::Regroup);
@@ -90,6 +94,7 @@ pub fn run_conservatively<P: LogicalProcess>(
             Left::AtTheEnd => return Ok(()),
             Left::Stopped => return Err(Stopped),
             Left::Regroup => {}
+            Left::WithoutThreads => alone = true,
         }
     }
 }
@@ -109,6 +114,8 @@ enum Left {
     AtTheEnd,
     Stopped,
     Regroup,
+    /// The system starts no thread more; nothing has happened.
+    WithoutThreads,
 }
 
 /// What one process sent another, by parity of the window.
@@ -174,12 +181,21 @@ impl<'a, M: Default + Send> Shared<'a, M> {
         }
         let mut groups = groups.into_iter().enumerate();
         let Some((_, own)) = groups.next() else { return Left::AtTheEnd };
+        // Nobody begins before all threads are there: at the barrier they would wait for those that are not.
+        let complete = &OnceLock::new();
         std::thread::scope(|scope| {
-            // Also where the system has no thread more.
-            let _abandon = Abandon(&self.barrier);
             for (lane, group) in groups {
-                scope.spawn(move || self.run_lane(lane, group, None));
+                let work = move || {
+                    if *complete.wait() {
+                        self.run_lane(lane, group, None);
+                    }
+                };
+                if Builder::new().spawn_scoped(scope, work).is_err() {
+                    let _ = complete.set(false);
+                    return Left::WithoutThreads;
+                }
             }
+            let _ = complete.set(true);
             self.run_lane(0, own, Some(judge))
         })
     }

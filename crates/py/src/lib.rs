@@ -5,6 +5,7 @@ mod algorithm;
 mod delay;
 mod errors;
 mod job;
+mod out_of_memory;
 mod output;
 mod parameters;
 mod scenario;
@@ -216,6 +217,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(outputs, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(total_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(out_of_memory::end_without_memory, module)?)?;
     module.add_function(wrap_pyfunction!(delay::delay, module)?)?;
     module.add_function(wrap_pyfunction!(job::import_job, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
