@@ -13,6 +13,7 @@
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
 #   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), in both profiles
+#   make fuzz-importers  ten minutes of bytes for what reads the files of other programs (needs a C++ compiler); FUZZ_SECONDS=600, and part of make fuzz
 #   make fuzz-kernel  ten minutes of random events and bytes for what runs in the kernel or reads its bytes (needs clang with libFuzzer); FUZZ_SECONDS=600
 #   make kernel  compile the programs for the Linux kernel (docs/kernel.md; needs clang and libbpf's headers, and nothing else here needs them)
 #   make deny    licences, sources and known flaws of the Rust dependencies (needs cargo-deny)
@@ -33,7 +34,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test statements validate lint site web test-web wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test statements validate lint site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -124,6 +125,16 @@ fuzz:
 	$(FUZZ) -p farloop-scenario --test fuzz -- --nocapture
 	$(FUZZ) --profile fuzz -p farloop-scenario --test fuzz -- --nocapture
 	$(FUZZ) -p farloop-scenario --test threads random -- --nocapture
+	$(MAKE) fuzz-importers
+
+# Readers of other programs' files. libFuzzer sees the coverage of the Rust ones, which the stable compiler counts; the sanitizers of nightly
+# ones are not needed where nothing is unsafe.
+FUZZ_IMPORTERS := target/fuzz-importers
+SANCOV := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
+fuzz-importers: $(VENV)/.native
+	RUSTFLAGS="$(SANCOV)" cargo build --release --locked --manifest-path crates/job/fuzz/Cargo.toml --target-dir $(FUZZ_IMPORTERS)
+	$(VENV)/bin/python scripts/fuzz_importers.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --program $(FUZZ_IMPORTERS)/release/importers
 
 # Compiled once for all kernels (CO-RE); wheels that are built afterwards bring the objects. Debugging information is not needed, types (.BTF) are.
 CLANG ?= clang

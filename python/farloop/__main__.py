@@ -6,9 +6,10 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from types import FrameType
 
-from farloop.messages import Stopped, notes, say
+from farloop.messages import Stopped, end_without_memory, is_out_of_memory, notes, say
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What asks the command to stop: the user, another process, a terminal that closes."""
@@ -32,8 +33,18 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     # Nothing here needs linear algebra; numpy would start a thread per processor for it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from farloop.commands import app
+    try:
+        from farloop import _native
+        from farloop.commands import app
 
+        _native.end_without_memory()
+    except (MemoryError, OSError, ImportError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        end_without_memory()
+    if not sys.warnoptions:
+        # Of numpy, to who writes the arithmetic: a result says itself where it has no number.
+        warnings.simplefilter("ignore", RuntimeWarning)
     for number in handled:
         signal.signal(number, _stop)
     code = 0
@@ -47,7 +58,11 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of a pipe went away, as `head` does.
         pass
-    except OSError as error:
+    except (MemoryError, OSError, ImportError, RuntimeError) as error:
+        if is_out_of_memory(error):
+            end_without_memory()
+        if not isinstance(error, OSError):
+            raise
         say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     discard_output()

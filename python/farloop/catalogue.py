@@ -83,7 +83,7 @@ def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:
         ScenarioError: there is no such scenario, or it or a setting is not valid.
     """
     base = Scenario.load(name).override(settings)
-    cases = [(str(case["name"]), base.override(case["set"])) for case in base.parsed.get("case", [])]
+    cases = [(str(case["name"]), base.of_case(case)) for case in base.parsed.get("case", [])]
     explained = [{"case": case, **of_case.explained} for case, of_case in cases if of_case.overrides != base.overrides]
     return {"file": base.file, "title": _title(base), **base.explained, "cases": explained, "forecast": _forecast(base)}
 

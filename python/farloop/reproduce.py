@@ -111,7 +111,7 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
             raise FarloopError(f"{figure}: algorithm {shown(name)}: {nearest(name, offered)}")
     variants = []
     for case in chosen:
-        settings = alone.override(case["set"]).override(setting(same_start)).override(reading.set)
+        settings = alone.of_case(case, base.text).override(setting(same_start)).override(reading.set)
         names = [str(name) for name in case["algorithms"] if not reading.algorithms or name in reading.algorithms]
         for name in names:
             label = f"{name}, {case['name']}" if len(chosen) > 1 else name

@@ -19,7 +19,7 @@ from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import shown
 from farloop.formats.inputs import open_input
-from farloop.formats.scenario_text import TABLES, from_tables, worded_for_python
+from farloop.formats.scenario_text import TABLES, Case, from_tables, worded_for_python
 from farloop.memory import Estimate
 
 PAPERS = Path(__file__).parent / "papers"
@@ -50,12 +50,14 @@ class Scenario:
         file: Its name, for messages.
         overrides: Dotted keys and values as a scenario would write them, texts without quotes; later ones win.
         classes: Algorithms in Python that it may name besides those that come with farloop (`farloop.algorithm`).
+        case: The `[[case]]` that some of the overrides are of; only messages depend on it.
     """
 
     text: str
     file: str
     overrides: tuple[tuple[str, str], ...] = field(default=())
     classes: tuple[type[Algorithm], ...] = field(default=())
+    case: Case | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def load(cls, source: Source) -> Scenario:
@@ -124,7 +126,13 @@ class Scenario:
             extra.append(("run.seed", str(seed)))
         for setting in extra:
             _encodable("set", *setting)
-        return Scenario(self.text, self.file, (*self.overrides, *extra), self.classes)
+        return Scenario(self.text, self.file, (*self.overrides, *extra), self.classes, self.case)
+
+    def of_case(self, case: Mapping[str, Any], text: str | None = None) -> Scenario:
+        """The scenario with the settings of one of its cases, as `parsed` has it; `text` is where the case is written, if not here."""
+        made = self.override(case["set"])
+        place = Case.of(case, self.text if text is None else text)
+        return Scenario(made.text, made.file, made.overrides, made.classes, place)
 
     def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:
         """The same scenario, which may name these algorithms in Python; a class that has been defined anew counts instead of the older one.
@@ -135,7 +143,7 @@ class Scenario:
         every = (*self.classes, *map(checked, classes))
         refuse_twins(every)
         known = {name_of(class_): class_ for class_ in every}
-        return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
+        return Scenario(self.text, self.file, self.overrides, tuple(known.values()), self.case)
 
     @property
     def file_told(self) -> str:
@@ -169,7 +177,7 @@ class Scenario:
                 _latest = (None, None, False) if take else _latest
                 return handle
         _encodable(self.file, self.text)
-        with worded_for_python(self.text, self.file_told):
+        with worded_for_python(self.text, self.file_told, self.case):
             handle = _native.Scenario(self.text, self.file_told, list(self.overrides), self.described_classes, limit)
         if not take:
             with _LATEST:
@@ -197,7 +205,7 @@ class Scenario:
 
     def known(self, resolved: dict[str, Any]) -> Scenario:
         """The same scenario, where it is known already what it is `resolved` to."""
-        same = Scenario(self.text, self.file, self.overrides, self.classes)
+        same = Scenario(self.text, self.file, self.overrides, self.classes, self.case)
         same.__dict__["resolved"] = same.__dict__["parsed"] = resolved
         return same
 
@@ -214,7 +222,7 @@ class Scenario:
     def _settled(self) -> tuple[dict[str, Any], Estimate]:
         """All keys, and the memory: the network is built for both, which takes its time."""
         handle = self.prepared()
-        with worded_for_python(self.text, self.file_told):
+        with worded_for_python(self.text, self.file_told, self.case):
             resolved, estimate = json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
         self.__dict__.setdefault("parsed", resolved)
         return resolved, estimate
@@ -227,7 +235,7 @@ class Scenario:
             ScenarioError: the scenario is not valid.
         """
         handle = self.prepared()
-        with worded_for_python(self.text, self.file_told):
+        with worded_for_python(self.text, self.file_told, self.case):
             explained: dict[str, Any] = json.loads(handle.explain())
         return explained
 

@@ -258,10 +258,10 @@ def paired_ratio(own: Sequence[float], other: Sequence[float], *, confidence: fl
         confidence: How sure the interval is to be.
 
     Returns:
-        Nothing where a number is not positive.
+        Nothing where a number is not positive, or not finite.
     """
     a, b = np.asarray(own, dtype=float), np.asarray(other, dtype=float)
-    if not a.size or (a <= 0).any() or (b <= 0).any():
+    if not a.size or not ((a > 0).all() and (b > 0).all()) or (np.isinf(a) | np.isinf(b)).any():
         return Interval(None, None, None, int(a.size))
     wider = 1 - (1 - confidence) * (_OF_SEVERAL if FEW <= a.size < SEVERAL else 1)
     interval = mean(np.log(a / b), confidence=wider)

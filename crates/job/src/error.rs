@@ -1,5 +1,6 @@
 //! What is wrong with a job, and where.
 
+use farloop_units::shown;
 use std::fmt;
 
 /// A place in a file.
@@ -44,12 +45,13 @@ impl JobError {
 
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, reason) = (shown(&self.file, 4096), shown(&self.reason, 2000));
         match self.place {
-            Place::File => write!(f, "{}: {}", self.file, self.reason),
-            Place::Line(line) => write!(f, "{}:{line}: {}", self.file, self.reason),
-            Place::Byte(byte) => write!(f, "{}: byte {byte}: {}", self.file, self.reason),
-            Place::Node(node) => write!(f, "{}: node {node}: {}", self.file, self.reason),
-            Place::Operation(operation) => write!(f, "{}: operation {operation}: {}", self.file, self.reason),
+            Place::File => write!(f, "{file}: {reason}"),
+            Place::Line(line) => write!(f, "{file}:{line}: {reason}"),
+            Place::Byte(byte) => write!(f, "{file}: byte {byte}: {reason}"),
+            Place::Node(node) => write!(f, "{file}: node {node}: {reason}"),
+            Place::Operation(operation) => write!(f, "{file}: operation {operation}: {reason}"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is wrong with a scenario, where, and what would be accepted.
 
-use std::borrow::Cow;
+pub(crate) use farloop_units::shown;
 use std::fmt;
 
 /// The file name that diagnostics about overrides carry.
@@ -84,25 +84,6 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
         .filter(|(d, c)| is_near(*d, c))
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c.to_string())
-}
-
-/// `text` for a message, on one line: control characters escaped, the middle of more than `most` characters left out. What users write
-/// can be megabytes long.
-pub(crate) fn shown(text: &str, most: usize) -> Cow<'_, str> {
-    let count = text.chars().count();
-    let short: Cow<'_, str> = if count <= most {
-        Cow::Borrowed(text)
-    } else {
-        let (head, tail) = (most * 2 / 3, most / 3);
-        let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(i, _)| i);
-        let left_out = count - head - tail;
-        Cow::Owned(format!("{}… ({left_out} characters) …{}", &text[..at(head)], &text[at(count - tail)..]))
-    };
-    if !short.chars().any(char::is_control) {
-        return short;
-    }
-    let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    Cow::Owned(short.chars().map(plain).collect())
 }
 
 /// `words` in quotes, separated by commas; a long list is cut, with the number of the others.

@@ -33,6 +33,8 @@
 
 pub mod params;
 pub mod quantity;
+mod shown;
 
 pub use params::{Kind, ParamError, ParamSpec, ParamType, Params, Value, Words};
 pub use quantity::{Bytes, Delta, ParseQuantityError, Rate, Time};
+pub use shown::shown;

@@ -10,6 +10,9 @@ async function packed(state) {
   return `s=${btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
 }
 
+/** Most algorithms, and most variants, of a link: those of the presets, twice. */
+const MAX_COMPARED = 8;
+
 /** The state of a link; null where it has none. */
 async function unpacked(fragment) {
   const match = /(?:^|&)s=([\w-]+)/.exec(fragment);
@@ -17,9 +20,10 @@ async function unpacked(fragment) {
   try {
     const bytes = Uint8Array.from(atob(match[1].replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
     const state = JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"))));
-    const names = Array.isArray(state.algorithms) && state.algorithms.every((name) => typeof name === "string");
+    const several = (list) => Array.isArray(list) && list.length > 0 && list.length <= MAX_COMPARED;
+    const names = several(state.algorithms) && state.algorithms.every((name) => typeof name === "string");
     const fits = (one) => typeof one?.name === "string" && Object.values(one.set || {}).every((value) => typeof value === "string");
-    const variants = state.variants === undefined || (Array.isArray(state.variants) && state.variants.every(fits));
+    const variants = state.variants === undefined || (several(state.variants) && state.variants.every(fits));
     return typeof state.text === "string" && names && variants ? state : null;
   } catch {
     return null;
@@ -29,29 +33,39 @@ async function unpacked(fragment) {
 /** The same as commands. */
 function inTheShell(algorithms, variants) {
   if (variants) {
-    const settings = (set) => Object.entries({ "algorithm.name": algorithms[0], ...set }).map(([key, value]) => `--set ${key}=${bare(value)}`);
+    const settings = (set) => Object.entries({ "algorithm.name": algorithms[0], ...set }).map(([key, value]) => `--set ${quoted(`${key}=${bare(value)}`)}`);
     return variants.map(({ set }, at) => `farloop run scenario.toml ${settings(set).join(" ")} --out out/${at + 1}`).join("\n");
   }
-  if (algorithms.length > 1) return `farloop compare scenario.toml --algorithms ${algorithms.join(",")} --out out/compared`;
-  return `farloop run scenario.toml --set algorithm.name=${algorithms[0]} --out out/run`;
+  if (algorithms.length > 1) return `farloop compare scenario.toml --algorithms ${quoted(algorithms.join(","))} --out out/compared`;
+  return `farloop run scenario.toml --set ${quoted(`algorithm.name=${algorithms[0]}`)} --out out/run`;
 }
 
-/** A value of a setting as a shell takes it. */
+/** A value of a setting without the quotation marks of TOML. */
 function bare(value) {
   return String(value).replaceAll('"', "");
+}
+
+/** A word for a POSIX shell: in single quotes, unless it has nothing that a shell reads otherwise. */
+function quoted(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The same in Python. */
 function inPython(algorithms, variants) {
   if (variants) {
-    const settings = (set) => Object.entries(set).map(([key, value]) => `"${key}": "${bare(value)}"`).join(", ");
-    const runs = variants.map(({ set }) => `print(farloop.run("scenario.toml", algorithm="${algorithms[0]}", set={${settings(set)}}))`);
+    const settings = (set) => Object.entries(set).map(([key, value]) => `${literal(key)}: ${literal(bare(value))}`).join(", ");
+    const runs = variants.map(({ set }) => `print(farloop.run("scenario.toml", algorithm=${literal(algorithms[0])}, set={${settings(set)}}))`);
     return `import farloop\n\n${runs.join("\n")}`;
   }
   if (algorithms.length > 1) {
-    return `import farloop\n\ncomparison = farloop.compare("scenario.toml", [${algorithms.map((name) => `"${name}"`).join(", ")}])\nprint(comparison)`;
+    return `import farloop\n\ncomparison = farloop.compare("scenario.toml", [${algorithms.map(literal).join(", ")}])\nprint(comparison)`;
   }
-  return `import farloop\n\nrun = farloop.run("scenario.toml", algorithm="${algorithms[0]}")\nprint(run)`;
+  return `import farloop\n\nrun = farloop.run("scenario.toml", algorithm=${literal(algorithms[0])})\nprint(run)`;
+}
+
+/** A text as Python has it. */
+function literal(text) {
+  return JSON.stringify(text);
 }
 
 /** Has the browser keep a text as a file. */

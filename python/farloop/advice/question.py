@@ -17,6 +17,7 @@ from farloop.arena.measuring import Measured
 from farloop.arena.quantities import MORE, RATE, SHARE, TIME, Quantity, quantity
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import Scenario, Settings, Source, read_text
+from farloop.sweep import toml_lines
 
 BUDGET = "10min"
 """How long an answer may take if nobody says otherwise."""
@@ -154,8 +155,11 @@ def budget_text(budget: float) -> str:
 
 def _file(path: Path) -> dict[str, Any]:
     """The keys of a question's file; empty for a file that is a scenario."""
+    text = read_text(path, str(path))
+    if isinstance(trouble := toml_lines.spans(text), toml_lines.Trouble):
+        raise FarloopError(f"{path}:{trouble.line}: {trouble.problem}")
     try:
-        content = tomllib.loads(read_text(path, str(path)))
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         # The scenario's reader says where.
         return {}

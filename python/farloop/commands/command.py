@@ -13,7 +13,7 @@ import typer
 
 from farloop import _native
 from farloop.errors import FarloopError, InvariantError
-from farloop.messages import notes, say
+from farloop.messages import end_without_memory, is_out_of_memory, notes, printable, say
 
 EXIT_INVARIANT = 1
 EXIT_USAGE = 2
@@ -40,9 +40,15 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _fail(
                 FarloopError(f"ended by {type(error).__name__} before it was done; nothing was written"), EXIT_INVARIANT
             )
-        except MemoryError as error:
-            error.args = ("out of memory; fewer --threads, a shorter run or fewer recorded flows and ports need less",)
-            _fail(error, EXIT_INVARIANT)
+        except OverflowError as error:
+            # Numbers of Python have no end; the simulator's have.
+            _fail(FarloopError(f"a number is too large: {error}"), EXIT_USAGE)
+        except RecursionError:
+            _fail(FarloopError("a file nests too deeply; expected fewer brackets in one another"), EXIT_USAGE)
+        except (MemoryError, RuntimeError, ImportError) as error:
+            if not is_out_of_memory(error):
+                raise
+            end_without_memory()
 
     return run_guarded
 
@@ -56,10 +62,16 @@ def _fail(error: BaseException, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
+def print_line(text: str) -> None:
+    """Prints a line for people."""
+    typer.echo(printable(text))
+
+
 def print_json(content: object) -> None:
-    """Prints JSON, in ASCII where standard output is not UTF-8."""
+    """Prints JSON, in ASCII where standard output is not UTF-8; what a terminal would obey is escaped, as JSON can."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=not unicode))
+    text = json.dumps(content, indent=2, ensure_ascii=not unicode)
+    typer.echo("".join(c if len(printable(c)) == 1 else json.dumps(c)[1:-1] for c in text))
 
 
 def print_file(text: str) -> None:

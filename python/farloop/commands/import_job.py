@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from farloop.commands.command import guarded, print_json
+from farloop.commands.command import guarded, print_json, print_line
 from farloop.commands.options import ForceMemoryOption, JsonOption
 
 
@@ -126,7 +126,7 @@ def _site(ranks: int | None, latency: str | None, rate: str | None, default: str
 
 
 def _print(summary: dict[str, Any]) -> None:
-    line = typer.echo
+    line = print_line
     counted = f"{summary['computations']:,} computations, {summary['sends']:,} sends, {summary['receives']:,} receives"
     line(f"{summary['format']}: {summary['ranks']:,} ranks, {summary['operations']:,} operations: {counted}")
     line(f"{summary['dependencies']:,} dependencies, {summary['streams']} streams at most")
@@ -149,7 +149,7 @@ def _print(summary: dict[str, Any]) -> None:
 
 
 def _print_time(ideal: dict[str, Any]) -> None:
-    line = typer.echo
+    line = print_line
     line(f"on an ideal network: {ideal['iteration_s']:.9g} s an iteration")
     exposed = ideal["exposed_s"]
     line(f"exposed communication and waiting: {exposed['mean']:.6g} s on average, {exposed['most']:.6g} s at most")

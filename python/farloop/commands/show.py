@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rich.console import Console
 from rich.text import Text
 
+from farloop.messages import printable
 from farloop.report.shown import PIPE_WIDTH, ratios, table
 from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.results.event_facts import HEADER as EVENTS
@@ -435,6 +436,10 @@ def _plain(value: Any) -> Cell:
 
 
 class _Console(Console):
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Prints texts as a terminal may take them."""
+        super().print(*(printable(part) if isinstance(part, str) else part for part in objects), **options)
+
     def on_broken_pipe(self) -> NoReturn:
         """Leaves it to the entry point: Rich would end with an error where the reader of a pipe has gone away."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))

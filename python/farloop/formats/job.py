@@ -25,6 +25,9 @@ PATIENCE = 0.2
 _ENDS = {".goal": "goal", ".bin": "goal-binary", ".et": "chakra", ".txt": "aicb"}
 """Formats by the end of a name."""
 
+MAX_RANKS = 16_777_216
+"""Of a job."""
+
 Level = tuple[int, str, str]
 """Ranks of a host or a site, latency and rate."""
 
@@ -74,6 +77,13 @@ def read_job(
     Raises:
         FarloopError: a file cannot be read, is none of these formats or broken; the text names file, place and reason.
     """
+    for option, number in (
+        ("ranks", ranks),
+        ("ranks_per_site", site and site[0]),
+        ("ranks_per_host", host and host[0]),
+    ):
+        if number is not None and not 1 <= number <= MAX_RANKS:
+            raise FarloopError(f"{option}: {shown(number)}: expected 1 to {MAX_RANKS}")
     names = [os.fspath(file) for file in files]
     written = _written(out, to)
     options: dict[str, Any] = {

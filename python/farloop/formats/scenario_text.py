@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike, fspath
 from typing import Any
 
@@ -49,22 +52,53 @@ def from_tables(tables: Mapping[str, Any]) -> str:
     return "\n".join([*plain, *sections]).lstrip("\n") + "\n"
 
 
+@dataclass(frozen=True)
+class Case:
+    """A `[[case]]`, for messages about its settings.
+
+    Attributes:
+        name: Its name.
+        keys: The keys that it sets.
+        line: Where it is written, from 1.
+    """
+
+    name: str
+    keys: frozenset[str]
+    line: int
+
+    @classmethod
+    def of(cls, case: Mapping[str, Any], text: str) -> Case:
+        """A case of a scenario's text, as the simulator has read it."""
+        name = str(case["name"])
+        begins = [match.start() for match in re.finditer(r"(?m)^[ \t]*\[\[[ \t]*case[ \t]*\]\]", text)]
+        own = next((at for at, end in pairwise([*begins, len(text)]) if _names(text[at:end], name)), 0)
+        return cls(name, frozenset(case["set"]), text.count("\n", 0, own) + 1)
+
+
+def _names(table: str, name: str) -> bool:
+    """Whether the text of a case has this name: in quotes of either kind, or with escapes."""
+    return any(f"{quote}{name}{quote}" in table for quote in "\"'") or json.dumps(name) in table
+
+
 @contextmanager
-def worded_for_python(text: str, file: str) -> Iterator[None]:
+def worded_for_python(text: str, file: str, case: Case | None = None) -> Iterator[None]:
     """Has errors about a scenario say what a user of Python wrote: "set" for settings, the key alone for tables.
 
     The command line puts the dashes of `--set` before it (`farloop.commands.command`). A study that is taken for a scenario is
-    recognised here.
+    recognised here. What a case sets is at the case.
     """
     try:
         yield
     except ScenarioError as error:
-        error.args = (_reworded(str(error), text, file),)
+        error.args = (_reworded(str(error), text, file, case),)
         raise
 
 
-def _reworded(message: str, text: str, file: str) -> str:
+def _reworded(message: str, text: str, file: str, case: Case | None) -> str:
     if message.startswith("--set: "):
+        key = message.removeprefix("--set: ").partition(": ")[0]
+        if case is not None and key in case.keys:
+            return f'{file}:{case.line}: {message.removeprefix("--set: ")} (in case "{shown(case.name)}")'
         return message.removeprefix("--")
     if file == TABLES:
         return re.sub(rf"^{re.escape(TABLES)}:\d+: ", "", message)

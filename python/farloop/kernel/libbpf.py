@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 from farloop.errors import FarloopError
 
@@ -146,7 +147,7 @@ def library() -> ctypes.CDLL:
         loaded = ctypes.CDLL("libbpf.so.1", use_errno=True)
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(loaded, name)
-            function.restype, function.argtypes = result, arguments
+            function.restype, function.argtypes, function.errcheck = result, arguments, _raise_kept
     except (OSError, AttributeError) as error:
         raise FarloopError(
             f"libbpf 1.x cannot be loaded ({error}); install it: the package libbpf1 or libbpf of the distribution"
@@ -156,6 +157,31 @@ def library() -> ctypes.CDLL:
 
 
 _said: list[str] = []
+
+_kept: list[BaseException] = []
+"""What was raised in a function that libbpf calls, such as by a signal: C knows no exceptions, and ctypes would print it and go on."""
+
+
+def _keeping(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
+    """The function for libbpf to call: what it raises is raised again when libbpf returns; until then it gives `otherwise`."""
+
+    @functools.wraps(function)
+    def keep(*args: Any) -> int:
+        try:
+            return function(*args)
+        except BaseException as error:
+            _kept.append(error)
+            return otherwise
+
+    return keep
+
+
+def _raise_kept(result: Any, _function: Any, _arguments: Any) -> Any:
+    if _kept:
+        error = _kept[0]
+        _kept.clear()
+        raise error
+    return result
 
 
 def _said_something(level: int, form: bytes, arguments: int) -> int:
@@ -167,7 +193,7 @@ def _said_something(level: int, form: bytes, arguments: int) -> int:
     return 0
 
 
-_keep = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(_said_something)
+_keep = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(_keeping(_said_something, 0))
 
 
 def complaint(doing: str) -> FarloopError:
@@ -319,7 +345,9 @@ def ring(number: int, take: Callable[[bytes], None]) -> Iterator[Poll]:
         take(ctypes.string_at(data, size))
         return 0
 
-    kept = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(took)
+    kept = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
+        _keeping(took, -errno.EINTR)
+    )
     with _map(number) as descriptor:
         reader = bpf.ring_buffer__new(descriptor, ctypes.cast(kept, ctypes.c_void_p), None, None)
         if not reader:

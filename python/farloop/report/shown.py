@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from farloop.messages import printable
+
 if TYPE_CHECKING:
     from farloop.report.tables import Cell
     from farloop.results.run import Comparison
@@ -55,10 +57,12 @@ def ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table | Non
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> Table:
     """A table for the terminal; numbers are on the right."""
-    made = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_lines=False)
+    made = Table(
+        title=Text(printable(title)) if title else None, title_justify="left", header_style="bold", show_lines=False
+    )
     for i, name in enumerate(header):
         numeric = i > 0 and all(r[i] is None or str(r[i])[:1].isdigit() for r in rows)
-        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        made.add_column(printable(str(name)), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(Text("–" if cell is None else str(cell)) for cell in row))
+        made.add_row(*(Text("–" if cell is None else printable(str(cell))) for cell in row))
     return made

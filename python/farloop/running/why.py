@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native
+from farloop import _native, memory
 from farloop.errors import FarloopError, shown
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
@@ -71,7 +71,7 @@ def _asked(
 
     if scenario.classes:
         raise FarloopError("why: algorithms in Python are not followed yet; expected a run of built-in algorithms")
-    native = _native.Scenario(scenario.text, scenario.file, list(scenario.overrides))
+    native = _native.Scenario(scenario.text, scenario.file, list(scenario.overrides), [], memory.limit())
     content: dict[str, Any] = json.loads(native.why(name, iteration, tell))
     return JobExplanation(**content) if "job" in content else Explanation(**content)
 
