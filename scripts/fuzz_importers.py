@@ -25,10 +25,11 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "python")]
 
 import farloop  # noqa: E402
-from farloop.arena import tails  # noqa: E402
 from farloop._native import ScenarioError  # noqa: E402
+from farloop.arena import tails  # noqa: E402
 from farloop.errors import FarloopError  # noqa: E402
 from farloop.formats.graphml import from_graphml  # noqa: E402
+from farloop.messages import say  # noqa: E402
 from farloop.output.store import EXPLANATION, Store  # noqa: E402
 from farloop.results import why_chosen  # noqa: E402
 from farloop.running.why import why  # noqa: E402
@@ -171,7 +172,7 @@ def go_on(examine: Callable[[random.Random], None], seed: int, until: float) -> 
         except (FarloopError, ScenarioError):
             pass
         except BaseException:
-            print(f"{examine.__name__}: case {case}", file=sys.stderr)
+            say(f"{examine.__name__}: case {case}")
             raise
         cases += 1
     return cases
@@ -222,7 +223,7 @@ def main() -> int:
         chosen = (readers.graphml, readers.manifests, readers.explanations)
         for examine in chosen:
             cases = go_on(examine, options.seed, time.monotonic() + options.seconds / 4 / len(chosen))
-            print(f"{examine.__name__}: {cases} cases")
+            say(f"{examine.__name__}: {cases} cases")
     return 0
 
 

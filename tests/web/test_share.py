@@ -63,4 +63,4 @@ def test_a_shell_reads_commands_as_they_are_meant(name: str):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_python_reads_what_is_meant(name: str):
     text = run("inPython([name, name])", name=name)
-    assert repr([name, name]) in repr(eval(text.splitlines()[2].partition('"scenario.toml", ')[2].removesuffix(")")))  # noqa: S307
+    assert repr([name, name]) in repr(eval(text.splitlines()[2].partition('"scenario.toml", ')[2].removesuffix(")")))
