@@ -132,9 +132,11 @@ fuzz:
 FUZZ_IMPORTERS := target/fuzz-importers
 SANCOV := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
+RUST_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 fuzz-importers: $(VENV)/.native
-	RUSTFLAGS="$(SANCOV)" cargo build --release --locked --manifest-path crates/job/fuzz/Cargo.toml --target-dir $(FUZZ_IMPORTERS)
-	$(VENV)/bin/python scripts/fuzz_importers.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --program $(FUZZ_IMPORTERS)/release/importers
+	RUSTFLAGS="$(SANCOV)" cargo build --release --locked --manifest-path crates/job/fuzz/Cargo.toml --target-dir $(FUZZ_IMPORTERS) --target $(RUST_HOST)
+	$(VENV)/bin/python scripts/fuzz_importers.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) \
+		--program $(FUZZ_IMPORTERS)/$(RUST_HOST)/release/importers
 
 # Compiled once for all kernels (CO-RE); wheels that are built afterwards bring the objects. Debugging information is not needed, types (.BTF) are.
 CLANG ?= clang

@@ -1,9 +1,10 @@
 //! `[[job]]`: jobs in scenarios, and what is refused.
 
+use farloop_cc::Catalog;
 use farloop_job::formats::chakra::schema::{Attribute, GlobalMetadata, Node, Value, kind};
 use farloop_job::generate::{Model, Slot, one_f_one_b};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{RunError, parse, run};
+use farloop_scenario::{MemoryLimit, RunError, parse, parse_within, run};
 use prost::Message;
 use std::path::PathBuf;
 
@@ -75,6 +76,31 @@ fn what_no_job_can_be_is_refused_with_its_line_and_key() {
         let line = refused(from, to);
         assert!(line.starts_with("small.toml:") && line.contains(says), "{to}: {line}");
     }
+}
+
+#[test]
+fn a_job_above_the_limit_is_refused_at_its_line_before_it_is_made() {
+    let within = |text: &str, limit: Option<u64>| {
+        let limit = MemoryLimit(limit);
+        let scenario = parse_within(text, "small.toml", &[], &Catalog::builtin(), limit, &mut || true)?;
+        scenario.build_while(&mut || true).map(drop)
+    };
+    let refused = |text: &str| match within(text, Some(4_000_000_000)) {
+        Err(RunError::Scenario(diagnostic)) => diagnostic.to_string(),
+        other => panic!("{}", if other.is_ok() { "is accepted" } else { "is cancelled" }),
+    };
+    // Petabytes: nothing of the kind is allocated, or the test would not end.
+    let large = SMALL.replace("data = 2", "data = 4096").replace("microbatches = 2", "microbatches = 4096");
+    let large = large.replace("layers = 4", "layers = 1024\ninner_steps = 10000");
+    let line = refused(&large);
+    assert!(line.starts_with("small.toml:11: job.a.model: the job may take "), "{line}");
+    assert!(line.contains("there are 4.0 GB for it in all: ") && line.contains("--force-memory"), "{line}");
+    // Also what only a case makes large.
+    let case = "[figure]\nid = \"a/b\"\ntitle = \"t\"\n[[case]]\nname = \"large\"\nset = { \"job.a.data\" = 4096, \
+                \"job.a.microbatches\" = 4096, \"job.a.inner_steps\" = 10000 }\n";
+    let line = refused(&format!("{SMALL}{case}"));
+    assert!(line.contains("the job may take ") && line.contains("case \"large\""), "{line}");
+    assert!(within(SMALL, Some(4_000_000_000)).is_ok() && within(SMALL, None).is_ok());
 }
 
 fn refusal(text: &str, file: &str) -> String {
