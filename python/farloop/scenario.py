@@ -19,7 +19,7 @@ from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import shown
 from farloop.formats.inputs import open_input
-from farloop.formats.scenario_text import TABLES, Case, from_tables, worded_for_python
+from farloop.formats.scenario_text import TABLES, CaseSettings, from_tables, worded_for_python
 from farloop.memory import Estimate
 
 PAPERS = Path(__file__).parent / "papers"
@@ -57,7 +57,7 @@ class Scenario:
     file: str
     overrides: tuple[tuple[str, str], ...] = field(default=())
     classes: tuple[type[Algorithm], ...] = field(default=())
-    case: Case | None = field(default=None, compare=False, repr=False)
+    case: CaseSettings | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def load(cls, source: Source) -> Scenario:
@@ -131,7 +131,7 @@ class Scenario:
     def of_case(self, case: Mapping[str, Any], text: str | None = None) -> Scenario:
         """The scenario with the settings of one of its cases, as `parsed` has it; `text` is where the case is written, if not here."""
         made = self.override(case["set"])
-        place = Case.of(case, self.text if text is None else text)
+        place = CaseSettings.of(case, self.text if text is None else text)
         return Scenario(made.text, made.file, made.overrides, made.classes, place)
 
     def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:

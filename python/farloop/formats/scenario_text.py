@@ -53,7 +53,7 @@ def from_tables(tables: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Case:
+class CaseSettings:
     """A `[[case]]`, for messages about its settings.
 
     Attributes:
@@ -67,7 +67,7 @@ class Case:
     line: int
 
     @classmethod
-    def of(cls, case: Mapping[str, Any], text: str) -> Case:
+    def of(cls, case: Mapping[str, Any], text: str) -> CaseSettings:
         """A case of a scenario's text, as the simulator has read it."""
         name = str(case["name"])
         begins = [match.start() for match in re.finditer(r"(?m)^[ \t]*\[\[[ \t]*case[ \t]*\]\]", text)]
@@ -81,7 +81,7 @@ def _names(table: str, name: str) -> bool:
 
 
 @contextmanager
-def worded_for_python(text: str, file: str, case: Case | None = None) -> Iterator[None]:
+def worded_for_python(text: str, file: str, case: CaseSettings | None = None) -> Iterator[None]:
     """Has errors about a scenario say what a user of Python wrote: "set" for settings, the key alone for tables.
 
     The command line puts the dashes of `--set` before it (`farloop.commands.command`). A study that is taken for a scenario is
@@ -94,7 +94,7 @@ def worded_for_python(text: str, file: str, case: Case | None = None) -> Iterato
         raise
 
 
-def _reworded(message: str, text: str, file: str, case: Case | None) -> str:
+def _reworded(message: str, text: str, file: str, case: CaseSettings | None) -> str:
     if message.startswith("--set: "):
         key = message.removeprefix("--set: ").partition(": ")[0]
         if case is not None and key in case.keys:
