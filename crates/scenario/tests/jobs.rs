@@ -93,7 +93,7 @@ fn a_job_above_the_limit_is_refused_at_its_line_before_it_is_made() {
     let large = SMALL.replace("data = 2", "data = 4096").replace("microbatches = 2", "microbatches = 4096");
     let large = large.replace("layers = 4", "layers = 1024\ninner_steps = 10000");
     let line = refused(&large);
-    assert!(line.starts_with("small.toml:11: job.a.model: the job may take "), "{line}");
+    assert!(line.starts_with("small.toml:12: job.a.model: the job may take "), "{line}");
     assert!(line.contains("there are 4.0 GB for it in all: ") && line.contains("--force-memory"), "{line}");
     // Also what only a case makes large.
     let case = "[figure]\nid = \"a/b\"\ntitle = \"t\"\n[[case]]\nname = \"large\"\nset = { \"job.a.data\" = 4096, \
