@@ -131,7 +131,7 @@ fn shared_followers(nodes: u32, shared: u32) -> Vec<u8> {
     out.extend_from_slice(&[0, 0]);
     out.extend_from_slice(&22u64.to_le_bytes());
     out.extend_from_slice(&(22 + length).to_le_bytes());
-    (put(&mut out, nodes), put(&mut out, 1), put(&mut out, 0));
+    [nodes, 1, 0].into_iter().for_each(|value| put(&mut out, value));
     for node in 0..nodes {
         put(&mut out, if node < shared { nodes } else { 0 });
         out.push(3);
