@@ -116,7 +116,7 @@ impl Receiver {
                     Some(self.ack(now, None))
                 } else {
                     if self.deadline == Time::NEVER {
-                        self.deadline = now.saturating_add(delay);
+                        self.deadline = self.config.expiry(now, delay);
                     }
                     None
                 }

@@ -215,6 +215,6 @@ impl Sender {
     }
 
     pub(crate) fn restart_timer(&mut self, now: Time) {
-        self.timer_at = now.saturating_add(self.rto());
+        self.timer_at = self.config.expiry(now, self.rto());
     }
 }

@@ -51,6 +51,12 @@ pub struct TcpSpec {
     pub tail_loss_probe: bool,
     /// How much later than twice the round-trip time the probe of a lone packet goes out.
     pub max_ack_delay: Delta,
+    /// What tail-loss probes of several packets and RACK's reordering timer wait in addition.
+    pub timeout_min: Delta,
+    /// Tick of the hosts' timers; zero for exact ones.
+    pub timer_tick: Delta,
+    /// Tick of timestamps; zero for exact ones.
+    pub timestamp_tick: Delta,
     /// Pacing of algorithms that give no rate; `None` for none.
     pub pacing: Option<LinuxPacing>,
     /// A uniform random time up to this is added to each round-trip time sample.
@@ -96,6 +102,9 @@ impl Default for TcpSpec {
             frto: true,
             tail_loss_probe: true,
             max_ack_delay: Delta::from_ms(200),
+            timeout_min: Delta::ZERO,
+            timer_tick: Delta::ZERO,
+            timestamp_tick: Delta::ZERO,
             pacing: None,
             rtt_noise: Delta::ZERO,
             delay_noise_intra: Delta::ZERO,

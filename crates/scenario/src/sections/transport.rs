@@ -247,6 +247,15 @@ params! {
         /// With tail loss probes: how long, beyond twice the round-trip time, the sender waits for the ACK of a lone packet
         /// before it probes; "none" for 200ms (RFC 8985, §7.2).
         max_ack_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_TIMEOUT);
+        /// With recovery = "rack": what a tail loss probe of several packets and the reordering timer wait in addition (RFC 8985: nothing;
+        /// Linux, TCP_TIMEOUT_MIN_US: 2ms).
+        timeout_min: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+        /// Tick of the hosts' timers, for retransmissions, probes and delayed ACKs: they fire at whole ticks, a little late, never early
+        /// (Linux: a jiffy, 4ms with CONFIG_HZ = 250, and the timer wheel). 0s: exact timers.
+        timer_tick: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+        /// With timestamps: their tick (RFC 7323, §5.4: 1ms to 1s; Linux: 1ms). What was sent and repeated within a tick cannot be told
+        /// apart. 0s: exact timestamps.
+        timestamp_tick: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// Pacing where the algorithm gives no rate. "none": packets leave as the window allows. "linux": at the window over the smoothed
         /// round-trip time, times the gains below.
         pacing: PacingChoice = PacingChoice::None;

@@ -42,6 +42,9 @@ pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Confi
         frto,
         tail_loss_probe,
         max_ack_delay,
+        timeout_min,
+        timer_tick,
+        timestamp_tick,
         // The simulation's own business.
         initial_cwnd: _,
         pacing: _,
@@ -76,6 +79,9 @@ pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Confi
         dsack,
         tail_loss_probe,
         max_ack_delay,
+        timeout_min,
+        timer_tick,
+        timestamp_tick,
         // Who sets windows by the delivery rate reduces them itself (Linux: `cong_control`).
         prr: prr && !needs.delivery_rate,
         frto,
