@@ -48,6 +48,9 @@ struct Flow {
     /// Only data meets the network's fates.
     safe_acks: bool,
     data_lost: u64,
+    /// Time that a bottleneck takes for a segment, and when it is free.
+    spacing: Delta,
+    free: Time,
 }
 
 impl Flow {
@@ -77,6 +80,8 @@ impl Flow {
             finished: false,
             safe_acks: false,
             data_lost: 0,
+            spacing: Delta::ZERO,
+            free: Time::ZERO,
         }
     }
 
@@ -97,7 +102,9 @@ impl Flow {
                 let fate = fates.next().unwrap_or(forever);
                 let marked = fate.marked && segment.ect;
                 self.data_lost += u64::from(fate.lost);
-                self.post(fate, || Event::Data(segment, marked));
+                self.free = self.free.max(self.now) + self.spacing;
+                let queued = Fate { late: fate.late + self.free.since(self.now), ..fate };
+                self.post(queued, || Event::Data(segment, marked));
                 self.check();
             }
             if self.finished || self.failed.is_some() {
@@ -267,7 +274,7 @@ proptest! {
         (config.timestamps, config.dsack, config.tail_loss_probe) = (timestamps, dsack, probe);
         (config.timeout_min, config.timer_tick, config.timestamp_tick) = (timeout_min, timer_tick, timestamp_tick);
         let mut flow = Flow::new(config, 120 * MSS, false);
-        flow.safe_acks = true;
+        (flow.safe_acks, flow.spacing) = (true, Delta::from_us(100));
         let fates: Vec<Fate> = lost.iter().map(|n| Fate { lost: *n == 0, ..SMOOTH }).collect();
         flow.run(&fates, SMOOTH);
         prop_assert!(flow.finished);
