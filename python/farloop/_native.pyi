@@ -1,7 +1,13 @@
 """The simulator, compiled from Rust (crates/py). Text and columns go in and out; there is no logic on this side."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
+
+class BinaryFile(Protocol):
+    """A file that is open to write."""
+
+    def write(self, data: bytes, /) -> int | None: ...
+    def close(self) -> None: ...
 
 _Column = tuple[str, bytes, list[str] | None]
 """Kind ("i64", "i64?" with nulls, "f64", "u32" or "dict"; `outputs` says which column has which), little-endian buffer,
@@ -70,8 +76,8 @@ class TraceOutput:
     def records(self) -> int: ...
     @property
     def left_out(self) -> int: ...
-    def write_perfetto(self, path: str) -> None: ...
-    def write_pcapng(self, path: str) -> None: ...
+    def write_perfetto(self, file: BinaryFile) -> None: ...
+    def write_pcapng(self, file: BinaryFile) -> None: ...
 
 class Context:
     """What a handler knows of the moment, and what it asks for."""
@@ -196,7 +202,7 @@ def import_job(
     host: tuple[int, str, str] | None = ...,
     message: tuple[str, str, str] | None = ...,
     timed: bool = ...,
-    out: tuple[str, str] | None = ...,
+    out: tuple[str, str, Callable[[str], BinaryFile]] | None = ...,
     expanded: bool = ...,
     ranks: int | None = ...,
     flops: float | None = ...,

@@ -17,7 +17,7 @@ from typing import Any
 from farloop import _native
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
-from farloop.errors import shown
+from farloop.errors import FarloopError, require_utf8, shown
 from farloop.formats.inputs import open_input
 from farloop.formats.scenario_text import TABLES, from_tables, worded_for_python
 from farloop.memory import Estimate
@@ -378,8 +378,6 @@ def _encodable(what: str, *texts: str) -> None:
     """Refuses what came from outside and is not UTF-8, such as bytes of another encoding in a file's name."""
     for text in texts:
         try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ScenarioError(
-                f"{shown(ascii(what))}: {shown(ascii(text))} is not UTF-8 text; expected that"
-            ) from None
+            require_utf8(shown(ascii(what)), text)
+        except FarloopError as error:
+            raise ScenarioError(str(error)) from None

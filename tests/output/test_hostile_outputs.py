@@ -248,6 +248,35 @@ def test_partial_outputs_that_others_may_have_written_are_left_alone(how, outcom
     assert (planted / "runs" / "aa" / "run.json").is_file()
 
 
+@pytest.mark.parametrize("what", ["the store", "a run", "a table", "an explanation", "the replaced output"])
+def test_nothing_is_taken_through_a_link_in_a_partial_output(what, outcome, tmp_path):
+    target = tmp_path / "r"
+    planted = left(target, outcome)
+    Store(planted / "runs").put_explanation("aa", {"flow": "f"})
+    linked = {
+        "the store": planted / "runs",
+        "a run": planted / "runs" / "aa",
+        "a table": planted / "runs" / "aa" / "flows.parquet",
+        "an explanation": planted / "runs" / "aa.why.json",
+        "the replaced output": planted / "replaced",
+    }[what]
+    victim = tmp_path / "victim"
+    if what == "the replaced output":
+        linked.mkdir()
+        (linked / "file").write_text(MINE)
+    linked.rename(victim)
+    linked.symlink_to(victim)
+    before = {path: path.lstat().st_ino for path in [victim, *victim.rglob("*")]}
+    heir = Pending(target)
+    taken = list(heir.runs.rglob("*")) if heir.runs.exists() else []
+    assert not [path for path in taken if path.is_symlink()]
+    assert (Store(heir.runs).find("aa") is None) == (what in ("the store", "a run", "a table"))
+    assert not target.exists()
+    assert {path: path.lstat().st_ino for path in [victim, *victim.rglob("*")]} == before
+    assert not planted.exists()
+    heir.remove()
+
+
 def test_outputs_of_somebody_else_are_no_store(output, small, monkeypatch):
     (address,) = directories.finished_runs(output)
     assert directories.finished_runs(output) == {address: output}

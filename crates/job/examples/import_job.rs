@@ -14,7 +14,7 @@ fn main() {
         out: None,
         expanded: false,
     };
-    match import(&request, &mut |_, _, _| true) {
+    match import(&request, &mut |_| unreachable!("nothing is written"), &mut |_, _, _| true) {
         Ok(summary) => println!("{summary:#}"),
         Err(error) => {
             eprintln!("{error}");

@@ -10,8 +10,10 @@ use crate::survey::survey;
 use crate::validate::{check, check_programs};
 use farloop_units::{Bytes, Delta, Rate};
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, Write};
+
+/// Opens a file to write. Whoever gives it makes the file whole once the import has succeeded, and removes it otherwise.
+pub type Open<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Write>>;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -82,8 +84,13 @@ pub fn network(
     Ok(made)
 }
 
-/// Does what is asked for and tells of it as JSON. `progress(what, done, all)` returns false to stop.
-pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> bool) -> Result<Value, JobError> {
+/// Does what is asked for and tells of it as JSON; `open` gives the files of [`Request::out`]. `progress(what, done, all)` returns false to
+/// stop.
+pub fn import(
+    request: &Request,
+    open: Open<'_>,
+    progress: &mut dyn FnMut(&str, u64, u64) -> bool,
+) -> Result<Value, JobError> {
     let format = match (request.format, request.files.first()) {
         (Some(format), _) => format,
         (None, Some(first)) => formats::detect(first)?,
@@ -103,7 +110,7 @@ pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> boo
         Some((path, to)) => {
             let source =
                 if request.expanded || matches!(to, Format::Goal | Format::GoalBinary) { &whole } else { &job };
-            write(request, format, source, path, *to, &mut |a, b| progress("writing", a, b))?
+            write(request, format, source, (path.as_str(), *to), open, &mut |a, b| progress("writing", a, b))?
         }
         None => Vec::new(),
     };
@@ -173,17 +180,17 @@ fn write(
     request: &Request,
     from: Format,
     job: &Job,
-    path: &str,
-    to: Format,
+    (path, to): (&str, Format),
+    open: Open<'_>,
     progress: Progress<'_>,
 ) -> Result<Vec<String>, JobError> {
     match to {
-        Format::Goal => whole(path, |out| goal_write::write(job, out)).map(|p| vec![p]),
-        Format::GoalBinary => whole(path, |out| goal_binary::write(job, out)).map(|p| vec![p]),
+        Format::Goal => Ok(vec![write_file(path, open, |out| goal_write::write(job, out))?]),
+        Format::GoalBinary => Ok(vec![write_file(path, open, |out| goal_binary::write(job, out))?]),
         Format::Aicb if from == Format::Aicb => {
             let mut reader = formats::open(&request.files[0])?;
             let workload = aicb::parse(&mut reader, &request.files[0])?;
-            whole(path, |out| aicb::write(&workload, out).map_err(WriteError::Io)).map(|p| vec![p])
+            Ok(vec![write_file(path, open, |out| Ok(aicb::write(&workload, out)?))?])
         }
         Format::Aicb | Format::Plan => {
             let text = format!(
@@ -200,44 +207,43 @@ fn write(
                 if !progress(rank.into(), job.ranks().into()) {
                     return Err(JobError::cancelled());
                 }
-                let name = format!("{path}.{rank}.et");
-                written.push(whole(&name, |out| {
+                written.push(write_file(&format!("{path}.{rank}.et"), open, |out| {
                     if !copied {
                         return chakra::write_rank(job, rank, out);
                     }
                     let source = job.file(rank);
                     let mut reader = formats::open(source).map_err(WriteError::Job)?;
                     let size = std::fs::metadata(source).map(|m| m.len()).unwrap_or(0);
-                    chakra::copy(&mut reader, source, size, out, &mut |_, _| true).map(|_| ()).map_err(WriteError::Job)
+                    chakra::copy(&mut reader, source, size, out, &mut |_, _| true).map(|_| ())
                 })?);
             }
             if !copied && !job.groups.is_empty() {
                 let groups: serde_json::Map<String, Value> =
                     job.groups.iter().map(|g| (g.name.clone(), json!(g.ranks))).collect();
                 let text = Value::Object(groups).to_string();
-                written.push(whole(&format!("{path}.groups.json"), |out| Ok(out.write_all(text.as_bytes())?))?);
+                let name = format!("{path}.groups.json");
+                written.push(write_file(&name, open, |out| Ok(out.write_all(text.as_bytes())?))?);
             }
             Ok(written)
         }
     }
 }
 
-/// A file that is there whole or not at all.
-fn whole(path: &str, fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), WriteError>) -> Result<String, JobError> {
-    let part = format!("{path}.part");
-    let failed =
-        |e: &std::io::Error| JobError::new(path, Place::File, format!("cannot be written: {}", formats::plain(e)));
-    let mut out = BufWriter::new(File::create(&part).map_err(|e| failed(&e))?);
-    let result = fill(&mut out).and_then(|()| out.flush().map_err(WriteError::Io));
-    drop(out);
-    match result.and_then(|()| std::fs::rename(&part, path).map_err(WriteError::Io)) {
+/// Writes one file; its name.
+fn write_file(
+    path: &str,
+    open: Open<'_>,
+    fill: impl FnOnce(&mut Box<dyn Write>) -> Result<(), WriteError>,
+) -> Result<String, JobError> {
+    let result = open(path).map_err(WriteError::Io).and_then(|mut out| {
+        fill(&mut out)?;
+        Ok(out.flush()?)
+    });
+    match result {
         Ok(()) => Ok(path.to_string()),
-        Err(error) => {
-            let _ = std::fs::remove_file(&part);
-            Err(match error {
-                WriteError::Job(error) => error,
-                WriteError::Io(error) => failed(&error),
-            })
+        Err(WriteError::Job(error)) => Err(error),
+        Err(WriteError::Io(error)) => {
+            Err(JobError::new(path, Place::File, format!("cannot be written: {}", formats::plain(&error))))
         }
     }
 }

@@ -12,7 +12,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 import typer
 
 from farloop import _native
-from farloop.errors import FarloopError, InvariantError
+from farloop.errors import FarloopError, InvariantError, shown
 from farloop.messages import notes, say
 
 EXIT_INVARIANT = 1
@@ -35,6 +35,9 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _fail(error, EXIT_INVARIANT)
         except (FarloopError, _native.ScenarioError) as error:
             _fail(error, EXIT_USAGE)
+        except UnicodeEncodeError as error:
+            # Bytes of a command line that are no UTF-8, which Python carries as surrogates.
+            _fail(FarloopError(f"{shown(ascii(error.object))}: is not UTF-8 text; expected that"), EXIT_USAGE)
         except (SystemExit, GeneratorExit) as error:
             # No command ends itself like this: what it was to write is not there, whatever code comes with it.
             _fail(

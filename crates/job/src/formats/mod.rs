@@ -142,14 +142,15 @@ pub fn read(paths: &[String], format: Format, options: &Options, progress: Progr
     Ok(Job { programs, groups: Vec::new(), phases, files: vec![first.clone()], places, notes: Vec::new() })
 }
 
-/// Opens a file for reading.
+/// Opens a regular file for reading. A pipe would wait for its writer, and most files are read twice.
 pub fn open(path: &str) -> Result<BufReader<File>, JobError> {
     let refused = |reason: String| JobError::new(path, Place::File, reason);
-    let file = File::open(path).map_err(|e| refused(format!("cannot be read: {}", plain(&e))))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
-        return Err(refused("is a directory; expected a file".into()));
+    let failed = |e: std::io::Error| refused(format!("cannot be read: {}", plain(&e)));
+    match std::fs::metadata(path).map_err(failed)? {
+        of if of.is_dir() => Err(refused("is a directory; expected a file".into())),
+        of if !of.is_file() => Err(refused("is not a regular file; expected a file".into())),
+        _ => Ok(BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?)),
     }
-    Ok(BufReader::with_capacity(1 << 18, file))
 }
 
 /// An error of the system without its number.

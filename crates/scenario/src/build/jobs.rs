@@ -17,8 +17,7 @@ use farloop_job::{Host, Job, JobError, Place};
 use farloop_net::spec::{CodingSpec, JobSpec, NodeId};
 use farloop_units::{Params, Time};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -144,7 +143,8 @@ fn read(scenario: &Scenario, section: &JobSection, go_on: &mut dyn FnMut() -> bo
         None => None,
         Some(file) => {
             let path = beside(scenario, file);
-            let text = fs::read_to_string(&path).map_err(|e| {
+            let mut text = String::new();
+            formats::open(&path).map_err(refused)?.read_to_string(&mut text).map_err(|e| {
                 let reason = match e.kind() {
                     ErrorKind::InvalidData => "is not UTF-8 text".to_string(),
                     _ => format!("cannot be read: {}", formats::plain(&e)),
