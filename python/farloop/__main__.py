@@ -9,6 +9,7 @@ import sys
 from types import FrameType
 
 from farloop.messages import Stopped, notes, say
+from farloop.running import pandas_guard
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What asks the command to stop: the user, another process, a terminal that closes."""
@@ -32,6 +33,7 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     # Nothing here needs linear algebra; numpy would start a thread per processor for it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    pandas_guard.install()
     from farloop.commands import app
 
     for number in handled:
@@ -51,9 +53,9 @@ def main() -> None:
         say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     discard_output()
-    threads = sys.modules.get("farloop.running.crew")
-    if threads is not None and threads.left_behind():
-        # A handler of an algorithm that never returns; all else is tidied up.
+    having_threads = [sys.modules.get(f"farloop.{name}") for name in ("running.crew", "formats.job")]
+    if any(module is not None and module.left_behind() for module in having_threads):
+        # A handler of an algorithm that never returns, or the reader of a job; all else is tidied up.
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)

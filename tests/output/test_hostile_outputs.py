@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import farloop
@@ -177,6 +179,17 @@ def test_manifests_that_name_each_other_are_read_once(output, monkeypatch):
     monkeypatch.setattr(manifest, "_content", lambda path: read.append(path) or real(path))
     manifest.listed(output, "")
     assert len(read) <= 80, "not 2^20 times"
+
+
+@pytest.mark.parametrize("kind", [pa.duration("ns"), pa.timestamp("ns"), pa.decimal128(20)], ids=str)
+def test_a_table_with_values_of_another_kind_is_damaged(kind, output):
+    table = pq.read_table(output / "flows.parquet", partitioning=None)
+    at = table.column_names.index("start_ps")
+    pq.write_table(table.set_column(at, "start_ps", table.column(at).cast(kind)), output / "flows.parquet")
+    with pytest.raises(
+        farloop.FarloopError, match=r"damaged farloop output: .* column start_ps of flows\.parquet is of the"
+    ):
+        farloop.load(output)
 
 
 def test_a_pipe_in_place_of_a_file_stops_nobody(output):

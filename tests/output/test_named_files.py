@@ -3,11 +3,13 @@
 import errno
 import os
 import resource
+import signal
 import socket
 import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -373,3 +375,28 @@ def test_a_scenario_that_names_a_pipe_is_refused(keys, what, here):
     assert (done.returncode, done.stdout) == (2, "")
     assert "is not a regular file" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_an_interrupted_import_leaves_nothing(signals, here):
+    lines = "".join(f"l{i}: calc 1\n" for i in range(400_000))
+    (here / "large.goal").write_text(f"num_ranks 1\nrank 0 {{\n{lines}}}\n")
+    (here / "out.goal").write_text(MINE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "farloop", "import-job", "large.goal", "--no-time", "--out", "out.goal"],
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts background jobs with SIGINT ignored, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not list(here.glob(".farloop-*")):
+        assert process.poll() is None
+        time.sleep(0.001)
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    # The second one may come when all is tidied up.
+    assert process.returncode in (130, -signal.SIGINT), err
+    assert "Traceback" not in err
+    assert {path.name for path in here.iterdir()} == {"large.goal", "out.goal"}
+    assert (here / "out.goal").read_text() == MINE

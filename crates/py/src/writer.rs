@@ -18,10 +18,11 @@ impl PythonFile {
 
 impl Write for PythonFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Python::attach(|py| {
+        Python::try_attach(|py| {
             let written = self.0.call_method1(py, "write", (bytes,)).map_err(|e| of_system(py, e))?;
             written.extract::<Option<usize>>(py).map_err(io::Error::from)?.ok_or(io::ErrorKind::WouldBlock.into())
         })
+        .unwrap_or_else(|| Err(io::Error::other("the process ends")))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -32,7 +33,7 @@ impl Write for PythonFile {
 impl Drop for PythonFile {
     fn drop(&mut self) {
         // Python closes it again, and says what went wrong.
-        Python::attach(|py| drop(self.0.call_method0(py, "close")));
+        Python::try_attach(|py| drop(self.0.call_method0(py, "close")));
     }
 }
 

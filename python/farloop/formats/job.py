@@ -23,6 +23,8 @@ EVERY = 2.0
 PATIENCE = 0.2
 """Seconds that an interrupt waits for the reader to clean up."""
 
+_left: list[threading.Thread] = []
+
 MAX_GROUPS = 1 << 28
 """Bytes of a file of groups: a device would have no end."""
 
@@ -104,9 +106,9 @@ def read_job(
             options["out"] = (path, form, made.open)
         with rereadable(names) as copies:
             try:
-                answer = _on_a_thread(copies, options, progress)
-            except UnicodeEncodeError:
-                raise FarloopError(f"{shown(str(names), 300)}: a name is not UTF-8 text") from None
+                answer = _on_a_thread(copies, options, progress, made)
+            except UnicodeEncodeError as error:
+                raise FarloopError(f"{shown(ascii(error.object))}: is not UTF-8 text; expected that") from None
             except _native.ScenarioError as error:
                 text = str(error)
                 for copy, name in zip(copies, names, strict=True):
@@ -116,7 +118,17 @@ def read_job(
     return summary | {"files": names}
 
 
-def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[str, int, int], bool] | None) -> str:
+def left_behind() -> bool:
+    """Whether a thread still reads or writes a job that an interrupt has ended."""
+    return any(thread.is_alive() for thread in _left)
+
+
+def _on_a_thread(
+    names: list[str],
+    options: dict[str, Any],
+    progress: Callable[[str, int, int], bool] | None,
+    made: NamedFiles,
+) -> str:
     """Reads it on a thread, so that an interrupt ends it at once, also between two calls of `progress`."""
     stopped = threading.Event()
     answers: list[str] = []
@@ -138,6 +150,9 @@ def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[
             thread.join(0.1)
     except BaseException:
         stopped.set()
+        _left.append(thread)
+        # What it writes from now on fails.
+        made.remove()
         thread.join(PATIENCE)
         raise
     if raised:
