@@ -44,6 +44,7 @@ def outcome(directory, inputs, packages):
     (directory / "study.toml").write_text('base = "small.toml"\n[grid]\nalgorithm = ["dctcp", "hpcc"]\n')
     (directory / "net.graphml").write_text(GRAPH)
     environment = os.environ | {"NO_COLOR": "1", "COLUMNS": "100"}
+    environment.pop("PYTHONPATH", None)
     if packages is not None:
         environment["PYTHONPATH"] = str(packages)
     printed = []

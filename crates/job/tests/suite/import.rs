@@ -75,7 +75,10 @@ fn a_job_goes_through_all_formats_and_stays_the_same() {
 
 #[test]
 fn stopping_is_told_and_options_are_refused_by_name() {
-    assert!(import(&request(RING), &mut open, &mut |_, _, _| false).is_ok_and(|t| t["ranks"] == 8), "too small to be asked");
+    assert!(
+        import(&request(RING), &mut open, &mut |_, _, _| false).is_ok_and(|t| t["ranks"] == 8),
+        "too small to be asked"
+    );
     let large = std::env::temp_dir().join(format!("farloop-large-{}.goal", std::process::id()));
     let lines: String = (0..20_000).map(|i| format!("l{i}: calc 1\n")).collect();
     std::fs::write(&large, format!("num_ranks 1\nrank 0 {{\n{lines}}}\n")).unwrap();
@@ -93,4 +96,47 @@ fn stopping_is_told_and_options_are_refused_by_name() {
     assert!(of(network("5us", "1Gbps", None, None, ("0ns", "0ns", "some")).map(|_| ())).starts_with("--eager: "));
     let star = choice("star", 1, farloop_units::Rate::from_gbps(1)).map(|_| ());
     assert_eq!(of(star), "--collectives: \"star\": expected nccl, ring, doubling, tree, direct, hierarchical");
+}
+
+/// A file on a disk that has no room.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::Error::from_raw_os_error(28))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_whatever_its_format() {
+    let traces = std::env::temp_dir().join(format!("farloop-full-{}", std::process::id()));
+    let base = traces.to_str().unwrap();
+    let files = done(&Request { out: Some((base.into(), Format::Chakra)), ..request(RING) }).unwrap();
+    let files: Vec<String> =
+        (files["written"].as_array().unwrap().iter()).map(|f| f.as_str().unwrap().into()).collect();
+    for (to, source, name) in [
+        (Format::Goal, vec![RING.to_string()], "x"),
+        (Format::GoalBinary, vec![RING.to_string()], "x"),
+        (Format::Chakra, vec![RING.to_string()], "x.0.et"),
+        (Format::Chakra, files.clone(), "x.0.et"),
+    ] {
+        let asked = Request { files: source, out: Some(("x".into(), to)), network: None, ..request("") };
+        let refused = import(&asked, &mut |_| Ok(Box::new(Full)), &mut |_, _, _| true).unwrap_err().to_string();
+        assert_eq!(refused, format!("{name}: cannot be written: No space left on device"));
+    }
+    files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_regular_file_is_refused_before_it_is_opened() {
+    for (file, says) in [("/dev/zero", "is not a regular file"), ("/", "is a directory"), ("/nowhere", "No such file")]
+    {
+        let refused = done(&request(file)).unwrap_err().to_string();
+        assert!(refused.starts_with(file) && refused.contains(says), "{refused}");
+    }
 }
