@@ -3,7 +3,9 @@
 import base64
 import itertools
 import json
+import math
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import farloop
 from farloop.figures import draw as figures
 from farloop.figures.network_map import network_maps
 from farloop.report import page as report
-from farloop.results.network_map import MOST_HOSTS, map_of
+from farloop.results.network_map import LARGE, MAX_FORCED, MOST_HOSTS, map_of
 
 TRAFFIC = """
 [run]
@@ -285,3 +287,22 @@ def test_links_that_were_down_are_marked(failing, result):
     whole = report.page(farloop.Comparison("", [result]))
     assert embedded(whole)["runs"][0]["failed"] == []
     assert "A cross marks" not in whole
+
+
+@pytest.mark.parametrize("count", [LARGE, MAX_FORCED + 1])
+def test_large_networks_are_laid_out_with_what_is_required(count, tmp_path, monkeypatch):
+    """From 500 nodes on networkx would load scipy, which not everybody has."""
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    names = [f"s{i}" for i in range(count)]
+    switches = "".join(f'[[node]]\nname = "{s}"\nkind = "switch"\ndatacenter = 0\n' for s in names)
+    hosts = "".join(f'[[node]]\nname = "h{i}"\nkind = "host"\ndatacenter = 0\n' for i in range(2))
+    pairs = [("h0", "s0"), ("h1", names[-1]), *itertools.pairwise(names)]
+    links = "".join(f'[[link]]\na = "{a}"\nb = "{b}"\ndelay = "1us"\n' for a, b in pairs)
+    run = simulate(tmp_path, f'[network]\ntopology = "links"\n{switches}{hosts}{links}', "1us")
+    drawn = map_of(run.ports)
+    again = map_of(run.ports)
+    assert [(node.x, node.y) for node in drawn.places] == [(node.x, node.y) for node in again.places]
+    assert len({(round(node.x, 6), round(node.y, 6)) for node in drawn.places}) == len(drawn.places) == count + 2
+    places = {node.name: (node.x, node.y) for node in drawn.places}
+    lengths = np.array([math.dist(places[a], places[b]) for a, b in itertools.pairwise(names)])
+    assert np.median(lengths) < 0.1 * max(math.dist(places["s0"], place) for place in places.values())
