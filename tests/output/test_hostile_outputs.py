@@ -290,6 +290,21 @@ def test_nothing_is_taken_through_a_link_in_a_partial_output(what, outcome, tmp_
     heir.remove()
 
 
+def test_nothing_is_taken_from_a_mount_in_a_partial_output(outcome, tmp_path, monkeypatch):
+    planted = left(tmp_path / "r", outcome)
+    real = names._mount
+
+    def mount(descriptor):
+        there = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+        return (7, "mounted") if there == str(planted / "runs") else real(descriptor)
+
+    monkeypatch.setattr(names, "_mount", mount)
+    heir = Pending(tmp_path / "r")
+    assert Store(heir.runs).find("aa") is None
+    heir.remove()
+    assert (planted / "runs" / "aa" / "run.json").is_file()
+
+
 def test_outputs_of_somebody_else_are_no_store(output, small, monkeypatch):
     (address,) = directories.finished_runs(output)
     assert directories.finished_runs(output) == {address: output}

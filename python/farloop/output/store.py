@@ -436,7 +436,14 @@ class Pending:
                     if replaced and not os.path.lexists(target):
                         (left / REPLACED).rename(target)
                     Store(self.runs).adopt(left / RUNS)
-                    shutil.rmtree(left, ignore_errors=True)
+                    if not _has_mounts(left):
+                        shutil.rmtree(left, ignore_errors=True)
+
+
+def _has_mounts(left: Path) -> bool:
+    """Whether a directory directly in it is a mount point, whose content is elsewhere; links are removed without what they lead to."""
+    directories = [path for path in left.iterdir() if path.is_dir() and not path.is_symlink()]
+    return any(names.barrier(left, [path.name]) for path in directories)
 
 
 def prefix(target: Path) -> str:
