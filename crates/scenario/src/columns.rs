@@ -312,15 +312,15 @@ declare! {
     PAUSES: PauseColumns as Table {
         /// Node of the paused port.
         node: Words, "text";
-        /// Node at the other end of its link, which sent the pauses.
+        /// Node at the other end of its link, which sent the pauses; of the second of parallel links `PEER#2`.
         peer: Words, "text";
         /// Node of the egress port that the packets were bound for that exceeded the threshold; the pausing node.
         cause_node: Words, "text";
-        /// Its peer.
+        /// Its peer, called so, too.
         cause_peer: Words, "text";
         /// Node of the port where the chain of causes ends: it was congested and not held back by a pause itself.
         root_node: Words, "text";
-        /// Its peer.
+        /// Its peer, called so, too.
         root_peer: Words, "text";
         /// Largest number of links from the pausing node back to the root; 1 where it owns the root.
         depth: Vec<u32>, "links";

@@ -84,6 +84,14 @@ fn check_one(spec: &NetworkSpec, event: &LinkEventSpec, link: &LinkSpec) -> Resu
     Ok(())
 }
 
+/// A link by its ends; the second of parallel links is "a<->b#2".
+fn link_name(spec: &NetworkSpec, link: usize) -> String {
+    let LinkSpec { a, b, .. } = spec.links[link];
+    let before = spec.links[..link].iter().filter(|l| (l.a, l.b) == (a, b) || (l.a, l.b) == (b, a)).count();
+    let number = if before > 0 { format!("#{}", before + 1) } else { String::new() };
+    format!("{}<->{}{number}", spec.nodes[a as usize].name, spec.nodes[b as usize].name)
+}
+
 /// Links go down that are up and come up that are down, and nothing is set twice at one time.
 fn check_order(spec: &NetworkSpec) -> Result<(), Fault> {
     let events = &spec.events.events;
@@ -93,22 +101,21 @@ fn check_order(spec: &NetworkSpec) -> Result<(), Fault> {
     let mut set: BTreeMap<(u32, &'static str), Time> = BTreeMap::new();
     for event in order {
         let LinkEventSpec { at, link, direction, change } = events[event];
-        let LinkSpec { a, b, .. } = spec.links[link as usize];
-        let name = format!("{}<->{}", spec.nodes[a as usize].name, spec.nodes[b as usize].name);
+        let name = || link_name(spec, link as usize);
         let setting = change.setting();
         let fault = |problem: String, expected: &str| Err(Fault { event, setting, problem, expected: expected.into() });
         for port in direction.ports(link) {
             if set.insert((port, setting), at) == Some(at) {
-                let problem = format!("another event sets this for {name} at {at}, too");
+                let problem = format!("another event sets this for {} at {at}, too", name());
                 return fault(problem, "expected one of them");
             }
         }
         match (change, down.get(&link).copied()) {
             (LinkChange::Down, Some(before)) => {
-                return fault(format!("{name} has been down since {before}"), "expected it to come up before");
+                return fault(format!("{} has been down since {before}", name()), "expected it to come up before");
             }
             (LinkChange::Up, None) => {
-                return fault(format!("{name} is up at {at}"), "expected it to go down before");
+                return fault(format!("{} is up at {at}", name()), "expected it to go down before");
             }
             (LinkChange::Down, None) => {
                 down.insert(link, at);
