@@ -62,6 +62,11 @@ class _Network:
     kinds: dict[str, str] = field(default_factory=dict)
     comments: list[str] = field(default_factory=list)
 
+    @property
+    def is_map(self) -> bool:
+        """No node is a host."""
+        return "host" not in self.kinds.values()
+
 
 def from_graphml(
     path: str | PathLike[str],
@@ -92,8 +97,8 @@ def from_graphml(
             ("100Gbps"), delay ("5us"), loss and corruption (probabilities).
         kind: Kind of the nodes that have none. Without it they are hosts, but routers where no node has a kind.
         datacenter: Datacenter of the nodes that have none. Without it the hosts of each router get one of their own.
-        rate: Rate of the edges that have none. Without it that is the median of those that have one; if none has, 10 Gbps in a file without
-            hosts, else the scenario format's default.
+        rate: Rate of the edges that have none. Without it the scenario format's default holds; but in a file without hosts it is the median
+            of the edges that have one, or 10 Gbps.
         delay: One-way propagation delay of the edges that have none, and no coordinates. Without it the scenario format's default holds,
             and so for the next two.
         loss: Probability that a packet is lost on an edge that has none.
@@ -109,6 +114,9 @@ def from_graphml(
     """
     name = shown(path, 300)
     _check_options(name, hosts_per_node, route_factor)
+    for option, key, value in (("--rate", "rate", rate), ("--delay", "delay", delay), ("--host-rate", "rate", host_rate)):
+        if value is not None:
+            _quantity(f"{name}: {option}", key, value)
     network = _Network(name, read(path, name))
     network.comments += _left_out(network.graph)
     _reduce(network)
@@ -116,7 +124,7 @@ def from_graphml(
     attached = _attach(network, hosts_per_node, hosts_at)
     edges = {"rate": rate, "delay": delay, "loss": loss, "corruption": corruption}
     nodes = _node_tables(network, datacenter)
-    links = _link_tables(network, edges, route_factor, bool(attached))
+    links = _link_tables(network, edges, route_factor)
     if attached:
         nodes += _host_tables(network, attached, nodes)
         links += _host_link_tables(network, attached, links, host_rate)
@@ -208,14 +216,13 @@ def _assign_kinds(network: _Network, default: str | None) -> None:
 def _attach(network: _Network, per_node: int | None, at: Sequence[str] | None) -> dict[str, str]:
     """The hosts to attach, each with its node."""
     inner = [name for name, kind in network.kinds.items() if kind != "host"]
-    has_hosts = len(inner) < len(network.kinds)
-    if has_hosts and per_node is None and at is None:
+    if not network.is_map and per_node is None and at is None:
         return {}
     chosen = inner if at is None else _chosen(network, at)
     if not chosen:
         raise FarloopError(f"{network.path}: --hosts-per-node: the graph has no switch or router to attach hosts to")
     hosts = host_names(network.graph, chosen, per_node or 1)
-    why = "because no node is one" if not has_hosts else "as the options say"
+    why = "because no node is one" if network.is_map else "as the options say"
     where = "each node" if at is None else _named(chosen)
     network.comments.append(
         f"# Assumed: {units.count_text(len(hosts), 'host')} attached, {per_node or 1} at {where}, {why}."
@@ -228,8 +235,8 @@ def _chosen(network: _Network, at: Sequence[str]) -> list[str]:
     by_label: dict[str, list[str]] = {}
     for name, data in network.graph.nodes(data=True):
         by_label.setdefault(str(data.get("label", "")), []).append(name)
-    chosen = []
-    for word in at:
+    chosen: list[str] = []
+    for word in [at] if isinstance(at, str) else at:
         where = f"{network.path}: --hosts-at: {shown(word)}"
         labelled = by_label.get(word, []) if word else []
         if word in network.kinds:
@@ -249,11 +256,12 @@ def _chosen(network: _Network, at: Sequence[str]) -> list[str]:
 
 
 def _node_tables(network: _Network, datacenter: int | None) -> list[dict[str, Any]]:
-    tables = []
+    tables: list[dict[str, Any]] = []
     for name, kind in network.kinds.items():
         where = f"{network.path}: node {shown(name)}"
         if not re.fullmatch(r"[\w-]+", name):
             raise FarloopError(f'{where}: the id cannot be a name; expected letters, digits, "_" and "-"')
+        keys: dict[str, Any] = {"name": name, "kind": kind}
         own = _with_defaults(network.graph.nodes[name], {"datacenter": datacenter})["datacenter"]
         if own is None:
             if kind != "router":
@@ -261,7 +269,7 @@ def _node_tables(network: _Network, datacenter: int | None) -> list[dict[str, An
                     f"{where}: datacenter: missing; expected its number on the node, or for all nodes without one (--datacenter); "
                     "only a router can be outside of all"
                 )
-            tables.append({"name": name, "kind": kind})
+            tables.append(keys)
             continue
         if not re.fullmatch(r"[0-9]+", str(own)):
             raise FarloopError(f"{where}: datacenter: {shown(repr(own))} is no whole number; expected 0, 1, …")
@@ -270,7 +278,7 @@ def _node_tables(network: _Network, datacenter: int | None) -> list[dict[str, An
         degree = network.graph.degree(name)
         if kind == "host" and degree != 1:
             raise FarloopError(f"{where}: a host with {degree} links; expected exactly one, or another kind")
-        tables.append({"name": name, "kind": kind, "datacenter": int(own)})
+        tables.append(keys | {"datacenter": int(own)})
     return tables
 
 
@@ -292,12 +300,10 @@ def _host_tables(network: _Network, hosts: dict[str, str], nodes: list[dict[str,
     return [{"name": host, "kind": "host", "datacenter": numbers[node]} for host, node in hosts.items()]
 
 
-def _link_tables(
-    network: _Network, defaults: dict[str, Any], route_factor: float, is_map: bool
-) -> list[dict[str, Any]]:
+def _link_tables(network: _Network, defaults: dict[str, Any], route_factor: float) -> list[dict[str, Any]]:
     """A table for each edge; one with `links` for parallel edges that are equal."""
     edges = [(a, b, _link(network.path, a, b, data, defaults)) for a, b, data in network.graph.edges(data=True)]
-    _assume_rates(network, [keys for *_, keys in edges], defaults["rate"], is_map)
+    _assume_rates(network, [keys for *_, keys in edges], defaults["rate"])
     _assume_delays(network, edges, defaults["delay"], route_factor)
     tables: list[dict[str, Any]] = []
     for _, _, keys in edges:
@@ -356,17 +362,17 @@ def _rate_text(bits_per_second: int) -> str:
     return (f"{whole}.{rest:0{factor}d}".rstrip("0").rstrip(".") if rest else str(whole)) + unit
 
 
-def _assume_rates(network: _Network, edges: list[dict[str, Any]], rate: str | None, is_map: bool) -> None:
+def _assume_rates(network: _Network, edges: list[dict[str, Any]], rate: str | None) -> None:
     """Fills the rates that are missing."""
     missing = [keys for keys in edges if keys["rate"] is None]
     if not missing:
         return
     known = sorted((units.rate(keys["rate"]), keys["rate"]) for keys in edges if keys["rate"] is not None)
     if rate is not None:
-        text, why = _quantity(f"{network.path}: --rate", "rate", rate), ""
-    elif known:
+        text, why = rate, ""
+    elif network.is_map and known:
         text, why = known[(len(known) - 1) // 2][1], ", the median of the others (--rate)"
-    elif is_map:
+    elif network.is_map:
         text, why = RATE, " (--rate)"
     else:
         text, why = None, ", the scenario format's default (--rate)"
@@ -384,17 +390,16 @@ def _assume_delays(
 ) -> None:
     """Fills the delays that are missing: by distance, else by the option."""
     missing = [(a, b, keys) for a, b, keys in edges if keys["delay"] is None]
-    default = None if delay is None else _quantity(f"{network.path}: --delay", "delay", delay)
     at, assumed = places(network.path, network.graph)
     far = [(keys, at[a], at[b]) for a, b, keys in missing if a in at and b in at]
     for keys, here, there in far:
         keys["delay"] = _delay_text(delay_between(here, there, route_factor))
     rest = [keys for *_, keys in missing if keys["delay"] is None]
     for keys in rest:
-        if default is None:
+        if delay is None:
             del keys["delay"]
         else:
-            keys["delay"] = default
+            keys["delay"] = delay
     comments = network.comments
     if far and assumed:
         comments.append(f"# Assumed: the coordinates of {_named(assumed)}, the means of their neighbours'.")
@@ -406,9 +411,9 @@ def _assume_delays(
     elif route_factor != 1:
         comments.append("# Not used: --route-factor, because no edge without a delay has coordinates at its ends.")
     if rest:
-        why = "" if default else ", the scenario format's default (--delay)"
+        why = "" if delay else ", the scenario format's default (--delay)"
         what = units.count_text(len(rest), "edge")
-        comments.append(f"# Assumed: the delay of {what} without coordinates, {default or '5.25us'}{why}.")
+        comments.append(f"# Assumed: the delay of {what} without coordinates, {delay or '5.25us'}{why}.")
 
 
 def _delay_text(delay: float) -> str:
@@ -421,7 +426,7 @@ def _host_link_tables(
 ) -> list[dict[str, Any]]:
     """The links of attached hosts, all of one rate."""
     if rate is not None:
-        text, why = _quantity(f"{network.path}: --host-rate", "rate", rate), ""
+        text, why = rate, ""
     else:
         text, why = _balanced_rate(network, hosts, links)
         why += " (--host-rate)"
