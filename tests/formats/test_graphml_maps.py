@@ -148,7 +148,9 @@ def test_hosts_links_fit_what_the_network_carries(convert):
     text = convert(line, rate="4Gbps")
     # 3 of 12 pairs pass the first one, in each direction.
     assert links(text)["host-0-0"]["rate"] == "4Gbps"
-    assert re.search(r"uniform traffic of load 1 fills the busiest link, \d->\d, \(--host-rate\)", text)
+    assert re.search(
+        r"4Gbps \(--host-rate\) and 1us. Uniform traffic of load 1 then fills the busiest link, \d->\d.", text
+    )
 
 
 def test_the_map_runs(convert, tmp_path):

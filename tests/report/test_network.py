@@ -15,6 +15,7 @@ import farloop
 from farloop.figures import draw as figures
 from farloop.figures.network_map import network_maps
 from farloop.report import page as report
+from farloop.report.network_map import drawing
 from farloop.results.network_map import LARGE, MAX_FORCED, MOST_HOSTS, map_of
 
 TRAFFIC = """
@@ -91,6 +92,14 @@ def test_no_two_nodes_are_on_one_spot(drawn_run):
     assert distances.min() > 0.3
     assert (spots > 0).all()
     assert (spots < (drawn.width, drawn.height)).all()
+
+
+def test_parallel_links_are_one_line_that_says_what_they_are(tmp_path):
+    second = '[[link]]\na = "s1"\nb = "s0"\nrate = "40Gbps"\ndelay = "2us"\nlinks = 2\n'
+    (network,) = drawing(farloop.Comparison("", [simulate(tmp_path, RING + second)]))["networks"]
+    edges = {frozenset((network["places"][e[0]][0], network["places"][e[1]][0])): e[2:5] for e in network["edges"]}
+    assert edges[frozenset(("s0", "s1"))] == ["10 Gbps to 40 Gbps", "2 µs", 3]
+    assert edges[frozenset(("s1", "s2"))] == ["10 Gbps", "2 µs", 1]
 
 
 def test_many_hosts_become_one_place_per_switch(drawn_run):

@@ -114,7 +114,11 @@ def from_graphml(
     """
     name = shown(path, 300)
     _check_options(name, hosts_per_node, route_factor)
-    for option, key, value in (("--rate", "rate", rate), ("--delay", "delay", delay), ("--host-rate", "rate", host_rate)):
+    for option, key, value in (
+        ("--rate", "rate", rate),
+        ("--delay", "delay", delay),
+        ("--host-rate", "rate", host_rate),
+    ):
         if value is not None:
             _quantity(f"{name}: {option}", key, value)
     network = _Network(name, read(path, name))
@@ -180,14 +184,15 @@ def _reduce(network: _Network) -> None:
     reached: set[str] = set()
     for first in graph:
         if first not in reached:
-            part, reached = [first], reached | {first}
+            part = [first]
+            reached.add(first)
             for node in part:
                 near = [n for n in graph[node] if n not in reached]
                 reached.update(near)
                 part += near
             parts.append(part)
-    largest = max(parts, key=len)
-    others = [node for node in graph if node not in set(largest)] if len(parts) > 1 else []
+    largest = set(max(parts, key=len))
+    others = [node for node in graph if node not in largest]
     if others:
         graph.remove_nodes_from(others)
         comments.append(
@@ -296,7 +301,7 @@ def _host_tables(network: _Network, hosts: dict[str, str], nodes: list[dict[str,
             )
         numbers[node] = number
     if without:
-        network.comments.append("# Assumed: the hosts of each router are a datacenter of their own (--datacenter).")
+        network.comments.append("# Assumed: the hosts of each router form a datacenter of their own (--datacenter).")
     return [{"name": host, "kind": "host", "datacenter": numbers[node]} for host, node in hosts.items()]
 
 
@@ -429,8 +434,7 @@ def _host_link_tables(
         text, why = rate, ""
     else:
         text, why = _balanced_rate(network, hosts, links)
-        why += " (--host-rate)"
-    network.comments.append(f"# Assumed: links of attached hosts, {text}{why} and {HOST_DELAY}.")
+    network.comments.append(f"# Assumed: links of attached hosts, {text} (--host-rate) and {HOST_DELAY}.{why}")
     return [{"a": host, "b": node, "rate": text, "delay": HOST_DELAY} for host, node in hosts.items()]
 
 
@@ -448,9 +452,7 @@ def _balanced_rate(network: _Network, hosts: dict[str, str], links: list[dict[st
     # Three digits, which telemetry can carry.
     step = 10.0 ** (math.floor(math.log10(rate)) - 2)
     rate = min(max(math.floor(rate / step) * step, RATES[0]), RATES[1])
-    return _rate_text(
-        round(rate)
-    ), f", with which uniform traffic of load 1 fills the busiest link, {shown(a)}->{shown(b)},"
+    return _rate_text(round(rate)), f" Uniform traffic of load 1 then fills the busiest link, {shown(a)}->{shown(b)}."
 
 
 def _with_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,8 @@ def places(path: str, graph: nx.MultiGraph) -> tuple[dict[str, Place], list[str]
             moved = max(moved, *(abs(new - old) for new, old in zip(at[name], before, strict=True)))
         if moved < _SETTLED:
             break
-    return at, assumed
+    unknown = set(assumed)
+    return at, [name for name in graph if name in unknown]
 
 
 def _place(path: str, name: str, attributes: dict[str, Any]) -> Place | None:

@@ -100,16 +100,16 @@ class MapLink:
         b: Index of the place at the other end.
         there: Rows of the table of ports that send from `a` to `b`.
         back: Rows that send from `b` to `a`.
-        rate: Rate of each direction of one link, in bit/s.
-        delay: Propagation delay in seconds.
+        rates: The slowest and the fastest of these links, in bit/s of each direction.
+        delays: The shortest and the longest of their propagation delays, in seconds.
     """
 
     a: int
     b: int
     there: tuple[int, ...]
     back: tuple[int, ...]
-    rate: float
-    delay: float
+    rates: tuple[float, float]
+    delays: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -394,11 +394,16 @@ def _assemble(
         rows[index[node], index[peer]].append(row)
     rates, delays = column(ports, "rate_bps"), column(ports, "delay_ps") / 1e12
     edges = [
-        MapLink(a, b, tuple(there), tuple(rows[b, a]), float(rates[there[0]]), float(delays[there[0]]))
+        MapLink(a, b, tuple(there), tuple(rows[b, a]), _ends(rates[there]), _ends(delays[there]))
         for (a, b), there in list(rows.items())
         if a < b
     ]
     return NetworkMap(places, edges, xs[1] - xs[0], ys[1] - ys[0])
+
+
+def _ends(values: Floats) -> tuple[float, float]:
+    """The least and the largest."""
+    return float(values.min()), float(values.max())
 
 
 def _extent(spots: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
