@@ -10,6 +10,7 @@ import typer
 
 from farloop.commands.command import guarded, print_file
 from farloop.commands.import_job import import_job
+from farloop.commands.import_simulators import import_hpcc, import_htsim, import_sndlib
 
 
 @guarded
@@ -98,5 +99,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import-flows": import_flows,
     "import-goal": import_goal,
     "import-job": import_job,
+    "import-sndlib": import_sndlib,
+    "import-hpcc": import_hpcc,
+    "import-htsim": import_htsim,
 }
 """By their names on the command line."""
