@@ -205,6 +205,9 @@ fn a_users_own_sizes_are_read_next_to_the_scenario() {
     };
     let built = own("own.csv").expect("valid");
     assert!(built.spec.flows[4..].iter().all(|f| (1000..=2000).contains(&f.size.get())));
+    std::fs::write(directory.join("other.txt"), "0 0\n1000 50\n2000 100\n").expect("written");
+    let other = own("other.txt").expect("valid");
+    assert!(other.spec.flows[4..].iter().all(|f| (1..=2000).contains(&f.size.get())));
     let bad = own("bad.csv").expect_err("not a number");
     assert!(bad.file.ends_with("bad.csv") && bad.line == 2, "{bad}");
     let absent = own("absent.csv").expect_err("no such file");

@@ -54,7 +54,8 @@ params! {
     pub struct RandomFlows {
         /// Its flows are called NAME-1, NAME-2, …; "none" for f1, f2, … by their position among all flows.
         name: Option<String> = None;
-        /// Flow sizes: a built-in distribution, a size for all, or a CSV file (bytes, cumulative probability), relative to the scenario.
+        /// Flow sizes: a built-in distribution, a size for all, or a file of two columns (bytes, cumulative probability), relative to the
+        /// scenario.
         sizes: String = "websearch".to_string();
         /// Which pairs of hosts exchange flows: "all" of them, those inside a datacenter ("intra"), those across ("cross"), or those at
         /// different switches ("racks").
