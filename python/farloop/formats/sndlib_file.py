@@ -104,7 +104,7 @@ class NetworkFile:
             return
         for end in (item.source, item.target):
             if end not in self.nodes:
-                raise FarloopError(f"{here}: there is no node {shown(end)}; {nearest(end, self.nodes)}")
+                raise FarloopError(f"{here}: there is no node {shown(end)}; {nearest(end, map(shown, self.nodes))}")
         if item.source == item.target:
             raise FarloopError(
                 f"{here}: {shown(item.name)} goes from {shown(item.source)} to itself; expected two nodes"
