@@ -42,6 +42,15 @@ where
     text.parse().map_err(|e| JobError::new(option, Place::File, format!("{e}")))
 }
 
+/// A rate on the command line, above zero: what crosses takes its bytes over the rate.
+pub fn positive_rate(option: &str, text: &str) -> Result<Rate, JobError> {
+    let rate: Rate = quantity(option, text)?;
+    if rate == Rate::ZERO {
+        return Err(JobError::new(option, Place::File, format!("\"{}\": expected a rate above zero", text.escape_debug())));
+    }
+    Ok(rate)
+}
+
 /// How collectives are expanded, by name; `nccl` chooses for hosts of `ranks_per_host` with this rate for each rank.
 pub fn choice(name: &str, ranks_per_host: u32, rate: Rate) -> Result<Choice, JobError> {
     if name == "nccl" {
@@ -62,7 +71,7 @@ pub fn network(
     host: Option<(u32, &str, &str)>,
     message: (&str, &str, &str),
 ) -> Result<Network, JobError> {
-    let mut made = Network::alpha_beta(quantity::<Delta>("--latency", latency)?, quantity::<Rate>("--rate", rate)?);
+    let mut made = Network::alpha_beta(quantity::<Delta>("--latency", latency)?, positive_rate("--rate", rate)?);
     made.host.per_message = quantity("--overhead", message.0)?;
     made.gap = quantity("--gap", message.1)?;
     if message.2 != "none" {
@@ -75,11 +84,11 @@ pub fn network(
     }
     if let Some((ranks, latency, rate)) = site {
         made.ranks_per_site = ranks;
-        made.between = Level::new(quantity("--site-latency", latency)?, quantity("--site-rate", rate)?);
+        made.between = Level::new(quantity("--site-latency", latency)?, positive_rate("--site-rate", rate)?);
     }
     if let Some((ranks, latency, rate)) = host {
         made.ranks_per_host = ranks;
-        made.domain = Level::new(quantity("--host-latency", latency)?, quantity("--host-rate", rate)?);
+        made.domain = Level::new(quantity("--host-latency", latency)?, positive_rate("--host-rate", rate)?);
     }
     Ok(made)
 }

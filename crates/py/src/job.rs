@@ -4,8 +4,7 @@ use crate::scenario::{Cancelled, ScenarioError};
 use crate::writer::PythonFile;
 use farloop_job::error::{JobError, Place};
 use farloop_job::formats::{Format, Options};
-use farloop_job::import::{Request, choice, import, network, quantity};
-use farloop_units::Rate;
+use farloop_job::import::{Request, choice, import, network, positive_rate};
 use pyo3::prelude::*;
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -51,7 +50,7 @@ pub fn import_job(
             files,
             format: format.map(|f| named("--format", f)).transpose()?,
             options: Options { flops, memory_bandwidth, groups, ranks },
-            choice: choice(collectives, per_host, quantity::<Rate>("--rate", rate)?)?,
+            choice: choice(collectives, per_host, positive_rate("--rate", rate)?)?,
             network: timed.then_some(made),
             out: out.map(|(path, to)| named("--to", &to).map(|to| (path, to))).transpose()?,
             expanded,

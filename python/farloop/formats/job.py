@@ -31,6 +31,9 @@ MAX_GROUPS = 1 << 28
 _ENDS = {".goal": "goal", ".bin": "goal-binary", ".et": "chakra", ".txt": "aicb"}
 """Formats by the end of a name."""
 
+MAX_RANKS = 16_777_216
+"""The most ranks of a job, as `crates/job` has it."""
+
 Level = tuple[int, str, str]
 """Ranks of a host or a site, latency and rate."""
 
@@ -81,6 +84,13 @@ def read_job(
         FarloopError: a file cannot be read, is none of these formats or broken, or `out` cannot be written or is one of the files; the
             text names file, place and reason.
     """
+    for option, number in (
+        ("--ranks", ranks),
+        ("--ranks-per-site", site and site[0]),
+        ("--ranks-per-host", host and host[0]),
+    ):
+        if number is not None and not 1 <= number <= MAX_RANKS:
+            raise FarloopError(f"{option} {number}: expected 1 to {MAX_RANKS}")
     names = [os.fspath(file) for file in files]
     written = _written(out, to)
     options: dict[str, Any] = {

@@ -74,6 +74,8 @@ struct Run<'a> {
     bytes: u64,
     over: Vec<(u32, Time)>,
     ends: Vec<Time>,
+    /// The first operation that ends at no time that 64 bits of picoseconds hold.
+    beyond: Option<(u32, u32)>,
 }
 
 /// Runs a job whose collectives are expanded, `iterations` times; `path` asks for the critical path of the last.
@@ -106,6 +108,7 @@ pub fn run(
         bytes: 0,
         over: vec![(0, Time::ZERO); iterations as usize],
         ends: vec![Time::ZERO; ranks.len()],
+        beyond: None,
         ranks,
     };
     run.go(go_on)?;
@@ -121,6 +124,10 @@ impl Run<'_> {
         }
         let mut events = 0u64;
         while let Some(Reverse((now, _, rank, happening))) = self.events.pop() {
+            if let Some((rank, operation)) = self.beyond {
+                let text = "it ends more than 213 days after the job's start; expected shorter computations, fewer bytes or more rate";
+                return Err(self.job.error(rank, operation, text));
+            }
             events += 1;
             if events.is_multiple_of(1 << 16) && !go_on(events.min(all), all) {
                 return Err(JobError::cancelled());
@@ -152,7 +159,8 @@ impl Run<'_> {
         for output in out.drain(..) {
             match output {
                 Output::Timer { operation, after } => {
-                    self.at(now.saturating_add(after), rank, Happening::Timer(operation));
+                    let end = self.within(now.saturating_add(after), rank, operation);
+                    self.at(end, rank, Happening::Timer(operation));
                 }
                 Output::Send { to, message } => self.send(now, to, message),
                 Output::Matched { operation, message } => self.matched(now, operation, &message),
@@ -163,6 +171,14 @@ impl Run<'_> {
                 }
             }
         }
+    }
+
+    /// The time, which the operation of a rank must not take beyond [`Time::NEVER`].
+    fn within(&mut self, time: Time, rank: u32, operation: u32) -> Time {
+        if time == Time::NEVER {
+            self.beyond.get_or_insert((rank, operation));
+        }
+        time
     }
 
     fn interface(&mut self, rank: u32, message: &Message, domain: bool) -> &mut Interface {
@@ -178,7 +194,7 @@ impl Run<'_> {
         let interface = self.interface(message.from, &message, domain);
         let departed = interface.send.max(now);
         interface.send = departed.saturating_add(gap).saturating_add(serialisation);
-        let first = departed.saturating_add(latency);
+        let first = self.within(departed.saturating_add(latency), message.from, message.operation);
         if let Some(flights) = &mut self.flights {
             let crossing = if self.network.host.received_byte_fs > 0 { Delta::ZERO } else { serialisation };
             let flight =
@@ -220,7 +236,8 @@ impl Run<'_> {
             self.release(now, &message);
         }
         let crossing = if self.network.host.received_byte_fs > 0 { Delta::ZERO } else { serialisation };
-        self.at(taken.saturating_add(crossing), rank, Happening::Last(place));
+        let last = self.within(taken.saturating_add(crossing), message.from, message.operation);
+        self.at(last, rank, Happening::Last(place));
     }
 
     fn flight(&mut self, message: &Message) -> Option<&mut Flight> {

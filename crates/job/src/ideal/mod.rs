@@ -29,10 +29,10 @@ pub struct Level {
 }
 
 impl Level {
-    /// A link of this latency and rate; no rate takes no time.
+    /// A link of this latency and rate; [`Rate::MAX`] takes no time. At a rate of zero bytes never end.
     pub fn new(latency: Delta, rate: Rate) -> Level {
         // bits per byte x femtoseconds per second
-        let per_byte_fs = if rate == Rate::MAX { 0 } else { 8_000_000_000_000_000 / rate.as_bps().max(1) };
+        let per_byte_fs = if rate == Rate::MAX { 0 } else { 8_000_000_000_000_000u64.checked_div(rate.as_bps()).unwrap_or(u64::MAX) };
         Level { latency, per_byte_fs }
     }
 
