@@ -1,6 +1,6 @@
 //! `farloop import-job`: reads a job, says what is in it, times it on an ideal network, writes it in another format.
 
-use crate::collectives::{Algorithm, Choice, expand, nccl};
+use crate::collectives::{Algorithm, Choice, Location, expand, nccl};
 use crate::error::{JobError, Place};
 use crate::formats::goal_write::WriteError;
 use crate::formats::{self, Format, Options, Progress, aicb, chakra, goal_binary, goal_write};
@@ -8,7 +8,7 @@ use crate::ideal::{self, Level, Network, Outcome, Share};
 use crate::job::Job;
 use crate::survey::survey;
 use crate::validate::{check, check_programs};
-use farloop_units::{Bytes, Delta, Rate};
+use farloop_units::{Bytes, Delta, Rate, Time};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -26,6 +26,8 @@ pub struct Request {
     pub options: Options,
     /// How collectives are expanded.
     pub choice: Choice,
+    /// Ranks of a site and of a host, in order.
+    pub ranks_per: (u32, u32),
     /// The network that the job is timed on; `None` leaves that out.
     pub network: Option<Network>,
     /// Where the job is written and in which format.
@@ -46,16 +48,21 @@ where
 pub fn positive_rate(option: &str, text: &str) -> Result<Rate, JobError> {
     let rate: Rate = quantity(option, text)?;
     if rate == Rate::ZERO {
-        return Err(JobError::new(option, Place::File, format!("\"{}\": expected a rate above zero", text.escape_debug())));
+        return Err(JobError::new(
+            option,
+            Place::File,
+            format!("\"{}\": expected a rate above zero", text.escape_debug()),
+        ));
     }
     Ok(rate)
 }
 
-/// How collectives are expanded, by name; `nccl` chooses for hosts of `ranks_per_host` with this rate for each rank.
-pub fn choice(name: &str, ranks_per_host: u32, rate: Rate) -> Result<Choice, JobError> {
+/// How collectives are expanded, by name; `nccl` chooses for this rate of each rank to other hosts, and this one in its host.
+pub fn choice(name: &str, rate: Rate, domain: Rate) -> Result<Choice, JobError> {
     if name == "nccl" {
-        let network = rate.as_f64() / 8.0 * f64::from(ranks_per_host);
-        return Ok(Choice::Nccl(nccl::Machine { ranks_per_host, network, domain: 450e9 }));
+        let machine =
+            nccl::Machine { rank_rate: rate.as_f64() / 8.0, host_rate: f64::INFINITY, domain: domain.as_f64() / 8.0 };
+        return Ok(Choice::Nccl(machine));
     }
     let known: Vec<&str> = Algorithm::ALL.iter().map(|a| a.name()).collect();
     let text = format!("\"{}\": expected nccl, {}", name.escape_debug(), known.join(", "));
@@ -108,12 +115,19 @@ pub fn import(
     let job = formats::read(&request.files, format, &request.options, &mut |a, b| progress("reading", a, b))?;
     check_programs(&job)?;
     let counted = survey(&job);
-    let sites = request.network.as_ref().map_or(u32::MAX, |n| n.ranks_per_site);
-    let whole = expand(&job, request.choice, &|rank| rank / sites)?;
+    let (site, host) = request.ranks_per;
+    let whole = expand(&job, request.choice, &|rank| Location { site: rank / site, host: rank / host })?;
     check(&whole, &mut |a, b| progress("checking", a, b))?;
     let timed = match &request.network {
         Some(network) => Some(ideal::run(&whole, network, 1, true, &mut |a, b| progress("timing", a, b))?),
         None => None,
+    };
+    let unscaled = match &request.network {
+        Some(network) if whole.scale > 1 => {
+            let network = network.clone().multiplied(whole.scale);
+            Some(ideal::run(&whole, &network, 1, false, &mut |a, b| progress("timing", a, b))?.end)
+        }
+        _ => timed.as_ref().map(|outcome| outcome.end),
     };
     let written = match &request.out {
         Some((path, to)) => {
@@ -145,13 +159,14 @@ pub fn import(
         "computing_s": {"most": counted.most_computing.as_secs_f64(), "all": bytes(counted.computing_ps)},
         "collectives": collectives,
         "expanded": {"messages": expanded.sends, "bytes": expanded.bytes},
-        "notes": job.notes,
-        "ideal": timed.as_ref().map(|outcome| described(&whole, outcome)),
+        "notes": whole.notes,
+        "scale": whole.scale,
+        "ideal": timed.as_ref().zip(unscaled).map(|(outcome, end)| described(&whole, outcome, end)),
         "written": written,
     }))
 }
 
-fn described(job: &Job, outcome: &Outcome) -> Value {
+fn described(job: &Job, outcome: &Outcome, unscaled: Time) -> Value {
     let seconds = |d: Delta| d.as_secs_f64();
     let ranks = &outcome.ranks;
     let computing = |r: &ideal::RankTimes| r.computing;
@@ -177,6 +192,7 @@ fn described(job: &Job, outcome: &Outcome) -> Value {
     });
     json!({
         "iteration_s": outcome.end.as_secs_f64(),
+        "unscaled_iteration_s": unscaled.as_secs_f64(),
         "messages": outcome.messages,
         "bytes": outcome.bytes,
         "most_computing_s": ranks.iter().map(computing).max().map_or(0.0, seconds),

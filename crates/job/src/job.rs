@@ -345,6 +345,8 @@ pub struct Job {
     pub places: Places,
     /// What a reader is to be told about it, such as dependencies on absent nodes.
     pub notes: Vec<String>,
+    /// Its messages and collectives have their bytes divided by this, as a plan may ask for; 1 where they have all of them.
+    pub scale: u64,
 }
 
 impl Job {
@@ -357,6 +359,7 @@ impl Job {
             files: vec![name.to_string()],
             places: Places::Operations,
             notes: Vec::new(),
+            scale: 1,
         }
     }
 

@@ -290,7 +290,9 @@ impl Rank {
         match self.program.operations()[operation as usize].work {
             Work::Compute(duration) => duration,
             Work::Send { bytes, .. } => self.host.per_message.saturating_add(further(bytes, self.host.per_byte_fs)),
-            Work::Receive { bytes, .. } => self.host.per_message.saturating_add(further(bytes, self.host.received_byte_fs)),
+            Work::Receive { bytes, .. } => {
+                self.host.per_message.saturating_add(further(bytes, self.host.received_byte_fs))
+            }
             Work::Collective { .. } | Work::Join => Delta::ZERO,
         }
     }

@@ -25,6 +25,7 @@ use crate::watched::ends;
 use crate::worst;
 use farloop_engine::clock::Instant;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
+use farloop_job::ideal::Paths;
 use farloop_trace::why::{Journals, Wanted};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Time};
@@ -88,6 +89,11 @@ impl Simulation {
         let (lanes, watch) = (cores.lanes(), Watch::default());
         let (events_left, pace) = (EVENTS, Pace::new(LOOK_EVERY, Instant::now()));
         Ok(Simulation { network, parts, lookahead, lanes, part_of_host, pauses, watch, events_left, pace })
+    }
+
+    /// What messages of a job cost alone in this network: for the time of the job on an ideal one.
+    pub fn message_paths(&self, job: u32) -> Arc<dyn Paths> {
+        Arc::new(self.network.message_paths(job))
     }
 
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events, of a network in parts

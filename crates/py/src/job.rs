@@ -5,9 +5,13 @@ use crate::writer::PythonFile;
 use farloop_job::error::{JobError, Place};
 use farloop_job::formats::{Format, Options};
 use farloop_job::import::{Request, choice, import, network, positive_rate};
+use farloop_units::Rate;
 use pyo3::prelude::*;
 use std::io::{self, Write};
 use std::sync::Mutex;
+
+/// What a rank sends in its host, where nothing is said of hosts: NVLink of an H100.
+const NVLINK: Rate = Rate::from_gbps(3600);
 
 /// Ranks of a host or site, latency and rate, as text.
 type Level = (u32, String, String);
@@ -45,12 +49,14 @@ pub fn import_job(
         }
         let costs = message.as_ref().map_or(("0ns", "0ns", "none"), |m| (m.0.as_str(), m.1.as_str(), m.2.as_str()));
         let made = network(latency, rate, level(&site), level(&host), costs)?;
-        let per_host = host.as_ref().map_or(1, |h| h.0);
+        let ranks_per = (made.ranks_per_site, made.ranks_per_host);
+        let domain = host.as_ref().map_or(Ok(NVLINK), |(_, _, rate)| positive_rate("--host-rate", rate))?;
         Ok::<_, JobError>(Request {
             files,
             format: format.map(|f| named("--format", f)).transpose()?,
             options: Options { flops, memory_bandwidth, groups, ranks },
-            choice: choice(collectives, per_host, positive_rate("--rate", rate)?)?,
+            choice: choice(collectives, positive_rate("--rate", rate)?, domain)?,
+            ranks_per,
             network: timed.then_some(made),
             out: out.map(|(path, to)| named("--to", &to).map(|to| (path, to))).transpose()?,
             expanded,

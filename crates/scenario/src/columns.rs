@@ -387,8 +387,12 @@ declare! {
         end_ps: Vec<Option<i64>>, "ps";
         /// How long it took; null where it was not over.
         time_ps: Vec<Option<i64>>, "ps";
-        /// How long it takes on an ideal network with the latencies and rates of this one; null where that does not come to an end.
+        /// How long it takes on an ideal network with the paths and rates of this one; null where that does not come to an end.
         ideal_ps: Vec<Option<i64>>, "ps";
+        /// What the bytes of its messages are divided by: `scale` of its plan. Computing times are not divided.
+        scale: Vec<i64>, "1";
+        /// `ideal_ps` with all bytes, at scale 1.
+        ideal_unscaled_ps: Vec<Option<i64>>, "ps";
         /// `time_ps` over `ideal_ps`; not a number where one of them is missing.
         slowdown: Vec<f64>, "1";
     }

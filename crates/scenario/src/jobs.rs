@@ -14,6 +14,7 @@ pub(crate) struct JobNames {
     name: String,
     start: Time,
     iterations: u32,
+    scale: u64,
     phases: Vec<String>,
     /// By rank.
     hosts: Vec<String>,
@@ -26,6 +27,7 @@ impl JobNames {
             name: job.name.clone(),
             start: job.start,
             iterations: job.iterations,
+            scale: job.job.scale,
             phases: job.job.phases.clone(),
             hosts: job.hosts.iter().map(|h| built.node_names[*h as usize].clone()).collect(),
         };
@@ -47,6 +49,7 @@ pub(crate) fn explained(job: &JobSpec) -> Json {
         "operations": counted.operations,
         "messages": counted.sends,
         "bytes": counted.bytes,
+        "scale": job.job.scale,
     })
 }
 
@@ -111,6 +114,7 @@ fn of_job(result: &RunResult, number: u32, job: &JobNames) -> Json {
         "name": job.name,
         "ranks": job.hosts.len(),
         "iterations_asked": job.iterations,
+        "scale": job.scale,
         "iterations": iterations,
         "rank_times": rows.iter().map(rank).collect::<Vec<_>>(),
     })

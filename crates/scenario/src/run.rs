@@ -274,7 +274,7 @@ pub(crate) fn ready(
 ) -> Result<Ready, RunError> {
     let (circuits, notes) = (built.circuits.take(), std::mem::take(&mut built.notes));
     let events = std::mem::take(&mut built.events);
-    let names = Names::of(&built);
+    let mut names = Names::of(&built);
     let traced = match &settings.trace {
         Some(spec) => {
             let names = TraceNames::of(&built);
@@ -285,6 +285,7 @@ pub(crate) fn ready(
     let simulation = Simulation::build(built.spec, settings.cores, go_on);
     let refused = |e| of_paths(scenario, |flow| names.flow(flow), |node| names.node(node), &e);
     let mut simulation = simulation.map_err(refused)?;
+    names.job_tables.take_paths(&simulation);
     let trace_names = traced.map(|(filter, names)| {
         simulation.trace(&filter);
         names

@@ -66,7 +66,7 @@ pub struct Names {
     /// By link, of which each has two egress ports.
     links: Vec<LinkSpec>,
     pub(crate) jobs: Vec<JobNames>,
-    job_tables: Jobs,
+    pub(crate) job_tables: Jobs,
     /// Of ports whose rate changes: from when on which one, by time.
     rates: BTreeMap<u32, Vec<(Time, Rate)>>,
     interval: f64,

@@ -268,7 +268,9 @@ fn rank_count(value: u64, what: &str, name: &str) -> Result<u32, JobError> {
 /// Collectives of all ranks, one after the other.
 fn micro_job(workload: &Workload, name: &str, options: &Options) -> Result<Job, JobError> {
     let Some(ranks) = options.ranks else {
-        let text = format!("{MICRO} does not say the number of ranks; expected --ranks of import-job, or a header with all_gpus:");
+        let text = format!(
+            "{MICRO} does not say the number of ranks; expected --ranks of import-job, or a header with all_gpus:"
+        );
         return Err(JobError::new(name, Place::Line(1), text));
     };
     let ranks = rank_count(ranks.into(), "ranks", name)?;

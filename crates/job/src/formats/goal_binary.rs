@@ -19,7 +19,8 @@ use super::{Counted, Progress};
 use crate::error::{JobError, Place};
 use crate::formats::goal_text::{MAX_RECEIVED, Sink};
 use crate::job::{
-    ANY, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program, ProgramBuilder, Work,
+    ANY, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program,
+    ProgramBuilder, Work,
 };
 use farloop_units::Delta;
 use std::io::{BufRead, Write};
@@ -161,7 +162,9 @@ fn read_node<R: BufRead>(input: &mut Counted<'_, R>, ranks: u32) -> Result<(Oper
     let longest = MAX_COMPUTING.as_ps() / 1000;
     let work = match node[4] {
         1 if size > MAX_BYTES => return Err(refused(input, format!("{size} bytes; expected at most {MAX_BYTES}"))),
-        2 if size > MAX_RECEIVED => return Err(refused(input, format!("{size} bytes; expected at most {MAX_RECEIVED}"))),
+        2 if size > MAX_RECEIVED => {
+            return Err(refused(input, format!("{size} bytes; expected at most {MAX_RECEIVED}")));
+        }
         1 if tag == ANY => return Err(refused(input, "a message with tag -1: only a receive may have any".into())),
         1 if known(peer) => Work::Send { to: peer, tag, bytes: size },
         2 if known(peer) || peer == ANY => Work::Receive { from: peer, tag, bytes: size },

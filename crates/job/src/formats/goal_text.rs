@@ -15,7 +15,10 @@
 
 use super::{Progress, plain};
 use crate::error::{JobError, Place};
-use crate::job::{ANY, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program, ProgramBuilder, Work};
+use crate::job::{
+    ANY, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program, ProgramBuilder,
+    Work,
+};
 use farloop_units::Delta;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};

@@ -165,7 +165,7 @@ pub fn read(paths: &[String], format: Format, options: &Options, progress: Progr
     }
     let places = if format == Format::Goal { Places::Lines } else { Places::Bytes };
     let phases = vec![String::new()];
-    Ok(Job { programs, groups: Vec::new(), phases, files: vec![first.clone()], places, notes: Vec::new() })
+    Ok(Job { programs, groups: Vec::new(), phases, files: vec![first.clone()], places, notes: Vec::new(), scale: 1 })
 }
 
 /// Opens a regular file for reading. A pipe would wait for its writer, and most files are read twice.

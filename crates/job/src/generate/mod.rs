@@ -240,6 +240,7 @@ pub fn generate(plan: &Plan, name: &str) -> Result<Job, JobError> {
     plan.check(name)?;
     let mut job = Job::new(name, Vec::new());
     job.phases = PHASES.map(String::from).to_vec();
+    job.scale = plan.scale;
     // What each rank's groups are; a group is listed once, when its first rank comes.
     let mut numbers: Vec<Groups> = Vec::new();
     let of_replica = plan.data / plan.replicas;

@@ -1,7 +1,7 @@
 //! Runs the ranks of a job over the ideal network.
 
+use super::Network;
 use super::path::{CriticalPath, Flight, critical_path};
-use super::{Level, Network};
 use crate::error::JobError;
 use crate::job::{Job, Work};
 use crate::rank::{Input, Message, Output, Rank};
@@ -187,18 +187,15 @@ impl Run<'_> {
     }
 
     fn send(&mut self, now: Time, to: u32, message: Message) {
-        let (level, domain) = self.network.level(message.from, to);
-        let Level { latency, .. } = *level;
-        let serialisation = level.serialisation(message.bytes);
-        let gap = self.network.gap;
+        let (cost, domain) = self.network.cost(message.from, to, message.bytes);
+        let (serialisation, gap) = (cost.sending, self.network.gap);
         let interface = self.interface(message.from, &message, domain);
         let departed = interface.send.max(now);
         interface.send = departed.saturating_add(gap).saturating_add(serialisation);
-        let first = self.within(departed.saturating_add(latency), message.from, message.operation);
+        let first = self.within(departed.saturating_add(cost.first), message.from, message.operation);
         if let Some(flights) = &mut self.flights {
-            let crossing = if self.network.host.received_byte_fs > 0 { Delta::ZERO } else { serialisation };
-            let flight =
-                Flight { emitted: now, departed, first, taken: first, to, receive: None, serialisation, crossing };
+            let (taken, crossing) = (first, Delta::ZERO);
+            let flight = Flight { emitted: now, departed, first, taken, to, receive: None, serialisation, crossing };
             flights[message.from as usize][message.operation as usize] = Some(flight);
         }
         (self.messages, self.bytes) = (self.messages + 1, self.bytes + message.bytes);
@@ -223,20 +220,22 @@ impl Run<'_> {
 
     fn first_byte(&mut self, now: Time, rank: u32, place: u32) {
         let (message, _) = self.flying[place as usize];
-        let (level, domain) = self.network.level(message.from, rank);
-        let serialisation = level.serialisation(message.bytes);
+        let (cost, domain) = self.network.cost(message.from, rank, message.bytes);
         let gap = self.network.gap;
         let interface = self.interface(rank, &message, domain);
         let taken = interface.receive.max(now);
-        interface.receive = taken.saturating_add(gap).saturating_add(serialisation);
+        interface.receive = taken.saturating_add(gap).saturating_add(cost.receiving);
+        // Its bytes pass the interface one after the other, and not before they can be there.
+        let alone = now.saturating_add(cost.last.saturating_sub(cost.first));
+        let passed = taken.saturating_add(cost.receiving).max(alone);
+        let last = if self.network.host.received_byte_fs > 0 { taken } else { passed };
+        let last = self.within(last, message.from, message.operation);
         if let Some(flight) = self.flight(&message) {
-            flight.taken = taken;
+            (flight.taken, flight.crossing) = (taken, last.since(taken));
         }
         if message.bytes > self.network.eager && self.ranks[rank as usize].expects(&message) {
             self.release(now, &message);
         }
-        let crossing = if self.network.host.received_byte_fs > 0 { Delta::ZERO } else { serialisation };
-        let last = self.within(taken.saturating_add(crossing), message.from, message.operation);
         self.at(last, rank, Happening::Last(place));
     }
 

@@ -14,6 +14,7 @@ fn request(file: &str) -> Request {
         format: None,
         options: NO_OPTIONS,
         choice: Choice::Told(Algorithm::Ring),
+        ranks_per: (u32::MAX, 1),
         network: Some(network("5us", "400Gbps", None, None, ("0ns", "0ns", "none")).unwrap()),
         out: None,
         expanded: false,
@@ -94,7 +95,7 @@ fn stopping_is_told_and_options_are_refused_by_name() {
             .starts_with("--ranks-per-site: 0")
     );
     assert!(of(network("5us", "1Gbps", None, None, ("0ns", "0ns", "some")).map(|_| ())).starts_with("--eager: "));
-    let star = choice("star", 1, farloop_units::Rate::from_gbps(1)).map(|_| ());
+    let star = choice("star", farloop_units::Rate::from_gbps(1), farloop_units::Rate::from_gbps(1)).map(|_| ());
     assert_eq!(of(star), "--collectives: \"star\": expected nccl, ring, doubling, tree, direct, hierarchical");
 }
 

@@ -35,6 +35,7 @@ impl Scratch {
             format: None,
             options,
             choice: Choice::Told(Algorithm::Ring),
+            ranks_per: (u32::MAX, 1),
             network: Some(network("5us", "400Gbps", None, None, ("0ns", "0ns", "none")).unwrap()),
             out: None,
             expanded: false,
@@ -83,7 +84,8 @@ fn goal_text_names_the_line_where_a_sum_is_too_large() {
 #[test]
 fn a_message_that_lasts_too_long_is_named() {
     let size = MAX_BYTES;
-    let said = goal(&format!("l: calc 100\ns: send {size}b to 1 tag 4\ns requires l"), &format!("recv {size}b from 0 tag 4"));
+    let said =
+        goal(&format!("l: calc 100\ns: send {size}b to 1 tag 4\ns requires l"), &format!("recv {size}b from 0 tag 4"));
     assert!(said.starts_with(":4: it ends more than 213 days after the job's start; expected"), "{said}");
 }
 
@@ -186,7 +188,8 @@ fn plans_are_read_whole_or_not_at_all() {
     text.push_str("\ntensor = 0\n");
     let said = Scratch::new(".toml", text.as_bytes()).refusal(NO_OPTIONS);
     assert!(said.starts_with(": is longer than 1048576 bytes; expected the keys of a plan"), "{said}");
-    let slow = "model = \"llama3-405b\"\nsequences = 1024\ntokens = 1048576\nflops = 1e6\nlayers = 1\nmicrobatches = 1\n";
+    let slow =
+        "model = \"llama3-405b\"\nsequences = 1024\ntokens = 1048576\nflops = 1e6\nlayers = 1\nmicrobatches = 1\n";
     let said = Scratch::new(".toml", slow.as_bytes()).refusal(NO_OPTIONS);
     assert!(said.contains("rank 0: the rank computes for more than 107 days"), "{said}");
 }

@@ -27,7 +27,7 @@ use crate::host::multipath::Code;
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::packet::Packet;
 use crate::spec::{
-    ClockOffset, JobSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec,
+    ClockOffset, Ecmp, JobSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec,
 };
 use farloop_cc::coding::wait_time;
 use farloop_cc::{AnyParams, FlowInfo};
@@ -35,10 +35,11 @@ use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use flows::Flows;
 pub(crate) use link::{LinkEnd, NodeRef, oversubscription};
+use path::{MessagePath, MessagePaths, hops};
 use queue_pairs::QueuePairs;
 use routing::Routes;
 use schedule::Circuits;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use succession::Succession;
 use timeline::Timeline;
@@ -370,7 +371,7 @@ impl Network {
     pub fn base_rtt(&self, flow: FlowId, number: FlowId) -> Delta {
         let (there, back) = self.both_ways(flow, number);
         let format = self.format(flow);
-        path::base_rtt(&there, &back, format.packet, format.ack_wire)
+        path::base_rtt(&hops(&there), &hops(&back), format.packet, format.ack_wire)
     }
 
     /// Completion time of the flow alone in the empty network on the path of the connection `number`, a handshake included where the flow
@@ -385,9 +386,35 @@ impl Network {
         let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
         let (there, back) = self.both_ways(flow, number);
         let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
-        let handshake =
-            if opens { path::base_rtt(&there, &back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
-        path::plus(handshake, path::ideal_time(&there, full, format.packet, last))
+        let handshake = if opens {
+            path::base_rtt(&hops(&there), &hops(&back), format.ack_wire, format.ack_wire)
+        } else {
+            Delta::ZERO
+        };
+        path::plus(handshake, path::ideal_time(&hops(&there), full, format.packet, last))
+    }
+
+    /// What messages of a job cost alone in the network, by the paths of its queue pairs.
+    pub fn message_paths(&self, job: u32) -> MessagePaths {
+        let kind = self.transport.kind;
+        let sprays = |node: &NodeSpec| match &node.kind {
+            NodeKind::Switch(switch) => matches!(switch.ecmp, Ecmp::Packet | Ecmp::Adaptive),
+            _ => false,
+        };
+        let many = kind == TransportKind::Multipath || self.node_specs.iter().any(sprays);
+        // Most paths look like others.
+        let mut shapes: BTreeSet<Arc<MessagePath>> = BTreeSet::new();
+        let mut paths = BTreeMap::new();
+        for (flow, pair) in self.pairs.all().filter(|(_, pair)| pair.job == job) {
+            let Format { mss, packet, .. } = self.format(flow);
+            let (there, _) = self.both_ways(flow, flow);
+            let path =
+                MessagePath { hops: hops(&there), mss, packet, unit: message_unit(kind, self.format(flow)), many };
+            let shape = shapes.get(&path).cloned().unwrap_or_else(|| Arc::new(path));
+            shapes.insert(shape.clone());
+            paths.insert((pair.from, pair.to), shape);
+        }
+        MessagePaths(paths)
     }
 
     /// The ends of links from a flow's source to its destination, and back, on the path of the connection `number`.

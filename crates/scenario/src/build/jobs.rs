@@ -8,7 +8,7 @@ use crate::job::{JobSection, OF_RANKS};
 use crate::scenario::Scenario;
 use crate::sections::{JobCollectives, Placement};
 use crate::transport::EndpointKeys;
-use farloop_job::collectives::{Algorithm, Choice, expand, nccl};
+use farloop_job::collectives::{Algorithm, Choice, Location, expand, nccl};
 use farloop_job::formats::{self, Format, Options};
 use farloop_job::generate::{Plan, generate};
 use farloop_job::ideal::Level;
@@ -60,13 +60,16 @@ fn built(
         return Err(at("hosts", problem, "expected more hosts, or more ranks_per_host"));
     }
     let at_host: Vec<NodeId> = (0..ranks).map(|rank| order[rank / each]).collect();
-    let site = |rank: u32| hosts.layout.nodes[at_host[rank as usize] as usize].datacenter.map_or(u32::MAX, u32::from);
+    let locate = |rank: u32| {
+        let host = at_host[rank as usize];
+        Location { site: hosts.layout.nodes[host as usize].datacenter.map_or(u32::MAX, u32::from), host }
+    };
     let fixed = |algorithm| Choice::Told(algorithm);
     let choice = match keys.collectives {
         JobCollectives::Nccl => {
             let rate = hosts.facts[order[0] as usize].map_or(0.0, |f| f.rate.as_f64());
             let domain = keys.domain_rate.as_f64() / 8.0;
-            Choice::Nccl(nccl::Machine { ranks_per_host: keys.ranks_per_host, network: rate / 8.0, domain })
+            Choice::Nccl(nccl::Machine { rank_rate: rate / 8.0, host_rate: rate / 8.0, domain })
         }
         JobCollectives::Ring => fixed(Algorithm::Ring),
         JobCollectives::Doubling => fixed(Algorithm::Doubling),
@@ -74,7 +77,7 @@ fn built(
         JobCollectives::Direct => fixed(Algorithm::Direct),
         JobCollectives::Hierarchical => fixed(Algorithm::Hierarchical),
     };
-    let whole = expand(&job, choice, &site).map_err(refused)?;
+    let whole = expand(&job, choice, &locate).map_err(refused)?;
     check(&whole, &mut |_, _| go_on()).map_err(refused)?;
     let islands = |node: &NodeId| hosts.facts[*node as usize].map(|f| f.island);
     if at_host.iter().any(|node| islands(node) != islands(&at_host[0])) {

@@ -19,8 +19,8 @@ use super::schema::{Node, kind};
 use crate::error::{JobError, Place};
 use crate::formats::{Options, Progress, open, plain, refuse_json, size};
 use crate::job::{
-    Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, Operation, Places, Program, ProgramBuilder,
-    Work,
+    Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, Operation, Places, Program,
+    ProgramBuilder, Work,
 };
 use farloop_units::Delta;
 use std::collections::HashMap;
@@ -48,7 +48,10 @@ pub fn read(paths: &[String], options: &Options, progress: Progress<'_>) -> Resu
     for path in &paths {
         let mut reader = open(path)?;
         let head = reader.fill_buf();
-        refuse_json(path, head.map_err(|e| JobError::new(path, Place::File, format!("cannot be read: {}", plain(&e))))?)?;
+        refuse_json(
+            path,
+            head.map_err(|e| JobError::new(path, Place::File, format!("cannot be read: {}", plain(&e))))?,
+        )?;
         let here = size(path);
         let program = rank(&mut reader, path, here, options, &mut groups, &mut counts, &mut |read, _| {
             progress(before + read, total)
