@@ -27,7 +27,8 @@ use crate::host::multipath::Code;
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::packet::Packet;
 use crate::spec::{
-    ClockOffset, Ecmp, JobSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec,
+    ClockOffset, Ecmp, JobSpec, MultipathSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind,
+    TransportSpec,
 };
 use farloop_cc::coding::wait_time;
 use farloop_cc::{AnyParams, FlowInfo};
@@ -372,6 +373,15 @@ impl Network {
         let (there, back) = self.both_ways(flow, number);
         let format = self.format(flow);
         path::base_rtt(&hops(&there), &hops(&back), format.packet, format.ack_wire)
+    }
+
+    /// New payload after which the receiver of a multipath flow sends an ACK.
+    pub fn ack_bytes(&self, flow: FlowId) -> Bytes {
+        self.transport.multipath.ack_bytes.unwrap_or_else(|| {
+            let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
+            let bdp = line_rate.bytes_in(self.base_rtt(flow, flow));
+            MultipathSpec::ACK_BYTES.min(bdp / 4).max(Bytes::new(1))
+        })
     }
 
     /// Completion time of the flow alone in the empty network on the path of the connection `number`, a handshake included where the flow

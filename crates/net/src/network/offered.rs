@@ -26,7 +26,7 @@ impl Network {
         let mut offers = Offers { bytes: vec![0; ports].into(), unlimited: vec![false; ports].into() };
         for (flow, spec) in (0..).map(FlowId).zip(self.flows.iter()).filter(|(_, spec)| spec.start <= self.end) {
             let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
-            let (there, back) = self.wire_bytes(&spec);
+            let (there, back) = self.wire_bytes(flow, &spec);
             let unlimited = spec.size == Bytes::MAX;
             // The path of the connection that the flow was a request on.
             let flow = number(flow);
@@ -42,7 +42,7 @@ impl Network {
     }
 
     /// What a flow sends, and what comes back.
-    fn wire_bytes(&self, spec: &FlowSpec) -> (u128, u128) {
+    fn wire_bytes(&self, flow: FlowId, spec: &FlowSpec) -> (u128, u128) {
         let format = self.formats[spec.algorithm as usize];
         let (full, rest) = path::split(spec.size, format.mss);
         let last = if rest > 0 { u64::from(rest + (format.packet - format.mss)) } else { 0 };
@@ -53,7 +53,7 @@ impl Network {
         let every = match self.transport.kind {
             TransportKind::Rdma => 1,
             TransportKind::Tcp => tcp.filter(|t| t.delayed_ack.is_some()).map_or(1, |t| u64::from(t.ack_every).max(1)),
-            TransportKind::Multipath => self.transport.multipath.ack_bytes.get().div_ceil(u64::from(format.mss)).max(1),
+            TransportKind::Multipath => self.ack_bytes(flow).get().div_ceil(u64::from(format.mss)).max(1),
         };
         let handshake = if tcp.is_some_and(|t| t.handshake) { ack } else { 0 };
         (data + handshake, u128::from(packets.div_ceil(every)) * ack + handshake)

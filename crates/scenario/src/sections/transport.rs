@@ -109,9 +109,10 @@ params! {
         /// Least retransmission timeout of a packet, at least one and a half times the flow's base RTT; "none" for 15us and six base RTTs
         /// (uet-htsim: 15us and the time that six queues of a bandwidth-delay product take). It grows with measured round-trip times.
         rto: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(LONGEST_TIMEOUT);
-        /// The receiver sends an ACK at the latest for this much new payload (uet-htsim: 16,384 B); "1B" for one per packet. It answers the
-        /// first packet, marked ones and those whose sender asks (the last one, one behind which the window is full) at once.
-        ack_bytes: Bytes = Bytes::new(16_384), in Bytes::new(1) => Bytes::new(1_000_000_000);
+        /// The receiver sends an ACK at the latest for this much new payload; "none" for 16.384kB (uet-htsim), or a quarter of the flow's
+        /// bandwidth-delay product where that is less; "1B" for one per packet. It answers the first packet, marked ones and those whose
+        /// sender asks (the last one, one behind which the window is full) at once.
+        ack_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000));
         /// Packets are taken as lost when later ones overtake them: when so many windows, at most 1.5 BDP and at least five packets, have
         /// been delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
         overtaken: Option<f64> = Some(1.5), in Some(0.01) => Some(1000.0);

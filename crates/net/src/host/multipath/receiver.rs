@@ -19,6 +19,8 @@ pub(crate) struct AnyOrder {
     beyond: VecDeque<u64>,
     /// Payload, each byte once.
     bytes: u64,
+    /// New payload after which an ACK is due.
+    pub ack_bytes: u64,
     /// Payload that arrived since the last ACK.
     unanswered: u64,
     /// The lowest number that arrived since, and the one behind the highest, at most [`WORD`] apart; the latter is 0 where none has.
