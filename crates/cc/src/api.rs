@@ -518,6 +518,9 @@ pub struct Needs {
     pub delivery_rate: bool,
     /// It is paced packet by packet, also by hosts that hand their NICs chunks of packets.
     pub even_pacing: bool,
+    /// Its window holds to the byte. Over TCP others without a slow start threshold may have as much in flight as a receiver that delays
+    /// ACKs waits for.
+    pub exact_window: bool,
     /// The endpoint repairs losses packet by packet and tells each ([`Sender::on_packet_loss`]): a multipath endpoint.
     pub multipath: bool,
     /// Receiving hosts grant credit ([`Algorithm::granter`], [`Sender::on_credit`]); without, its flows stand still.
@@ -539,6 +542,7 @@ impl Needs {
         accurate_ecn: false,
         delivery_rate: false,
         even_pacing: false,
+        exact_window: false,
         multipath: false,
         credit: false,
         coding: None,

@@ -84,7 +84,7 @@ impl Algorithm for Bbr {
     const SUMMARY: &'static str =
         "BBR v1: paced at the largest delivery rate seen, two bandwidth-delay products in flight at most";
     const SOURCE: &'static str = "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 2016";
-    const NEEDS: Needs = Needs { delivery_rate: true, ..Needs::NONE };
+    const NEEDS: Needs = Needs { delivery_rate: true, exact_window: true, ..Needs::NONE };
     const HOSTS: &'static [Preset] = &[
         Preset {
             name: "linux-4.9",

@@ -91,8 +91,7 @@ impl Senders {
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();
                 let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
-                let even = algorithm.needs().even_pacing;
-                Endpoint::Tcp(Box::new(TcpSender::new(config, &transport.tcp, wire_per_payload, even)))
+                Endpoint::Tcp(Box::new(TcpSender::new(config, &transport.tcp, wire_per_payload, algorithm.needs())))
             }
         };
         let id = self.states.insert(SenderState::new(&network, flow, &info, endpoint, algorithm.sender(&info)));
