@@ -171,7 +171,11 @@ def test_the_map_runs(convert, tmp_path):
 @pytest.mark.parametrize(
     ("change", "options", "named"),
     [
-        ({}, {"hosts_at": ["9"]}, r"--hosts-at: 9: there is no such node; .*there is 0, 1, 2, 3"),
+        (
+            {},
+            {"hosts_at": ["9"]},
+            r"--hosts-at: 9: there is no such node in the largest component; .*there is 0, 1, 2, 3",
+        ),
         ({}, {"hosts_at": ["City 9"]}, "--hosts-at: City 9: there is no such node"),
         ({}, {"hosts_at": ["0", "City 0"]}, "--hosts-at: City 0: is named twice"),
         ({}, {"hosts_at": [""]}, "--hosts-at: : there is no such node"),

@@ -307,7 +307,10 @@ fn disciplines_and_detours_are_as_written() {
     let text = format!("{MINIMAL}[[detour]]\nswitch = \"left\"\ndestination = \"d1\"\nnext = \"right\"\n");
     let built = build(&text, &[]);
     let id = |name: &str| built.node_names.iter().position(|n| n == name).expect("a node") as NodeId;
-    assert_eq!(built.spec.detours, [DetourSpec { switch: id("left"), destination: id("d1"), next: id("right"), link: 0 }]);
+    assert_eq!(
+        built.spec.detours,
+        [DetourSpec { switch: id("left"), destination: id("d1"), next: id("right"), link: 0 }]
+    );
     let moved = build(&text, &[("detour.left->d1.destination", "s2")]);
     assert_eq!(moved.spec.detours[0].destination, id("s2"));
 }

@@ -159,7 +159,7 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def _named(nodes: Iterable[str]) -> str:
+def _node_list(nodes: Iterable[str]) -> str:
     """Some nodes in a comment."""
     names = [shown(node) for node in nodes]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
@@ -196,7 +196,7 @@ def _reduce(network: _Network) -> None:
     if others:
         graph.remove_nodes_from(others)
         comments.append(
-            f"# Left out, because no path leads to the {len(largest)} nodes of the largest component: {_named(others)}."
+            f"# Left out, because no path leads to the {len(largest)} nodes of the largest component: {_node_list(others)}."
         )
 
 
@@ -223,19 +223,19 @@ def _attach(network: _Network, per_node: int | None, at: Sequence[str] | None) -
     inner = [name for name, kind in network.kinds.items() if kind != "host"]
     if not network.is_map and per_node is None and at is None:
         return {}
-    chosen = inner if at is None else _chosen(network, at)
+    chosen = inner if at is None else _find_nodes(network, at)
     if not chosen:
         raise FarloopError(f"{network.path}: --hosts-per-node: the graph has no switch or router to attach hosts to")
     hosts = host_names(network.graph, chosen, per_node or 1)
     why = "because no node is one" if network.is_map else "as the options say"
-    where = "each node" if at is None else _named(chosen)
+    where = "each node" if at is None else _node_list(chosen)
     network.comments.append(
         f"# Assumed: {units.count_text(len(hosts), 'host')} attached, {per_node or 1} at {where}, {why}."
     )
     return hosts
 
 
-def _chosen(network: _Network, at: Sequence[str]) -> list[str]:
+def _find_nodes(network: _Network, at: Sequence[str]) -> list[str]:
     """The nodes of `--hosts-at`."""
     by_label: dict[str, list[str]] = {}
     for name, data in network.graph.nodes(data=True):
@@ -249,9 +249,11 @@ def _chosen(network: _Network, at: Sequence[str]) -> list[str]:
         elif len(labelled) == 1:
             name = labelled[0]
         elif labelled:
-            raise FarloopError(f"{where}: is the label of {_named(labelled)}; expected an id")
+            raise FarloopError(f"{where}: is the label of {_node_list(labelled)}; expected an id")
         else:
-            raise FarloopError(f"{where}: there is no such node; {nearest(word, network.kinds)}")
+            raise FarloopError(
+                f"{where}: there is no such node in the largest component; {nearest(word, network.kinds)}"
+            )
         if network.kinds[name] == "host":
             raise FarloopError(f"{where}: is a host; expected a switch or router")
         if name in chosen:
@@ -407,7 +409,7 @@ def _assume_delays(
             keys["delay"] = delay
     comments = network.comments
     if far and assumed:
-        comments.append(f"# Assumed: the coordinates of {_named(assumed)}, the means of their neighbours'.")
+        comments.append(f"# Assumed: the coordinates of {_node_list(assumed)}, the means of their neighbours'.")
     if far:
         comments.append(
             f"# Assumed: the delay of {units.count_text(len(far), 'edge')}, great-circle distance x {route_factor:g} (--route-factor) / "

@@ -46,7 +46,8 @@ pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<Detour
             find("destination", &keys.destination, &|| all().filter(|id| is_host(*id)).collect(), "hosts")?;
         // Hosts pass nothing on.
         let leads_on = |id: &NodeId| *id == destination || !is_host(*id);
-        let around = || neighbours.get(&switch).into_iter().flat_map(BTreeMap::keys).copied().filter(leads_on).collect();
+        let around =
+            || neighbours.get(&switch).into_iter().flat_map(BTreeMap::keys).copied().filter(leads_on).collect();
         let (neighbour, which) = peer_and_number(keys.next.as_deref().unwrap_or_default());
         let are = format!("neighbours of \"{}\" that lead on", name_of(switch));
         let next = find("next", &Some(neighbour.to_string()), &around, &are)?;
