@@ -97,7 +97,7 @@ fn two_links_carry_twice_as_much_however_they_are_written() {
     assert!(one[0] as f64 > 0.98 * 10e9 / 8.0 * 4e-3, "{one:?}");
     let share = 8e9 / 8.0 * 4e-3 * 1538.0 / 1460.0;
     assert!(two.iter().all(|bytes| (*bytes as f64 / share - 1.0).abs() < 0.1), "{two:?} of {share}");
-    assert!(lone.totals.drops.total() > 0 && twice.totals.drops.total() == 0);
+    assert!(two.iter().sum::<i64>() as f64 > 1.5 * one[0] as f64);
     assert!(run(&network(COUNTED, ""), &sprayed).tables.flows == twice.tables.flows);
     assert!(run(&network(&LONE.replace("b = ", "links = 1\nb = "), ""), &sprayed) == lone);
 }
@@ -166,7 +166,7 @@ fn the_other_link_carries_all_when_one_fails() {
         let text = network(COUNTED, &event);
         let outcome = run(&text, &[("switch.ecmp", "packet"), ("network.detection_time", "0s")]);
         let sent = between(&outcome, "packets");
-        assert!(sent[left] > 10_000 && sent[1 - left] == 0, "{failed}: {sent:?}");
+        assert!(sent[left] > 3_000 && sent[1 - left] == 0, "{failed}: {sent:?}");
         let facts = built(&text).events[0].links.clone();
         assert_eq!(facts, [failed.replace("spine<->leaf", "leaf<->spine")]);
     }
@@ -202,7 +202,7 @@ fn detours_take_the_link_that_they_name() {
     };
     for (next, taken) in [("spine", 0), ("spine#1", 0), ("spine#2", 1)] {
         let sent = between(&run(&network(COUNTED, &detour(next)), &[]), "packets");
-        assert!(sent[taken] > 10_000 && sent[1 - taken] == 0, "{next}: {sent:?}");
+        assert!(sent[taken] > 3_000 && sent[1 - taken] == 0, "{next}: {sent:?}");
     }
     for (next, expected) in [
         (

@@ -27,14 +27,14 @@ _MOST_VISITS = 5_000_000
 """Means that are taken at most until then: some seconds."""
 
 
-class Place(NamedTuple):
+class Coordinates(NamedTuple):
     """A point on the earth, in degrees."""
 
     latitude: float
     longitude: float
 
 
-def delay_between(a: Place, b: Place, route_factor: float) -> float:
+def delay_between(a: Coordinates, b: Coordinates, route_factor: float) -> float:
     """The one-way propagation delay in seconds between two places: their great-circle distance times the factor, through fibre."""
     north_a, north_b = math.radians(a.latitude), math.radians(b.latitude)
     up, across = (north_b - north_a) / 2, math.radians(b.longitude - a.longitude) / 2
@@ -43,7 +43,7 @@ def delay_between(a: Place, b: Place, route_factor: float) -> float:
     return max(SHORTEST_DELAY, distance * route_factor / FIBRE_SPEED)
 
 
-def places(path: str, graph: nx.MultiGraph) -> tuple[dict[str, Place], list[str]]:
+def places(path: str, graph: nx.MultiGraph) -> tuple[dict[str, Coordinates], list[str]]:
     """The places of nodes, by name, and the names of those whose places are assumed.
 
     A node without coordinates is at the mean of its neighbours, repeated until all such nodes have settled. Where no path leads to a node
@@ -72,7 +72,7 @@ def places(path: str, graph: nx.MultiGraph) -> tuple[dict[str, Place], list[str]
     return at, [name for name in graph if name in unknown]
 
 
-def _place(path: str, name: str, attributes: dict[str, Any]) -> Place | None:
+def _place(path: str, name: str, attributes: dict[str, Any]) -> Coordinates | None:
     written = {key: attributes[key] for key in COORDINATES if attributes.get(key) not in (None, "")}
     if not written:
         return None
@@ -89,12 +89,12 @@ def _place(path: str, name: str, attributes: dict[str, Any]) -> Place | None:
             raise FarloopError(
                 f"{where}: {shown(repr(written[key]))} is not accepted; expected degrees from -{most:.0f} to {most:.0f}"
             )
-    return Place(*degrees)
+    return Coordinates(*degrees)
 
 
-def _mean(near: Iterable[Place]) -> Place:
+def _mean(near: Iterable[Coordinates]) -> Coordinates:
     """The mean of some places; of longitudes around 180 degrees it is near 180 degrees, and not on the other side of the earth."""
     there = list(near)
     first = there[0].longitude
     east = math.fsum((place.longitude - first + 180) % 360 - 180 for place in there) / len(there) + first
-    return Place(math.fsum(place.latitude for place in there) / len(there), (east + 180) % 360 - 180)
+    return Coordinates(math.fsum(place.latitude for place in there) / len(there), (east + 180) % 360 - 180)
