@@ -191,7 +191,8 @@ def _reduce(network: _Network) -> None:
                 reached.update(near)
                 part += near
             parts.append(part)
-    largest = set(max(parts, key=len))
+    most = max(parts, key=len)
+    largest = set(most)
     others = [node for node in graph if node not in largest]
     if others:
         graph.remove_nodes_from(others)
