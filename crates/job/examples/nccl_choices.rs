@@ -3,7 +3,7 @@
 //! `cargo run --release -p farloop-job --example nccl_choices -- 4 8 16 64 256 1024` takes numbers of hosts, each with a rank at 400 Gbps.
 
 use farloop_job::collectives::nccl::{self, Chosen, Machine, Members};
-use farloop_job::collectives::{Choice, Location, MAX_MESSAGES, send_as};
+use farloop_job::collectives::{Location, send_merged};
 use farloop_job::ideal::{Network, run};
 use farloop_job::{Job, ProgramBuilder, Work};
 use farloop_units::{Delta, Rate};
@@ -13,9 +13,7 @@ const MACHINE: Machine = Machine { rank_rate: 50e9, host_rate: f64::INFINITY, do
 /// Microseconds of an all-reduce that is sent like this.
 fn measure(chosen: Chosen, bytes: u64, ranks: u32, latency: Delta) -> f64 {
     let locations: Vec<Location> = (0..ranks).map(|host| Location { site: 0, host }).collect();
-    // Rings over many ranks are merged, as they are in a job.
-    let most = (MAX_MESSAGES / (2 * u64::from(ranks).pow(2))).max(1);
-    let made = send_as(&MACHINE, chosen, bytes, &locations, if most >= 128 { u64::MAX } else { most });
+    let made = send_merged(&MACHINE, chosen, bytes, &locations);
     let program = |steps: &Vec<farloop_job::collectives::Step>| {
         let mut builder = ProgramBuilder::new();
         for step in steps {
@@ -47,7 +45,6 @@ fn informed(chosen: Chosen, bytes: u64, members: Members, latency: f64) -> f64 {
 }
 
 fn main() {
-    let _: Choice = Choice::Nccl(MACHINE);
     let name = |c: Chosen| format!("{} {}", if c.tree { "tree" } else { "ring" }, c.protocol.name());
     println!("| hosts | size | latency | chosen | µs | fastest | µs | times | cause |");
     println!("| ---: | ---: | ---: | --- | ---: | --- | ---: | ---: | --- |");

@@ -113,8 +113,8 @@ fn merged(all: &[Channel], chosen: Chosen, members: Members, most: u64) -> Vec<C
         let (count, bytes) = (own.len() as u64, own.iter().map(|c| c.bytes).sum::<u64>());
         let kept = count.min(most);
         let slices = if 2 * kept <= most { own[0].slices } else { 1 };
-        // A tree needs some chunks, of which each is on another edge.
-        let rounds = if chosen.tree { (8 * most / kept).max(8) } else { (most / (kept * slices)).max(1) };
+        // A tree needs chunks, of which each is on another edge: as many at least as the plain tree has.
+        let rounds = if chosen.tree { (32 * most / kept).max(32) } else { (most / (kept * slices)).max(1) };
         let parts = if chosen.tree { 1 } else { u64::from(members.ranks) };
         for number in 0..kept {
             let bytes = part(bytes, kept as usize, number as usize);

@@ -222,6 +222,21 @@ pub fn send_as(
     channels::schedule(&made, chosen, locations)
 }
 
+/// The same in at most [`MAX_MESSAGES`], with channels and chunks merged as far as that needs: what a job of this all-reduce alone has.
+pub fn send_merged(machine: &nccl::Machine, chosen: nccl::Chosen, bytes: u64, locations: &[Location]) -> Schedule {
+    let members = nccl::Members::of(locations);
+    let count = |most| {
+        let made = channels::channels(machine, chosen, bytes, members, most);
+        channels::message_count(&made, chosen, members.ranks.into())
+    };
+    send_as(machine, chosen, bytes, locations, least_merged(&count))
+}
+
+/// The largest bound of messages of a round and way with which `count` has at most [`MAX_MESSAGES`]; 1 where none has.
+fn least_merged(count: &dyn Fn(u64) -> u64) -> u64 {
+    [u64::MAX, 64, 32, 16, 8, 4, 2].into_iter().find(|&most| count(most) <= MAX_MESSAGES).unwrap_or(1)
+}
+
 /// How far channels and chunks of NCCL are merged, so that the all-reduces have at most [`MAX_MESSAGES`]: [`u64::MAX`] where they need not
 /// be, 1 where that is not enough. Each has how often it is done.
 fn most_merged(choice: Choice, distinct: &[(Collective, u64, Vec<Location>, u64)]) -> u64 {
@@ -238,7 +253,7 @@ fn most_merged(choice: Choice, distinct: &[(Collective, u64, Vec<Location>, u64)
         };
         distinct.iter().map(of).fold(0, u64::saturating_add)
     };
-    [u64::MAX, 64, 32, 16, 8, 4, 2].into_iter().find(|&most| count(most) <= MAX_MESSAGES).unwrap_or(1)
+    least_merged(&count)
 }
 
 /// A collective that the ranks of a group do together.

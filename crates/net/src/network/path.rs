@@ -99,10 +99,10 @@ impl MessagePath {
         let header = self.packet - self.mss;
         let last = if rest > 0 { rest + header } else { 0 };
         let alone = if self.many { ideal_time_over_many } else { ideal_time };
-        let wire = u128::from(bytes) * u128::from(self.packet) / u128::from(self.mss);
-        let busy = |end: Option<&Hop>| {
-            let rate = end.map_or(u64::MAX, |end| end.rate.as_bps()).max(1);
-            let ps = wire * 8_000_000_000_000 / u128::from(rate);
+        let busy = |hop: Option<&Hop>| {
+            let rate = hop.map_or(u64::MAX, |hop| hop.rate.as_bps()).max(1);
+            let bits = u128::from(bytes) * u128::from(self.packet) * 8;
+            let ps = bits * 1_000_000_000_000 / (u128::from(self.mss) * u128::from(rate));
             u64::try_from(ps).map_or(Delta::MAX, Delta::from_ps)
         };
         let before = &self.hops[..self.hops.len().saturating_sub(1)];
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(spread.last, Delta::from_ns(10 * 100 + 1000 + 100 + 4000));
         let (down, rest) = (of(vec![fast, fast, slow], true, 1), of(vec![fast, slow, fast], true, 1).cost(10_001));
         assert_eq!(down.cost(10_000).last, Delta::from_ns(100 + 100 + 10 * 1000 + 4000));
-        assert_eq!(rest.last, Delta::from_ns(10 * 100 + 4000 + 1000 + 100 + 100).min(rest.last));
+        assert_eq!(rest.last, Delta::from_ps(5_200_000 + 9 * 100_000 + 20_080));
         for bytes in [1, 999, 1000, 1001, 12_345, 1_000_000] {
             let (one, many) = (path.cost(bytes), of(path.hops.clone(), true, 1).cost(bytes));
             assert!(many.last <= one.last && one.first + one.receiving <= one.last, "{bytes} {one:?} {many:?}");
