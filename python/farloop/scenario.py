@@ -239,11 +239,12 @@ class Scenario:
         Raises:
             ScenarioError: a run would refuse it.
         """
-        from farloop.results import offered, tables
+        from farloop.results import capped, offered, tables
 
         # First what leaves the network where it is, then the forecast, which takes it.
         end, resolved = float(self.explained["end_s"]), self.resolved
-        arrow_tables = {name: tables.to_arrow(columns) for name, columns in self.prepared(take=True).forecast().items()}
+        forecast_tables, capped_flows = self.prepared(take=True).forecast()
+        arrow_tables = {name: tables.to_arrow(columns) for name, columns in forecast_tables.items()}
         flows, ports = arrow_tables["flows"], arrow_tables["ports"]
         facts = offered.facts(flows, ports, resolved, end)
         begin, until = facts["arrivals"]
@@ -251,7 +252,10 @@ class Scenario:
             "network": facts,
             "memory_bytes": self.memory.total,
             "packet_hops": offered.hops(ports, resolved, end),
-            "cautions": offered.overloads(facts["layers"], until - begin),
+            "cautions": [
+                *offered.overloads(facts["layers"], until - begin),
+                *capped.sentences([json.loads(capped_flows)]),
+            ],
         }
 
 

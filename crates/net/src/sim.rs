@@ -16,7 +16,7 @@ use crate::part::{Gauge, Part};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
-use crate::result::{DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
+use crate::result::{CappedRow, DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
 use crate::standstill::{SLICE, Standstill};
@@ -337,6 +337,7 @@ impl Simulation {
         let network = &self.network;
         let mut ranks: Vec<_> = self.parts.iter_mut().flat_map(|p| p.hosts.ranks.rows(network)).collect();
         ranks.sort_by_key(|row| (row.job, row.rank, row.iteration));
+        let capped = self.capped_rows(&flows);
         let ports = self.port_rows(end);
         let totals = self.totals(end);
         let days = self.day_rows(end);
@@ -368,6 +369,7 @@ impl Simulation {
             worst_series,
             queue_series,
             starts: starts.rows(),
+            capped,
             ranks,
             queue_pairs,
             totals,
@@ -418,6 +420,18 @@ impl Simulation {
             spurious: u64::from(counts.spurious),
             gave_up: counts.gave_up,
         }
+    }
+
+    /// Flows that the receive window keeps below the rates of their paths, by kind of path.
+    fn capped_rows(&self, flows: &[FlowRow]) -> Vec<CappedRow> {
+        let mut rows: BTreeMap<bool, CappedRow> = BTreeMap::new();
+        for row in flows {
+            let number = self.parts[0].hosts.senders.connections.number(FlowId(row.flow));
+            if let Some(own) = self.network.capped(FlowId(row.flow), number, row.base_rtt) {
+                rows.entry(own.crosses).and_modify(|known| known.join(&own)).or_insert(own);
+            }
+        }
+        rows.into_values().collect()
     }
 
     /// When a flow began, or was to; [`Time::NEVER`] where what it waits for has not come.

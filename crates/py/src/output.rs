@@ -98,6 +98,7 @@ impl RunOutput {
             "events": self.outcome.events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": self.outcome.notes,
             "starts": self.outcome.starts,
+            "capped": self.outcome.capped,
             "jobs": self.outcome.jobs,
         })
         .to_string()

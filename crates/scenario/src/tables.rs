@@ -13,8 +13,8 @@ use crate::jobs::JobNames;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
-    Cause, DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
-    Totals,
+    CappedRow, Cause, DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample,
+    Range, StartRow, Totals,
 };
 use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
@@ -147,6 +147,24 @@ impl Names {
             })
         };
         result.starts.iter().map(row).collect()
+    }
+
+    /// Flows that the receive window keeps below the rates of their paths, by kind of path: rates in bit/s of payload, times in seconds,
+    /// each least and most.
+    pub(crate) fn capped(&self, result: &RunResult) -> Json {
+        let rates = |r: Range<Rate>| json!([r.least.as_bps(), r.most.as_bps()]);
+        let row = |r: &CappedRow| {
+            json!({
+                "kind": if r.crosses { "cross" } else { "intra" },
+                "flow": self.flows[r.flow as usize],
+                "flows": r.flows,
+                "window_bytes": r.window.get(),
+                "rate_bps": rates(r.rate),
+                "path_bps": rates(r.path),
+                "base_rtt_s": [r.base_rtt.least.as_secs_f64(), r.base_rtt.most.as_secs_f64()],
+            })
+        };
+        result.capped.iter().map(row).collect()
     }
 
     /// What a deadlock is, in words: its ports, and since when.

@@ -37,4 +37,4 @@ mod transmit;
 pub use config::{BackoffEnd, Config, ConfigError, Ecn, Recovery, RtoFloor};
 pub use receiver::{Acks, Receiver};
 pub use segment::{Range, SackBlocks, Segment, Timestamps};
-pub use state::{Counters, GiveUp, Meaning, Sender, State};
+pub use state::{Counters, GiveUp, Holds, Meaning, Sender, State};

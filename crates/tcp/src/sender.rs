@@ -18,7 +18,7 @@ use crate::repair::Repair;
 use crate::rto::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Range, Segment, Timestamps};
-use crate::state::{Counters, GiveUp, Meaning, Next, Sender, State};
+use crate::state::{Counters, GiveUp, Holds, Meaning, Next, Sender, State};
 use crate::tally::Tally;
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
@@ -279,9 +279,25 @@ impl Sender {
         self.window().saturating_sub(self.board.pipe()).min(receiver)
     }
 
-    /// There is new data, and the receiver's window has no room for it.
-    pub fn is_held_by_receiver(&self) -> bool {
-        self.unsent() > 0 && !self.has_new()
+    /// Limits that hold the next segment back: none where [`Sender::ready`] has one. Of a sender with nothing to send it is the window,
+    /// or the repair.
+    pub fn holds(&self) -> Holds {
+        if self.ready().is_some() || self.state == State::Closed {
+            return Holds::default();
+        }
+        if self.state == State::SynSent {
+            return Holds { handshake: true, ..Holds::default() };
+        }
+        let receiver = matches!(self.next, Next::Nothing) && self.unsent() > 0 && !self.has_new();
+        // New data that the receiver does not take may find no room in the congestion window either.
+        let closed = !receiver || !self.has_room();
+        let repairs = matches!(self.state, State::Recovery | State::Loss);
+        Holds { handshake: false, receiver, window: closed && !repairs, repair: closed && repairs }
+    }
+
+    /// The receiver's window has less room than the congestion window.
+    pub fn receiver_is_tighter(&self) -> bool {
+        self.edge.saturating_sub(self.board.nxt()) < self.window().saturating_sub(self.board.pipe())
     }
 
     /// Where the sender stands.

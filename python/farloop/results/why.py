@@ -15,6 +15,7 @@ MEANINGS = {
     "pause": "paused by PFC",
     "hold": "held back by the port's discipline or circuit",
     "pacing": "waited for the pacing rate",
+    "segmentation offload": "waited for a whole chunk",
     "recovery": "lost, until it was sent again",
     "algorithm's timer": "waited for a timer of its algorithm",
     "credit": "waited for credit of the receiving host",
@@ -27,6 +28,7 @@ MEANINGS = {
 
 LIMITS = {
     "window": "its window was full",
+    "window after losses": "its window was full, which a loss had cut",
     "credit": "it had no credit",
     "receive window": "the receiver's window was full",
     "segmentation offload": "the host waited for a whole chunk",

@@ -26,6 +26,7 @@ pub(crate) mod timeline;
 use crate::host::multipath::Code;
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::packet::Packet;
+use crate::result::{CappedRow, Range};
 use crate::spec::{
     ClockOffset, Ecmp, JobSpec, MultipathSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind,
     TransportSpec,
@@ -345,7 +346,9 @@ impl Network {
         let base_rtt = self.base_rtt(flow, flow);
         let first = match self.transport.start {
             Start::Own => None,
-            start => start.first(line_rate, self.slowest(flow), base_rtt, format.mss.into(), format.packet.into()),
+            start => {
+                start.first(line_rate, self.slowest(flow, flow), base_rtt, format.mss.into(), format.packet.into())
+            }
         };
         FlowInfo {
             base_rtt,
@@ -362,9 +365,9 @@ impl Network {
         }
     }
 
-    /// The rate of the slowest link on the way of the flow's data.
-    fn slowest(&self, flow: FlowId) -> Rate {
-        let (there, _) = self.both_ways(flow, flow);
+    /// The rate of the slowest link on the way of the flow's data, on the path of the connection `number`.
+    fn slowest(&self, flow: FlowId, number: FlowId) -> Rate {
+        let (there, _) = self.both_ways(flow, number);
         there.iter().map(|end| end.rate).min().unwrap_or(Rate::MAX)
     }
 
@@ -381,6 +384,33 @@ impl Network {
             let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
             let bdp = line_rate.bytes_in(self.base_rtt(flow, flow));
             MultipathSpec::ACK_BYTES.min(bdp / 4).max(Bytes::new(1))
+        })
+    }
+
+    /// The flow as one that the receive window keeps below the rate of its path on that of the connection `number`; `None` where it does
+    /// not, and where the flow fits into one window.
+    pub fn capped(&self, flow: FlowId, number: FlowId, base_rtt: Delta) -> Option<CappedRow> {
+        let window = self.transport.tcp.receive_window;
+        if self.transport.kind != TransportKind::Tcp || self.flows.size(flow) <= window || base_rtt == Delta::ZERO {
+            return None;
+        }
+        let format = self.format(flow);
+        let payload = |rate: Rate| rate.as_f64() * f64::from(format.mss) / f64::from(format.packet);
+        let most = window.as_f64() * 8.0 / base_rtt.as_secs_f64();
+        // Most often the host's own link says that it does not: then the path need not be looked for.
+        if most >= payload(self.ends[self.host_ports[self.source(flow)]].rate) {
+            return None;
+        }
+        let path = payload(self.slowest(flow, number));
+        let of = |rate: f64| Range::of(Rate::from_f64(rate));
+        (most < path).then(|| CappedRow {
+            crosses: self.crosses(flow),
+            flow: flow.0,
+            flows: 1,
+            window,
+            rate: of(most),
+            path: of(path),
+            base_rtt: Range::of(base_rtt),
         })
     }
 

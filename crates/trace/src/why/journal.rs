@@ -1,6 +1,6 @@
 //! What is told of a flow while it runs, and the events and edges that come of it.
 
-use super::event::{Bond, Edge, Ends, Event, Kind, NONE, Passing, Source};
+use super::event::{Bond, Edge, Ends, Event, Kind, NONE, Passing, Source, Turn};
 use super::messages::Messages;
 use super::port_log::{Ports, Service};
 use super::{Limit, Why};
@@ -56,10 +56,17 @@ pub(super) struct Journal {
     /// The right edges of the window in payload that has departed, each with the event that brought it; those that a later one undercuts
     /// are left out. An entry's event is the first after which the window was not closed at the entry before.
     pub edges: Vec<(u64, u32)>,
-    /// What let it send again after something forbade that.
+    /// Of TCP what let it send again after something forbade that since the last departure.
     pub opened: Option<(u32, Limit)>,
-    sendable: bool,
-    forbids: Limit,
+    held: Turn,
+    /// What last ended a wait of segmentation offload, and the right edges of what both windows had room for, as `edges`.
+    pub released: Option<u32>,
+    pub rooms: Vec<(u64, u32)>,
+    /// The window, and what it was before the algorithm cut it for a loss, until it is as large again.
+    window: u64,
+    before_cut: Option<u64>,
+    /// A packet was lost since the window was last cut.
+    lost_one: bool,
     /// What last raised the rate while the flow waited for its pacing time.
     pub raised: Option<u32>,
     /// Departures of data that is not acknowledged, by offset.
@@ -98,8 +105,12 @@ impl Journal {
             turn: (Time::ZERO, Time::ZERO),
             edges: Vec::new(),
             opened: None,
-            sendable: false,
-            forbids: Limit::None,
+            held: Turn::default(),
+            released: None,
+            rooms: Vec::new(),
+            window: 0,
+            before_cut: None,
+            lost_one: false,
             raised: None,
             sent: BTreeMap::new(),
             lost: BTreeMap::new(),
@@ -208,9 +219,15 @@ impl Journal {
         let source = packet.forward && packet.port == self.ends.source_port;
         let edges = if source { self.sends(now, packet) } else { self.passes(now, packet) };
         let id = self.event(now, packet.port, &edges);
+        let held = match (packet.kind, self.sent.get(&packet.sequence)) {
+            (Kind::Data, _) if source => self.held_for(packet),
+            (Kind::Data, Some(sent)) => self.events[*sent as usize].held,
+            _ => Delta::ZERO,
+        };
         let event = &mut self.events[id as usize];
         (event.serialisation, event.class, event.delay, event.noise) = (until - now, packet.class, delay, noise);
         event.sequence = (packet.kind == Kind::Data).then_some(packet.sequence);
+        event.held = held;
         if self.waiting.remove(&packet.slot).is_some() {
             ports.log(packet.port).leave();
         }
@@ -282,7 +299,7 @@ impl Journal {
             // The last event that left the window closed here, and the one that opened it.
             let open = self.edges.partition_point(|(right, _)| *right <= self.sent_bytes);
             if let Some((_, from)) = self.edges.get(open).or(self.edges.last()) {
-                at_once(*from, Bond::Opens(self.ends.limit));
+                at_once(*from, Bond::Opens(self.named(self.ends.limit)));
             }
         }
         if let Some(from) = self.messages.as_mut().and_then(|messages| messages.posted(packet.sequence)) {
@@ -307,6 +324,30 @@ impl Journal {
             edges.push(Edge { from: self.cause, cost: Delta::ZERO, bond: Bond::Came });
         }
         edges
+    }
+
+    /// How long segmentation offload has kept a packet that leaves its source: both windows had room for it since an earlier event.
+    fn held_for(&self, packet: &Passing) -> Delta {
+        let Some(released) = self.released else { return Delta::ZERO };
+        let end = self.sent_bytes + u64::from(packet.payload);
+        let first = self.rooms.partition_point(|(right, _)| *right < end);
+        let open = self.rooms.get(first).map_or(Time::NEVER, |(_, event)| self.at(*event));
+        self.at(released).since(open.max(self.turn.0).min(self.at(released)))
+    }
+
+    /// The window by what made it as small as it is.
+    fn named(&self, limit: Limit) -> Limit {
+        if limit == Limit::Window && self.before_cut.is_some() { Limit::AfterLoss } else { limit }
+    }
+
+    /// The window is so large now.
+    fn note_window(&mut self, window: u64, repairs: bool) {
+        if window < self.window && (repairs || self.lost_one) {
+            self.before_cut = Some(self.before_cut.unwrap_or(self.window));
+            self.lost_one = false;
+        }
+        self.before_cut = self.before_cut.filter(|before| window < *before);
+        self.window = window;
     }
 
     /// Forgets edges of the window that all that will be sent lies behind.
@@ -374,7 +415,7 @@ impl Journal {
         if packet.forward {
             self.lost.insert(packet.sequence, packet.port);
         }
-        self.last_loss = Some(packet.port);
+        (self.last_loss, self.lost_one) = (Some(packet.port), self.lost_one || packet.forward);
     }
 
     /// Something happens at the source now: handled later than it came, where the host stalled.
@@ -411,38 +452,41 @@ impl Journal {
         if self.is_over() {
             return;
         }
+        self.note_window(source.window.get(), source.turn.is_some_and(|turn| turn.repairs));
         // One that is made, but has not departed.
         let made = if source.packets > self.sent_packets { u64::from(source.payload) } else { 0 };
         let freed = (self.sent_bytes + made).saturating_sub(source.in_flight);
         // One packet is always allowed where nothing is in flight.
         let right = freed.saturating_add(source.window.get().max(1));
-        let (sendable, forbids) = source.turn.unwrap_or((self.sendable, Limit::None));
-        let opens = sendable && !self.sendable;
+        let held = source.turn.unwrap_or_default();
+        let opens = !self.held.is_free() && held.is_free();
+        let releases = opens && self.held.offload;
+        let room = source.turn.map(|turn| (self.sent_bytes + made).saturating_add(turn.room));
         let raised = source.next <= now && self.allowed > now;
         let moves = source.turn.is_none() && self.edges.last().is_none_or(|(last, _)| *last != right);
-        if opens || raised || moves {
+        let widens = room.is_some_and(|right| self.rooms.last().is_none_or(|(last, _)| *last != right));
+        if opens || raised || moves || widens {
             let cause = self.handled(now);
             if raised {
                 (self.raised, self.allowed) = (Some(cause), now);
             }
             if opens {
-                self.opened = Some((cause, self.forbids));
+                self.opened = Some((cause, self.named(self.held.limit(&held))));
+            }
+            if releases {
+                self.released = Some(cause);
             }
             if moves {
-                let mut opened = cause;
-                while let Some((_, event)) = self.edges.pop_if(|(last, _)| *last >= right) {
-                    opened = event;
-                }
-                self.edges.push((right, opened));
+                move_edge(&mut self.edges, right, cause);
+            }
+            if let Some(right) = room.filter(|_| widens) {
+                move_edge(&mut self.rooms, right, cause);
             }
         }
         if source.next > now {
             self.allowed = source.next;
         }
-        self.sendable = sendable;
-        if !sendable {
-            self.forbids = forbids;
-        }
+        self.held = held;
         while self.sent.first_key_value().is_some_and(|(offset, _)| *offset < source.acknowledged) {
             self.sent.pop_first();
         }
@@ -456,4 +500,13 @@ impl Journal {
             ports.log(self.ends.source_port).leave();
         }
     }
+}
+
+/// A right edge that an event has brought.
+fn move_edge(edges: &mut Vec<(u64, u32)>, right: u64, cause: u32) {
+    let mut opened = cause;
+    while let Some((_, event)) = edges.pop_if(|(last, _)| *last >= right) {
+        opened = event;
+    }
+    edges.push((right, opened));
 }

@@ -5,8 +5,8 @@ use super::wire;
 use crate::packet::Packet;
 use crate::spec::{LinuxPacing, TcpSpec};
 use farloop_cc::{Control, Needs, Sent};
-use farloop_tcp::{Config, Meaning, SackBlocks, State};
-use farloop_trace::why::Limit;
+use farloop_tcp::{Config, Holds, Meaning, SackBlocks, State};
+use farloop_trace::why::Turn;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
@@ -81,16 +81,13 @@ impl TcpSender {
         self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
     }
 
-    /// What keeps it from sending, where something does.
-    pub fn forbidden_by(&self) -> Limit {
-        let inner = &self.inner;
-        match inner.state() {
-            State::SynSent => Limit::Handshake,
-            _ if inner.ready().is_some() => Limit::Offload,
-            State::Recovery | State::Loss => Limit::Repair,
-            _ if inner.is_held_by_receiver() => Limit::ReceiveWindow,
-            _ => Limit::Window,
-        }
+    /// What keeps it from sending. Segmentation offload waits only for more of a window that is open: while a window is closed, that holds.
+    pub fn turn(&self) -> Turn {
+        let Holds { handshake, receiver, window, repair } = self.inner.holds();
+        let offload = self.inner.ready().is_some() && !self.ready();
+        let repairs = matches!(self.inner.state(), State::Recovery | State::Loss);
+        let (receiver_is_tighter, room) = (self.inner.receiver_is_tighter(), self.inner.open_window());
+        Turn { handshake, receiver, window, repair, offload, receiver_is_tighter, room, repairs }
     }
 
     /// Packets in a chunk of a flow that is paced at `pacing`; zero for packet by packet.
