@@ -96,10 +96,29 @@ impl Removal {
         }
     }
 
+    /// Other causes that go with it: a faster link has shorter queues, which drop less, as one without rivals does.
+    pub fn also(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Removal::Rates => &[
+                ("cause", "queue behind rivals"),
+                ("cause", "queue behind frames of the link"),
+                ("cause", "recovery"),
+                ("cause", "pause"),
+                ("limit", "window after losses"),
+            ],
+            Removal::Rivals => &[("cause", "recovery"), ("cause", "pause"), ("limit", "window after losses")],
+            Removal::Delays => &[("cause", "recovery")],
+            _ => &[],
+        }
+    }
+
     pub fn of(kind: &str, name: &str) -> Option<Removal> {
         Removal::ALL.into_iter().find(|removal| removal.names().contains(&(kind, name)))
     }
 }
+
+/// No limit.
+const LARGE_WINDOW: u64 = 1_000_000_000_000;
 
 const ADAPTIVE: &[&str] = &["reno", "cubic", "dctcp", "bbr", "dcqcn", "hpcc", "timely", "swift", "nscc", "rccc"];
 
@@ -165,11 +184,11 @@ impl Case {
             loss: if kind != "rdma" && chance(0.3) { lossy } else { 0.0 },
             buffer: if tcp && chance(0.4) { small_buffer } else { 10_000_000_000 },
             pfc: kind == "rdma" && chance(0.5),
-            ecn: chance(0.5) || kind != "tcp",
+            ecn: chance(0.5) || kind != "tcp" || algorithm == "dctcp",
             kind,
             preset,
             algorithm,
-            cwnd: (fixed && chance(0.7)).then_some(cwnd),
+            cwnd: fixed.then_some(if chance(0.7) { cwnd } else { LARGE_WINDOW }),
             pace: (fixed && chance(0.3)).then_some(pace.max(1_000_000)),
             initial_cwnd: (tcp && !fixed && chance(0.4)).then_some(initial),
             receive_window: (tcp && chance(0.5)).then_some(receive_window),
@@ -186,13 +205,13 @@ impl Case {
         }
     }
 
-    pub fn is_adaptive(&self) -> bool {
-        ADAPTIVE.contains(&self.algorithm)
+    /// A removal changes the algorithm, of the rivals as well.
+    pub fn changes_rivals(&self, other: &Case) -> bool {
+        self.algorithm != other.algorithm && !self.rivals.is_empty()
     }
 
-    /// What this cause's removal gains may go by what an algorithm makes of it.
-    pub fn excluded(&self, _removal: Removal) -> bool {
-        self.is_adaptive()
+    pub fn is_adaptive(&self) -> bool {
+        ADAPTIVE.contains(&self.algorithm)
     }
 
     pub fn text(&self) -> String {
@@ -286,26 +305,26 @@ impl Case {
             Removal::Pacing => {
                 (c.pace, c.pacing) = (None, false);
                 if ["bbr", "dcqcn", "hpcc", "timely", "swift"].contains(&c.algorithm) {
-                    c.algorithm = "fixed";
+                    (c.algorithm, c.cwnd) = ("fixed", Some(LARGE_WINDOW));
                 }
             }
             Removal::Offload => c.offload = false,
             Removal::Losses => (c.loss, c.buffer) = (0.0, 10_000_000_000),
             Removal::Algorithm => {
                 if c.is_adaptive() {
-                    (c.algorithm, c.initial_cwnd) = ("fixed", None);
+                    (c.algorithm, c.cwnd, c.initial_cwnd) = ("fixed", Some(LARGE_WINDOW), None);
                 }
             }
             Removal::Window => {
                 if c.is_adaptive() {
                     c.algorithm = "fixed";
                 }
-                (c.cwnd, c.initial_cwnd) = (None, None);
+                (c.cwnd, c.initial_cwnd) = (Some(LARGE_WINDOW), None);
             }
             Removal::DelayedAck => {
                 (c.delayed_ack, c.ack_bytes) = (None, 1);
                 if c.algorithm == "dcqcn" {
-                    c.algorithm = "fixed";
+                    (c.algorithm, c.cwnd) = ("fixed", Some(LARGE_WINDOW));
                 }
             }
             Removal::Stalls => c.stall = 0,

@@ -66,76 +66,99 @@ impl Score {
     }
 }
 
+impl Explained {
+    fn share(&self, (kind, name): (&str, &str)) -> f64 {
+        let shares = if kind == "cause" { &self.causes } else { &self.limits };
+        shares.get(name).copied().unwrap_or(0.0)
+    }
+
+    /// The largest cause and the largest limit, where they are large.
+    fn first(&self) -> Vec<(&'static str, String, f64)> {
+        let largest = |kind, shares: &BTreeMap<String, f64>| {
+            let (name, share) = shares.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+            (*share > LARGE).then(|| (kind, name.clone(), *share))
+        };
+        [largest("cause", &self.causes), largest("limit", &self.limits)].into_iter().flatten().collect()
+    }
+
+    /// Nothing of its own holds the flow: it has what the path leaves it, so that no removal makes it faster.
+    fn has_the_path(&self) -> bool {
+        let of_path =
+            |name: &&String| name.starts_with("queue") || ["serialisation", "propagation"].contains(&name.as_str());
+        let path: f64 = self.causes.keys().filter(of_path).map(|name| self.causes[name]).sum();
+        path > 0.9 && self.limits.values().sum::<f64>() < 0.1
+    }
+}
+
+/// Judges random cases. A removal is left out where it cannot show what its cause costs:
+///
+/// - of a first cause, where it gains more than a small share, and then nothing but the path holds the flow ([`Explained::has_the_path`]): the
+///   path is right behind;
+/// - of a small cause, where an algorithm that adapts chose window or rate, and these limit the flow for more than a small share: what made
+///   the algorithm choose them (marks, delays, rivals, late ACKs) is not followed;
+/// - of a small cause, where taking it away is to take another algorithm, and rivals get that as well;
+/// - of a small cause, where losses took more than a small share: any change decides which packets are lost.
 #[test]
 fn removing_a_cause_gains_what_its_share_says() {
     let (first, cases) = (number("FARLOOP_WHY_SEED", 1), number("FARLOOP_WHY_CASES", CASES));
-    let (mut large, mut small) = (Score::default(), Score::default());
-    let mut excluded = 0;
+    let (mut large, mut small, mut left_out) = (Score::default(), Score::default(), [0, 0]);
     for seed in first..first + cases {
         let case = Case::draw(seed);
-        let began = std::time::Instant::now();
         let before = explain(&case.text());
-        let mut gains: BTreeMap<Removal, Explained> = BTreeMap::new();
-        let kinds = [("cause", &before.causes), ("limit", &before.limits)];
-        for (kind, shares) in kinds {
-            let top = shares.iter().max_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, share)| **share > LARGE);
-            let Some((name, share)) = top else { continue };
-            let Some(removal) = Removal::of(kind, name) else { continue };
-            let after = gains.entry(removal).or_insert_with(|| explain(&case.without(removal).text()));
+        let mut removed: BTreeMap<Removal, Explained> = BTreeMap::new();
+        let mut failures = String::new();
+        for (kind, name, share) in before.first() {
+            let Some(removal) = Removal::of(kind, &name) else { panic!("seed {seed}: {kind} {name} has no key") };
+            let after = removed.entry(removal).or_insert_with(|| explain(&case.without(removal).text()));
             let gained = 1.0 - after.time / before.time;
-            let holds = gained >= share / 2.0;
-            large.count(holds);
-            if !holds {
-                println!(
-                    "LARGE seed {seed} {kind} {name} {share:.3} gained {gained:.3} ({:.3e} s)\n  before {:?} {:?}\n  after {:?} {:?}",
-                    before.time / 1e12,
-                    before.causes,
-                    before.limits,
-                    after.causes,
-                    after.limits
+            if (SMALL_GAIN..share / 2.0).contains(&gained) && after.has_the_path() {
+                left_out[0] += 1;
+                continue;
+            }
+            large.count(gained >= share / 2.0);
+            if gained < share / 2.0 {
+                failures += &format!(
+                    "  {kind} {name}: {share:.3}, gained {gained:.3}: {:.3?} {:.3?}\n",
+                    after.causes, after.limits
                 );
             }
         }
         for removal in Removal::ALL {
-            let share = removal
-                .names()
-                .iter()
-                .map(|(kind, name)| {
-                    let shares = if *kind == "cause" { &before.causes } else { &before.limits };
-                    shares.get(*name).copied().unwrap_or(0.0)
-                })
-                .fold(0.0, f64::max);
+            let share: f64 = removal.names().iter().chain(removal.also()).map(|name| before.share(*name)).sum();
             let other = case.without(removal);
             if share >= SMALL || other == case {
                 continue;
             }
-            let after = gains.entry(removal).or_insert_with(|| explain(&other.text()));
-            let gained = 1.0 - after.time / before.time;
-            let holds = gained <= SMALL_GAIN;
-            if !holds && case.excluded(removal) {
-                excluded += 1;
+            let chosen = before.share(("limit", "window")) + before.share(("limit", "rate"));
+            let adapts = case.is_adaptive() && chosen >= SMALL || case.changes_rivals(&other);
+            if adapts || before.share(("cause", "recovery")) >= SMALL {
+                left_out[1] += 1;
                 continue;
             }
-            small.count(holds);
-            if !holds {
-                println!(
-                    "SMALL seed {seed} {removal:?} {share:.3} gained {gained:.3} ({:.3e} s)\n  before {:?} {:?}\n  after {:?} {:?}",
-                    before.time / 1e12,
-                    before.causes,
-                    before.limits,
-                    after.causes,
-                    after.limits
+            let after = removed.entry(removal).or_insert_with(|| explain(&other.text()));
+            let gained = 1.0 - after.time / before.time;
+            small.count(gained <= SMALL_GAIN);
+            if gained > SMALL_GAIN {
+                failures += &format!(
+                    "  {removal:?}: {share:.3}, gained {gained:.3}: {:.3?} {:.3?}\n",
+                    after.causes, after.limits
                 );
             }
         }
-        if std::env::var_os("FARLOOP_WHY_SHOW").is_some() {
-            println!("seed {seed} {:.2} s {case:?}", began.elapsed().as_secs_f64());
+        if !failures.is_empty() {
+            println!(
+                "seed {seed}: {:.3e} s {:.3?} {:.3?}\n{failures}  {case:?}",
+                before.time / 1e12,
+                before.causes,
+                before.limits
+            );
         }
     }
     println!(
-        "{cases} cases: first causes {} of {}, small ones {} of {} ({excluded} excluded)",
+        "{cases} cases from seed {first}: of first causes {} of {} hold, of small ones {} of {}",
         large.0, large.1, small.0, small.1
     );
+    println!("left out: {} first ones with the path right behind, {} small ones", left_out[0], left_out[1]);
     assert!(large.share() >= 0.95 && small.share() >= 0.95);
 }
 

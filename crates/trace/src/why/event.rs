@@ -129,6 +129,8 @@ pub(super) enum Bond {
     Link,
     /// The earlier event ended that limit.
     Opens(Limit),
+    /// The same where segmentation offload has left room unused in the window: so much of the time until then would not have been needed.
+    Releases(Limit, Delta),
     /// Of this kind, all of the time, and under this limit.
     Time(Why, Limit),
 }
@@ -157,27 +159,15 @@ pub(super) struct Event {
     /// Of a departure: the delay of the link and the noise of the host.
     pub delay: Delta,
     pub noise: Delta,
-    /// Of a departure of data: its offset, and how long segmentation offload kept it at its source.
+    /// Of a departure of data: its offset.
     pub sequence: Option<u64>,
-    pub held: Delta,
 }
 
 impl Event {
     /// Something at no port.
     pub fn new(at: Time, ideal: Time, edge: Edge, port: u32) -> Event {
         let zero = Delta::ZERO;
-        Event {
-            at,
-            ideal,
-            edge,
-            port,
-            serialisation: zero,
-            class: None,
-            delay: zero,
-            noise: zero,
-            sequence: None,
-            held: zero,
-        }
+        Event { at, ideal, edge, port, serialisation: zero, class: None, delay: zero, noise: zero, sequence: None }
     }
 
     /// The edge that is kept; `None` for the flow's start.

@@ -59,8 +59,8 @@ pub(super) struct Journal {
     /// Of TCP what let it send again after something forbade that since the last departure.
     pub opened: Option<(u32, Limit)>,
     held: Turn,
-    /// What last ended a wait of segmentation offload, and the right edges of what both windows had room for, as `edges`.
-    pub released: Option<u32>,
+    /// What segmentation offload cost of the time until then; and the right edges of what both windows had room for, as `edges`.
+    waited: Delta,
     pub rooms: Vec<(u64, u32)>,
     /// The window, and what it was before the algorithm cut it for a loss, until it is as large again.
     window: u64,
@@ -106,7 +106,7 @@ impl Journal {
             edges: Vec::new(),
             opened: None,
             held: Turn::default(),
-            released: None,
+            waited: Delta::ZERO,
             rooms: Vec::new(),
             window: 0,
             before_cut: None,
@@ -219,15 +219,9 @@ impl Journal {
         let source = packet.forward && packet.port == self.ends.source_port;
         let edges = if source { self.sends(now, packet) } else { self.passes(now, packet) };
         let id = self.event(now, packet.port, &edges);
-        let held = match (packet.kind, self.sent.get(&packet.sequence)) {
-            (Kind::Data, _) if source => self.held_for(packet),
-            (Kind::Data, Some(sent)) => self.events[*sent as usize].held,
-            _ => Delta::ZERO,
-        };
         let event = &mut self.events[id as usize];
         (event.serialisation, event.class, event.delay, event.noise) = (until - now, packet.class, delay, noise);
         event.sequence = (packet.kind == Kind::Data).then_some(packet.sequence);
-        event.held = held;
         if self.waiting.remove(&packet.slot).is_some() {
             ports.log(packet.port).leave();
         }
@@ -294,7 +288,8 @@ impl Journal {
         if packet.kind != Kind::Data {
             at_once(self.cause, Bond::Came);
         } else if let Some((from, limit)) = self.opened {
-            at_once(from, Bond::Opens(limit));
+            let waited = self.waited;
+            at_once(from, if waited == Delta::ZERO { Bond::Opens(limit) } else { Bond::Releases(limit, waited) });
         } else {
             // The last event that left the window closed here, and the one that opened it.
             let open = self.edges.partition_point(|(right, _)| *right <= self.sent_bytes);
@@ -326,13 +321,18 @@ impl Journal {
         edges
     }
 
-    /// How long segmentation offload has kept a packet that leaves its source: both windows had room for it since an earlier event.
-    fn held_for(&self, packet: &Passing) -> Delta {
-        let Some(released) = self.released else { return Delta::ZERO };
-        let end = self.sent_bytes + u64::from(packet.payload);
+    /// How much of the time until now segmentation offload has cost a packet of `payload` bytes that may leave now: as long as both windows
+    /// had room for it at most, and of the round trip that ends as much as it left unused of the window.
+    fn wait_for_chunk(&self, now: Time, source: &Source, room: u64) -> Delta {
+        let end = self.sent_bytes + u64::from(source.payload);
         let first = self.rooms.partition_point(|(right, _)| *right < end);
-        let open = self.rooms.get(first).map_or(Time::NEVER, |(_, event)| self.at(*event));
-        self.at(released).since(open.max(self.turn.0).min(self.at(released)))
+        let open = self.rooms.get(first).map_or(now, |(_, event)| self.at(*event));
+        let since = self.last_sent.map_or(open, |sent| open.max(self.at(sent))).max(self.allowed).min(now);
+        let acknowledged = self.sent.range(..source.acknowledged).next();
+        let round_trip = acknowledged.map_or(now.since(since), |(_, sent)| now.since(self.at(*sent)));
+        let (unused, window) = (u128::from(self.held.room), u128::from((source.in_flight + room).max(1)));
+        let lost = u128::from(round_trip.as_ps()) * unused.min(window) / window;
+        now.since(since).min(Delta::from_ps(lost as u64))
     }
 
     /// The window by what made it as small as it is.
@@ -460,7 +460,6 @@ impl Journal {
         let right = freed.saturating_add(source.window.get().max(1));
         let held = source.turn.unwrap_or_default();
         let opens = !self.held.is_free() && held.is_free();
-        let releases = opens && self.held.offload;
         let room = source.turn.map(|turn| (self.sent_bytes + made).saturating_add(turn.room));
         let raised = source.next <= now && self.allowed > now;
         let moves = source.turn.is_none() && self.edges.last().is_none_or(|(last, _)| *last != right);
@@ -471,10 +470,9 @@ impl Journal {
                 (self.raised, self.allowed) = (Some(cause), now);
             }
             if opens {
+                let room = held.room;
+                self.waited = if self.held.offload { self.wait_for_chunk(now, source, room) } else { Delta::ZERO };
                 self.opened = Some((cause, self.named(self.held.limit(&held))));
-            }
-            if releases {
-                self.released = Some(cause);
             }
             if moves {
                 move_edge(&mut self.edges, right, cause);

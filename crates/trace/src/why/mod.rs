@@ -48,8 +48,7 @@ pub enum Why {
     Hold,
     /// The pacing rate did not allow the next packet.
     Pacing,
-    /// A packet waited for others of its chunk (segmentation offload), which would have left their source before if the host had not waited
-    /// until the windows had room for all of them.
+    /// Segmentation offload: the host waited until the windows had room for a whole chunk, and so used less of them.
     Offload,
     /// A packet was sent again: from the first time to the second.
     Recovery,
@@ -122,7 +121,7 @@ pub enum Limit {
     Credit,
     /// As the window, of what the receiver takes.
     ReceiveWindow,
-    /// Packets of a chunk left at once (segmentation offload).
+    /// As the window, as far as segmentation offload has not used it.
     Offload,
     /// The connection was not open.
     Handshake,

@@ -72,7 +72,6 @@ impl Journal {
             &mut self.last_sent,
             &mut self.last_syn,
             &mut self.raised,
-            &mut self.released,
         ];
         single.into_iter().flatten().for_each(&mut *show);
         if self.cause != NONE {

@@ -16,13 +16,13 @@ pub(super) struct Walk<'a> {
     /// Of a message its first byte: packets before it are of earlier ones, and whether this is the way of one.
     begin: u64,
     earlier: bool,
-    /// Among the packets of its own that one waits for, where they left their source together: what is segmentation offload's of that wait.
-    chunk: Option<Delta>,
+    /// What is later than this is explained already.
+    end: Time,
 }
 
 impl<'a> Walk<'a> {
     fn new(journal: &'a Journal, ports: &'a Ports, begin: u64) -> Walk<'a> {
-        Walk { journal, ports, segments: Vec::new(), limit: Limit::None, begin, earlier: false, chunk: None }
+        Walk { journal, ports, segments: Vec::new(), limit: Limit::None, begin, earlier: false, end: Time::NEVER }
     }
 
     /// Where the time of a flow went, of a run that ended at `end`; `None` for one that had not begun.
@@ -77,6 +77,7 @@ impl<'a> Walk<'a> {
     }
 
     fn add(&mut self, from: Time, until: Time, blame: Blame) {
+        let until = until.min(self.end);
         if from >= until {
             return;
         }
@@ -101,28 +102,17 @@ impl<'a> Walk<'a> {
             if let Some(offset) = self.event(edge.from).sequence {
                 self.earlier = offset < self.begin;
             }
-            self.chunk = (edge.bond == Bond::Behind).then(|| self.chunk.unwrap_or_else(|| self.chunk_before(at)));
             self.cross(at, &edge, floor);
             at = edge.from;
         }
     }
 
-    /// How much earlier than this departure the one would have been, without segmentation offload, that its port has been busy since.
-    fn chunk_before(&self, id: u32) -> Delta {
-        let mut at = id;
-        while let Some(edge) = self.event(at).edge().filter(|edge| edge.bond == Bond::Behind) {
-            at = edge.from;
-        }
-        Delta::from_ps(self.event(at).held.as_ps().saturating_sub(self.event(id).held.as_ps()))
-    }
-
     /// Whether it is a departure of data from its source.
     fn departs(&self, id: u32) -> bool {
         let edges = [self.event(id).edge(), self.journal.decided.get(&id).copied()];
-        edges
-            .into_iter()
-            .flatten()
-            .any(|edge| matches!(edge.bond, Bond::Opens(_) | Bond::Time(Why::Recovery | Why::Pacing, _)))
+        edges.into_iter().flatten().any(|edge| {
+            matches!(edge.bond, Bond::Opens(_) | Bond::Releases(..) | Bond::Time(Why::Recovery | Why::Pacing, _))
+        })
     }
 
     /// What happened from `from` until an event, which could have been earlier by the edge that is followed; `did` decided.
@@ -148,10 +138,10 @@ impl<'a> Walk<'a> {
             }
         }
         if from < since {
-            let (limit, earlier, chunk) = (self.limit, self.earlier, self.chunk.take());
+            let (limit, earlier) = (self.limit, self.earlier);
             self.cross(id, did, from);
             self.back(did.from, from, true);
-            (self.limit, self.earlier, self.chunk) = (limit, earlier, chunk);
+            (self.limit, self.earlier) = (limit, earlier);
         }
     }
 
@@ -176,13 +166,15 @@ impl<'a> Walk<'a> {
         match edge.bond {
             Bond::Came => {}
             Bond::Opens(limit) => self.limit = limit,
+            Bond::Releases(limit, wait) => {
+                self.limit = Limit::Offload;
+                let from = minus(begin, wait).max(floor);
+                self.add(from, begin, self.blame(Why::Offload));
+                (self.limit, self.end) = (limit, self.end.min(from));
+            }
             Bond::Behind => {
                 let blame = Blame { port, ..self.blame(Why::Serialisation) };
-                let chunk = self.chunk.unwrap_or(Delta::ZERO).min(edge.cost);
-                self.add((begin + chunk).max(floor), until, blame);
-                let limit = if self.earlier { Limit::Earlier } else { Limit::Offload };
-                self.add(begin.max(floor), begin + chunk, Blame { why: Why::Offload, limit, ..blame });
-                self.chunk = self.chunk.map(|left| left - chunk);
+                self.add(begin.max(floor), until, blame);
             }
             Bond::Link => {
                 for (why, time) in self.event(edge.from).link(edge.cost).into_iter().rev() {

@@ -125,7 +125,7 @@ impl TcpSender {
                 now,
                 last_send,
                 free: free - granted,
-                cwnd: control.cwnd.get(),
+                window: control.cwnd.get().min(self.window),
                 unsent: inner.unsent().saturating_sub(granted),
                 mss: u64::from(mss),
                 rate: Rate::from_f64(wire.as_f64() / self.wire_per_payload),
