@@ -40,7 +40,9 @@ impl Scratch {
             out: None,
             expanded: false,
         };
-        let error = import(&request, &mut |_, _, _| true).expect_err("refused").to_string();
+        let error = import(&request, &mut |_| unreachable!("nothing is written"), &mut |_, _, _| true)
+            .expect_err("refused")
+            .to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
         error.strip_prefix(&self.name()).unwrap_or(&error).to_string()
     }
