@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import farloop
 from farloop.commands.app import app
-from farloop.formats.distances import Place, fibre_delay
+from farloop.formats.distances import Coordinates, fibre_delay
 
 NATIVE = """\
 ?SNDlib native format; type: network; version: 1.0
@@ -122,7 +122,7 @@ def test_nodes_become_routers_with_hosts_and_links_have_their_capacity(write):
     assert links["Bonn-west", "Kiel"]["rate"] == "2.5Gbps"
     assert links["Kiel", "Port"]["rate"] == "1000.5Mbps"
     assert links["host-Port", "Port"] == {"a": "host-Port", "b": "Port", "rate": "9.92Gbps", "delay": "1us"}
-    delay = fibre_delay(Place(48.40, 9.99), Place(50.73, 7.10))
+    delay = fibre_delay(Coordinates(48.40, 9.99), Coordinates(50.73, 7.10))
     assert float(links["Ulm", "Bonn-west"]["delay"].removesuffix("us")) == pytest.approx(delay * 1e6, abs=1e-3)
     assert links["Kiel", "Port"]["delay"] == "1us", "at its neighbour's place, where links have 1 us"
     assert "# 1 in it is 1Mbps, as it says." in text
@@ -149,7 +149,7 @@ def test_options_change_rates_delays_and_hosts(write):
     assert links["Ulm", "Bonn-west"]["rate"] == "9.92Mbps"
     assert links["Kiel", "Port"]["rate"] == "7Mbps"
     assert links["host-Ulm-2", "Ulm"]["rate"] == "1Gbps"
-    delay = 1.5 * fibre_delay(Place(48.40, 9.99), Place(50.73, 7.10))
+    delay = 1.5 * fibre_delay(Coordinates(48.40, 9.99), Coordinates(50.73, 7.10))
     assert float(links["Ulm", "Bonn-west"]["delay"].removesuffix("us")) == pytest.approx(delay * 1e6, abs=1e-3)
 
 
@@ -228,7 +228,9 @@ def test_network_and_demands_run(write, tmp_path):
     assert len(finished) == 9
     assert all(flow["outcome"] == "finished" for flow in finished)
     first = next(flow for flow in finished if flow["name"] == "D1-1")
-    way = fibre_delay(Place(48.40, 9.99), Place(50.73, 7.10)) + fibre_delay(Place(50.73, 7.10), Place(54.32, 10.12))
+    way = fibre_delay(Coordinates(48.40, 9.99), Coordinates(50.73, 7.10)) + fibre_delay(
+        Coordinates(50.73, 7.10), Coordinates(54.32, 10.12)
+    )
     assert first["base_rtt"] == pytest.approx(2 * way, rel=0.01)
 
 

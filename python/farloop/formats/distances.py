@@ -27,7 +27,7 @@ _MAX_VISITS = 5_000_000
 """Neighbours that are visited until then at most: some seconds."""
 
 
-class Place(NamedTuple):
+class Coordinates(NamedTuple):
     """A point on the Earth in degrees; north and east are positive."""
 
     latitude: float
@@ -38,7 +38,7 @@ class Place(NamedTuple):
         return abs(self.latitude) <= 90.0 and abs(self.longitude) <= 180.0
 
 
-def great_circle(a: Place, b: Place) -> float:
+def great_circle(a: Coordinates, b: Coordinates) -> float:
     """The distance of two places along the surface in km (haversine formula)."""
     between = math.radians(b.latitude - a.latitude)
     across = math.radians(b.longitude - a.longitude)
@@ -47,7 +47,7 @@ def great_circle(a: Place, b: Place) -> float:
     return 2 * EARTH_RADIUS * math.asin(min(1.0, math.sqrt(h)))
 
 
-def fibre_delay(a: Place, b: Place, route_factor: float = ROUTE_FACTOR) -> float:
+def fibre_delay(a: Coordinates, b: Coordinates, route_factor: float = ROUTE_FACTOR) -> float:
     """The one-way delay of a fibre between two places in seconds, at least `MIN_DELAY`."""
     return max(great_circle(a, b) * route_factor / FIBRE_SPEED, MIN_DELAY)
 
@@ -57,7 +57,9 @@ def delay_text(seconds: float) -> str:
     return f"{round(seconds * 1e9) / 1e3:.12g}us"
 
 
-def fill_places(known: Mapping[Name, Place], neighbours: Mapping[Name, Collection[Name]]) -> dict[Name, Place]:
+def fill_places(
+    known: Mapping[Name, Coordinates], neighbours: Mapping[Name, Collection[Name]]
+) -> dict[Name, Coordinates]:
     """The places of nodes: the known ones, and each other node at the mean of its neighbours, repeated until all have settled.
 
     A node from which no path leads to a known place has none.
@@ -85,8 +87,8 @@ def fill_places(known: Mapping[Name, Place], neighbours: Mapping[Name, Collectio
     return places
 
 
-def _mean(places: list[Place]) -> Place:
+def _mean(places: list[Coordinates]) -> Coordinates:
     """The mean of some places; of longitudes around 180 degrees it is near 180 degrees, and not on the other side of the Earth."""
     first = places[0].longitude
     east = math.fsum((place.longitude - first + 180) % 360 - 180 for place in places) / len(places) + first
-    return Place(math.fsum(place.latitude for place in places) / len(places), (east + 180) % 360 - 180)
+    return Coordinates(math.fsum(place.latitude for place in places) / len(places), (east + 180) % 360 - 180)

@@ -11,19 +11,26 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from os import PathLike
+from pathlib import Path
 
 from farloop import units
 from farloop.errors import FarloopError, shown
-from farloop.formats.distances import FIBRE_SPEED, ROUTE_FACTOR, Place, delay_text, fibre_delay, fill_places
+from farloop.formats.distances import FIBRE_SPEED, ROUTE_FACTOR, Coordinates, delay_text, fibre_delay, fill_places
 from farloop.formats.flow_text import MAX_FLOWS, ListedFlow, flow_text
+from farloop.formats.inputs import open_input
 from farloop.formats.network_text import NetworkText, name_for, rate_text, time_text
-from farloop.formats.sndlib_file import NetworkFile, SndlibLink, read_network
+from farloop.formats.sndlib_file import EXPECTED, NetworkFile, SndlibLink
+from farloop.formats.sndlib_native import read_native
+from farloop.formats.sndlib_xml import read_xml
 from farloop.formats.text_lines import shown_path
 
 UNIT = "1Mbps"
 """Of capacities and demands in a file that states none."""
 
 HOST_DELAY = "1us"
+
+MAX_BYTES = 1 << 26
+"""Of a file; the largest of SNDlib has 4 MB."""
 
 MAX_HOSTS_PER_NODE = 1000
 
@@ -60,7 +67,7 @@ def from_sndlib(
         FarloopError: the file is no network file of SNDlib, or the network is none that a scenario can have; the text names file and line.
     """
     name = shown_path(path)
-    network = read_network(path, name)
+    network = _read_network(path, name)
     _check_option(name, "route_factor", 0 < route_factor <= 100, route_factor, "more than 0, at most 100")
     _check_hosts(name, hosts_per_node)
     if host_rate is not None:
@@ -122,7 +129,7 @@ def flows_from_sndlib(
         FarloopError: the file is no network file of SNDlib or has no demands, or an option is out of range; the text names it.
     """
     name = shown_path(path)
-    network = read_network(path, name)
+    network = _read_network(path, name)
     _check_hosts(name, hosts_per_node)
     _check_option(name, "scale", 0 < scale < float("inf"), scale, "a number above 0")
     bits, unit_note = _unit(network, unit)
@@ -168,6 +175,27 @@ def flows_from_sndlib(
     if left:
         comments.append(f"{left} demands have no byte to send in that time.")
     return flow_text(_unique(name, (flow for _, flow in drawn)), comments)
+
+
+def _read_network(path: str | PathLike[str], name: str) -> NetworkFile:
+    """Reads a file of either form."""
+    content = _content(path, name)
+    is_xml = content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    network = (read_xml if is_xml else read_native)(content, name)
+    if not network.nodes:
+        raise FarloopError(f"{name}: no nodes; {EXPECTED}")
+    return network
+
+
+def _content(path: str | PathLike[str], name: str) -> bytes:
+    try:
+        with open_input(Path(path)) as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise FarloopError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(content) > MAX_BYTES:
+        raise FarloopError(f"{name}: has more than {MAX_BYTES} bytes; {EXPECTED}")
+    return content
 
 
 def _starts(seed: int, demand: str, span: int, count: int) -> Iterator[int]:
@@ -267,7 +295,7 @@ def _delays(
     if default is not None:
         _quantity(network.path, "delay", default, units.seconds)
     known = {node.name: node.place for node in network.nodes.values() if node.place is not None}
-    places: dict[str, Place] = {}
+    places: dict[str, Coordinates] = {}
     if network.is_geographical and all(place.is_on_earth() for place in known.values()):
         near: dict[str, dict[str, None]] = {node: {} for node in network.nodes}
         for link in links:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from farloop.errors import FarloopError, shown
-from farloop.formats.distances import Place
+from farloop.formats.distances import Coordinates
 from farloop.formats.sndlib_file import NetworkFile, SndlibDemand, SndlibLink, SndlibNode, coordinate
 from farloop.formats.text_lines import decimal_number
 
@@ -145,7 +145,7 @@ class _Reader:
         if "x" in self._values or "y" in self._values:
             here = f"{self.network.path}:{self._line}"
             x, y = (coordinate(here, self._values.get(axis, "")) for axis in ("x", "y"))
-            place = Place(y, x)
+            place = Coordinates(y, x)
         self.network.add(SndlibNode(self._line, self._name, place))
 
     def _add_link(self) -> None:
