@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from farloop import _native, units
 from farloop.errors import FarloopError, nearest, shown
+from farloop.formats.distances import FIBRE_SPEED, delay_text, fibre_delay
 from farloop.formats.graphml_file import edge_name, read
 from farloop.formats.graphml_hosts import balanced_rate, host_names
-from farloop.formats.graphml_places import COORDINATES, FIBRE_SPEED, delay_between, places
+from farloop.formats.graphml_places import COORDINATES, places
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -401,7 +402,7 @@ def _assume_delays(
     at, assumed = places(network.path, network.graph)
     far = [(keys, at[a], at[b]) for a, b, keys in missing if a in at and b in at]
     for keys, here, there in far:
-        keys["delay"] = _delay_text(delay_between(here, there, route_factor))
+        keys["delay"] = delay_text(fibre_delay(here, there, route_factor))
     rest = [keys for *_, keys in missing if keys["delay"] is None]
     for keys in rest:
         if delay is None:
@@ -422,11 +423,6 @@ def _assume_delays(
         why = "" if delay else ", the scenario format's default (--delay)"
         what = units.count_text(len(rest), "edge")
         comments.append(f"# Assumed: the delay of {what} without coordinates, {delay or '5.25us'}{why}.")
-
-
-def _delay_text(delay: float) -> str:
-    """A delay to the nanosecond."""
-    return f"{round(delay * 1e9) / 1e3:.12g}us"
 
 
 def _host_link_tables(
