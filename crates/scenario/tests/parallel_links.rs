@@ -91,13 +91,13 @@ fn from_to(outcome: &Outcome, column: &str, from: &str, to: &str) -> Vec<i64> {
 fn two_links_carry_twice_as_much_however_they_are_written() {
     let sprayed = [("switch.ecmp", "packet")];
     let (lone, twice) = (run(&network(LONE, ""), &sprayed), run(&network(TWICE, ""), &sprayed));
-    let (one, two) = (between(&lone, "tx_bytes"), between(&twice, "tx_bytes"));
+    let (single, double) = (between(&lone, "tx_bytes"), between(&twice, "tx_bytes"));
     // 16 Gbps are offered: more than one link carries, less than two do.
-    assert_eq!((one.len(), two.len()), (1, 2));
-    assert!(one[0] as f64 > 0.98 * 10e9 / 8.0 * 4e-3, "{one:?}");
+    assert_eq!((single.len(), double.len()), (1, 2));
+    assert!(single[0] as f64 > 0.98 * 10e9 / 8.0 * 4e-3, "{single:?}");
     let share = 8e9 / 8.0 * 4e-3 * 1538.0 / 1460.0;
-    assert!(two.iter().all(|bytes| (*bytes as f64 / share - 1.0).abs() < 0.1), "{two:?} of {share}");
-    assert!(two.iter().sum::<i64>() as f64 > 1.5 * one[0] as f64);
+    assert!(double.iter().all(|bytes| (*bytes as f64 / share - 1.0).abs() < 0.1), "{double:?} of {share}");
+    assert!(double.iter().sum::<i64>() as f64 > 1.5 * single[0] as f64);
     assert!(run(&network(COUNTED, ""), &sprayed).tables.flows == twice.tables.flows);
     assert!(run(&network(&LONE.replace("b = ", "links = 1\nb = "), ""), &sprayed) == lone);
 }
@@ -106,10 +106,10 @@ fn two_links_carry_twice_as_much_however_they_are_written() {
 fn parts_change_nothing() {
     for ecmp in ["flow", "packet", "symmetric"] {
         let text = network(TWICE, "[[event]]\nat = \"1ms\"\nlink = \"leaf<->spine\"\nstate = \"down\"\n");
-        let [one, two] =
+        let [whole, cut] =
             [Cores::ONE, Cores::exactly(2, 2)].map(|cores| run_on(&text, &[("switch.ecmp", ecmp)], &[], cores));
-        assert_eq!((one.parts, two.parts), (1, 2));
-        assert!(one.tables == two.tables, "{ecmp}");
+        assert_eq!((whole.parts, cut.parts), (1, 2));
+        assert!(whole.tables == cut.tables, "{ecmp}");
     }
 }
 

@@ -444,10 +444,10 @@ def _balanced_rate(network: _Network, hosts: dict[str, str], links: list[dict[st
         rate = units.rate(keys.get("rate", "100Gbps")) * keys.get("links", 1)
         for ends in ((keys["a"], keys["b"]), (keys["b"], keys["a"])):
             rates[ends] = rates.get(ends, 0.0) + rate
-    found = balanced_rate(network.graph, hosts, rates)
-    if found is None:
+    balanced = balanced_rate(network.graph, hosts, rates)
+    if balanced is None:
         return _rate_text(round(max(rates.values()))), ""
-    rate, (a, b) = found
+    rate, (a, b) = balanced
     # Three digits, which telemetry can carry.
     step = 10.0 ** (math.floor(math.log10(rate)) - 2)
     rate = min(max(math.floor(rate / step) * step, RATES[0]), RATES[1])
