@@ -189,7 +189,7 @@ impl Case {
             preset,
             algorithm,
             cwnd: fixed.then_some(if chance(0.7) { cwnd } else { LARGE_WINDOW }),
-            pace: (fixed && chance(0.3)).then_some(pace.max(1_000_000)),
+            pace: (fixed && chance(0.3)).then_some(pace.clamp(1_000_000, rate)),
             initial_cwnd: (tcp && !fixed && chance(0.4)).then_some(initial),
             receive_window: (tcp && chance(0.5)).then_some(receive_window),
             handshake: tcp && chance(0.3),
@@ -203,6 +203,13 @@ impl Case {
             size,
             rivals: if has_rivals { starts[..rivals].to_vec() } else { Vec::new() },
         }
+    }
+
+    /// The congestion window and the receive window are within a factor of two: where one is gone, the other is right behind.
+    pub fn has_two_windows(&self, removal: Removal) -> bool {
+        let (Some(own), Some(receiver)) = (self.cwnd, self.receive_window) else { return false };
+        let smaller = if removal == Removal::Window { own } else { receiver };
+        matches!(removal, Removal::Window | Removal::ReceiveWindow) && own.max(receiver) < 2 * smaller
     }
 
     /// A removal changes the algorithm, of the rivals as well.
