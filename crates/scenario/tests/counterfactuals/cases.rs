@@ -34,6 +34,8 @@ pub struct Case {
     ack_bytes: u64,
     noise: u64,
     stall: u64,
+    /// Retransmission timeouts that no queue is longer than.
+    patient: bool,
     size: u64,
     /// Start in nanoseconds, and window.
     rivals: Vec<(u64, u64)>,
@@ -142,7 +144,7 @@ impl Case {
         let size = log(20_000.0_f64.max(bdp * 0.5), (bdp * 30.0).clamp(2e5, 3e6).max(bdp));
         let cwnd = log((bdp * 0.02).max(1460.0), bdp * 40.0 + 3000.0);
         let receive_window = log((bdp * 0.02).max(3000.0), bdp * 40.0 + 6000.0).min(1_000_000_000);
-        let pace = log(bottleneck as f64 * 0.02, bottleneck as f64 * 4.0);
+        let pace = log(bottleneck as f64 * 0.02, bottleneck as f64 * 0.7);
         let small_buffer = log((bdp * 0.3).max(30_000.0), bdp * 3.0 + 100_000.0);
         let initial = log(1.0, 100.0);
         let delayed = log(200_000.0, 40_000_000.0);
@@ -189,7 +191,7 @@ impl Case {
             preset,
             algorithm,
             cwnd: fixed.then_some(if chance(0.7) { cwnd } else { LARGE_WINDOW }),
-            pace: (fixed && chance(0.3)).then_some(pace.clamp(1_000_000, rate)),
+            pace: (fixed && chance(0.3)).then_some(pace),
             initial_cwnd: (tcp && !fixed && chance(0.4)).then_some(initial),
             receive_window: (tcp && chance(0.5)).then_some(receive_window),
             handshake: tcp && chance(0.3),
@@ -200,6 +202,7 @@ impl Case {
             ack_bytes: if chance(0.5) { 1 } else { 16_384 },
             noise: if tcp && chance(0.15) { noise } else { 0 },
             stall: if chance(0.15) { stall } else { 0 },
+            patient: false,
             size,
             rivals: if has_rivals { starts[..rivals].to_vec() } else { Vec::new() },
         }
@@ -271,6 +274,14 @@ impl Case {
         } else if c.kind == "multipath" {
             let _ = writeln!(t, "ack_bytes = \"{}B\"", c.ack_bytes);
         }
+        if c.patient {
+            let keys: &[&str] = match c.kind {
+                "tcp" => &["min_rto"],
+                "rdma" => &["rto_intra", "rto_cross"],
+                _ => &["rto"],
+            };
+            keys.iter().for_each(|key| t += &format!("{key} = \"20s\"\n"));
+        }
         let _ = writeln!(t, "[algorithm]\nname = \"{}\"", c.algorithm);
         if c.stall > 0 {
             let _ = writeln!(t, "[hosts]\nstall = \"{}ns\"", c.stall);
@@ -316,7 +327,7 @@ impl Case {
                 }
             }
             Removal::Offload => c.offload = false,
-            Removal::Losses => (c.loss, c.buffer) = (0.0, 10_000_000_000),
+            Removal::Losses => (c.loss, c.buffer, c.patient) = (0.0, 10_000_000_000, true),
             Removal::Algorithm => {
                 if c.is_adaptive() {
                     (c.algorithm, c.cwnd, c.initial_cwnd) = ("fixed", Some(LARGE_WINDOW), None);

@@ -321,7 +321,7 @@ impl Journal {
         edges
     }
 
-    /// How much of the time until now segmentation offload has cost a packet of `payload` bytes that may leave now: as long as both windows
+    /// How much of the time until now segmentation offload has cost the next packet, which may leave now: as long as both windows
     /// had room for it at most, and of the round trip that ends as much as it left unused of the window.
     fn wait_for_chunk(&self, now: Time, source: &Source, room: u64) -> Delta {
         let end = self.sent_bytes + u64::from(source.payload);
