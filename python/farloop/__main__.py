@@ -33,7 +33,7 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     # Nothing here needs linear algebra; numpy would start a thread per processor for it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    pandas_guard.install()
+    pandas_guard.hide_pandas()
     from farloop.commands import app
 
     for number in handled:
@@ -72,7 +72,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 def _leave(number: int, _frame: FrameType | None) -> None:
     # No next command would tidy up after these.
     if (named := sys.modules.get("farloop.output.named_files")) is not None:
-        named.remove_begun()
+        named.remove_unfinished()
     say(f"farloop: {WORDS[signal.Signals(number).name]}")
     os._exit(128 + number)
 

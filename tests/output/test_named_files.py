@@ -20,7 +20,7 @@ from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.formats.job import read_job
 from farloop.output import named_files
-from farloop.output.named_files import NamedFiles, remove_begun
+from farloop.output.named_files import NamedFiles, remove_unfinished
 
 MINE = "mine"
 JOB = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
@@ -237,7 +237,7 @@ def test_a_command_that_ends_at_once_leaves_nothing(here):
     with pytest.raises(FarloopError, match="the command has ended"), files:
         files.write("a", b"x")
         assert len(list(here.iterdir())) == 1
-        remove_begun()
+        remove_unfinished()
         assert not list(here.iterdir())
         files.write("b", b"x")
     assert not list(here.iterdir())

@@ -71,7 +71,7 @@ pub fn import_job(
             &request,
             &mut |name| {
                 Python::attach(|py| match opens.as_ref().map(|opens| opens.call1(py, (name,))) {
-                    Some(Ok(file)) => Ok(Box::new(PythonFile::buffered(file)) as Box<dyn Write>),
+                    Some(Ok(file)) => Ok(Box::new(PythonFile::open_buffered(file)) as Box<dyn Write>),
                     Some(Err(error)) => {
                         raise(error);
                         Err(stopped())

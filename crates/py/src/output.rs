@@ -38,12 +38,12 @@ impl TraceOutput {
 
     /// Writes a file for Perfetto, which is open.
     fn write_perfetto(&self, py: Python<'_>, file: Py<PyAny>) -> PyResult<()> {
-        Ok(py.detach(|| self.traced.write_perfetto(&mut PythonFile::buffered(file)))?)
+        Ok(py.detach(|| self.traced.write_perfetto(&mut PythonFile::open_buffered(file)))?)
     }
 
     /// Writes a file for Wireshark, which is open.
     fn write_pcapng(&self, py: Python<'_>, file: Py<PyAny>) -> PyResult<()> {
-        Ok(py.detach(|| self.traced.write_pcapng(&mut PythonFile::buffered(file)))?)
+        Ok(py.detach(|| self.traced.write_pcapng(&mut PythonFile::open_buffered(file)))?)
     }
 }
 

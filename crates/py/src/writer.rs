@@ -11,7 +11,7 @@ pub(crate) struct PythonFile(Py<PyAny>);
 
 impl PythonFile {
     /// The file behind a buffer, which its user flushes.
-    pub(crate) fn buffered(file: Py<PyAny>) -> BufWriter<PythonFile> {
+    pub(crate) fn open_buffered(file: Py<PyAny>) -> BufWriter<PythonFile> {
         BufWriter::with_capacity(CHUNK, PythonFile(file))
     }
 }
@@ -19,7 +19,7 @@ impl PythonFile {
 impl Write for PythonFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Python::try_attach(|py| {
-            let written = self.0.call_method1(py, "write", (bytes,)).map_err(|e| of_system(py, e))?;
+            let written = self.0.call_method1(py, "write", (bytes,)).map_err(|e| to_io_error(py, e))?;
             written.extract::<Option<usize>>(py).map_err(io::Error::from)?.ok_or(io::ErrorKind::WouldBlock.into())
         })
         .unwrap_or_else(|| Err(io::Error::other("the process ends")))
@@ -38,7 +38,7 @@ impl Drop for PythonFile {
 }
 
 /// An `OSError` with its number.
-fn of_system(py: Python<'_>, error: PyErr) -> io::Error {
+fn to_io_error(py: Python<'_>, error: PyErr) -> io::Error {
     match error.value(py).getattr("errno").and_then(|number| number.extract::<i32>()) {
         Ok(number) => io::Error::from_raw_os_error(number),
         Err(_) => io::Error::from(error),

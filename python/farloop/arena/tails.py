@@ -14,7 +14,7 @@ from farloop.results.why import Explanation
 from farloop.results.why_chosen import Chosen, WhyAnswer
 from farloop.running import explaining
 from farloop.running.explaining import WhyQuestion
-from farloop.running.why import check_same
+from farloop.running.why import check_same_run
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -125,7 +125,7 @@ def _kept(explanation: Explanation | None, run: Run, chosen: Chosen) -> Explanat
     if explanation is None or explanation.flow != chosen.name:
         return None
     try:
-        check_same(run, explanation)
+        check_same_run(run, explanation)
     except FarloopError:
         return None
     return explanation

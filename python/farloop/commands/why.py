@@ -48,14 +48,14 @@ def why(
     from farloop.errors import FarloopError
     from farloop.output import why_files
     from farloop.output.named_files import NamedFiles
-    from farloop.running.why import files_read, located
+    from farloop.running.why import find_source, list_inputs
     from farloop.running.why import why as ask
 
     if iteration is not None and not 1 <= iteration < 2**32:
         raise FarloopError(f"why: --iteration {iteration}; expected a number from 1 on")
-    source = located(run)
+    source = find_source(run)
     named = [path for path in (html, svg, perfetto) if path is not None]
-    with NamedFiles(files_read(run, source) if named else ()) as files:
+    with NamedFiles(list_inputs(run, source) if named else ()) as files:
         for path in named:
             files.check(path)
         explanation = ask(source, name, iteration=iteration, follow=follow)

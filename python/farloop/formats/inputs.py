@@ -41,7 +41,7 @@ def open_input(path: Path) -> BufferedReader:
 
 
 @contextmanager
-def rereadable(paths: Sequence[str]) -> Iterator[list[str]]:
+def copy_pipes(paths: Sequence[str]) -> Iterator[list[str]]:
     """Files that can be opened several times: what comes out of pipes is copied into a temporary folder until the block ends.
 
     A copy is called as its pipe is; those of a shell's `<(...)` are called by their places, from 0, as ranks of a job are.
@@ -53,7 +53,9 @@ def rereadable(paths: Sequence[str]) -> Iterator[list[str]]:
         yield list(paths)
         return
     with tempfile.TemporaryDirectory(prefix="farloop-") as folder:
-        yield [_copy(path, Path(folder, str(place))) if _is_pipe(path) else path for place, path in enumerate(paths)]
+        yield [
+            _copy_pipe(path, Path(folder, str(place))) if _is_pipe(path) else path for place, path in enumerate(paths)
+        ]
 
 
 def _is_pipe(path: str) -> bool:
@@ -63,7 +65,7 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def _copy(path: str, folder: Path) -> str:
+def _copy_pipe(path: str, folder: Path) -> str:
     name = folder.name if Path(path).parent.name == "fd" else Path(path).name
     copy = folder / name
     try:

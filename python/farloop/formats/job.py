@@ -13,7 +13,7 @@ from typing import Any
 
 from farloop import _native
 from farloop.errors import FarloopError, shown
-from farloop.formats.inputs import open_input, rereadable
+from farloop.formats.inputs import copy_pipes, open_input
 from farloop.messages import say
 from farloop.output.named_files import NamedFiles
 
@@ -23,7 +23,7 @@ EVERY = 2.0
 PATIENCE = 0.2
 """Seconds that an interrupt waits for the reader to clean up."""
 
-_left: list[threading.Thread] = []
+_left: list[threading.Event] = []
 
 MAX_GROUPS = 1 << 28
 """Bytes of a file of groups: a device would have no end."""
@@ -114,7 +114,7 @@ def read_job(
             path, form = written
             made.check(f"{path}.0.et" if form == "chakra" else path)
             options["out"] = (path, form, made.open)
-        with rereadable(names) as copies:
+        with copy_pipes(names) as copies:
             try:
                 answer = _on_a_thread(copies, options, progress, made)
             except UnicodeEncodeError as error:
@@ -129,8 +129,8 @@ def read_job(
 
 
 def left_behind() -> bool:
-    """Whether a thread still reads or writes a job that an interrupt has ended."""
-    return any(thread.is_alive() for thread in _left)
+    """True while a thread still reads or writes a job that an interrupt has ended."""
+    return not all(done.is_set() for done in _left)
 
 
 def _on_a_thread(
@@ -140,7 +140,8 @@ def _on_a_thread(
     made: NamedFiles,
 ) -> str:
     """Reads it on a thread, so that an interrupt ends it at once, also between two calls of `progress`."""
-    stopped = threading.Event()
+    # Not `is_alive`: a thread whose `join` was interrupted counts as over (bpo-45274).
+    stopped, done = threading.Event(), threading.Event()
     answers: list[str] = []
     raised: list[BaseException] = []
 
@@ -152,18 +153,19 @@ def _on_a_thread(
             answers.append(_native.import_job(names, go_on, **options))
         except BaseException as error:
             raised.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=read, name="import-job", daemon=True)
-    thread.start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)
+        threading.Thread(target=read, name="import-job", daemon=True).start()
+        while not done.wait(0.1):
+            pass
     except BaseException:
         stopped.set()
-        _left.append(thread)
+        _left.append(done)
         # What it writes from now on fails.
         made.remove()
-        thread.join(PATIENCE)
+        done.wait(PATIENCE)
         raise
     if raised:
         raise raised[0]

@@ -80,7 +80,7 @@ class NamedFiles:
                     self._inputs[status.st_dev, status.st_ino] = os.fspath(path)
 
     def __enter__(self) -> NamedFiles:
-        _begun.append(self)
+        _unfinished.append(self)
         return self
 
     def __exit__(
@@ -111,7 +111,7 @@ class NamedFiles:
         if place.file is not None:
             self._refuse_again(place)
         if self._over:
-            raise unwritable(path, "the command has ended")
+            raise make_write_error(path, "the command has ended")
         try:
             if place.descriptor is not None:
                 sys.stdout.flush()
@@ -121,7 +121,7 @@ class NamedFiles:
             else:
                 descriptor = self._open_aside(place, place.target)
         except OSError as error:
-            raise unwritable(path, error) from None
+            raise make_write_error(path, error) from None
         place.file = FileIO(descriptor, "wb")
         return place.file
 
@@ -140,13 +140,13 @@ class NamedFiles:
                         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
                     rest = rest[written:]
         except OSError as error:
-            raise unwritable(path, error) from None
+            raise make_write_error(path, error) from None
 
     def remove(self) -> None:
         """Removes what has not taken its place; nothing can be opened any more."""
         self._over = True
         with contextlib.suppress(ValueError):
-            _begun.remove(self)
+            _unfinished.remove(self)
         for place in list(self._places.values()):
             with contextlib.suppress(OSError):
                 if place.file is not None:
@@ -160,18 +160,20 @@ class NamedFiles:
 
     def _refuse_again(self, place: _Place | None) -> None:
         if place is not None and not _is_device(place.status):
-            raise unwritable(place.path, "the command writes it twice")
+            raise make_write_error(place.path, "the command writes it twice")
 
     def _place(self, path: Named) -> _Place:
         name = os.fspath(path)
         if name not in self._places:
-            place, identity = _find(Path(name))
+            place, identity = _find_place(Path(name))
             if not _is_device(place.status):
                 if identity in self._inputs:
                     read = self._inputs[identity]
-                    raise unwritable(path, f"the command reads it{'' if read == name else f' as {shown(read, 4096)}'}")
+                    raise make_write_error(
+                        path, f"the command reads it{'' if read == name else f' as {shown(read, 4096)}'}"
+                    )
                 if identity in self._taken:
-                    raise unwritable(path, f"the command also writes it as {shown(self._taken[identity], 4096)}")
+                    raise make_write_error(path, f"the command also writes it as {shown(self._taken[identity], 4096)}")
                 self._taken[identity] = place.path
             self._places[name] = place
         return self._places[name]
@@ -207,7 +209,7 @@ class NamedFiles:
             try:
                 place.file.close()
             except OSError as error:
-                raise unwritable(place.path, error) from None
+                raise make_write_error(place.path, error) from None
         for place in begun:
             if not place.aside or place.target is None:
                 continue
@@ -218,20 +220,20 @@ class NamedFiles:
                         raise OSError(errno.EEXIST, _GONE)
                 os.rename(place.aside, name, src_dir_fd=folder, dst_dir_fd=folder)
             except OSError as error:
-                raise unwritable(place.path, error) from None
+                raise make_write_error(place.path, error) from None
             place.aside = ""
 
 
-_begun: list[NamedFiles] = []
+_unfinished: list[NamedFiles] = []
 
 
-def remove_begun() -> None:
+def remove_unfinished() -> None:
     """Removes what blocks that have not ended have written: for a command that ends at once."""
-    for files in list(_begun):
+    for files in list(_unfinished):
         files.remove()
 
 
-def unwritable(path: Named, why: OSError | str) -> FarloopError:
+def make_write_error(path: Named, why: OSError | str) -> FarloopError:
     """The refusal to write a file."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
     text = shown(os.fspath(path), 4096) or "''"
@@ -239,11 +241,11 @@ def unwritable(path: Named, why: OSError | str) -> FarloopError:
 
 
 def _is_device(status: os.stat_result | None) -> bool:
-    """Whether it is a character device, which can be read and written by everybody at once."""
+    """True for a character device, which everybody can read and write at once."""
     return status is not None and stat.S_ISCHR(status.st_mode)
 
 
-def _find(path: Path) -> tuple[_Place, Identity]:
+def _find_place(path: Path) -> tuple[_Place, Identity]:
     """Where a file of that name goes, and what that is to others.
 
     Raises:
@@ -254,23 +256,23 @@ def _find(path: Path) -> tuple[_Place, Identity]:
     except FileNotFoundError:
         status = None
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise make_write_error(path, error) from None
     except ValueError as error:
-        raise unwritable(path, str(error)) from None
+        raise make_write_error(path, str(error)) from None
     descriptor = _descriptor(path)
     if status is not None:
         kind = status.st_mode
         if stat.S_ISDIR(kind):
-            raise unwritable(path, "it is a folder")
+            raise make_write_error(path, "it is a folder")
         if stat.S_ISBLK(kind):
-            raise unwritable(path, "it is a block device")
+            raise make_write_error(path, "it is a block device")
         identity = (status.st_dev, status.st_ino)
         if descriptor is not None:
             return _Place(path, status, descriptor=descriptor), identity
         if stat.S_ISCHR(kind) or stat.S_ISFIFO(kind):
             return _Place(path, status), identity
         if not stat.S_ISREG(kind):
-            raise unwritable(path, "it is a socket")
+            raise make_write_error(path, "it is a socket")
     target = Path(os.path.realpath(path))
     try:
         folder = target.parent.stat()
@@ -279,7 +281,7 @@ def _find(path: Path) -> tuple[_Place, Identity]:
         if os.access in os.supports_effective_ids:
             _check_access(target, status is not None)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise make_write_error(path, error) from None
     if status is not None:
         return _Place(path, status, target), (status.st_dev, status.st_ino)
     return _Place(path, None, target), (folder.st_dev, folder.st_ino, target.name)

@@ -96,7 +96,7 @@ def address(scenario: Scenario) -> str:
         ScenarioError: the text or a key is not valid; what only the network tells is not checked.
     """
     resolved = {key: value for key, value in scenario.parsed.items() if key not in _DESCRIPTIONS}
-    files = {name: digest(path) for name, path in named_files(resolved, Path(scenario.file).parent)}
+    files = {name: digest(path) for name, path in find_named_files(resolved, Path(scenario.file).parent)}
     # Files may name algorithms as well.
     named = None if files else algorithm.named(resolved)
     made_from = {
@@ -125,19 +125,19 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def named_files(resolved: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, Path]]:
+def find_named_files(resolved: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, Path]]:
     """The files that a scenario names, such as flow lists, distributions and jobs, with their paths."""
-    yield from _texts_of_files([resolved.get(section) for section in ("workload", "circuits", "job")], directory)
+    yield from _walk_files([resolved.get(section) for section in ("workload", "circuits", "job")], directory)
 
 
-def _texts_of_files(section: Any, directory: Path) -> Iterator[tuple[str, Path]]:
+def _walk_files(section: Any, directory: Path) -> Iterator[tuple[str, Path]]:
     """The texts below a section that name a file."""
     if isinstance(section, Mapping):
         for value in section.values():
-            yield from _texts_of_files(value, directory)
+            yield from _walk_files(value, directory)
     elif isinstance(section, list):
         for value in section:
-            yield from _texts_of_files(value, directory)
+            yield from _walk_files(value, directory)
     elif isinstance(section, str) and section:
         # The simulator's names are UTF-8, whatever this system's are.
         path = Path(os.fsdecode(os.path.join(os.fsencode(directory), section.encode("utf-8"))))  # noqa: PTH118, of bytes
@@ -309,7 +309,7 @@ class Store:
 
 
 def _is_linked(run: Path) -> bool:
-    """Whether the directory of a run, or a part of it, is a link or a mount point, so that what it has is elsewhere."""
+    """True where the directory of a run, or a part of it, is a link or a mount point, so that its content is elsewhere."""
     return bool(names.barrier(run.parent, [run.name])) or any(part.is_symlink() for part in run.rglob("*"))
 
 
@@ -441,7 +441,7 @@ class Pending:
 
 
 def _has_mounts(left: Path) -> bool:
-    """Whether a directory directly in it is a mount point, whose content is elsewhere; links are removed without what they lead to."""
+    """True where a directory directly in it is a mount point, whose content is elsewhere; links are removed without their targets."""
     directories = [path for path in left.iterdir() if path.is_dir() and not path.is_symlink()]
     return any(names.barrier(left, [path.name]) for path in directories)
 

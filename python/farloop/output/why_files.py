@@ -39,11 +39,11 @@ def write(
         raise FarloopError("why: --perfetto shows ranks, but this is a flow; expected a job")
     with NamedFiles() if files is None else nullcontext(files) as made:
         if page is not None:
-            made.write(page, _utf8(where.page(asked)))
+            made.write(page, _encode_text(where.page(asked)))
         if svg is not None:
-            made.write(svg, _utf8(where.svg(asked)))
+            made.write(svg, _encode_text(where.svg(asked)))
         if perfetto is not None and isinstance(asked, JobExplanation):
-            made.write(perfetto, _utf8(json.dumps(trace_events(asked)) + "\n"))
+            made.write(perfetto, _encode_text(json.dumps(trace_events(asked)) + "\n"))
 
 
 def trace_events(asked: JobExplanation) -> dict[str, Any]:
@@ -75,5 +75,5 @@ def trace_events(asked: JobExplanation) -> dict[str, Any]:
     return {"displayTimeUnit": "ns", "traceEvents": [*named, *events]}
 
 
-def _utf8(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "replace")

@@ -327,7 +327,9 @@ def _spread(
     points = np.array([places[s] for s in switches])
     if LARGE <= len(switches) <= MAX_FORCED:
         number = {s: i for i, s in enumerate(switches)}
-        points = _forced(points, np.array([(number[a], number[b]) for a, b in drawn.edges]).reshape(-1, 2), distance)
+        points = _apply_forces(
+            points, np.array([(number[a], number[b]) for a, b in drawn.edges]).reshape(-1, 2), distance
+        )
     low, span = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 1e-9)
     side = max(2.5, 1.4 * math.sqrt(len(switches)))
     scaled = {s: (p - low) / span * (3 * side, side) for s, p in zip(switches, points, strict=True)}
@@ -344,7 +346,7 @@ def _spread(
     return spots
 
 
-def _forced(points: Floats, links: npt.NDArray[np.int_], distance: float) -> Floats:
+def _apply_forces(points: Floats, links: npt.NDArray[np.int_], distance: float) -> Floats:
     """Lets points push each other away and links pull theirs together (Fruchterman and Reingold 1991, equations 1 and 2).
 
     Args:

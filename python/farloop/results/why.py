@@ -200,7 +200,7 @@ class Explanation:
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    """Whether a value of JSON is a time or a number, as the simulator counts them."""
+    """True for a value of JSON that is a time or a number, as the simulator counts them."""
     return type(value) is int and 0 <= value < 2**63
 
 
@@ -209,7 +209,7 @@ def _is_name(value: object) -> TypeGuard[str]:
 
 
 def _is_part(part: Mapping[str, object]) -> bool:
-    """Whether this is a part of an explanation, with values that there are."""
+    """True for a part of an explanation: it has all keys, and causes and limits that exist."""
     if not set(_PART) <= set(part) or not _is_count(part["time_ps"]) or type(part["own"]) is not bool:
         return False
     if not all(part[key] is None or _is_name(part[key]) for key in ("port", "rival", "root")):

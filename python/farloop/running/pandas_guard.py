@@ -18,16 +18,16 @@ class _Finder:
     """Says that there is no pandas, to farloop's own modules alone."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
-        if name == NAME and _importer().partition(".")[0] == "farloop":
+        if name == NAME and _find_importer().partition(".")[0] == "farloop":
             raise ModuleNotFoundError(f"No module named {NAME!r}", name=NAME)
 
 
-def install() -> None:
+def hide_pandas() -> None:
     """Hides pandas from Arrow for as long as the process lives."""
     sys.meta_path.insert(0, _Finder())
 
 
-def _importer() -> str:
+def _find_importer() -> str:
     """The module that imports something at present, behind those of `_ON_THE_WAY`."""
     frame = sys._getframe(2)
     while frame.f_back is not None:

@@ -42,11 +42,11 @@ def why(
         ScenarioError: there is no such flow or job, it does not begin, the iteration is not there or not over, or flows share connections.
         FarloopError: there is no such run, several of them, or this farloop simulates it differently.
     """
-    source = located(run)
+    source = find_source(run)
     stored, scenario = (None, source) if isinstance(source, Scenario) else (source, rewritten(source))
     explanation = _asked(scenario, str(name), iteration, progress)
     if stored is not None:
-        check_same(stored, explanation)
+        check_same_run(stored, explanation)
     if isinstance(explanation, JobExplanation):
         return explanation
     latest = explanation
@@ -78,7 +78,7 @@ def _asked(
     return JobExplanation(**content) if "job" in content else Explanation(**content)
 
 
-def located(run: Run | Scenario | str | PathLike[str]) -> Run | Scenario:
+def find_source(run: Run | Scenario | str | PathLike[str]) -> Run | Scenario:
     """The stored run of a directory, or the scenario.
 
     Raises:
@@ -102,7 +102,7 @@ def located(run: Run | Scenario | str | PathLike[str]) -> Run | Scenario:
     return runs[0]
 
 
-def files_read(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
+def list_inputs(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
     """The files that `why` reads: all of an output, the scenario, and the files that it names.
 
     Args:
@@ -113,12 +113,12 @@ def files_read(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
         ScenarioError: the scenario is not valid.
     """
     from farloop.output.manifest import listed
-    from farloop.output.store import named_files
+    from farloop.output.store import find_named_files
 
     path, beside = Path(run), Path(source.file).parent
     own = [path / name for name in listed(path, "")] if path.is_dir() else []
     sections = source.parsed if isinstance(source, Scenario) else source.scenario
-    return [*own, Path(source.file), *(file for _, file in named_files(sections, beside))]
+    return [*own, Path(source.file), *(file for _, file in find_named_files(sections, beside))]
 
 
 def rewritten(run: Run) -> Scenario:
@@ -134,7 +134,7 @@ def rewritten(run: Run) -> Scenario:
     return Scenario.from_text(from_tables(run.scenario), run.file)
 
 
-def check_same(run: Run, explanation: Explanation | JobExplanation) -> None:
+def check_same_run(run: Run, explanation: Explanation | JobExplanation) -> None:
     """Refuses a run that this farloop simulates differently.
 
     Raises:

@@ -1,4 +1,4 @@
-//! What `farloop import-job` does: counts, conversions and refusals.
+//! `farloop import-job`: counts, conversions and refusals.
 
 use farloop_job::JobError;
 use farloop_job::collectives::{Algorithm, Choice};
