@@ -108,7 +108,11 @@ def test_the_command_prints_lines_or_json(tmp_path):
         ("num_ranks 1\nrank 0 {\n}\n", ("--rate", "0bps"), ["--rate", "0bps", "above zero"]),
         ("num_ranks 1\nrank 0 {\n}\n", ("--ranks", "4294967296"), ["--ranks", "4294967296", "1 to 16777216"]),
         ("num_ranks 1\nrank 0 {\n}\n", ("--ranks-per-host", "4294967296"), ["--ranks-per-host", "1 to 16777216"]),
-        ("num_ranks 1\nrank 0 {\n}\n", ("--ranks-per-site", "99999999999999", "--site-latency", "1ms"), ["--ranks-per-site"]),
+        (
+            "num_ranks 1\nrank 0 {\n}\n",
+            ("--ranks-per-site", "99999999999999", "--site-latency", "1ms"),
+            ["--ranks-per-site"],
+        ),
         ('{"workload_graph": []}', (), ["is JSON", ".et", "chakra_converter"]),
         ("", (), ["is empty"]),
     ],

@@ -50,7 +50,9 @@ def trained(iterations: pa.Table) -> dict[str, dict[str, Any]]:
     """
     jobs_by_name: dict[str, dict[str, Any]] = {}
     for row in iterations.select(["job", "time_ps", "ideal_ps", "scale", "ideal_unscaled_ps"]).to_pylist():
-        ideal, unscaled = (None if row[name] is None else row[name] / 1e12 for name in ("ideal_ps", "ideal_unscaled_ps"))
+        ideal, unscaled = (
+            None if row[name] is None else row[name] / 1e12 for name in ("ideal_ps", "ideal_unscaled_ps")
+        )
         facts = {"ideal_s": ideal, "scale": row["scale"], "ideal_unscaled_s": unscaled}
         own = jobs_by_name.setdefault(str(row["job"]), {"rounds": 0, "rounds_s": []} | facts)
         own["rounds"] += 1
