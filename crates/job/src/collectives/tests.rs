@@ -195,7 +195,7 @@ fn what_nccl_chooses_is_sent_as_it_was_chosen() {
 
 #[test]
 fn cases_in_which_another_choice_is_faster_are_known() {
-    let mut found = Vec::new();
+    let mut slower = Vec::new();
     let members = nccl::Members { ranks: 8, hosts: 8 };
     for power in 3..9 {
         for tenths in [5, 50, 500] {
@@ -203,10 +203,10 @@ fn cases_in_which_another_choice_is_faster_are_known() {
             let chosen = nccl::choose(&HOPPER, bytes, members);
             let own = sent_as(chosen, bytes, 8, latency);
             if nccl::Chosen::all().any(|other| own > 1.1 * sent_as(other, bytes, 8, latency)) {
-                found.push((power, tenths));
+                slower.push((power, tenths));
             }
         }
     }
     // The rows of eight hosts in docs/jobs.md.
-    assert_eq!(found, [(4, 5), (5, 5), (5, 50), (6, 5), (7, 500)]);
+    assert_eq!(slower, [(4, 5), (5, 5), (5, 50), (6, 5), (7, 500)]);
 }

@@ -177,9 +177,9 @@ fn aicb_names_the_line() {
         let said = aicb(header, "b -1 1 NONE 0 1 NONE 0 1 NONE 0 1");
         assert!(said.starts_with(":1: ") && said.contains("are no multiple of tensor"), "{said}");
     }
-    let told = Options { ranks: Some(1 << 22), ..NO_OPTIONS };
+    let options = Options { ranks: Some(1 << 22), ..NO_OPTIONS };
     let text = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";
-    let said = Scratch::new(".txt", text.as_bytes()).refusal(told);
+    let said = Scratch::new(".txt", text.as_bytes()).refusal(options);
     assert!(said.starts_with(":1: ranks 4194304: expected 1 to 1048576"), "{said}");
 }
 

@@ -168,12 +168,12 @@ mod tests {
         let of = |hops: Vec<Hop>, many, unit| MessagePath { hops, mss: 1000, packet: 1250, unit, many };
         let path = of(vec![fast, slow, fast], false, 1);
         // A byte with its headers, 251 B: 20.08 ns at 100 Gbps, 200.8 ns at 10 Gbps.
-        let one = path.cost(1);
-        assert_eq!(one.last, Delta::from_ps(20_080 + 200_800 + 20_080 + 4_000_000));
-        assert_eq!((one.sending, one.receiving), (Delta::from_ps(100), Delta::from_ps(100)));
-        assert_eq!(one.first, Delta::from_ps(20_080 + 200_800 + 4_000_000));
+        let byte = path.cost(1);
+        assert_eq!(byte.last, Delta::from_ps(20_080 + 200_800 + 20_080 + 4_000_000));
+        assert_eq!((byte.sending, byte.receiving), (Delta::from_ps(100), Delta::from_ps(100)));
+        assert_eq!(byte.first, Delta::from_ps(20_080 + 200_800 + 4_000_000));
         // Nothing counts as a byte; of multipath endpoints a packet.
-        assert_eq!(path.cost(0), one);
+        assert_eq!(path.cost(0), byte);
         assert_eq!(of(path.hops.clone(), false, 1000).cost(1).last, path.cost(1000).last);
         // Ten full packets wait for the slow hop, or have ten of them.
         let ten = path.cost(10_000);
@@ -185,8 +185,11 @@ mod tests {
         assert_eq!(down.cost(10_000).last, Delta::from_ns(100 + 100 + 10 * 1000 + 4000));
         assert_eq!(rest.last, Delta::from_ps(5_200_000 + 9 * 100_000 + 20_080));
         for bytes in [1, 999, 1000, 1001, 12_345, 1_000_000] {
-            let (one, many) = (path.cost(bytes), of(path.hops.clone(), true, 1).cost(bytes));
-            assert!(many.last <= one.last && one.first + one.receiving <= one.last, "{bytes} {one:?} {many:?}");
+            let (single, many) = (path.cost(bytes), of(path.hops.clone(), true, 1).cost(bytes));
+            assert!(
+                many.last <= single.last && single.first + single.receiving <= single.last,
+                "{bytes} {single:?} {many:?}"
+            );
         }
     }
 
