@@ -2,7 +2,8 @@
 //!
 //! As in uet-htsim (`UecSink::processData`, commit 40ccb05) an ACK answers the first packet of a flow, a marked one, one whose sender asks,
 //! one that had arrived before, and each that brings the payload since the last ACK to a threshold. Here it also answers the packet that
-//! completes the flow, and one that is so far from those since the last ACK that one bitmap cannot name them all.
+//! completes the flow. Where nothing trims, so that a packet without a name may be taken for lost, it also answers one that is so far from
+//! those since the last ACK that one bitmap cannot name them all.
 
 use super::code::Code;
 use super::wire::Received;
@@ -21,6 +22,8 @@ pub(crate) struct AnyOrder {
     bytes: u64,
     /// New payload after which an ACK is due.
     pub ack_bytes: u64,
+    /// Switches trim: NACKs name what is lost.
+    pub trims: bool,
     /// Payload that arrived since the last ACK.
     unanswered: u64,
     /// The lowest number that arrived since, and the one behind the highest, at most [`WORD`] apart; the latter is 0 where none has.
@@ -153,6 +156,9 @@ impl AnyOrder {
     /// A packet waits for an ACK with others; `false` where one bitmap has no room for all of them.
     #[inline(always)]
     fn wait(&mut self, number: u64) -> bool {
+        if self.trims {
+            return true;
+        }
         let (first, end) = match self.pending {
             (_, 0) => (number, number + 1),
             (first, end) => (first.min(number), end.max(number + 1)),
@@ -165,10 +171,10 @@ impl AnyOrder {
     }
 
     /// What an ACK that answers this packet says: the bitmap covers the packet and those before it, as far as they are not acknowledged
-    /// cumulatively (`UecSink::sackBitmapBase`), or what waits for an ACK, where that lies elsewhere.
+    /// cumulatively (`UecSink::sackBitmapBase`), or, where nothing trims, what waits for an ACK and lies elsewhere.
     pub fn answer(&mut self, number: u64) -> Received {
         self.wait(number);
-        let (_, end) = std::mem::take(&mut self.pending);
+        let end = if self.trims { number + 1 } else { std::mem::take(&mut self.pending).1 };
         self.unanswered = 0;
         let base = end.saturating_sub(WORD).max(self.expected + 1);
         let (word, bit) = (base / WORD, base % WORD);
@@ -253,6 +259,13 @@ mod tests {
         receiver.on_data(Time::ZERO, 90, 1, 1 << 40);
         receiver.on_data(Time::ZERO, 2, 1, 1 << 40);
         assert!(receiver.answer(2).selected().any(|number| number == 90));
+        // Where switches trim, it is as in uet-htsim.
+        let mut receiver = AnyOrder { trims: true, ..AnyOrder::default() };
+        for number in [0, 10, 90, 400] {
+            let arrival = receiver.on_data(Time::ZERO, number, 1, 1 << 40);
+            assert_eq!(arrival, Arrival::New { answer: number == 0 });
+        }
+        assert_eq!(receiver.answer(90).base, 27);
     }
 
     proptest! {
