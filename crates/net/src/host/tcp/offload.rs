@@ -7,9 +7,9 @@
 //! A paced flow sends a chunk at a time, too, and the next one when the pacing rate has carried it (`fq`, or the socket's own timer:
 //! `tcp_update_skb_after_send`); only algorithms that ask for it (`Needs::even_pacing`) are paced packet by packet.
 //!
-//! It does not wait if a third of the smaller window is free, if the last segment left in an earlier tick of the kernel's clock, if all that is
-//! left to send may go, or while losses are repaired. Not followed: Linux does not wait either while the oldest segment in flight is
-//! younger than half a round-trip time.
+//! It does not wait if a third of the smaller window (congestion or receive window) is free, if the last segment left in an earlier tick
+//! of the kernel's clock, if all that is left to send may go, or while losses are repaired. Not followed: Linux does not wait either while
+//! the oldest segment in flight is younger than half a round-trip time.
 
 use farloop_units::{Delta, Rate, Time};
 
