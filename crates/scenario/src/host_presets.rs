@@ -17,6 +17,7 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         handshake: true,                        // tcp_connect
         delayed_ack: Some(Delta::from_ms(40)), // TCP_DELACK_MIN (include/net/tcp.h); not its quick ACKs, `tcp_enter_quickack_mode`
         ack_every: 2,                          // __tcp_ack_snd_check
+        quick_acks: 0,                         // by how the receive window grows: tcp_incr_quickack, tcp_grow_window
         min_rto: Delta::from_ms(200),          // TCP_RTO_MIN
         rto_floor: RtoFloorChoice::Variance,   // tcp_rtt_estimator: mdev_max and rttvar are at least tcp_rto_min
         backoff_ends: BackoffEndChoice::Sample, // tcp_ack_update_rtt: icsk_backoff

@@ -134,6 +134,12 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
             "tail_loss_probe = true, or no max_ack_delay",
         ),
         (
+            "quick_acks",
+            keys.quick_acks > 0 && keys.delayed_ack.is_none(),
+            "no ACK is delayed".to_string(),
+            "delayed_ack, or no quick_acks",
+        ),
+        (
             "timeout_min",
             written("timeout_min") && keys.timeout_min > Delta::ZERO && !rack,
             format!("there are neither tail loss probes nor a reordering timer with recovery = \"{recovery}\""),
@@ -226,6 +232,7 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         handshake: keys.handshake,
         delayed_ack: keys.delayed_ack,
         ack_every: keys.ack_every,
+        quick_acks: keys.quick_acks,
         min_rto: keys.min_rto,
         rto_floor: match keys.rto_floor {
             RtoFloorChoice::Total => spec::RtoFloor::Total,

@@ -187,6 +187,10 @@ fn what_makes_no_sense_is_refused() {
             ],
         ),
         (
+            "quick_acks = 16\n",
+            &["tcp.toml:7: transport.quick_acks: no ACK is delayed", "delayed_ack, or no quick_acks"],
+        ),
+        (
             "timeout_min = \"2ms\"\n",
             &[
                 "tcp.toml:7: transport.timeout_min: there are neither tail loss probes nor a reordering timer with recovery = \"sack\"",

@@ -56,6 +56,9 @@ pub struct Config {
     pub delayed_ack: Option<Delta>,
     /// Full segments of data that one ACK may cover before it goes out at once (RFC 5681 §4.2: 2).
     pub ack_every: u32,
+    /// So many segments' payload at the beginning of the flow is acknowledged segment by segment (Linux: quick ACKs, 16 at least and for as
+    /// long as the receive window grows; `tcp_incr_quickack`, `tcp_grow_window`).
+    pub quick_acks: u32,
     /// Timeout before there is a round-trip sample (RFC 6298 §2.1: 1 s).
     pub initial_rto: Delta,
     /// Smallest timeout (RFC 6298 §2.4: 1 s; Linux: 200 ms).
@@ -112,6 +115,7 @@ impl Config {
             mss,
             delayed_ack: Some(Delta::from_ms(40)),
             ack_every: 2,
+            quick_acks: 0,
             initial_rto: Delta::from_secs(1),
             min_rto: Delta::from_ms(200),
             rto_floor: RtoFloor::Total,

@@ -14,6 +14,8 @@ pub struct TcpSpec {
     pub delayed_ack: Option<Delta>,
     /// With `delayed_ack`: every so many packets are acknowledged at the latest.
     pub ack_every: u32,
+    /// Full packets at the beginning of a connection whose ACKs do not wait.
+    pub quick_acks: u32,
     /// Lower bound of the retransmission timeout.
     pub min_rto: Delta,
     /// What `min_rto` bounds: the timeout, or its variance term.
@@ -84,6 +86,7 @@ impl Default for TcpSpec {
             handshake: false,
             delayed_ack: None,
             ack_every: 2,
+            quick_acks: 0,
             min_rto: Delta::from_ms(200),
             rto_floor: RtoFloor::Total,
             backoff_ends: BackoffEnd::Sample,

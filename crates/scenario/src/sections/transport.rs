@@ -201,6 +201,9 @@ params! {
         delayed_ack: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_ms(500));
         /// With delayed_ack: the receiver sends an ACK at the latest after this many packets.
         ack_every: u32 = 2, in 1 => 64;
+        /// With delayed_ack: this many packets at the beginning of a connection are acknowledged one by one (Linux: at least 16, and for
+        /// as long as the receive window grows; tcp_incr_quickack, tcp_grow_window).
+        quick_acks: u32 = 0, in 0 => 1_000_000;
         /// Lower bound of the retransmission timeout (Linux: 200ms; RFC 6298, §2.4: 1s).
         min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
         /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR,

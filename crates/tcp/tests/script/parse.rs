@@ -263,6 +263,7 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "receive_window" => config.receive_window = Bytes::new(count(value)?),
         "delayed_ack" => config.delayed_ack = if value == "off" { None } else { Some(time(value)?) },
         "ack_every" => config.ack_every = count(value)? as u32,
+        "quick_acks" => config.quick_acks = count(value)? as u32,
         "initial_rto" => config.initial_rto = time(value)?,
         "min_rto" => config.min_rto = time(value)?,
         "max_rto" => config.max_rto = time(value)?,
