@@ -63,6 +63,11 @@ impl Rack {
         }
     }
 
+    /// A late original has filled the gap at `una`.
+    pub fn on_late_original(&mut self, una: u64) {
+        self.reordering_seen |= una < self.fack;
+    }
+
     /// Step 4, first half: adapts the window to a D-SACK.
     pub fn on_dsack(&mut self, una: u64, nxt: u64, dsack: bool) {
         if self.dsack_round.is_some_and(|round| una >= round) {

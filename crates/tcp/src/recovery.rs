@@ -64,6 +64,10 @@ impl Sender {
             *copies = copies.saturating_sub(range.bytes().div_ceil(self.config.mss.get()));
         }
         self.judge_probe(ack, out);
+        if self.is_partial() && self.answers_original(ack, advanced) {
+            // The gap was filled by a late original: packets overtake each other (Linux: `tcp_try_undo_partial`).
+            self.rack.on_late_original(ack.before);
+        }
         let spurious = self.judge_reduction(ack, advanced);
         self.repair.repairs_wait = spurious == Spurious::Undecided;
         if spurious == Spurious::Yes {
@@ -103,14 +107,22 @@ impl Sender {
         if undo.copies == Some(0) && ack.dsack.is_some() {
             return Spurious::Yes;
         }
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
-        let answers_original =
-            self.repair.retransmitted_at.is_none_or(|first| tally.echoed_until.is_some_and(|sent| sent < first));
-        if !repairing || !advanced || !answers_original {
+        if !self.answers_original(ack, advanced) {
             return Spurious::No;
         }
-        let partial = self.state == State::Recovery && self.board.una() < self.repair.recover;
-        if partial && self.board.copied_segments() > 0 { Spurious::Undecided } else { Spurious::Yes }
+        if self.is_partial() && self.board.copied_segments() > 0 { Spurious::Undecided } else { Spurious::Yes }
+    }
+
+    /// An ACK during a reduction has been caused by what was sent before any retransmission outstanding.
+    fn answers_original(&self, ack: &AckFacts, advanced: bool) -> bool {
+        let repairing = matches!(self.state, State::Recovery | State::Loss) && self.repair.undo.is_some();
+        let is_before = |first| ack.tally.echoed_until.is_some_and(|sent| sent < first);
+        repairing && advanced && self.repair.retransmitted_at.is_none_or(is_before)
+    }
+
+    /// Not all has been acknowledged that was sent before the recovery going on.
+    fn is_partial(&self) -> bool {
+        self.state == State::Recovery && self.board.una() < self.repair.recover
     }
 
     /// Forgets when the first retransmission was sent, once none is outstanding.
@@ -210,7 +222,8 @@ impl Sender {
             let wait = at.since(now) + self.config.timeout_min;
             self.config.expiry(now, wait)
         });
-        if self.state == State::Open && self.board.waits() {
+        // What the last recovery found lost beyond its end, and has sent again, is a loss of its own (Linux: `tcp_time_to_recover`).
+        if self.state == State::Open && self.board.lost() > 0 {
             self.enter_recovery(out);
         }
     }

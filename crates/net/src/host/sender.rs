@@ -24,7 +24,7 @@ use crate::ledger::{Request, SenderCounts};
 use crate::medium::Medium;
 use crate::network::Network;
 use crate::packet::{MARKED, Packet, PacketKind};
-use crate::spec::{NicOrder, TransportKind};
+use crate::spec::{NicOrder, Recovery, TransportKind};
 use crate::starts::Beginning;
 use crate::trace::Traced;
 use farloop_cc::{Ack, AnySender, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
@@ -362,9 +362,15 @@ impl Senders {
             m.ledger.totals.gave_up += 1;
             return self.retire(m, desk, id, false);
         }
-        let rtt = match &sender.endpoint {
-            Endpoint::Rdma(_) | Endpoint::Multipath(_) => meaning.rtt,
-            Endpoint::Tcp(_) => meaning.rtt.map(|rtt| with_noise(&m.network, desk, rtt)),
+        let (rtt, acked) = match &sender.endpoint {
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => (meaning.rtt, meaning.acked),
+            Endpoint::Tcp(_) => {
+                let rtt = meaning.rtt.map(|rtt| with_noise(&m.network, desk, rtt));
+                // With RACK what was sacked before is no news, as in Linux (`tcp_newly_delivered`): the ACK that ends a recovery opens no
+                // window by what was repaired.
+                let counts_deliveries = m.network.transport.tcp.recovery == Recovery::Rack;
+                (rtt, if counts_deliveries { meaning.acked.min(meaning.delivered) } else { meaning.acked })
+            }
         };
         sender.latest_rtt = rtt.unwrap_or(sender.latest_rtt);
         for loss in meaning.spurious.iter().chain(&meaning.loss) {
@@ -394,7 +400,7 @@ impl Senders {
                 None => (&[][..], &[][..]),
             };
             let ack = Ack {
-                acked: meaning.acked,
+                acked,
                 ack_seq,
                 snd_nxt,
                 in_flight,
