@@ -514,8 +514,11 @@ impl Sender for BbrSender {
         match loss.kind {
             LossKind::FastRetransmit => {
                 self.save_window();
-                (self.recovery, self.entering) = (Some(loss.snd_nxt), true);
-                self.cwnd = self.cwnd.min(loss.in_flight.get()).max(self.mss);
+                // A recovery that begins where the last one ends goes on with it (Linux, `bbr_set_cwnd_to_recover_or_restore`).
+                if self.recovery.replace(loss.snd_nxt).is_none() {
+                    self.entering = true;
+                    self.cwnd = self.cwnd.min(loss.in_flight.get()).max(self.mss);
+                }
             }
             LossKind::Timeout => {
                 self.save_window();
