@@ -2,6 +2,7 @@
 #
 #   make demo    build, run eight algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package
+#   make test-dataframes  the tests that read and write tables, with pandas and polars installed
 #   make statements  repeat the commands that show why a paper's statement fails (those below ten seconds; docs/findings/statements.md)
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
 #   make lint    formatting, clippy, rustdoc, ruff, mypy, spelling, prose
@@ -34,7 +35,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test statements validate lint site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test test-dataframes statements validate lint site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -50,6 +51,12 @@ test: build $(VENV)/.dev
 	$(PLUGIN_CARGO) test $(PLUGIN)
 	$(VENV)/bin/python -m pytest -m "not live and not record and not browser" -n $(WORKERS) --dist loadfile
 	$(VENV)/bin/python -m pytest -m live
+
+# Results do not depend on what else is installed. The packages are in a directory of their own, before all others for these tests alone.
+DATAFRAMES := $(CURDIR)/$(VENV)/dataframes
+test-dataframes: build $(VENV)/.dataframes
+	FARLOOP_DATAFRAMES=$(DATAFRAMES) PYTHONPATH=$(DATAFRAMES) $(VENV)/bin/python -m pytest -n $(WORKERS) tests/running/test_installed_packages.py \
+		tests/formats/test_flow_list.py tests/commands/test_faults.py tests/results/test_metrics.py tests/results/test_outputs_page.py tests/sweep/test_study_findings.py
 
 # Simulations of the papers' figures, five minutes of processor time: they show what the record says, not whether the code is right.
 statements: build $(VENV)/.dev
@@ -187,6 +194,11 @@ $(VENV)/.runtime: requirements/runtime.txt requirements/build.txt | $(VENV)/bin/
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.dataframes: requirements/dataframes.txt $(VENV)/.dev
+	rm -rf $(DATAFRAMES)
+	$(PIP) install --require-hashes --no-deps --target $(DATAFRAMES) -r requirements/dataframes.txt
 	@touch $@
 
 $(VENV)/.site: requirements/site.txt $(VENV)/.runtime

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from farloop.formats.flow_list import flows_from_parquet
     from farloop.formats.goal import flows_from_goal
     from farloop.formats.graphml import from_graphml
+    from farloop.formats.hpcc import flows_from_hpcc, from_hpcc
+    from farloop.formats.htsim import flows_from_htsim
+    from farloop.formats.sndlib import flows_from_sndlib, from_sndlib
     from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison, Run
     from farloop.results.why import Explanation
@@ -52,8 +55,13 @@ __all__ = [
     "algorithms",
     "compare",
     "flows_from_goal",
+    "flows_from_hpcc",
+    "flows_from_htsim",
     "flows_from_parquet",
+    "flows_from_sndlib",
     "from_graphml",
+    "from_hpcc",
+    "from_sndlib",
     "interference",
     "load",
     "metrics",
@@ -83,8 +91,13 @@ _PLACES = {
     "algorithms": "api",
     "compare": "api",
     "flows_from_goal": "formats.goal",
+    "flows_from_hpcc": "formats.hpcc",
+    "flows_from_htsim": "formats.htsim",
     "flows_from_parquet": "formats.flow_list",
+    "flows_from_sndlib": "formats.sndlib",
     "from_graphml": "formats.graphml",
+    "from_hpcc": "formats.hpcc",
+    "from_sndlib": "formats.sndlib",
     "interference": "running.interference",
     "load": "api",
     "run": "api",

@@ -10,6 +10,7 @@ import warnings
 from types import FrameType
 
 from farloop.messages import Stopped, end_without_memory, is_out_of_memory, notes, say
+from farloop.running import pandas_guard
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What asks the command to stop: the user, another process, a terminal that closes."""
@@ -35,6 +36,8 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from farloop import _native
+
+        pandas_guard.hide_pandas()
         from farloop.commands import app
 
         _native.end_without_memory()
@@ -66,9 +69,9 @@ def main() -> None:
         say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     discard_output()
-    threads = sys.modules.get("farloop.running.crew")
-    if threads is not None and threads.left_behind():
-        # A handler of an algorithm that never returns; all else is tidied up.
+    having_threads = [sys.modules.get(f"farloop.{name}") for name in ("running.crew", "formats.job")]
+    if any(module is not None and module.left_behind() for module in having_threads):
+        # A handler of an algorithm that never returns, or the reader of a job; all else is tidied up.
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
@@ -83,6 +86,9 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
+    # No next command would tidy up after these.
+    if (named := sys.modules.get("farloop.output.named_files")) is not None:
+        named.remove_unfinished()
     say(f"farloop: {WORDS[signal.Signals(number).name]}")
     os._exit(128 + number)
 

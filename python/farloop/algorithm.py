@@ -291,8 +291,9 @@ def load(path: Path | str) -> list[type[Algorithm]]:
     """
     path = Path(path)
     if not os.path.isfile(path):  # noqa: PTH113, it never raises
+        what = "is not a regular file" if os.path.lexists(path) else "no such file"
         raise AlgorithmError(
-            f"{shown(path, 300)}: no such file; expected Python with a class derived from farloop.algorithm.Algorithm"
+            f"{shown(path, 300)}: {what}; expected Python with a class derived from farloop.algorithm.Algorithm"
         )
     if path.suffix != ".py":
         raise AlgorithmError(f"{shown(path)}: expected a file of Python, whose name ends in .py")

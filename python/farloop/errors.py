@@ -34,6 +34,18 @@ def shown(text: object, most: int = 80) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)
 
 
+def require_utf8(what: str, text: str) -> None:
+    """Refuses a text that cannot be UTF-8, such as an argument with bytes of another encoding.
+
+    Raises:
+        FarloopError: it is not.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise FarloopError(f"{what}: {shown(ascii(text))} is not UTF-8 text; expected that") from None
+
+
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """What a message says to somebody who wrote `name`: the nearest of the known names, and what there is."""
     names = list(known)

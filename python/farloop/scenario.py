@@ -17,7 +17,7 @@ from typing import Any
 from farloop import _native, memory
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
-from farloop.errors import shown
+from farloop.errors import FarloopError, require_utf8, shown
 from farloop.formats.inputs import open_input
 from farloop.formats.scenario_text import TABLES, CaseSettings, from_tables, worded_for_python
 from farloop.memory import Estimate
@@ -249,11 +249,12 @@ class Scenario:
         Raises:
             ScenarioError: a run would refuse it.
         """
-        from farloop.results import offered, tables
+        from farloop.results import capped, offered, tables
 
         # First what leaves the network where it is, then the forecast, which takes it.
         end, resolved = float(self.explained["end_s"]), self.resolved
-        arrow_tables = {name: tables.to_arrow(columns) for name, columns in self.prepared(take=True).forecast().items()}
+        forecast_tables, capped_flows = self.prepared(take=True).forecast()
+        arrow_tables = {name: tables.to_arrow(columns) for name, columns in forecast_tables.items()}
         flows, ports = arrow_tables["flows"], arrow_tables["ports"]
         facts = offered.facts(flows, ports, resolved, end)
         begin, until = facts["arrivals"]
@@ -261,7 +262,10 @@ class Scenario:
             "network": facts,
             "memory_bytes": self.memory.total,
             "packet_hops": offered.hops(ports, resolved, end),
-            "cautions": offered.overloads(facts["layers"], until - begin),
+            "cautions": [
+                *offered.overloads(facts["layers"], until - begin),
+                *capped.sentences([json.loads(capped_flows)]),
+            ],
         }
 
 
@@ -388,8 +392,6 @@ def _encodable(what: str, *texts: str) -> None:
     """Refuses what came from outside and is not UTF-8, such as bytes of another encoding in a file's name."""
     for text in texts:
         try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ScenarioError(
-                f"{shown(ascii(what))}: {shown(ascii(text))} is not UTF-8 text; expected that"
-            ) from None
+            require_utf8(shown(ascii(what)), text)
+        except FarloopError as error:
+            raise ScenarioError(str(error)) from None

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -158,19 +159,58 @@ def test_an_interrupted_arena_keeps_its_explanations(scenarios, tmp_path, monkey
     assert [bool(row["cause"]) for row in rows(tmp_path / "b")] == [True, True]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"flow": 1}', "forged"])
-def test_an_explanation_that_does_not_add_up_is_made_again(content, scenarios, held, tmp_path):
+HUGE = 10**400
+ODD = {
+    "no JSON": "",
+    "a list": "[]",
+    "hardly anything": '{"flow": 1}',
+    "nested deeply": '{"flow": ' + "[" * 400 + "]" * 400 + "}",
+    "nested too deeply": "[" * 200_000,
+    "of 70 MB": " " * 70_000_000,
+    "another cause": {"parts": [{"cause": "forged"}]},
+    "another limit": {"parts": [{"limit": "forged"}]},
+    "a cause that is none": {"parts": [{"cause": ["queue"]}]},
+    "a part less": {"parts": []},
+    "no time": {"start_ps": 0, "end_ps": 0, "parts": [{"time_ps": 0}]},
+    "huge times": {"number": HUGE, "start_ps": HUGE, "end_ps": HUGE, "parts": [{"time_ps": 0}]},
+    "a huge end": {"end_ps": HUGE, "parts": [{"time_ps": HUGE}]},
+    "not a number": {"parts": [{"time_ps": math.nan}]},
+    "an infinite time": {"start_ps": 0, "end_ps": math.inf, "parts": [{"time_ps": math.inf}]},
+    "a time before 0": {"parts": [{"time_ps": -1}, {}]},
+    "a time that is a text": {"parts": [{"time_ps": "1"}]},
+    "true in place of 1": {"start_ps": False, "end_ps": True, "parts": [{"time_ps": True}]},
+    "another flow's number": {"number": 10**6},
+    "another start": {"start_ps": 1},
+    "an escape": {"parts": [{"port": "\x1b[31m"}]},
+    "a surrogate": {"parts": [{"rival": "\ud800"}]},
+    "a port that is a list": {"parts": [{"port": [1]}]},
+    "after nothing": {"after": 5},
+    "after what is no flow": {"after": {"flow": None, "end_ps": 0, "delay_ps": 0}},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_explanation_that_cannot_be_read_is_made_again(odd, scenarios, held, tmp_path, monkeypatch):
     run = farloop.load(held / "web")["dctcp, seed 1"]
+    true = json.loads((held / "web" / "runs" / "dctcp-seed-1" / "why.json").read_text("utf-8"))
+    calls = []
+    simulated = farloop.why(run, true["flow"])
+    monkeypatch.setattr(explaining, "why", lambda *_, **__: calls.append(1) or simulated)
     kept = store.Store(tmp_path / "runs")
     kept.directory.mkdir()
-    if content == "forged":
-        forged = json.loads((held / "web" / "runs" / "dctcp-seed-1" / "why.json").read_text("utf-8"))
-        forged["parts"] = [forged["parts"][0] | {"cause": "forged", "time_ps": 1}]
-        content = json.dumps(forged)
-    (kept.directory / f"{run.address}.why.json").write_text(content, encoding="utf-8")
-    tail = tails.of_runs([run], "web", store=kept)["dctcp"]
-    assert tail.share
-    assert tail.cause != "forged"
+    path = kept.directory / f"{run.address}.why.json"
+    path.write_text(json.dumps(true), encoding="utf-8")
+    wanted = tails.of_runs([run], "web", store=kept)["dctcp"]
+    assert not calls
+    change = ODD[odd]
+    if isinstance(change, dict):
+        parts = [true["parts"][0] | part for part in change.get("parts", [])]
+        change = json.dumps(true | change | ({"parts": parts} if "parts" in change else {}))
+    path.write_text(change, encoding="utf-8")
+    assert kept.explanation(run.address) is None or odd.startswith("another ")
+    assert tails.of_runs([run], "web", store=kept)["dctcp"] == wanted
+    assert calls == [1]
+    assert json.loads(path.read_text("utf-8")) == true
 
 
 def test_bad_input_gets_a_line(scenarios):

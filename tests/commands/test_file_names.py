@@ -99,6 +99,27 @@ def test_names_in_utf8_on_a_system_without(here):
     assert json.loads((here / "ü" / "manifest.json").read_text("utf-8"))["base"]["file"] == "netz-ü.toml"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "small.toml", "--trace", LATIN],
+        ["why", "small.toml", LATIN],
+        ["run", "small.toml", "--set", f"run.duration={LATIN}"],
+        ["run", "small.toml", "--algorithm", LATIN],
+        ["compare", "small.toml", "--algorithms", f"hpcc,{LATIN}"],
+        ["import-job", "small.toml", "--latency", LATIN],
+        ["import-job", "small.toml", "--out", LATIN, "--to", "goal"],
+        ["import-job", LATIN],
+    ],
+)
+def test_arguments_that_are_not_utf8_are_refused(words, here):
+    done = farloop_in(here, *words)
+    assert done.returncode == 2, done.stderr
+    assert rb"'caf\udce9'" in done.stderr or rb"caf\udce9'" in done.stderr
+    assert b"is not UTF-8 text; expected that" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_what_the_simulator_is_told():
     assert Scenario.from_text("", f"{LATIN}.toml").file_told == r"caf\xe9.toml"
     assert Scenario.from_text("", "ü/\U0001f600.toml").file_told == "ü/\U0001f600.toml"

@@ -7,6 +7,23 @@ from conftest import SMALL
 
 import farloop
 
+
+class Period(pa.ExtensionType):
+    """What pandas registers with Arrow as soon as it is imported."""
+
+    def __init__(self):
+        super().__init__(pa.int64(), "pandas.period")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage, serialized):
+        return cls()
+
+
+PERIODS = pa.ExtensionArray.from_storage(Period(), pa.array([1, 2]))
+
 GOOD = {"from": ["s1", "s2"], "to": ["d1", "r1"]}
 
 
@@ -83,8 +100,15 @@ def test_the_flows_run(convert, tmp_path):
             GOOD | {"start": pa.array([None, 1], pa.time64("ns"))},
             ["row 1", "column start", "time64[ns]", "plain numbers"],
         ),
-        (GOOD | {"start": pa.array([0, 2**62], pa.duration("s"))}, ["row 1", "column start", "duration[s]"]),
-        (GOOD | {"start": pa.array([0, 2**30], pa.date32())}, ["row", "column start"]),
+        (GOOD | {"start": pa.array([0, 2**62], pa.duration("s"))}, ["row 0", "column start", "duration[s]"]),
+        (GOOD | {"start": pa.array([0, 2**30], pa.date32())}, ["row 0", "column start", "date32"]),
+        (GOOD | {"start": pa.array([0, 1000], pa.duration("ns"))}, ["row 0", "column start", "duration[ns]"]),
+        (GOOD | {"start_s": pa.array([0, 1000], pa.duration("ns"))}, ["row 0", "column start_s", "duration[ns]"]),
+        (GOOD | {"start": pa.array([0, 1000], pa.timestamp("ns"))}, ["row 0", "column start", "timestamp[ns]"]),
+        (GOOD | {"size_bytes": pa.array([1, 2], pa.decimal128(5))}, ["row 0", "column size_bytes", "decimal128"]),
+        (GOOD | {"name": pa.array([b"a", b"b"], pa.binary())}, ["row 0", "column name", "binary"]),
+        (GOOD | {"after": pa.array([[1], []], pa.list_(pa.duration("ns")))}, ["row 0", "column after", "duration[ns]"]),
+        (GOOD | {"count": PERIODS}, ["row 0", "column count", "extension pandas.period"]),
         (GOOD | {"x" * 100_000: ["", ""]}, ["column xxx", "(100000 characters): unknown"]),
     ],
 )
@@ -93,6 +117,11 @@ def test_what_is_wrong_is_named(columns, named, convert):
         convert(columns)
     for text in ["flows.parquet", *named]:
         assert text in str(caught.value)
+
+
+def test_nulls_of_any_type_are_the_default(convert):
+    columns = {"start": pa.nulls(2, pa.duration("ns")), "count": pa.nulls(2, pa.timestamp("ns")), "class": pa.nulls(2)}
+    assert convert(GOOD | columns).splitlines()[1:] == ["s1,d1,,,", "s2,r1,,,"]
 
 
 def test_text_that_is_not_utf8_is_named(convert):

@@ -92,12 +92,11 @@ def changed(where, **attributes):
         (changed(("leaf0", "wan"), loss=1.5), ["edge leaf0–wan", "loss", "1.5", "0 to 1"]),
         (changed(("leaf0", "wan"), loss="often"), ["edge leaf0–wan", "loss", "often"]),
         (changed(("leaf0", "wan"), loss="nan"), ["edge leaf0–wan", "loss", "nan"]),
-        (lambda g: g.add_edge("wan", "wan"), ["edge wan–wan", "itself"]),
-        (lambda g: g.remove_edge("leaf0", "wan"), ["no path", "h0", "h1"]),
-        (lambda g: g.remove_node("h1"), ["1 hosts"]),
-        (lambda g: g.remove_nodes_from(["h0", "h1"]), ["0 hosts", "flows need two", 'kind "host"']),
+        (lambda g: g.remove_edge("leaf0", "wan"), ["1 host;", "--hosts-per-node"]),
+        (lambda g: g.remove_node("h1"), ["1 host;", "flows need two", 'kind "host"']),
+        (lambda g: g.remove_edges_from(list(g.edges)), ["no edges that join two nodes"]),
         (lambda g: g.clear(), ["no nodes"]),
-        (lambda g: g.add_node("New York", kind="router"), ["node New York", "name"]),
+        (lambda g: nx.relabel_nodes(g, {"wan": "New York"}, copy=False), ["node New York", "name"]),
     ],
 )
 def test_what_is_wrong_is_named(change, named, convert):
@@ -109,13 +108,33 @@ def test_what_is_wrong_is_named(change, named, convert):
         assert text in str(caught.value)
 
 
-def test_only_undirected_graphs_with_single_edges(convert):
+def test_only_undirected_graphs(convert):
     with pytest.raises(farloop.FarloopError, match="directed"):
         convert(two_datacenters().to_directed())
-    twice = nx.MultiGraph(two_datacenters())
-    twice.add_edge("leaf0", "wan")
-    with pytest.raises(farloop.FarloopError, match=r"(leaf0–wan|wan–leaf0): the nodes are linked twice"):
-        convert(twice)
+
+
+def test_parallel_edges_become_parallel_links(convert):
+    graph = nx.MultiGraph(two_datacenters())
+    graph.add_edge("leaf0", "wan", delay="2ms", loss=0.25)
+    graph.add_edge("leaf0", "wan", delay="3ms")
+    links = [k for k in tomllib.loads(convert(graph))["link"] if {k["a"], k["b"]} == {"leaf0", "wan"}]
+    assert [(k.get("links", 1), k["delay"]) for k in links] == [(2, "2ms"), (1, "3ms")]
+    graph.add_edge("h0", "leaf0")
+    with pytest.raises(farloop.FarloopError, match="node h0: a host with 2 links; expected exactly one"):
+        convert(graph)
+
+
+def test_self_loops_and_smaller_components_are_left_out_and_named(convert):
+    graph = two_datacenters()
+    graph.add_edge("wan", "wan")
+    graph.add_node("lone", kind="router")
+    graph.add_edge("x1", "x2")
+    text = convert(graph)
+    assert "# Left out, because a link joins two nodes: 1 self-loop, wan–wan." in text
+    assert "no path leads to the 5 nodes of the largest component: nodes lone, x1, x2." in text
+    document = tomllib.loads(text)
+    assert {n["name"] for n in document["node"]} == {"h0", "leaf0", "h1", "leaf1", "wan"}
+    assert len(document["link"]) == 4
 
 
 HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<graph edgedefault="undirected">\n'
@@ -128,6 +147,8 @@ NODES = '<node id="h0"/>\n<node id="h1"/>\n<node id="leaf"/>\n'
     [
         (HEAD + NODES + '<edge source="h0" target="laef"/>\n' + TAIL, ":6: edge h0–laef: there is no node laef; .*leaf"),
         (HEAD + NODES + '<edge source="h0"/>\n' + TAIL, ":6: an edge has no target"),
+        (HEAD + NODES + 2 * '<edge id="e" source="h0" target="leaf"/>\n' + TAIL,
+         ":7: edge h0–leaf: the id e is used twice, first in line 6"),
         (HEAD + NODES + '<node id="h0"/>\n' + TAIL, ":6: node h0: the id is used twice, first in line 3"),
         (HEAD + NODES + "<node/>\n" + TAIL, ":6: a node has no id"),
         (HEAD + '<node id="a"><graph><node id="b"/></graph></node>' + TAIL, ":3: the graph is part of another one"),

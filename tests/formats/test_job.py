@@ -105,6 +105,15 @@ def test_the_command_prints_lines_or_json(tmp_path):
         ("num_ranks 1\nrank 0 {\n}\n", ("--ranks-per-site", "4"), ["--site-latency"]),
         ("num_ranks 1\nrank 0 {\n}\n", ("--out", "/nowhere/x.goal"), ["/nowhere/x.goal", "cannot be written"]),
         ("num_ranks 1\nrank 0 {\n}\n", ("--groups", "/nowhere/g.json"), ["/nowhere/g.json", "cannot be read"]),
+        ("num_ranks 1\nrank 0 {\n}\n", ("--rate", "0bps"), ["--rate", "0bps", "above zero"]),
+        ("num_ranks 1\nrank 0 {\n}\n", ("--ranks", "4294967296"), ["--ranks", "4294967296", "1 to 16777216"]),
+        ("num_ranks 1\nrank 0 {\n}\n", ("--ranks-per-host", "4294967296"), ["--ranks-per-host", "1 to 16777216"]),
+        (
+            "num_ranks 1\nrank 0 {\n}\n",
+            ("--ranks-per-site", "99999999999999", "--site-latency", "1ms"),
+            ["--ranks-per-site"],
+        ),
+        ('{"workload_graph": []}', (), ["is JSON", ".et", "chakra_converter"]),
         ("", (), ["is empty"]),
     ],
 )

@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import farloop
@@ -179,6 +181,17 @@ def test_manifests_that_name_each_other_are_read_once(output, monkeypatch):
     assert len(read) <= 80, "not 2^20 times"
 
 
+@pytest.mark.parametrize("kind", [pa.duration("ns"), pa.timestamp("ns"), pa.decimal128(20)], ids=str)
+def test_a_table_with_values_of_another_kind_is_damaged(kind, output):
+    table = pq.read_table(output / "flows.parquet", partitioning=None)
+    at = table.column_names.index("start_ps")
+    pq.write_table(table.set_column(at, "start_ps", table.column(at).cast(kind)), output / "flows.parquet")
+    with pytest.raises(
+        farloop.FarloopError, match=r"damaged farloop output: .* column start_ps of flows\.parquet is of the"
+    ):
+        farloop.load(output)
+
+
 def test_a_pipe_in_place_of_a_file_stops_nobody(output):
     for name in ("flows.parquet", "manifest.json"):
         (output / name).unlink()
@@ -244,6 +257,50 @@ def test_partial_outputs_that_others_may_have_written_are_left_alone(how, outcom
         planted.chmod(0o777 if how == "written by all" else 0o770)
     heir = Pending(target)
     assert Store(heir.runs).get("aa") is None
+    heir.remove()
+    assert (planted / "runs" / "aa" / "run.json").is_file()
+
+
+@pytest.mark.parametrize("what", ["the store", "a run", "a table", "an explanation", "the replaced output"])
+def test_nothing_is_taken_through_a_link_in_a_partial_output(what, outcome, tmp_path):
+    target = tmp_path / "r"
+    planted = left(target, outcome)
+    Store(planted / "runs").put_explanation("aa", {"flow": "f"})
+    linked = {
+        "the store": planted / "runs",
+        "a run": planted / "runs" / "aa",
+        "a table": planted / "runs" / "aa" / "flows.parquet",
+        "an explanation": planted / "runs" / "aa.why.json",
+        "the replaced output": planted / "replaced",
+    }[what]
+    victim = tmp_path / "victim"
+    if what == "the replaced output":
+        linked.mkdir()
+        (linked / "file").write_text(MINE)
+    linked.rename(victim)
+    linked.symlink_to(victim)
+    before = {path: path.lstat().st_ino for path in [victim, *victim.rglob("*")]}
+    heir = Pending(target)
+    taken = list(heir.runs.rglob("*")) if heir.runs.exists() else []
+    assert not [path for path in taken if path.is_symlink()]
+    assert (Store(heir.runs).find("aa") is None) == (what in ("the store", "a run", "a table"))
+    assert not target.exists()
+    assert {path: path.lstat().st_ino for path in [victim, *victim.rglob("*")]} == before
+    assert not planted.exists()
+    heir.remove()
+
+
+def test_nothing_is_taken_from_a_mount_in_a_partial_output(outcome, tmp_path, monkeypatch):
+    planted = left(tmp_path / "r", outcome)
+    real = names._mount
+
+    def mount(descriptor):
+        there = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+        return (7, "mounted") if there == str(planted / "runs") else real(descriptor)
+
+    monkeypatch.setattr(names, "_mount", mount)
+    heir = Pending(tmp_path / "r")
+    assert Store(heir.runs).find("aa") is None
     heir.remove()
     assert (planted / "runs" / "aa" / "run.json").is_file()
 

@@ -3,7 +3,9 @@
 import base64
 import itertools
 import json
+import math
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ import farloop
 from farloop.figures import draw as figures
 from farloop.figures.network_map import network_maps
 from farloop.report import page as report
-from farloop.results.network_map import MOST_HOSTS, map_of
+from farloop.report.network_map import drawing
+from farloop.results.network_map import LARGE, MAX_FORCED, MOST_HOSTS, map_of
 
 TRAFFIC = """
 [run]
@@ -89,6 +92,14 @@ def test_no_two_nodes_are_on_one_spot(drawn_run):
     assert distances.min() > 0.3
     assert (spots > 0).all()
     assert (spots < (drawn.width, drawn.height)).all()
+
+
+def test_parallel_links_are_one_line_that_says_what_they_are(tmp_path):
+    second = '[[link]]\na = "s1"\nb = "s0"\nrate = "40Gbps"\ndelay = "2us"\nlinks = 2\n'
+    (network,) = drawing(farloop.Comparison("", [simulate(tmp_path, RING + second)]))["networks"]
+    edges = {frozenset((network["places"][e[0]][0], network["places"][e[1]][0])): e[2:5] for e in network["edges"]}
+    assert edges[frozenset(("s0", "s1"))] == ["10 Gbps to 40 Gbps", "2 µs", 3]
+    assert edges[frozenset(("s1", "s2"))] == ["10 Gbps", "2 µs", 1]
 
 
 def test_many_hosts_become_one_place_per_switch(drawn_run):
@@ -285,3 +296,22 @@ def test_links_that_were_down_are_marked(failing, result):
     whole = report.page(farloop.Comparison("", [result]))
     assert embedded(whole)["runs"][0]["failed"] == []
     assert "A cross marks" not in whole
+
+
+@pytest.mark.parametrize("count", [LARGE, MAX_FORCED + 1])
+def test_large_networks_are_laid_out_with_what_is_required(count, tmp_path, monkeypatch):
+    """From 500 nodes on networkx would load scipy, which not everybody has."""
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    names = [f"s{i}" for i in range(count)]
+    switches = "".join(f'[[node]]\nname = "{s}"\nkind = "switch"\ndatacenter = 0\n' for s in names)
+    hosts = "".join(f'[[node]]\nname = "h{i}"\nkind = "host"\ndatacenter = 0\n' for i in range(2))
+    pairs = [("h0", "s0"), ("h1", names[-1]), *itertools.pairwise(names)]
+    links = "".join(f'[[link]]\na = "{a}"\nb = "{b}"\ndelay = "1us"\n' for a, b in pairs)
+    run = simulate(tmp_path, f'[network]\ntopology = "links"\n{switches}{hosts}{links}', "1us")
+    drawn = map_of(run.ports)
+    again = map_of(run.ports)
+    assert [(node.x, node.y) for node in drawn.places] == [(node.x, node.y) for node in again.places]
+    assert len({(round(node.x, 6), round(node.y, 6)) for node in drawn.places}) == len(drawn.places) == count + 2
+    places = {node.name: (node.x, node.y) for node in drawn.places}
+    lengths = np.array([math.dist(places[a], places[b]) for a, b in itertools.pairwise(names)])
+    assert np.median(lengths) < 0.1 * max(math.dist(places["s0"], place) for place in places.values())

@@ -41,8 +41,19 @@ def test_a_round_lasts_from_its_first_start_to_its_last_byte():
     )
     workloads = [{"pattern": "all-reduce", "name": "a", "rounds": 2}, {"pattern": "poisson", "name": "b"}]
     assert jobs(flows, {"workload": workloads}) == {"a": {"rounds": 2, "rounds_s": [390e-12]}}
-    assert jobs(flows, {"workload": {"pattern": "all-reduce", "name": "none", "rounds": 1}}) == {}
+    assert jobs(flows, {"workload": {"pattern": "all-reduce", "name": "none", "rounds": 1}}) == {
+        "all-reduce-1": {"rounds": 1, "rounds_s": []}
+    }
     assert jobs(flows, {}) == {}
+
+
+def test_rounds_without_a_name_are_those_with_one():
+    named = farloop.run(Scenario.from_text(SCENARIO))
+    unnamed = farloop.run(Scenario.from_text(SCENARIO.replace('name = "sum"\n', "")))
+    assert unnamed.summary["jobs"]["all-reduce-1"] == named.summary["jobs"]["sum"]
+    assert unnamed.flows["name"][0].as_py() == "all-reduce-1-1-1"
+    second = SCENARIO.replace("[workload]", "[[workload]]") + '[[workload]]\npattern = "all-reduce"\nsize = "1MB"\n'
+    assert list(farloop.run(Scenario.from_text(second)).summary["jobs"]) == ["sum", "all-reduce-2"]
 
 
 def test_summary_table_and_report_tell_of_jobs(tmp_path, capsys):

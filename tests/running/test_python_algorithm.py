@@ -363,6 +363,25 @@ def test_files_that_are_none_are_refused(tmp_path):
         farloop.run(SCENARIO, algorithm=dict)
 
 
+@pytest.mark.parametrize(
+    "words", [["explain", "a.py"], ["run", str(SCENARIO), "--algorithm-file", "a.py", "--out", "o"]]
+)
+@pytest.mark.parametrize("what", ["raise KeyboardInterrupt", "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"])
+def test_an_interrupt_while_a_file_is_loaded_is_a_line(words, what, command):
+    (command.directory / "a.py").write_text(f"import os, signal, time\n{what}\n")
+    done = command(*words)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "farloop: interrupted; nothing was written\n"
+    assert [path.name for path in command.directory.iterdir()] == ["a.py"]
+
+
+def test_a_pipe_or_a_folder_is_no_file_of_python(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    for name in ("pipe.py", "."):
+        with pytest.raises(AlgorithmError, match="is not a regular file; expected Python"):
+            algorithm.load(tmp_path / name)
+
+
 def test_a_finished_run_counts_only_for_the_same_class(halver, tmp_path, capfd):
     def runs():
         argv = [

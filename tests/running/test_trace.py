@@ -177,3 +177,17 @@ def test_bad_items_in_python(small):
             farloop.run(small, trace=trace)
     with pytest.raises(farloop.FarloopError, match="trace and seeds"):
         farloop.run(small, trace="all", seeds="1-2")
+
+
+def test_the_files_of_a_trace_come_together_or_not_at_all(small, tmp_path):
+    run = farloop.run(small, set={"run.duration": "1ms"}, trace="all")
+    (tmp_path / "t" / "trace.pcapng").mkdir(parents=True)
+    with pytest.raises(farloop.FarloopError, match=r"trace\.pcapng: cannot be written: it is a folder"):
+        run.trace.write(tmp_path / "t")
+    (tmp_path / "t" / "trace.pcapng").rmdir()
+    assert not list((tmp_path / "t").iterdir())
+    (tmp_path / "t" / "trace.pcapng").symlink_to("elsewhere")
+    run.trace.write(tmp_path / "t")
+    names = {path.name for path in (tmp_path / "t").iterdir()}
+    assert names == {"elsewhere", "trace.pcapng", "trace.perfetto-trace"}
+    assert (tmp_path / "t" / "trace.pcapng").is_symlink()

@@ -88,6 +88,47 @@ def test_a_reference_is_read(pencil):
     assert references.checked_against() == {"dctcp": ("pencil",), "hpcc": ("pencil",)}
 
 
+def test_a_case_has_settings_for_all_its_runs_and_one_run_where_a_range_judges(pencil):
+    text = REFERENCE.replace(
+        "quick = true", 'quick = true\njudge = "range"\nset = { "run.seed" = 3, "run.duration" = "2ms" }'
+    )
+    (pencil / "reference.toml").write_text(text, encoding="utf-8")
+    clear()
+    (case,) = references.load("pencil").cases
+    own = {"run.seed": 4, "run.duration": "2ms"}
+    assert [entry.set for entry in case.entries] == [own, {**own, "run.seed": 3}]
+    checks = checking.run([(references.load("pencil"), case, case.entries[0])])
+    assert [(len(one.own), len(one.theirs), one.ranged) for one in checks] == [(1, 2, True)]
+
+
+@pytest.mark.parametrize(
+    ("metric", "own", "verdict"),
+    [
+        ("fct_mean", 10.4, "agrees"),
+        ("fct_mean", 8.91, "agrees"),
+        ("fct_mean", 13.09, "agrees"),
+        ("fct_mean", 13.21, "differs"),
+        ("fct_mean", 8.79, "differs"),
+        ("flow:f:timeouts", 13.0, "agrees"),
+        ("flow:f:timeouts", 13.2, "differs"),
+    ],
+)
+def test_a_range_has_the_limit_around_it(metric, own, verdict):
+    ranged = replace(check((own,), (10.0, 11.0, 12.0)), metric=metric, ranged=True)
+    assert ranged.verdict == verdict
+    assert record.read_check(ranged.row()).verdict == verdict
+    assert ("range" in check_tables.numbers([ranged])[0][7]) and ranged.slack == 0.1 * 11
+
+
+def test_a_count_may_be_beside_its_range_by_one():
+    few = replace(check((3,), (1, 2, 2)), metric="flow:f:timeouts", ranged=True)
+    assert [replace(few, own=(own,)).verdict for own in (0, 1, 3, 4)] == ["agrees", "agrees", "agrees", "differs"]
+    none = replace(few, theirs=(0.0, 0.0))
+    assert [replace(none, own=(own,)).verdict for own in (0, 1, 2)] == ["agrees", "agrees", "differs"]
+    known = replace(few, own=(5.0,), expected=2.0, why="The pencil is blunt.")
+    assert [replace(known, settled=settled).verdict for settled in (True, False)] == ["explained", "open"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -102,6 +143,8 @@ def test_a_reference_is_read(pencil):
         ('metric = "jain"', 'metric = "jane"', "[[case.run.explained]] 1: metric: jane: did you mean jain?"),
         ('name = "two-flows"', 'name = "three-flows"', "algorithm: dctcp: expected numbers of it"),
         ("quick = true", 'quick = true\nsince = "soon"', "since: soon: expected a time"),
+        ("quick = true", 'quick = true\njudge = "guess"', "judge: guess: there is mean, range"),
+        ("quick = true", "quick = true\nset = 4", "[[case]] 1: set: expected"),
         ("quick = true", 'quick = true\nfct = "sent"', "fct: sent: there is received, acknowledged"),
         ("program =", "program", "expected a TOML file"),
     ],

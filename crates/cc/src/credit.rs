@@ -264,6 +264,9 @@ enum Arrival {
     TrimmedElsewhere,
 }
 
+/// Periods of a long silence whose lengths are drawn: their sum has a standard deviation of more than a period.
+const DRAWN_PERIODS: u64 = 64;
+
 /// What a receiving host grants in all where the network's core is oversubscribed: less after marks and trims, more without.
 #[derive(Clone, Debug)]
 pub struct CoreControl {
@@ -309,17 +312,21 @@ impl CoreControl {
         }
     }
 
-    /// Does what was due before now. A control that had nothing to see for long grows back to the whole rate, and rests there.
+    /// Does what was due before now. Periods follow each other from the simulation's beginning on, so that the first packet meets one that
+    /// is under way (`OversubscribedCC::OversubscribedCC`). A control that had nothing to see for long grows back to the whole rate, and
+    /// rests there; of a longer silence the last periods alone are drawn, which forget where the one before ended.
     fn catch_up(&mut self, ctx: &mut GrantCtx<'_>) {
+        let longest = self.limits.base_rtt.mul_f64(1.5 * 1.25);
         while self.next.is_none_or(|due| due <= ctx.now) {
-            let from = match self.next {
-                Some(due) => {
-                    self.step();
-                    let rests = self.rate >= 1.0 && self.marked < 1e-9;
-                    if rests { ctx.now } else { due }
-                }
-                None => ctx.now,
-            };
+            let mut from = Time::ZERO;
+            if let Some(due) = self.next {
+                self.step();
+                from = due;
+            }
+            let rests = self.rate >= 1.0 && self.marked < 1e-9;
+            if rests && ctx.now.since(from) > longest * DRAWN_PERIODS {
+                from = ctx.now - longest * DRAWN_PERIODS;
+            }
             let pause = self.limits.base_rtt.mul_f64(1.5 * (0.75 + ctx.random.uniform() / 2.0)); // (5)
             self.next = Some(from.saturating_add(pause.max(Delta::from_ps(1))));
         }

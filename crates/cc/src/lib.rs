@@ -34,6 +34,7 @@ pub mod coding;
 pub mod credit;
 pub mod dynamic;
 pub mod int;
+pub mod needs;
 pub mod paths;
 pub mod testing;
 

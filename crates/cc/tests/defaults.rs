@@ -32,6 +32,7 @@ fn words(needs: Needs) -> String {
         accurate_ecn,
         delivery_rate,
         even_pacing,
+        exact_window,
         multipath,
         credit,
         coding,
@@ -45,6 +46,7 @@ fn words(needs: Needs) -> String {
         (symmetric, "symmetric"),
         (delivery_rate, "delivery_rate"),
         (even_pacing, "even_pacing"),
+        (exact_window, "exact_window"),
         (multipath, "multipath"),
         (credit, "credit"),
     ]

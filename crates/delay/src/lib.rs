@@ -2,8 +2,9 @@
 //!
 //! Linux delays packets with netem, which not every kernel has; this does it from outside. [`queue`] knows frames and times and nothing of
 //! sockets: what is due when, what has no room, how late it all was. [`wire`] moves frames between sockets and queues, on Linux only.
-//! Frames are never looked into.
+//! [`accidents`] has it lose or delay segments by their number; otherwise frames are not looked into.
 
+pub mod accidents;
 pub mod queue;
 #[cfg(target_os = "linux")]
 pub mod wire;

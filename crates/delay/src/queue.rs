@@ -1,6 +1,6 @@
 //! Frames that wait until they are due; how late they left.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A frame that leaves more than so many ns after it was due has met a processor that did not run: what was measured around it says nothing
 /// of the network.
@@ -37,13 +37,24 @@ pub struct Queue {
     held: usize,
     free: u64,
     frames: VecDeque<(u64, Vec<u8>)>,
+    /// Frames that others may overtake, by the time at which they are due and the order in which they came.
+    late: BTreeMap<(u64, u64), Vec<u8>>,
     lateness: Lateness,
 }
 
 impl Queue {
     /// For frames that wait `delay` ns, and have at most `room` bytes together.
     pub fn new(delay: u64, room: usize, pace: Pace) -> Queue {
-        Queue { delay, room, pace, held: 0, free: 0, frames: VecDeque::new(), lateness: Lateness::default() }
+        Queue {
+            delay,
+            room,
+            pace,
+            held: 0,
+            free: 0,
+            frames: VecDeque::new(),
+            late: BTreeMap::new(),
+            lateness: Lateness::default(),
+        }
     }
 
     /// Takes a frame that came at `arrived`, unless there is no room for it. One that came before the last one leaves with that.
@@ -57,15 +68,42 @@ impl Queue {
         self.frames.push_back((arrived.saturating_add(self.delay).max(earliest), frame.to_vec()));
     }
 
+    /// Takes a frame that is due `later` ns after others that come with it; it holds up none of them.
+    pub fn push_late(&mut self, arrived: u64, later: u64, frame: &[u8]) {
+        if self.held + frame.len() > self.room {
+            self.lateness.dropped += 1;
+            return;
+        }
+        self.held += frame.len();
+        let due = arrived.saturating_add(self.delay).saturating_add(later);
+        let order = self.late.range((due, 0)..=(due, u64::MAX)).next_back().map_or(0, |((_, order), _)| order + 1);
+        self.late.insert((due, order), frame.to_vec());
+    }
+
     /// When the next frame leaves.
     pub fn due(&self) -> Option<u64> {
-        self.frames.front().map(|(due, _)| (*due).max(self.free))
+        self.next_due().map(|due| due.max(self.free))
+    }
+
+    /// When the next frame should leave.
+    fn next_due(&self) -> Option<u64> {
+        let late = self.late.keys().next().map(|(due, _)| *due);
+        self.frames.front().map(|(due, _)| *due).into_iter().chain(late).min()
+    }
+
+    /// The frame that is due next, and when it is.
+    fn take_next(&mut self) -> Option<(u64, Vec<u8>)> {
+        let due = self.next_due()?;
+        match self.frames.front() {
+            Some((first, _)) if *first == due => self.frames.pop_front(),
+            _ => self.late.pop_first().map(|(_, frame)| (due, frame)),
+        }
     }
 
     /// The next frame, if it leaves by `now`.
     pub fn pop(&mut self, now: u64) -> Option<Vec<u8>> {
         let leaves = self.due().filter(|leaves| *leaves <= now)?;
-        let (due, frame) = self.frames.pop_front()?;
+        let (due, frame) = self.take_next()?;
         self.lateness.add(now - due);
         self.free = leaves.max(now.saturating_sub(BURST)).saturating_add(self.pace.time(frame.len()));
         self.held -= frame.len();
@@ -135,6 +173,21 @@ mod tests {
         queue.push(0, b"de");
         assert!(queue.pop(STALL).is_some());
         assert_eq!((queue.lateness().stalls, queue.lateness().dropped, queue.lateness().frames), (1, 1, 2));
+    }
+
+    #[test]
+    fn others_overtake_a_late_frame() {
+        let mut queue = Queue::new(100, 3000, FAST);
+        queue.push_late(0, 50, b"late");
+        queue.push_late(10, 40, b"later");
+        [20, 30, 60].into_iter().for_each(|at| queue.push(at, &at.to_string().into_bytes()));
+        let mut left = Vec::new();
+        while let Some(at) = queue.due() {
+            left.push((at, String::from_utf8(queue.pop(at).expect("due")).expect("text")));
+        }
+        let expected = [(120, "20"), (130, "30"), (150, "late"), (150, "later"), (160, "60")];
+        assert_eq!(left, expected.map(|(at, name)| (at, name.to_string())));
+        assert_eq!(queue.lateness().frames, 5);
     }
 
     #[test]

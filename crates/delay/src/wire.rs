@@ -3,6 +3,7 @@
 //! A frame's time is the kernel's, of when it reached the interface: how long this process took to wake up does not add to the delay. It
 //! sleeps until something comes or is due.
 
+use crate::accidents::{Accidents, Counter, Fate};
 use crate::queue::{Lateness, Pace, Queue};
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -36,6 +37,8 @@ pub struct Line {
     pub delay: u64,
     /// Of the link that it stands for.
     pub pace: Pace,
+    /// What happens to segments that come by the first and by the second interface.
+    pub accidents: [Accidents; 2],
 }
 
 /// Calls `ready`, and then delays frames on all lines until `stop` has no writer any more: an end of a pipe that the process which wants
@@ -44,11 +47,12 @@ pub struct Line {
 /// An interface that cannot be opened, or a socket that fails, is an error.
 pub fn run(lines: &[Line], ready: impl FnOnce(), stop: &mut (impl Read + AsFd)) -> io::Result<Vec<[Lateness; 2]>> {
     let mut sockets = Vec::new();
-    let mut queues = Vec::new();
+    let (mut queues, mut counters) = (Vec::new(), Vec::new());
     for line in lines {
-        for end in &line.ends {
+        for (end, accidents) in line.ends.iter().zip(&line.accidents) {
             sockets.push(open(end)?);
             queues.push(Queue::new(line.delay, ROOM, line.pace));
+            counters.push(Counter::new(accidents.clone()));
         }
     }
     ready();
@@ -62,7 +66,7 @@ pub fn run(lines: &[Line], ready: impl FnOnce(), stop: &mut (impl Read + AsFd)) 
             return Ok(queues.chunks_exact(2).map(|both| [both[0].lateness(), both[1].lateness()]).collect());
         }
         for index in ready {
-            receive(&sockets[index], &mut queues[index], &mut buffer)?;
+            receive(&sockets[index], &mut queues[index], counters[index].as_mut(), &mut buffer)?;
         }
         for (index, queue) in queues.iter_mut().enumerate() {
             while let Some(frame) = queue.pop(monotonic()?) {
@@ -108,7 +112,12 @@ fn poll(sockets: &[OwnedFd], stop: &mut (impl Read + AsFd), wait: Option<TimeSpe
 }
 
 /// Takes what has come, with the times at which it did.
-fn receive(socket: &OwnedFd, queue: &mut Queue, buffer: &mut [u8]) -> io::Result<()> {
+fn receive(
+    socket: &OwnedFd,
+    queue: &mut Queue,
+    mut counter: Option<&mut Counter>,
+    buffer: &mut [u8],
+) -> io::Result<()> {
     for _ in 0..BATCH {
         let mut space = cmsg_space!(TimeSpec);
         let mut parts = [IoSliceMut::new(buffer)];
@@ -127,7 +136,12 @@ fn receive(socket: &OwnedFd, queue: &mut Queue, buffer: &mut [u8]) -> io::Result
         // The stamp is of the clock on the wall, which may be set: only the time since then is taken from it.
         let wall = clock_gettime(ClockId::CLOCK_REALTIME)?;
         let age = stamp.map_or(0, |at| nanoseconds(wall).saturating_sub(nanoseconds(at)));
-        queue.push(monotonic()?.saturating_sub(age.min(1_000_000_000)), &buffer[..size]);
+        let (arrived, frame) = (monotonic()?.saturating_sub(age.min(1_000_000_000)), &buffer[..size]);
+        match counter.as_mut().map_or(Fate::Passes, |counter| counter.decide(frame)) {
+            Fate::Passes => queue.push(arrived, frame),
+            Fate::Lost => {}
+            Fate::Late(later) => queue.push_late(arrived, later, frame),
+        }
     }
     Ok(())
 }

@@ -10,12 +10,13 @@ fn main() {
         files: std::env::args().skip(1).collect(),
         format: None,
         options: Options { flops: Some(4e14), memory_bandwidth: Some(3.35e12), ..NO_OPTIONS },
-        choice: choice("nccl", 8, Rate::from_gbps(400)).expect("known"),
+        choice: choice("nccl", Rate::from_gbps(400), Rate::from_gbps(3600)).expect("known"),
+        ranks_per: (u32::MAX, 8),
         network: Some(network("5us", "400Gbps", None, None, ("0ns", "0ns", "none")).expect("valid")),
         out: None,
         expanded: false,
     };
-    match import(&request, &mut |_, _, _| true) {
+    match import(&request, &mut |_| unreachable!("nothing is written"), &mut |_, _, _| true) {
         Ok(summary) => println!("{summary:#}"),
         Err(error) => {
             eprintln!("{error}");

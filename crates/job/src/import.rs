@@ -1,6 +1,6 @@
 //! `farloop import-job`: reads a job, says what is in it, times it on an ideal network, writes it in another format.
 
-use crate::collectives::{Algorithm, Choice, expand, nccl};
+use crate::collectives::{Algorithm, Choice, Location, expand, nccl};
 use crate::error::{JobError, Place};
 use crate::formats::goal_write::WriteError;
 use crate::formats::{self, Format, Options, Progress, aicb, chakra, goal_binary, goal_write};
@@ -9,10 +9,12 @@ use crate::job::Job;
 use crate::memory::{Budget, Keys, MemoryLimit, PROCESS, of_job, sum};
 use crate::survey::survey;
 use crate::validate::{check, check_programs};
-use farloop_units::{Bytes, Delta, Rate};
+use farloop_units::{Bytes, Delta, Rate, Time};
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, Write};
+
+/// Opens a file to write. Whoever gives it makes the file whole once the import has succeeded, and removes it otherwise.
+pub type Open<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Write>>;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Request {
     pub options: Options,
     /// How collectives are expanded.
     pub choice: Choice,
+    /// Ranks of a site and of a host, in order.
+    pub ranks_per: (u32, u32),
     /// The network that the job is timed on; `None` leaves that out.
     pub network: Option<Network>,
     /// Where the job is written and in which format.
@@ -43,11 +47,25 @@ where
     text.parse().map_err(|e| JobError::new(option, Place::File, format!("{e}")))
 }
 
-/// How collectives are expanded, by name; `nccl` chooses for hosts of `ranks_per_host` with this rate for each rank.
-pub fn choice(name: &str, ranks_per_host: u32, rate: Rate) -> Result<Choice, JobError> {
+/// A rate on the command line, above zero: what crosses takes its bytes over the rate.
+pub fn positive_rate(option: &str, text: &str) -> Result<Rate, JobError> {
+    let rate: Rate = quantity(option, text)?;
+    if rate == Rate::ZERO {
+        return Err(JobError::new(
+            option,
+            Place::File,
+            format!("\"{}\": expected a rate above zero", text.escape_debug()),
+        ));
+    }
+    Ok(rate)
+}
+
+/// How collectives are expanded, by name; `nccl` chooses for this rate of each rank to other hosts, and this one in its host.
+pub fn choice(name: &str, rate: Rate, domain: Rate) -> Result<Choice, JobError> {
     if name == "nccl" {
-        let network = rate.as_f64() / 8.0 * f64::from(ranks_per_host);
-        return Ok(Choice::Nccl(nccl::Machine { ranks_per_host, network, domain: 450e9 }));
+        let machine =
+            nccl::Machine { rank_rate: rate.as_f64() / 8.0, host_rate: f64::INFINITY, domain: domain.as_f64() / 8.0 };
+        return Ok(Choice::Nccl(machine));
     }
     let known: Vec<&str> = Algorithm::ALL.iter().map(|a| a.name()).collect();
     let text = format!("\"{}\": expected nccl, {}", name.escape_debug(), known.join(", "));
@@ -63,7 +81,7 @@ pub fn network(
     host: Option<(u32, &str, &str)>,
     message: (&str, &str, &str),
 ) -> Result<Network, JobError> {
-    let mut made = Network::alpha_beta(quantity::<Delta>("--latency", latency)?, quantity::<Rate>("--rate", rate)?);
+    let mut made = Network::alpha_beta(quantity::<Delta>("--latency", latency)?, positive_rate("--rate", rate)?);
     made.host.per_message = quantity("--overhead", message.0)?;
     made.gap = quantity("--gap", message.1)?;
     if message.2 != "none" {
@@ -76,44 +94,56 @@ pub fn network(
     }
     if let Some((ranks, latency, rate)) = site {
         made.ranks_per_site = ranks;
-        made.between = Level::new(quantity("--site-latency", latency)?, quantity("--site-rate", rate)?);
+        made.between = Level::new(quantity("--site-latency", latency)?, positive_rate("--site-rate", rate)?);
     }
     if let Some((ranks, latency, rate)) = host {
         made.ranks_per_host = ranks;
-        made.domain = Level::new(quantity("--host-latency", latency)?, quantity("--host-rate", rate)?);
+        made.domain = Level::new(quantity("--host-latency", latency)?, positive_rate("--host-rate", rate)?);
     }
     Ok(made)
 }
 
-/// Does what is asked for and tells of it as JSON. `progress(what, done, all)` returns false to stop.
-pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> bool) -> Result<Value, JobError> {
+/// Does what is asked for and tells of it as JSON; `open` gives the files of [`Request::out`]. `progress(what, done, all)` returns false to
+/// stop.
+pub fn import(
+    request: &Request,
+    open: Open<'_>,
+    progress: &mut dyn FnMut(&str, u64, u64) -> bool,
+) -> Result<Value, JobError> {
     let format = match (request.format, request.files.first()) {
         (Some(format), _) => format,
         (None, Some(first)) => formats::detect(first)?,
         (None, None) => return Err(JobError::new("import-job", Place::File, "no file; expected a job")),
     };
-    let per_site = request.network.as_ref().map_or(u32::MAX, |n| n.ranks_per_site);
-    let sites = |rank: u32| rank / per_site;
+    let (site, host) = request.ranks_per;
+    let locate = |rank: u32| Location { site: rank / site, host: rank / host };
     let (limit, choice) = (request.limit, request.choice);
-    let budget = Budget { limit, choice, sites: &sites, path: request.network.is_some() };
+    let budget = Budget { limit, choice, locate: &locate, path: request.network.is_some() };
     let options = &request.options;
     let job = formats::read_within(&request.files, format, options, &budget, &mut |a, b| progress("reading", a, b))?;
-    let shares = of_job(&job, &sites).shares(choice, budget.path, Keys::of(format));
+    let shares = of_job(&job, &locate).shares(choice, budget.path, Keys::of(format));
     limit.check_job(job.file(0), &shares)?;
     let memory = PROCESS.saturating_add(sum(&shares));
     check_programs(&job)?;
     let counted = survey(&job);
-    let whole = expand(&job, choice, &sites)?;
+    let whole = expand(&job, choice, &locate)?;
     check(&whole, &mut |a, b| progress("checking", a, b))?;
     let timed = match &request.network {
         Some(network) => Some(ideal::run(&whole, network, 1, true, &mut |a, b| progress("timing", a, b))?),
         None => None,
     };
+    let unscaled = match &request.network {
+        Some(network) if whole.scale > 1 => {
+            let network = network.clone().multiplied(whole.scale);
+            Some(ideal::run(&whole, &network, 1, false, &mut |a, b| progress("timing", a, b))?.end)
+        }
+        _ => timed.as_ref().map(|outcome| outcome.end),
+    };
     let written = match &request.out {
         Some((path, to)) => {
             let source =
                 if request.expanded || matches!(to, Format::Goal | Format::GoalBinary) { &whole } else { &job };
-            write(request, format, source, path, *to, &mut |a, b| progress("writing", a, b))?
+            write(request, format, source, (path.as_str(), *to), open, &mut |a, b| progress("writing", a, b))?
         }
         None => Vec::new(),
     };
@@ -140,13 +170,14 @@ pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> boo
         "collectives": collectives,
         "expanded": {"messages": expanded.sends, "bytes": expanded.bytes},
         "memory_bytes": memory,
-        "notes": job.notes,
-        "ideal": timed.as_ref().map(|outcome| described(&whole, outcome)),
+        "notes": whole.notes,
+        "scale": whole.scale,
+        "ideal": timed.as_ref().zip(unscaled).map(|(outcome, end)| described(&whole, outcome, end)),
         "written": written,
     }))
 }
 
-fn described(job: &Job, outcome: &Outcome) -> Value {
+fn described(job: &Job, outcome: &Outcome, unscaled: Time) -> Value {
     let seconds = |d: Delta| d.as_secs_f64();
     let ranks = &outcome.ranks;
     let computing = |r: &ideal::RankTimes| r.computing;
@@ -172,6 +203,7 @@ fn described(job: &Job, outcome: &Outcome) -> Value {
     });
     json!({
         "iteration_s": outcome.end.as_secs_f64(),
+        "unscaled_iteration_s": unscaled.as_secs_f64(),
         "messages": outcome.messages,
         "bytes": outcome.bytes,
         "most_computing_s": ranks.iter().map(computing).max().map_or(0.0, seconds),
@@ -184,17 +216,17 @@ fn write(
     request: &Request,
     from: Format,
     job: &Job,
-    path: &str,
-    to: Format,
+    (path, to): (&str, Format),
+    open: Open<'_>,
     progress: Progress<'_>,
 ) -> Result<Vec<String>, JobError> {
     match to {
-        Format::Goal => whole(path, |out| goal_write::write(job, out)).map(|p| vec![p]),
-        Format::GoalBinary => whole(path, |out| goal_binary::write(job, out)).map(|p| vec![p]),
+        Format::Goal => Ok(vec![write_file(path, open, |out| goal_write::write(job, out))?]),
+        Format::GoalBinary => Ok(vec![write_file(path, open, |out| goal_binary::write(job, out))?]),
         Format::Aicb if from == Format::Aicb => {
             let mut reader = formats::open(&request.files[0])?;
             let workload = aicb::parse(&mut reader, &request.files[0])?;
-            whole(path, |out| aicb::write(&workload, out).map_err(WriteError::Io)).map(|p| vec![p])
+            Ok(vec![write_file(path, open, |out| Ok(aicb::write(&workload, out)?))?])
         }
         Format::Aicb | Format::Plan => {
             let text = format!(
@@ -211,44 +243,43 @@ fn write(
                 if !progress(rank.into(), job.ranks().into()) {
                     return Err(JobError::cancelled());
                 }
-                let name = format!("{path}.{rank}.et");
-                written.push(whole(&name, |out| {
+                written.push(write_file(&format!("{path}.{rank}.et"), open, |out| {
                     if !copied {
                         return chakra::write_rank(job, rank, out);
                     }
                     let source = job.file(rank);
                     let mut reader = formats::open(source).map_err(WriteError::Job)?;
                     let size = std::fs::metadata(source).map(|m| m.len()).unwrap_or(0);
-                    chakra::copy(&mut reader, source, size, out, &mut |_, _| true).map(|_| ()).map_err(WriteError::Job)
+                    chakra::copy(&mut reader, source, size, out, &mut |_, _| true).map(|_| ())
                 })?);
             }
             if !copied && !job.groups.is_empty() {
                 let groups: serde_json::Map<String, Value> =
                     job.groups.iter().map(|g| (g.name.clone(), json!(g.ranks))).collect();
                 let text = Value::Object(groups).to_string();
-                written.push(whole(&format!("{path}.groups.json"), |out| Ok(out.write_all(text.as_bytes())?))?);
+                let name = format!("{path}.groups.json");
+                written.push(write_file(&name, open, |out| Ok(out.write_all(text.as_bytes())?))?);
             }
             Ok(written)
         }
     }
 }
 
-/// A file that is there whole or not at all.
-fn whole(path: &str, fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), WriteError>) -> Result<String, JobError> {
-    let part = format!("{path}.part");
-    let failed =
-        |e: &std::io::Error| JobError::new(path, Place::File, format!("cannot be written: {}", formats::plain(e)));
-    let mut out = BufWriter::new(File::create(&part).map_err(|e| failed(&e))?);
-    let result = fill(&mut out).and_then(|()| out.flush().map_err(WriteError::Io));
-    drop(out);
-    match result.and_then(|()| std::fs::rename(&part, path).map_err(WriteError::Io)) {
+/// Writes one file; its name.
+fn write_file(
+    path: &str,
+    open: Open<'_>,
+    fill: impl FnOnce(&mut Box<dyn Write>) -> Result<(), WriteError>,
+) -> Result<String, JobError> {
+    let result = open(path).map_err(WriteError::Io).and_then(|mut out| {
+        fill(&mut out)?;
+        Ok(out.flush()?)
+    });
+    match result {
         Ok(()) => Ok(path.to_string()),
-        Err(error) => {
-            let _ = std::fs::remove_file(&part);
-            Err(match error {
-                WriteError::Job(error) => error,
-                WriteError::Io(error) => failed(&error),
-            })
+        Err(WriteError::Job(error)) => Err(error),
+        Err(WriteError::Io(error)) => {
+            Err(JobError::new(path, Place::File, format!("cannot be written: {}", formats::plain(&error))))
         }
     }
 }

@@ -114,7 +114,7 @@ pub struct Program {
     first: Vec<u32>,
     followers: Vec<u32>,
     needs: Vec<u32>,
-    streams: u16,
+    streams: u32,
     /// Some receive takes any source or tag.
     wildcards: bool,
     /// Dependencies on nodes that are not in the file: (operation, id of the node).
@@ -125,7 +125,21 @@ pub struct Program {
 const START: u32 = 1 << 31;
 
 /// The most operations of a rank.
-pub const MOST_OPERATIONS: usize = START as usize - 1;
+pub const MAX_OPERATIONS: usize = START as usize - 1;
+
+/// The most dependencies of a rank: they are counted in 32 bits.
+pub const MAX_DEPENDENCIES: usize = u32::MAX as usize;
+
+/// The longest computation of an operation, and of all operations of a rank: 106 days. Half of what 64 bits of picoseconds hold, so that
+/// sums of checked times do not wrap.
+pub const MAX_COMPUTING: Delta = Delta::from_ps(u64::MAX / 2);
+
+/// The most bytes of a message or a collective, and of all that a job sends: a quarter of what 64 bits hold, so that sums of checked
+/// sizes do not wrap.
+pub const MAX_BYTES: u64 = 1 << 62;
+
+/// The most ranks of a job.
+pub const MAX_RANKS: u64 = 16_777_216;
 
 /// An operation that waits for another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -156,7 +170,7 @@ impl Program {
     }
 
     /// Streams that its operations name: one more than the largest number.
-    pub fn streams(&self) -> u16 {
+    pub fn streams(&self) -> u32 {
         self.streams
     }
 
@@ -211,7 +225,7 @@ impl ProgramBuilder {
 
     /// Adds an operation and gives its position.
     pub fn push(&mut self, operation: Operation) -> u32 {
-        assert!(self.operations.len() < MOST_OPERATIONS, "more than {MOST_OPERATIONS} operations");
+        assert!(self.operations.len() < MAX_OPERATIONS, "more than {MAX_OPERATIONS} operations");
         self.operations.push(operation);
         self.operations.len() as u32 - 1
     }
@@ -239,6 +253,11 @@ impl ProgramBuilder {
     /// `later` waits for a node that is not in the file: kept, and otherwise without effect.
     pub fn absent(&mut self, later: u32, node: u64) {
         self.absent.push((later, node));
+    }
+
+    /// How many dependencies there are.
+    pub fn dependencies(&self) -> usize {
+        self.edges.len()
     }
 
     /// Changes what an operation is for.
@@ -279,7 +298,7 @@ impl ProgramBuilder {
             followers[at[sooner as usize] as usize] = later;
             at[sooner as usize] += 1;
         }
-        let streams = self.operations.iter().map(|o| o.stream + 1).max().unwrap_or(0);
+        let streams = self.operations.iter().map(|o| u32::from(o.stream) + 1).max().unwrap_or(0);
         let any = |o: &Operation| matches!(o.work, Work::Receive { from, tag, .. } if from == ANY || tag == ANY);
         let wildcards = self.operations.iter().any(any);
         Program { operations: self.operations, first, followers, needs, streams, wildcards, absent: self.absent }
@@ -326,6 +345,8 @@ pub struct Job {
     pub places: Places,
     /// What a reader is to be told about it, such as dependencies on absent nodes.
     pub notes: Vec<String>,
+    /// Its messages and collectives have their bytes divided by this, as a plan may ask for; 1 where they have all of them.
+    pub scale: u64,
 }
 
 impl Job {
@@ -338,6 +359,7 @@ impl Job {
             files: vec![name.to_string()],
             places: Places::Operations,
             notes: Vec::new(),
+            scale: 1,
         }
     }
 

@@ -9,7 +9,7 @@ mod size;
 
 pub use size::{Calls, Patterns, Size, of_job};
 
-use crate::collectives::Choice;
+use crate::collectives::{Choice, Location};
 use crate::error::{JobError, Place};
 use crate::formats::Format;
 use size::{DEPENDENCY_READ, GROUP, MEMBER_READ, OPERATION};
@@ -99,8 +99,8 @@ pub struct Budget<'a> {
     pub limit: MemoryLimit,
     /// How its collectives are expanded.
     pub choice: Choice,
-    /// The site of a rank.
-    pub sites: &'a dyn Fn(u32) -> u32,
+    /// Where a rank is.
+    pub locate: &'a dyn Fn(u32) -> Location,
     /// Whether its critical path is asked for.
     pub path: bool,
 }
@@ -110,7 +110,7 @@ impl Budget<'_> {
     pub const NONE: Budget<'static> = Budget {
         limit: MemoryLimit::NONE,
         choice: Choice::Told(crate::collectives::Algorithm::Ring),
-        sites: &|_| 0,
+        locate: &|_| Location { site: 0, host: 0 },
         path: false,
     };
 

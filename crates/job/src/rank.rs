@@ -289,8 +289,10 @@ impl Rank {
     fn cost(&self, operation: u32) -> Delta {
         match self.program.operations()[operation as usize].work {
             Work::Compute(duration) => duration,
-            Work::Send { bytes, .. } => self.host.per_message + further(bytes, self.host.per_byte_fs),
-            Work::Receive { bytes, .. } => self.host.per_message + further(bytes, self.host.received_byte_fs),
+            Work::Send { bytes, .. } => self.host.per_message.saturating_add(further(bytes, self.host.per_byte_fs)),
+            Work::Receive { bytes, .. } => {
+                self.host.per_message.saturating_add(further(bytes, self.host.received_byte_fs))
+            }
             Work::Collective { .. } | Work::Join => Delta::ZERO,
         }
     }
@@ -400,10 +402,10 @@ impl Rank {
     }
 }
 
-/// Time of all bytes but the first, rounded up to picoseconds.
+/// Time of all bytes but the first, rounded up to picoseconds; [`Delta::MAX`] beyond what fits.
 pub(crate) fn further(bytes: u64, per_byte_fs: u64) -> Delta {
     let fs = u128::from(bytes.saturating_sub(1)) * u128::from(per_byte_fs);
-    Delta::from_ps(u64::try_from(fs.div_ceil(1000)).unwrap_or(u64::MAX / 4))
+    u64::try_from(fs.div_ceil(1000)).map_or(Delta::MAX, Delta::from_ps)
 }
 
 fn class(work: &Work) -> u8 {

@@ -32,7 +32,7 @@ pub struct Survey {
     pub streams: u64,
 }
 
-/// Goes through a job once.
+/// Goes through a job once, whose sums are checked ([`crate::validate::check_programs`]).
 pub fn survey(job: &Job) -> Survey {
     let mut made = Survey { ranks: job.ranks().into(), ..Survey::default() };
     let mut kinds: Vec<(u64, u64)> = vec![(0, 0); Collective::ALL.len()];
@@ -54,7 +54,7 @@ pub fn survey(job: &Job) -> Survey {
                     // A collective is counted at the first rank of its group, bytes at each.
                     let first = job.groups.get(group as usize).and_then(|g| g.ranks.first());
                     kinds[at].0 += u64::from(first == Some(&rank));
-                    kinds[at].1 = kinds[at].1.saturating_add(bytes);
+                    kinds[at].1 += bytes;
                 }
                 Work::Join => (),
             }
@@ -64,7 +64,7 @@ pub fn survey(job: &Job) -> Survey {
         made.absent += program.absent.len() as u64;
         made.most_computing = made.most_computing.max(computing);
         made.computing_ps += u128::from(computing.as_ps());
-        let mut used = vec![false; usize::from(program.streams())];
+        let mut used = vec![false; program.streams() as usize];
         program.operations().iter().for_each(|o| used[usize::from(o.stream)] = true);
         made.streams = made.streams.max(used.iter().filter(|u| **u).count() as u64);
     }

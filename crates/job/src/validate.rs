@@ -3,7 +3,7 @@
 
 use crate::error::JobError;
 use crate::ideal::{self, Network};
-use crate::job::{ANY, Job, Program, Work};
+use crate::job::{ANY, Job, MAX_BYTES, MAX_COMPUTING, Program, Work};
 use farloop_units::{Delta, Rate, Time};
 use std::collections::{HashMap, VecDeque};
 
@@ -18,11 +18,15 @@ pub fn check(job: &Job, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Delta
     ideal::run(job, &free, 1, false, go_on).map(|outcome| outcome.end.since(Time::ZERO))
 }
 
-/// Checks ranks one by one: peers and cycles.
+/// Checks ranks one by one: peers, sums of times and bytes, and cycles.
 pub fn check_programs(job: &Job) -> Result<(), JobError> {
     let ranks = job.ranks();
+    let mut all_bytes = 0;
     for (rank, program) in (0..).zip(&job.programs) {
+        let mut computing = Delta::ZERO;
         for (position, operation) in (0..).zip(program.operations()) {
+            add_up(&operation.work, &mut computing, &mut all_bytes)
+                .map_err(|reason| job.error(rank, position, reason))?;
             let peer = match operation.work {
                 Work::Send { to, .. } => to,
                 Work::Receive { from, .. } if from != ANY => from,
@@ -47,6 +51,30 @@ pub fn check_programs(job: &Job) -> Result<(), JobError> {
             let text = format!("operations wait for one another: {}{more}", shown.join(" for "));
             return Err(job.error(rank, cycle[0], text));
         }
+    }
+    Ok(())
+}
+
+/// Adds what an operation computes and sends to the sums of its rank and its job; the error says which one is too large.
+fn add_up(work: &Work, computing: &mut Delta, all_bytes: &mut u64) -> Result<(), String> {
+    match *work {
+        Work::Compute(duration) => {
+            let sum = computing.as_ps().checked_add(duration.as_ps()).map(Delta::from_ps);
+            *computing = sum.filter(|sum| *sum <= MAX_COMPUTING).ok_or_else(|| {
+                let days = MAX_COMPUTING.as_secs_f64() / 86_400.0;
+                format!("the rank computes for more than {days:.0} days up to here; expected less")
+            })?;
+        }
+        Work::Send { bytes, .. } | Work::Collective { bytes, .. } if bytes > MAX_BYTES => {
+            return Err(format!("{bytes} bytes; expected at most {MAX_BYTES}"));
+        }
+        Work::Send { bytes, .. } | Work::Collective { bytes, .. } => {
+            let sum = all_bytes.checked_add(bytes);
+            *all_bytes = sum.filter(|sum| *sum <= MAX_BYTES).ok_or_else(|| {
+                format!("the job sends more than {MAX_BYTES} bytes up to here; expected at most so many")
+            })?;
+        }
+        Work::Receive { .. } | Work::Join => (),
     }
     Ok(())
 }

@@ -556,8 +556,10 @@ fn detours(
         let Some(NodeRef::Host(host)) = nodes.get(spec.destination as usize) else {
             return fail("leads to a node that is no host");
         };
-        let towards = ends.iter().find(|(_, end)| (end.node, end.peer_node) == (spec.switch, spec.next));
-        let Some((port, _)) = towards else { return fail("leads to a node that no link joins to its switch") };
+        let mut towards = ends.iter().filter(|(_, end)| (end.node, end.peer_node) == (spec.switch, spec.next));
+        let Some((port, _)) = towards.nth(spec.link as usize) else {
+            return fail("leads to a node that no link joins to its switch");
+        };
         if matches!(ends[port].peer, NodeRef::Circuit(_)) && schedules(spec.switch) {
             return fail("leads over circuits that its switch schedules");
         }

@@ -3,17 +3,19 @@
 //! They are no events of the calendar: before anything else happens at their time or later, they are made. So runs without them pay
 //! nothing, and each part makes them on its own, however the network is cut.
 
-use crate::ids::{Key, PortId, SwitchId};
+use crate::ids::{Key, PortId, Slot, SwitchId};
 use crate::network::routing::Routes;
 use crate::network::timeline::Timeline;
 use crate::spec::LinkChange;
 use farloop_units::Time;
 
 /// Something that happens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// To the link behind a port.
     Link(PortId, LinkChange),
+    /// A packet arrives by the link behind a port, later than it would have ([`LinkChange::LateData`]).
+    Late(PortId, Slot),
     /// These of [`Changes::routes`] hold from now on, which have this number in the network.
     Routes(usize),
 }
@@ -31,7 +33,7 @@ impl Changes {
     /// What happens to the ports of a part, of which `ids` gives the part's ids, and to its routes.
     pub fn of_part(timeline: &Timeline, ids: &[PortId], routes: Vec<Routes<SwitchId, PortId>>) -> Changes {
         let own = timeline.changes.iter().filter(|(_, port, _)| ids[port.index()].exists());
-        let own = own.map(|(at, port, change)| (*at, Change::Link(ids[port.index()], *change)));
+        let own = own.map(|(at, port, change)| (*at, Change::Link(ids[port.index()], change.clone())));
         let mut changes: Vec<(Time, Change)> = own.collect();
         changes.extend(timeline.routes.iter().map(|(at, number)| (*at, Change::Routes(*number))));
         // At one time links first.
@@ -50,6 +52,12 @@ impl Changes {
             Time::NEVER => Time::NEVER,
             at => Time::from_ps(at.as_ps().saturating_sub(1)),
         }
+    }
+
+    /// A packet that comes by the link behind port `p` arrives at `at`: after all else of that time that is known.
+    pub fn delay(&mut self, at: Time, p: PortId, slot: Slot) {
+        let place = self.left.partition_point(|(other, _)| *other > at);
+        self.left.insert(place, (at, Change::Late(p, slot)));
     }
 
     /// Takes the next one, if it happens at `until` or before.

@@ -12,15 +12,17 @@ use crate::host::Hosts;
 use crate::host::ranks::Boundary;
 use crate::ids::{PortId, Slot};
 use crate::medium::Medium;
-use crate::packet::LINK;
 use crate::packet::packed::Packed;
-use crate::port::Owner;
+use crate::packet::{CUT, LINK};
+use crate::port::numbered_packets::Fate;
+use crate::port::{Owner, Peer};
 use crate::sample::{Recorder, Samples};
 use crate::spec::{LinkChange, NodeKind};
 use crate::standstill::{Clock, Culprit, SLICE, Standstill};
 use crate::switch::{Switches, failure};
 use crate::trace::Traced;
 use farloop_engine::{EventId, LogicalProcess};
+use farloop_trace::Cause;
 use farloop_trace::why::{Explained, Journals};
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
@@ -172,6 +174,17 @@ impl Part {
                     (LinkChange::Delay(delay), _) => port.delay = delay,
                     (LinkChange::Loss(loss), _) => stats.loss = loss,
                     (LinkChange::Corruption(corruption), _) => stats.corruption = corruption,
+                    (LinkChange::LoseData(numbers), _) => stats.numbered.get_or_insert_default().lose_data(numbers),
+                    (LinkChange::LoseAcks(numbers), _) => stats.numbered.get_or_insert_default().lose_acks(numbers),
+                    (LinkChange::LateData(numbers, by), _) => {
+                        stats.numbered.get_or_insert_default().delay_data(numbers, by);
+                    }
+                }
+            }
+            Change::Late(p, slot) => {
+                let peer = m.ports[p].peer;
+                if !self.waits(p, peer.owner(), slot) {
+                    self.hand_over::<false>(p, peer, slot);
                 }
             }
         }
@@ -281,9 +294,15 @@ impl Part {
         if let Some(next) = m.calendar.hint() {
             m.prefetch(next);
         }
-        if unreliable && (m.vanishes(p, slot) || self.waits(p, peer.owner(), slot)) {
+        if unreliable && (self.meets_its_fate(p, slot) || self.waits(p, peer.owner(), slot)) {
             return;
         }
+        self.hand_over::<PLAIN>(p, peer, slot);
+    }
+
+    /// A packet has crossed the link of port `p`, and its other end takes it.
+    #[inline(always)]
+    fn hand_over<const PLAIN: bool>(&mut self, p: PortId, peer: Peer, slot: Slot) {
         let m = &mut self.medium;
         m.ledger.totals.packet_hops += 1;
         let own = p.other_end();
@@ -320,6 +339,26 @@ impl Part {
 }
 
 impl Part {
+    /// A packet that would arrive by port `p` is lost, or arrives later.
+    #[inline(never)]
+    fn meets_its_fate(&mut self, p: PortId, slot: Slot) -> bool {
+        let m = &mut self.medium;
+        let numbered = m.stats[p].numbered.as_mut().filter(|_| m.packets[slot].flags & CUT == 0);
+        match numbered.map_or(Fate::Arrives, |numbered| numbered.decide(&m.packets[slot])) {
+            Fate::Arrives => m.vanishes(p, slot),
+            Fate::Lost => {
+                m.lose(p, slot, Cause::Loss);
+                true
+            }
+            Fate::Late(_) if m.vanishes(p, slot) => true,
+            Fate::Late(by) => {
+                self.changes.delay(m.now.saturating_add(by), p, slot);
+                self.observe_after = self.observe_after.min(self.changes.due_after());
+                true
+            }
+        }
+    }
+
     /// A packet that arrives by port `p` waits until its host handles it; PFC frames do not.
     #[inline(never)]
     fn waits(&mut self, p: PortId, peer: Owner, slot: Slot) -> bool {

@@ -34,6 +34,8 @@ pub struct RunResult {
     pub queue_pairs: Vec<QueuePairRow>,
     /// How flows began: one row per algorithm and kind of path.
     pub starts: Vec<StartRow>,
+    /// Flows of TCP whose receive window keeps them below the rates of their paths: one row per kind of path.
+    pub capped: Vec<CappedRow>,
     /// Totals.
     pub totals: Totals,
     /// Every check of the run's own consistency; a run with a failed one is no result.
@@ -191,6 +193,35 @@ pub struct PortRow {
     pub headroom: Bytes,
     /// Most headroom ever used.
     pub max_headroom: Bytes,
+}
+
+/// Flows that a receive window keeps below the rates of their paths: one window for each base round-trip time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CappedRow {
+    /// Across datacenters.
+    pub crosses: bool,
+    /// The first of them (index in [`RunResult::flows`]).
+    pub flow: u32,
+    /// How many.
+    pub flows: u64,
+    /// The receive window, in payload.
+    pub window: Bytes,
+    /// Most payload that the window lets a flow send.
+    pub rate: Range<Rate>,
+    /// Payload that the slowest link of a path carries.
+    pub path: Range<Rate>,
+    /// Base round-trip time.
+    pub base_rtt: Range<Delta>,
+}
+
+impl CappedRow {
+    /// One more of its kind.
+    pub(crate) fn join(&mut self, other: &CappedRow) {
+        self.flows += other.flows;
+        self.rate.join(other.rate);
+        self.path.join(other.path);
+        self.base_rtt.join(other.base_rtt);
+    }
 }
 
 /// The least and the most of something.

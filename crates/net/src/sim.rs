@@ -16,7 +16,7 @@ use crate::part::{Gauge, Part};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
-use crate::result::{DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
+use crate::result::{CappedRow, DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
 use crate::standstill::{SLICE, Standstill};
@@ -25,6 +25,7 @@ use crate::watched::ends;
 use crate::worst;
 use farloop_engine::clock::Instant;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
+use farloop_job::ideal::Paths;
 use farloop_trace::why::{Journals, Wanted};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Time};
@@ -88,6 +89,11 @@ impl Simulation {
         let (lanes, watch) = (cores.lanes(), Watch::default());
         let (events_left, pace) = (EVENTS, Pace::new(LOOK_EVERY, Instant::now()));
         Ok(Simulation { network, parts, lookahead, lanes, part_of_host, pauses, watch, events_left, pace })
+    }
+
+    /// What messages of a job cost alone in this network: for the time of the job on an ideal one.
+    pub fn message_paths(&self, job: u32) -> Arc<dyn Paths> {
+        Arc::new(self.network.message_paths(job))
     }
 
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events, of a network in parts
@@ -331,6 +337,7 @@ impl Simulation {
         let network = &self.network;
         let mut ranks: Vec<_> = self.parts.iter_mut().flat_map(|p| p.hosts.ranks.rows(network)).collect();
         ranks.sort_by_key(|row| (row.job, row.rank, row.iteration));
+        let capped = self.capped_rows(&flows);
         let ports = self.port_rows(end);
         let totals = self.totals(end);
         let days = self.day_rows(end);
@@ -362,6 +369,7 @@ impl Simulation {
             worst_series,
             queue_series,
             starts: starts.rows(),
+            capped,
             ranks,
             queue_pairs,
             totals,
@@ -412,6 +420,18 @@ impl Simulation {
             spurious: u64::from(counts.spurious),
             gave_up: counts.gave_up,
         }
+    }
+
+    /// Flows that the receive window keeps below the rates of their paths, by kind of path.
+    fn capped_rows(&self, flows: &[FlowRow]) -> Vec<CappedRow> {
+        let mut rows: BTreeMap<bool, CappedRow> = BTreeMap::new();
+        for row in flows {
+            let number = self.parts[0].hosts.senders.connections.number(FlowId(row.flow));
+            if let Some(own) = self.network.capped(FlowId(row.flow), number, row.base_rtt) {
+                rows.entry(own.crosses).and_modify(|known| known.join(&own)).or_insert(own);
+            }
+        }
+        rows.into_values().collect()
     }
 
     /// When a flow began, or was to; [`Time::NEVER`] where what it waits for has not come.

@@ -326,8 +326,10 @@ pub struct DetourSpec {
     pub switch: NodeId,
     /// The host.
     pub destination: NodeId,
-    /// The neighbour; of parallel links the first is taken.
+    /// The neighbour.
     pub next: NodeId,
+    /// Which of the links to it, from 0.
+    pub link: u32,
 }
 
 /// What chooses among egress ports on equally short paths (equal-cost multi-path).

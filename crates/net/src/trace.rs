@@ -50,8 +50,8 @@ pub(crate) struct Seen<'a> {
 
 /// The state of a sender.
 pub(crate) trait Sending {
-    /// What holds there, for journals; of TCP (`turns`) with its own word on whether it may send.
-    fn source(&self, turns: bool) -> Source;
+    /// What holds there, for journals.
+    fn source(&self) -> Source;
 }
 
 /// A method for each hook, which asks whether there is a tracer, and a function that tells it, away from the path of packets.
@@ -461,9 +461,9 @@ fn tell_turn(m: &mut impl Traced, flow: FlowId, since: Time) {
 
 /// What an ACK, a timer, a signal or a departure has left.
 fn tell_control(m: &mut impl Traced, sender: Seen<'_>) {
-    let (now, tcp) = (m.now(), m.network().transport.kind == TransportKind::Tcp);
+    let now = m.now();
     if let Some(journals) = m.journals() {
-        journals.control(now, sender.flow.0, &sender.state.source(tcp));
+        journals.control(now, sender.flow.0, &sender.state.source());
     }
 }
 

@@ -26,7 +26,7 @@ fn fabric(detours: &[(u32, u32, u32)]) -> NetworkSpec {
     let flows = vec![flow(HOSTS[0], HOSTS[2], Time::ZERO, Bytes::new(SIZE))];
     let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
     spec.detours =
-        detours.iter().map(|&(switch, destination, next)| DetourSpec { switch, destination, next }).collect();
+        detours.iter().map(|&(switch, destination, next)| DetourSpec { switch, destination, next, link: 0 }).collect();
     spec
 }
 

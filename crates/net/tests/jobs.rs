@@ -1,7 +1,7 @@
 //! Jobs in the network: closed forms, the same bytes however it is cut, nothing moved by another job.
 
 use crate::common::*;
-use farloop_job::collectives::{Algorithm, Choice, expand};
+use farloop_job::collectives::{Algorithm, Choice, Location, expand};
 use farloop_job::ideal::Level;
 use farloop_job::{Collective, Group, Host, Job, ProgramBuilder, Work};
 use farloop_net::spec::*;
@@ -21,7 +21,7 @@ fn ring(ranks: u32, bytes: u64) -> Job {
     };
     let mut job = Job::new("ring", (0..ranks).map(|_| program()).collect());
     job.groups.push(Group { name: "all".into(), ranks: (0..ranks).collect() });
-    expand(&job, Choice::Told(Algorithm::Ring), &|_| 0).expect("valid")
+    expand(&job, Choice::Told(Algorithm::Ring), &|_| Location::default()).expect("valid")
 }
 
 fn job(name: &str, job: &Job, hosts: Vec<u32>) -> JobSpec {

@@ -130,7 +130,7 @@ fn without_any_path_packets_are_dropped_and_senders_recover() {
         let flows = vec![flow(4, 5, Time::ZERO, Bytes::new(3_000_000))];
         let spec = leaf_spine(plain_switch(), flows, kind, name);
         let alone = run(spec.clone()).flows[0].finish.expect("finished");
-        let both = |ns, change| [event(ns, 2, change), event(ns, 3, change)];
+        let both = |ns, change: LinkChange| [event(ns, 2, change.clone()), event(ns, 3, change)];
         let events = [both(300_000, LinkChange::Down), both(2_000_000, LinkChange::Up)].concat();
         let result = run_in_parts(&with(&spec, us(100), events));
         let (row, totals) = (&result.flows[0], &result.totals);
@@ -277,4 +277,46 @@ fn losses_begin_when_they_are_to() {
     let result = run_in_parts(&NetworkSpec { end: at(60_000), ..with(&spec, us(10), events) });
     // Packets are complete at the spine every microsecond: at 21, 22, 23, 24 and 25 us they are lost.
     assert_eq!((result.ports[port].drops[Cause::Loss], result.totals.drops[Cause::Loss]), (5, 5));
+}
+
+/// One flow of 20 packets, whose first link is told what to do to packets by their number.
+fn numbered(direction: Direction, change: LinkChange) -> RunResult {
+    let flows = vec![flow(4, 5, Time::ZERO, Bytes::new(20_000))];
+    let mut spec = leaf_spine(plain_switch(), flows, TransportKind::Tcp, "fixed");
+    spec.transport.header = Bytes::ZERO;
+    spec.flows[0].initial_cwnd = Some(Bytes::new(20_000));
+    run_in_parts(&with(&spec, us(10), vec![LinkEventSpec { direction, ..event(0, 4, change) }]))
+}
+
+#[test]
+fn numbered_packets_are_lost() {
+    let result = numbered(Direction::FromA, LinkChange::LoseData("3, 5-6".parse().expect("numbers")));
+    let row = &result.flows[0];
+    assert_eq!((row.dropped, row.retransmitted, row.timeouts), (3, 3, 0));
+    assert_eq!(result.ports[8].drops[Cause::Loss], 3);
+    // The first repair is the 21st packet with data.
+    let result = numbered(Direction::FromA, LinkChange::LoseData("3, 21".parse().expect("numbers")));
+    assert_eq!((result.flows[0].dropped, result.flows[0].retransmitted), (2, 2));
+    let result = numbered(Direction::FromB, LinkChange::LoseAcks("1-/2".parse().expect("numbers")));
+    let row = &result.flows[0];
+    assert_eq!((row.dropped, row.retransmitted, result.ports[9].drops[Cause::Loss]), (0, 0, 10));
+    assert!(row.finish.is_some());
+}
+
+#[test]
+fn others_overtake_a_late_packet_and_the_last_one_is_late_by_as_much() {
+    let late = |numbers: &str, by: u64| {
+        let change = LinkChange::LateData(numbers.parse().expect("numbers"), Delta::from_ns(by));
+        numbered(Direction::FromA, change).flows[0].clone()
+    };
+    let punctual = late("21", 5_000);
+    // A packet takes 1 us: two overtake the third one, and then five, of which three are as many duplicate ACKs.
+    let (two, five) = (late("3", 2_500), late("3", 5_500));
+    assert_eq!([&two, &five].map(|row| (row.dropped, row.retransmitted)), [(0, 0), (0, 1)]);
+    // The next link idles where the third one is missing.
+    assert_eq!(two.received, punctual.received.map(|at| at + us(1)));
+    let last = late("20", 7_000);
+    assert_eq!(last.received, punctual.received.map(|at| at + us(7)));
+    // Two of them overtake each other no more than others do.
+    assert_eq!(late("19-20", 7_000).received, last.received);
 }

@@ -132,7 +132,7 @@ fn shares_are_fair_within_three_round_trips_wherever_the_bottleneck_is() {
         destinations.clone().zip(sources..).map(|(to, from)| flow(from, to, ms(0), Bytes::MAX)).collect();
     let mut network = network(nodes, links, algorithm("mlcc", &[]), sender_side);
     let next = SPINES[0][0];
-    network.detours = destinations.map(|destination| DetourSpec { switch: leaf, destination, next }).collect();
+    network.detours = destinations.map(|destination| DetourSpec { switch: leaf, destination, next, link: 0 }).collect();
     network.transport.int_bytes = Bytes::new(42);
     network.record = RecordSpec {
         interval: Some(Delta::from_us(100)),

@@ -86,7 +86,7 @@ fn go_back_n_agrees_to_the_picosecond_where_nothing_is_lost_or_reordered() {
         let mut spec = network(nodes, links, algorithm(name, &[]), flows.collect());
         let go_back_n = run(spec.clone());
         spec.transport = multipath(paths("single", &[]));
-        spec.transport.multipath.ack_bytes = Bytes::new(1);
+        spec.transport.multipath.ack_bytes = Some(Bytes::new(1));
         let multipath = run(spec);
         assert!(go_back_n.flows.iter().all(|row| row.finish.is_some() && row.retransmitted == 0), "{name}");
         let both = [&go_back_n, &multipath].map(|result| result.flows.iter().map(key).collect::<Vec<_>>());

@@ -410,3 +410,35 @@ fn series_of_ports_count_what_was_dropped_when() {
     let first = result.port_series.iter().find(|s| s.dropped > 0).expect("dropped");
     assert!(first.time <= Time::ZERO + us(8), "{first:?}");
 }
+
+/// Four hosts send at 10 Gbps to a fifth over a path of six packets to a receiver that delays ACKs by 40 ms for two packets or more: windows
+/// of one packet would stop for that long at every packet. No algorithm's flows do.
+#[test]
+fn no_window_waits_for_a_delayed_ack() {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for info in farloop_cc::all() {
+        let needs = info.needs;
+        if needs.multipath || needs.credit || needs.border_agent || info.name == "fixed" {
+            continue;
+        }
+        // GEMINI's floor is that of RFC 5681, two segments: enough for receivers that keep to it (§4.2), which answer every second one.
+        let mild = info.name.starts_with("gemini");
+        for ack_every in [2, if mild { 2 } else { 5 }] {
+            tried += 1;
+            let (gbps, ecn) = (Rate::from_gbps(10), Some(EcnSpec::step(Bytes::new(15_000))));
+            let switch = SwitchSpec { ecn, int: true, agents: true, ..plain_switch() };
+            let (nodes, links) = star(4, (gbps, us(1)), (gbps, us(1)), switch);
+            let flows = (1..=4).map(|s| flow(s, 5, Time::from_ps(u64::from(s) * 777_777), Bytes::new(1000 * MSS)));
+            let mut spec = network(nodes, links, algorithm(&info.name, &[]), flows.collect());
+            let tcp = TcpSpec { delayed_ack: Some(Delta::from_ms(40)), ack_every, ..tcp() };
+            spec.transport = TransportSpec { tcp, ..transport(TransportKind::Tcp) };
+            spec.end = Time::ZERO + Delta::from_ms(300);
+            let rows = run(&spec).flows;
+            let took = rows.iter().map(|row| row.finish.map_or(Delta::from_ms(999), |at| at - row.start)).max();
+            let took = took.expect("flows");
+            let what = || format!("{}, an ACK for {ack_every}: {took}", info.name);
+            wrong.extend((took > Delta::from_ms(39)).then(what));
+        }
+    }
+    assert!(tried >= 60 && wrong.is_empty(), "{tried} tried: {wrong:#?}");
+}

@@ -1,17 +1,23 @@
 //! Jobs for Python: files and options in, JSON out.
 
 use crate::scenario::{Cancelled, ScenarioError};
+use crate::writer::PythonFile;
 use farloop_job::error::{JobError, Place};
 use farloop_job::formats::{Format, Options};
-use farloop_job::import::{Request, choice, import, network, quantity};
+use farloop_job::import::{Request, choice, import, network, positive_rate};
 use farloop_job::memory::MemoryLimit;
 use farloop_units::Rate;
 use pyo3::prelude::*;
+use std::io::{self, Write};
+use std::sync::Mutex;
+
+/// What a rank sends in its host, where nothing is said of hosts: NVLink of an H100.
+const NVLINK: Rate = Rate::from_gbps(3600);
 
 /// Ranks of a host or site, latency and rate, as text.
 type Level = (u32, String, String);
 
-/// Reads a job, says what is in it as JSON, and writes it where `out` is a path and a format.
+/// Reads a job, says what is in it as JSON, and writes it where `out` is a path, a format, and what opens a file of Python by its name.
 ///
 /// `memory_limit` is how many bytes it may take. `progress(what, done, all)` returns False to stop; `None` asks for nothing but interrupts.
 #[pyfunction]
@@ -30,7 +36,7 @@ pub fn import_job(
     host: Option<Level>,
     message: Option<(String, String, String)>,
     timed: bool,
-    out: Option<(String, String)>,
+    out: Option<(String, String, Py<PyAny>)>,
     expanded: bool,
     ranks: Option<u32>,
     flops: Option<f64>,
@@ -38,18 +44,21 @@ pub fn import_job(
     groups: Option<(String, String)>,
     memory_limit: Option<u64>,
 ) -> PyResult<String> {
+    let (out, opens) = out.map_or((None, None), |(path, to, opens)| (Some((path, to)), Some(opens)));
     let request = (|| {
         fn level(level: &Option<Level>) -> Option<(u32, &str, &str)> {
             level.as_ref().map(|(ranks, latency, rate)| (*ranks, latency.as_str(), rate.as_str()))
         }
         let costs = message.as_ref().map_or(("0ns", "0ns", "none"), |m| (m.0.as_str(), m.1.as_str(), m.2.as_str()));
         let made = network(latency, rate, level(&site), level(&host), costs)?;
-        let per_host = host.as_ref().map_or(1, |h| h.0);
+        let ranks_per = (made.ranks_per_site, made.ranks_per_host);
+        let domain = host.as_ref().map_or(Ok(NVLINK), |(_, _, rate)| positive_rate("--host-rate", rate))?;
         Ok::<_, JobError>(Request {
             files,
             format: format.map(|f| named("--format", f)).transpose()?,
             options: Options { flops, memory_bandwidth, groups, ranks },
-            choice: choice(collectives, per_host, quantity::<Rate>("--rate", rate)?)?,
+            choice: choice(collectives, positive_rate("--rate", rate)?, domain)?,
+            ranks_per,
             network: timed.then_some(made),
             out: out.map(|(path, to)| named("--to", &to).map(|to| (path, to))).transpose()?,
             expanded,
@@ -57,22 +66,37 @@ pub fn import_job(
         })
     })()
     .map_err(|e| ScenarioError::new_err(e.to_string()))?;
-    let mut raised = None;
+    let raised = Mutex::new(None);
+    let raise = |error: PyErr| raised.lock().expect("nothing panics with it").replace(error);
+    let stopped = || io::Error::other("stopped");
     let outcome = py.detach(|| {
-        import(&request, &mut |what, done, all| {
-            Python::attach(|py| {
-                let asked = py.check_signals().and_then(|()| match &progress {
-                    Some(callback) => callback.call1(py, (what, done, all)).and_then(|r| r.is_truthy(py)),
-                    None => Ok(true),
-                });
-                asked.unwrap_or_else(|error| {
-                    raised = Some(error);
-                    false
+        import(
+            &request,
+            &mut |name| {
+                Python::attach(|py| match opens.as_ref().map(|opens| opens.call1(py, (name,))) {
+                    Some(Ok(file)) => Ok(Box::new(PythonFile::open_buffered(file)) as Box<dyn Write>),
+                    Some(Err(error)) => {
+                        raise(error);
+                        Err(stopped())
+                    }
+                    None => Err(stopped()),
                 })
-            })
-        })
+            },
+            &mut |what, done, all| {
+                Python::attach(|py| {
+                    let asked = py.check_signals().and_then(|()| match &progress {
+                        Some(callback) => callback.call1(py, (what, done, all)).and_then(|r| r.is_truthy(py)),
+                        None => Ok(true),
+                    });
+                    asked.unwrap_or_else(|error| {
+                        raise(error);
+                        false
+                    })
+                })
+            },
+        )
     });
-    match (raised, outcome) {
+    match (raised.into_inner().expect("nothing panics with it"), outcome) {
         (Some(raised), _) => Err(raised),
         (None, Ok(summary)) => Ok(summary.to_string()),
         (None, Err(error)) if error.cancelled => Err(Cancelled::new_err("cancelled")),

@@ -10,6 +10,7 @@ mod output;
 mod parameters;
 mod scenario;
 mod signals;
+mod writer;
 
 use algorithm::{Failure, catalog, of_classes};
 use errors::HandlerError;

@@ -1,11 +1,11 @@
 //! What a run gave, for Python: raw columns and JSON.
 
+use crate::writer::PythonFile;
 use farloop_scenario::tables::{Column, Table, Tables};
 use farloop_scenario::{CircuitFacts, EventFact, Outcome, Traced};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::{Value as Json, json};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The outcome of a run.
@@ -36,14 +36,14 @@ impl TraceOutput {
         self.traced.trace().left_out
     }
 
-    /// Writes a file for Perfetto.
-    fn write_perfetto(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| self.traced.write_perfetto(&path))?)
+    /// Writes a file for Perfetto, which is open.
+    fn write_perfetto(&self, py: Python<'_>, file: Py<PyAny>) -> PyResult<()> {
+        Ok(py.detach(|| self.traced.write_perfetto(&mut PythonFile::open_buffered(file)))?)
     }
 
-    /// Writes a file for Wireshark.
-    fn write_pcapng(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| self.traced.write_pcapng(&path))?)
+    /// Writes a file for Wireshark, which is open.
+    fn write_pcapng(&self, py: Python<'_>, file: Py<PyAny>) -> PyResult<()> {
+        Ok(py.detach(|| self.traced.write_pcapng(&mut PythonFile::open_buffered(file)))?)
     }
 }
 
@@ -98,6 +98,7 @@ impl RunOutput {
             "events": self.outcome.events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": self.outcome.notes,
             "starts": self.outcome.starts,
+            "capped": self.outcome.capped,
         })
         .to_string()
     }

@@ -312,15 +312,15 @@ declare! {
     PAUSES: PauseColumns as Table {
         /// Node of the paused port.
         node: Words, "text";
-        /// Node at the other end of its link, which sent the pauses.
+        /// Node at the other end of its link, which sent the pauses; of the second of parallel links `PEER#2`.
         peer: Words, "text";
         /// Node of the egress port that the packets were bound for that exceeded the threshold; the pausing node.
         cause_node: Words, "text";
-        /// Its peer.
+        /// Its peer, called so, too.
         cause_peer: Words, "text";
         /// Node of the port where the chain of causes ends: it was congested and not held back by a pause itself.
         root_node: Words, "text";
-        /// Its peer.
+        /// Its peer, called so, too.
         root_peer: Words, "text";
         /// Largest number of links from the pausing node back to the root; 1 where it owns the root.
         depth: Vec<u32>, "links";
@@ -387,8 +387,12 @@ declare! {
         end_ps: Vec<Option<i64>>, "ps";
         /// How long it took; null where it was not over.
         time_ps: Vec<Option<i64>>, "ps";
-        /// How long it takes on an ideal network with the latencies and rates of this one; null where that does not come to an end.
+        /// How long it takes on an ideal network with the paths and rates of this one; null where that does not come to an end.
         ideal_ps: Vec<Option<i64>>, "ps";
+        /// What the bytes of its messages are divided by: `scale` of its plan. Computing times are not divided.
+        scale: Vec<i64>, "1";
+        /// `ideal_ps` with all bytes, at scale 1.
+        ideal_unscaled_ps: Vec<Option<i64>>, "ps";
         /// `time_ps` over `ideal_ps`; not a number where one of them is missing.
         slowdown: Vec<f64>, "1";
     }

@@ -1,7 +1,9 @@
 //! A scenario file as a tree of values that know where they were written, with overrides applied.
 
 use crate::diagnostic::{Diagnostic, OVERRIDES, listing, nearest};
+use crate::parallel::numbered;
 use farloop_units::Value;
+use std::collections::HashMap;
 use toml_edit::{Item as TomlItem, TableLike, Value as TomlValue};
 
 /// Most parts of an override's dotted path; no key lies deeper, and each is a step of a recursion.
@@ -138,8 +140,8 @@ impl Document {
             let item = match &entry.item.node {
                 Node::List(elements) => {
                     let Some(name) = segments.next() else { break };
-                    let named = elements.iter().enumerate().find(|(i, e)| element_name(segment, *i, e) == **name);
-                    let Some((_, element)) = named else { break };
+                    let names = element_names(segment, elements);
+                    let Some((_, element)) = names.iter().zip(elements).find(|(n, _)| n == name) else { break };
                     place = element.place;
                     element
                 }
@@ -189,15 +191,44 @@ impl Document {
     }
 }
 
-/// The name by which the element of a list of tables is addressed in overrides and named in messages.
-pub(crate) fn element_name(list: &str, index: usize, element: &Item) -> String {
+/// The names by which the elements of a list of tables are addressed in overrides and named in messages.
+pub(crate) fn element_names(list: &str, elements: &[Item]) -> Vec<String> {
+    match list {
+        "link" => link_names(elements),
+        _ => elements.iter().enumerate().map(|(i, e)| element_name(list, i, e)).collect(),
+    }
+}
+
+/// Those of links are what tables call the first port of each: "a->b", of further parallel links "a->b#2".
+fn link_names(elements: &[Item]) -> Vec<String> {
+    let mut parallel: HashMap<(&str, &str), u32> = HashMap::new();
+    let mut names = Vec::with_capacity(elements.len());
+    for (number, element) in (1..).zip(elements) {
+        let table = if let Node::Table(table) = &element.node { Some(table) } else { None };
+        let ends = table.and_then(|table| table.text("a").zip(table.text("b")));
+        let Some((table, (a, b))) = table.zip(ends) else {
+            names.push(format!("{number}"));
+            continue;
+        };
+        let links = match table.get("links").map(|entry| &entry.item.node) {
+            // What is out of range is refused elsewhere.
+            Some(Node::Scalar(Value::Int(links))) => u32::try_from(*links).unwrap_or(1).max(1),
+            _ => 1,
+        };
+        let before = parallel.entry((a.min(b), a.max(b))).or_default();
+        names.push(format!("{a}->{}", numbered(b, before.saturating_add(1))));
+        *before = before.saturating_add(links);
+    }
+    names
+}
+
+fn element_name(list: &str, index: usize, element: &Item) -> String {
     let Node::Table(table) = &element.node else { return format!("{}", index + 1) };
     let name = match list {
         "flow" => Some(table.text("name").map_or_else(|| format!("f{}", index + 1), str::to_string)),
         "claim" => table.text("id").map(str::to_string),
         "switch_override" => table.text("match").map(str::to_string),
         "detour" => table.text("switch").zip(table.text("destination")).map(|(a, b)| format!("{a}->{b}")),
-        "link" => table.text("a").zip(table.text("b")).map(|(a, b)| format!("{a}->{b}")),
         _ => table.text("name").map(str::to_string),
     };
     name.unwrap_or_else(|| format!("{}", index + 1))
@@ -225,7 +256,7 @@ fn put(table: &mut Table, path: &[String], item: Item) -> Result<(), Refusal> {
     match &mut entry.item.node {
         Node::Table(inner) => put(inner, rest, item),
         Node::List(elements) => {
-            let names: Vec<String> = elements.iter().enumerate().map(|(i, e)| element_name(first, i, e)).collect();
+            let names = element_names(first, elements);
             let Some(index) = names.iter().position(|n| *n == rest[0]) else {
                 let known = || names.iter().map(String::as_str);
                 if rest.len() == 1 && !matches!(item.node, Node::Table(_)) && !names.is_empty() {

@@ -5,6 +5,10 @@ use crate::reader::Section;
 use crate::sections::{EventKeys, RoutingKeys};
 use farloop_units::{Params, Time};
 
+/// The keys of what happens: an event has one of them.
+pub(crate) const HAPPENS: [&str; 8] =
+    ["state", "rate", "delay", "loss", "corruption", "lose_data", "lose_acks", "late_data"];
+
 /// Reads what `[network]` says of routes, and every `[[event]]`; the run ends at `end`.
 pub(crate) fn read(root: &Section<'_>, end: Time) -> Result<(RoutingKeys, Vec<EventKeys>), Diagnostic> {
     let mut events = Vec::new();
@@ -15,10 +19,20 @@ pub(crate) fn read(root: &Section<'_>, end: Time) -> Result<(RoutingKeys, Vec<Ev
             let problem = format!("the run is over at {end}");
             return Err(section.diagnostic("at", problem, "expected a time of the run, or a longer run.duration"));
         }
-        let EventKeys { state, rate, delay, loss, corruption, .. } = &keys;
-        if state.is_none() && rate.is_none() && delay.is_none() && loss.is_none() && corruption.is_none() {
-            let expected = "expected state, rate, delay, loss or corruption";
+        if HAPPENS.iter().all(|key| keys.get(key).flatten().is_none()) {
+            let expected = "expected state, rate, delay, loss, corruption, lose_data, lose_acks or late_data";
             return Err(section.diagnostic("link", "nothing happens to it", expected));
+        }
+        match (&keys.late_data, keys.late_by) {
+            (Some(_), None) => {
+                let expected = "expected late_by beside it, such as \"5ms\"";
+                return Err(section.diagnostic("late_data", "how much later is missing", expected));
+            }
+            (None, Some(_)) => {
+                let expected = "expected late_data beside it, such as \"5, 7-9\"";
+                return Err(section.diagnostic("late_by", "no packet is late", expected));
+            }
+            _ => {}
         }
         events.push(keys);
     }

@@ -17,6 +17,7 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         handshake: true,                        // tcp_connect
         delayed_ack: Some(Delta::from_ms(40)), // TCP_DELACK_MIN (include/net/tcp.h); not its quick ACKs, `tcp_enter_quickack_mode`
         ack_every: 2,                          // __tcp_ack_snd_check
+        quick_acks: 0,                         // by how the receive window grows: tcp_incr_quickack, tcp_grow_window
         min_rto: Delta::from_ms(200),          // TCP_RTO_MIN
         rto_floor: RtoFloorChoice::Variance,   // tcp_rtt_estimator: mdev_max and rttvar are at least tcp_rto_min
         backoff_ends: BackoffEndChoice::Sample, // tcp_ack_update_rtt: icsk_backoff
@@ -28,19 +29,23 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         // tcp_rmem: 6 MiB at most, of which tcp_adv_win_scale = 1 leaves half for payload (tcp_win_from_space). It opens ahead of the
         // sender's window (tcp_rcv_space_adjust), so that only its end limits. tcp_wmem, 4 MiB, has room for more.
         receive_window: Bytes::new(3 << 20),
-        limited_transmit: true,      // tcp_packets_in_flight: what is sacked makes room
-        dup_ack_threshold: 3,        // tcp_reordering
-        timestamps: true,            // tcp_timestamps
-        dsack: None,                 // tcp_dsack: on
-        forget_sack: false,          // tcp_enter_loss: only where the receiver has reneged
-        prr: true,                   // tcp_cwnd_reduction
-        frto: true,                  // tcp_frto, tcp_process_loss
-        tail_loss_probe: None,       // tcp_early_retrans, tcp_schedule_loss_probe: on
-        max_ack_delay: None,         // TCP_DELACK_MAX in tcp_schedule_loss_probe: 200 ms
-        pacing: PacingChoice::None,  // SK_PACING_NONE unless fq is set up or the algorithm paces
+        limited_transmit: true, // tcp_packets_in_flight: what is sacked makes room
+        dup_ack_threshold: 3,   // tcp_reordering
+        timestamps: true,       // tcp_timestamps
+        dsack: None,            // tcp_dsack: on
+        forget_sack: false,     // tcp_enter_loss: only where the receiver has reneged
+        prr: true,              // tcp_cwnd_reduction
+        frto: true,             // tcp_frto, tcp_process_loss
+        tail_loss_probe: None,  // tcp_early_retrans, tcp_schedule_loss_probe: on
+        max_ack_delay: None,    // TCP_DELACK_MAX, tcp_rto_min in tcp_schedule_loss_probe: 200 ms
+        // Exact clocks, and no least timeout: 4.9 has 10 ms and 1.5 RTT + TCP_DELACK_MAX for probes, and jiffies for timestamps.
+        timeout_min: Delta::ZERO,
+        timer_tick: Delta::ZERO,
+        timestamp_tick: Delta::ZERO,
+        pacing: PacingChoice::None, // SK_PACING_NONE unless fq is set up or the algorithm paces
         pacing_gain_slow_start: 2.0, // tcp_pacing_ss_ratio
-        pacing_gain: 1.2,            // tcp_pacing_ca_ratio
-        rtt_noise: Delta::ZERO,      // the machine's, not the kernel's
+        pacing_gain: 1.2,           // tcp_pacing_ca_ratio
+        rtt_noise: Delta::ZERO,     // the machine's, not the kernel's
         delay_noise_intra: Delta::ZERO,
         delay_noise_cross: Delta::ZERO,
         remember_ssthresh: true, // tcp_no_metrics_save = 0: tcp_update_metrics, tcp_init_metrics
@@ -51,8 +56,13 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
     match preset {
         HostsChoice::None => TcpKeys::default(),
         HostsChoice::Linux49 => linux(preset),
-        // Thresholds are no longer kept since 5.6 (tcp_no_ssthresh_metrics_save = 1).
-        HostsChoice::Linux6 => TcpKeys { remember_ssthresh: false, ..linux(preset) },
+        HostsChoice::Linux6 => TcpKeys {
+            remember_ssthresh: false,          // not kept since 5.6 (tcp_no_ssthresh_metrics_save = 1)
+            timeout_min: Delta::from_ms(2),    // TCP_TIMEOUT_MIN_US: tcp_schedule_loss_probe, tcp_rack_mark_lost
+            timer_tick: Delta::from_ms(4),     // a jiffy; CONFIG_HZ = 250 is Kconfig's default
+            timestamp_tick: Delta::from_ms(1), // TCP_TS_HZ; tcp_usec_ts is off unless a route asks for it
+            ..linux(preset)
+        },
     }
 }
 
@@ -80,7 +90,7 @@ mod tests {
     #[test]
     fn presets_change_what_their_kernels_have() {
         let text = |t: &str| Some(Value::Text(t.into()));
-        let linux = |name, remember| {
+        let linux = |name, is_6: bool| {
             let mut all = vec![
                 ("preset", text(name)),
                 ("recovery", text("rack")),
@@ -91,15 +101,21 @@ mod tests {
                 ("receive_window", text("3145.728kB")),
                 ("prr", Some(Value::Bool(true))),
             ];
-            if remember {
+            if is_6 {
+                all.extend([
+                    ("timeout_min", text("2ms")),
+                    ("timer_tick", text("4ms")),
+                    ("timestamp_tick", text("1ms")),
+                ]);
+            } else {
                 all.push(("remember_ssthresh", Some(Value::Bool(true))));
             }
             all.push(("segmentation_offload", Some(Value::Bool(true))));
             all.into_iter().map(|(key, value)| (key.to_string(), value)).collect::<Vec<_>>()
         };
         assert_eq!(changes(HostsChoice::None), []);
-        assert_eq!(changes(HostsChoice::Linux49), linux("linux-4.9", true));
-        assert_eq!(changes(HostsChoice::Linux6), linux("linux-6", false));
+        assert_eq!(changes(HostsChoice::Linux49), linux("linux-4.9", false));
+        assert_eq!(changes(HostsChoice::Linux6), linux("linux-6", true));
     }
 
     /// Defaults may move; presets must not: what they set, against the values that the kernel's headers name.

@@ -20,6 +20,9 @@ pub(crate) fn wanted(path: &JobPath) -> Vec<Wanted> {
     path.steps.iter().filter_map(of).collect()
 }
 
+/// Causes of a job's time beside those of flows ([`Why`]).
+pub const JOB_CAUSES: [&str; 5] = ["computing", "overhead", "domain queue", "domain latency", "domain serialisation"];
+
 /// What a part of the time is blamed on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Part {
@@ -37,11 +40,11 @@ impl Part {
     fn of(job: &Job, step: &Step) -> Part {
         let (cause, to) = match step.stretch {
             Stretch::Computing if job.is_stall(step.phase) => (Why::Stall.name(), None),
-            Stretch::Computing => ("computing", None),
-            Stretch::Overhead => ("overhead", None),
-            Stretch::DomainQueue { to } => ("domain queue", Some(to)),
-            Stretch::DomainLatency { to } => ("domain latency", Some(to)),
-            Stretch::DomainSerialisation { to } => ("domain serialisation", Some(to)),
+            Stretch::Computing => (JOB_CAUSES[0], None),
+            Stretch::Overhead => (JOB_CAUSES[1], None),
+            Stretch::DomainQueue { to } => (JOB_CAUSES[2], Some(to)),
+            Stretch::DomainLatency { to } => (JOB_CAUSES[3], Some(to)),
+            Stretch::DomainSerialisation { to } => (JOB_CAUSES[4], Some(to)),
             Stretch::Message { to, .. } => ("message", Some(to)),
         };
         Part { cause, phase: step.phase, rank: step.rank, to, blame: None }

@@ -3,66 +3,58 @@
 use crate::build::Built;
 use crate::columns::{IterationColumns, RankColumns, Table, Words};
 use crate::jobs::ends;
-use farloop_job::ideal::{self, Level, Network};
-use farloop_net::RunResult;
+use farloop_job::ideal::{self, Network, Paths};
 use farloop_net::result::{PhaseTimes, RankRow};
 use farloop_net::spec::{JobSpec, NodeId};
+use farloop_net::{RunResult, Simulation};
 use farloop_units::{Delta, Rate, Time};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the tables need of jobs.
 #[derive(Clone, Debug)]
 pub(crate) struct Jobs {
     specs: Vec<JobSpec>,
-    /// By job: the slowest link of its hosts, less what headers take of it.
-    rates: Vec<Rate>,
     /// Of each node.
     datacenters: Vec<Option<u16>>,
+    /// By job: what its messages cost alone in the network.
+    paths: Vec<Arc<dyn Paths>>,
 }
 
 impl Jobs {
     /// Those of a network.
     pub fn of(built: &Built) -> Jobs {
-        let (spec, transport) = (&built.spec, &built.spec.transport);
-        let payload = transport.mtu.get().saturating_sub(transport.header.get()).max(1);
-        let wire = transport.mtu.get() + transport.framing.get();
-        let rate = |job: &JobSpec| {
-            let hosts: BTreeSet<NodeId> = job.hosts.iter().copied().collect();
-            let own = |node: &NodeId| hosts.contains(node);
-            let links = spec.links.iter().filter(|l| own(&l.a) || own(&l.b)).map(|l| l.rate);
-            let slowest = links.min().unwrap_or(Rate::MAX);
-            Rate::from_bps((u128::from(slowest.as_bps()) * u128::from(payload) / u128::from(wire)) as u64)
-        };
+        let spec = &built.spec;
         Jobs {
-            rates: spec.jobs.iter().map(rate).collect(),
             specs: spec.jobs.clone(),
             datacenters: spec.nodes.iter().map(|node| node.datacenter).collect(),
+            paths: Vec::new(),
         }
     }
 
-    /// How long an iteration takes on an ideal network: α-β costs, where α is half of the least base round-trip time of the job's messages
-    /// inside datacenters, and across, and β what the slowest link of its hosts carries of payload; the scale-up domain as it is.
-    fn ideal(&self, job: usize, result: &RunResult) -> Option<Delta> {
+    /// Gets to know the paths of messages.
+    pub fn take_paths(&mut self, simulation: &Simulation) {
+        self.paths = (0..self.specs.len() as u32).map(|job| simulation.message_paths(job)).collect();
+    }
+
+    /// How long an iteration takes on an ideal network, where a message takes what it takes alone in this one, and waits for nothing but the
+    /// interfaces of its hosts, which other messages of the job use before it: as the bytes of its messages are, and with all bytes where a
+    /// scale divides them.
+    fn ideal(&self, job: usize) -> [Option<Delta>; 2] {
         let spec = &self.specs[job];
         let site = |node: NodeId| self.datacenters[node as usize].map_or(u32::MAX, u32::from);
-        let mut least: [Option<Delta>; 2] = [None, None];
-        for pair in result.queue_pairs.iter().filter(|pair| pair.job as usize == job) {
-            let [from, to] = [pair.from, pair.to].map(|rank| site(spec.hosts[rank as usize]));
-            let way = Delta::from_ps(pair.counts.base_rtt.as_ps() / 2);
-            let known = &mut least[usize::from(from != to)];
-            *known = Some(known.map_or(way, |least| least.min(way)));
-        }
-        let level = |latency: Option<Delta>| Level::new(latency.unwrap_or(Delta::ZERO), self.rates[job]);
         let places: Arc<[(u32, u32)]> = spec.hosts.iter().map(|host| (*host, site(*host))).collect();
         let network = Network {
-            inside: level(least[0]),
-            between: level(least[1]),
             domain: spec.domain,
             places: Some(places),
-            ..Network::alpha_beta(Delta::ZERO, self.rates[job])
+            paths: self.paths.get(job).cloned(),
+            ..Network::alpha_beta(Delta::ZERO, Rate::MAX)
         };
-        ideal::run(&spec.job, &network, 1, false, &mut |_, _| true).ok()?.iterations.first().copied()
+        let time = |network: &Network| {
+            ideal::run(&spec.job, network, 1, false, &mut |_, _| true).ok()?.iterations.first().copied()
+        };
+        let scaled = time(&network);
+        let scale = spec.job.scale;
+        [scaled, if scale == 1 { scaled } else { time(&network.multiplied(scale)) }]
     }
 
     /// One row per iteration.
@@ -76,11 +68,11 @@ impl Jobs {
                 begin = end;
             }
         }
-        let ideal: Vec<Option<Delta>> = (0..self.specs.len()).map(|job| self.ideal(job, result)).collect();
+        let ideals: Vec<[Option<Delta>; 2]> = (0..self.specs.len()).map(|job| self.ideal(job)).collect();
         let time = |begin: Option<Time>, end: Option<Time>| Some(end?.since(begin?));
         let slowdown = |&(job, _, begin, end): &(u32, i64, Option<Time>, Option<Time>)| match (
             time(begin, end),
-            ideal[job as usize],
+            ideals[job as usize][0],
         ) {
             (Some(time), Some(ideal)) if ideal > Delta::ZERO => time.as_secs_f64() / ideal.as_secs_f64(),
             _ => f64::NAN,
@@ -91,7 +83,9 @@ impl Jobs {
             begin_ps: rows.iter().map(|row| row.2.map(moment)).collect(),
             end_ps: rows.iter().map(|row| row.3.map(moment)).collect(),
             time_ps: rows.iter().map(|row| time(row.2, row.3).map(span)).collect(),
-            ideal_ps: rows.iter().map(|row| ideal[row.0 as usize].map(span)).collect(),
+            ideal_ps: rows.iter().map(|row| ideals[row.0 as usize][0].map(span)).collect(),
+            scale: rows.iter().map(|row| self.specs[row.0 as usize].job.scale as i64).collect(),
+            ideal_unscaled_ps: rows.iter().map(|row| ideals[row.0 as usize][1].map(span)).collect(),
             slowdown: rows.iter().map(slowdown).collect(),
         };
         columns.table()

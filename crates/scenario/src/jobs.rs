@@ -20,6 +20,7 @@ pub(crate) fn explained(job: &JobSpec) -> Json {
         "operations": counted.operations,
         "messages": counted.sends,
         "bytes": counted.bytes,
+        "scale": job.job.scale,
     })
 }
 

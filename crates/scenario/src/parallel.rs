@@ -12,6 +12,15 @@ pub(crate) fn parallel(links: &[LinkSpec]) -> Vec<u32> {
     ends.map(|ends| *seen.entry(ends).and_modify(|count| *count += 1).or_insert(1)).collect()
 }
 
+/// A neighbour, and which of the links to it, from 1: what [`numbered`] makes, taken apart. Names of nodes have no "#".
+pub(crate) fn peer_and_number(text: &str) -> (&str, Option<u32>) {
+    let text = text.trim();
+    match text.rsplit_once('#').map(|(peer, which)| (peer, which.parse())) {
+        Some((peer, Ok(which))) => (peer, Some(which)),
+        _ => (text, None),
+    }
+}
+
 /// The neighbour at the other end of a port: of several links to it the second is that to "NAME#2".
 pub(crate) fn numbered(peer: &str, which: u32) -> Cow<'_, str> {
     if which > 1 { format!("{peer}#{which}").into() } else { peer.into() }

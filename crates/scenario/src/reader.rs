@@ -1,7 +1,7 @@
 //! Reads sections: every key checked against its declaration, nothing ignored.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::document::{Document, Item, Location, Node, Table, element_name};
+use crate::document::{Document, Item, Location, Node, Table, element_names};
 use farloop_cc::Catalog;
 use farloop_units::{Kind, ParamError, ParamSpec, ParamType, Params, Value};
 
@@ -45,16 +45,15 @@ impl<'d> Section<'d> {
             self.document.diagnostic(item.place, name, problem, format!("expected tables: [[{name}]]"))
         };
         let Node::List(elements) = &entry.item.node else { return Err(wrong(&entry.item)) };
-        let read = |(i, element): (usize, &'d Item)| match &element.node {
+        let read = |(element_name, element): (String, &'d Item)| match &element.node {
             Node::Table(table) => {
-                let element_name = element_name(name, i, element);
                 let path = format!("{name}.{element_name}");
                 let section = Section { path, place: element.place, table: Some(table), ..*self };
                 Ok((element_name, section))
             }
             _ => Err(wrong(element)),
         };
-        elements.iter().enumerate().map(read).collect()
+        element_names(name, elements).into_iter().zip(elements).map(read).collect()
     }
 
     /// Whether `name` is a list, such as tables `[[name]]`.

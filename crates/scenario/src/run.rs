@@ -42,6 +42,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// How flows began, by algorithm and kind of path, as JSON.
     pub starts: Json,
+    /// Flows that the receive window keeps below the rates of their paths, by kind of path, as JSON.
+    pub capped: Json,
     /// What was traced, where that was asked for.
     pub trace: Option<Traced>,
     /// How many parts the network was simulated in. This, [`Totals::packet_memory`] and
@@ -145,11 +147,12 @@ impl Prepared {
         self.ready(&Settings::default(), &mut now_and_then(go_on)).map(drop)
     }
 
-    /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. Checks as
-    /// [`Prepared::check`].
-    pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Tables, RunError> {
+    /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. With them the flows that the
+    /// receive window keeps below the rates of their paths, as [`Outcome::capped`]. Checks as [`Prepared::check`].
+    pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json), RunError> {
         let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
-        Ok(names.tables(&simulation.unrun()))
+        let result = simulation.unrun();
+        Ok((names.tables(&result), names.capped(&result)))
     }
 
     /// Simulates it. `progress` is called now and then and returns `false` to stop; while the network is built, without any packet-hops.
@@ -285,7 +288,7 @@ pub(crate) fn ready(
 ) -> Result<Ready, RunError> {
     let (circuits, notes) = (built.circuits.take(), std::mem::take(&mut built.notes));
     let events = std::mem::take(&mut built.events);
-    let names = Names::of(&built);
+    let mut names = Names::of(&built);
     let traced = match &settings.trace {
         Some(spec) => {
             let names = TraceNames::of(&built);
@@ -296,6 +299,7 @@ pub(crate) fn ready(
     let simulation = Simulation::build(built.spec, settings.cores, go_on);
     let refused = |e| of_paths(scenario, |flow| names.flow(flow), |node| names.node(node), &e);
     let mut simulation = simulation.map_err(refused)?;
+    names.job_tables.take_paths(&simulation);
     let trace_names = traced.map(|(filter, names)| {
         simulation.trace(&filter);
         names
@@ -313,6 +317,7 @@ fn simulate(
     Ok(Outcome {
         tables: names.tables(&result),
         starts: names.starts(&result),
+        capped: names.capped(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,

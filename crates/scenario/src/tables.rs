@@ -12,8 +12,8 @@ use crate::job_tables::Jobs;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
-    Cause, DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
-    Totals,
+    CappedRow, Cause, DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample,
+    Range, StartRow, Totals,
 };
 use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
@@ -62,9 +62,9 @@ pub struct Names {
     places: Vec<(u32, Option<u16>)>,
     /// By egress port, two for each link: which of the links that join its nodes it belongs to, from 1.
     parallel: Vec<u32>,
-    /// The link behind each egress port.
-    links: BTreeMap<(u32, u32), LinkSpec>,
-    job_tables: Jobs,
+    /// By link, of which each has two egress ports.
+    links: Vec<LinkSpec>,
+    pub(crate) job_tables: Jobs,
     /// Of ports whose rate changes: from when on which one, by time.
     rates: BTreeMap<u32, Vec<(Time, Rate)>>,
     interval: f64,
@@ -86,7 +86,7 @@ impl Names {
             ends: spec.flows.iter().map(|f| (f.src, f.dst, f.algorithm, f.size, crosses(f.src, f.dst))).collect(),
             stops: spec.flows.iter().map(|f| f.stop).collect(),
             places: (0..).zip(&spec.nodes).map(|(id, node)| (kind(built, id, &node.kind), node.datacenter)).collect(),
-            links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
+            links: spec.links.clone(),
             parallel: parallel(&spec.links),
             job_tables: Jobs::of(built),
             rates: rates(&spec.events.events),
@@ -144,6 +144,24 @@ impl Names {
             })
         };
         result.starts.iter().map(row).collect()
+    }
+
+    /// Flows that the receive window keeps below the rates of their paths, by kind of path: rates in bit/s of payload, times in seconds,
+    /// each least and most.
+    pub(crate) fn capped(&self, result: &RunResult) -> Json {
+        let rates = |r: Range<Rate>| json!([r.least.as_bps(), r.most.as_bps()]);
+        let row = |r: &CappedRow| {
+            json!({
+                "kind": if r.crosses { "cross" } else { "intra" },
+                "flow": self.flows[r.flow as usize],
+                "flows": r.flows,
+                "window_bytes": r.window.get(),
+                "rate_bps": rates(r.rate),
+                "path_bps": rates(r.path),
+                "base_rtt_s": [r.base_rtt.least.as_secs_f64(), r.base_rtt.most.as_secs_f64()],
+            })
+        };
+        result.capped.iter().map(row).collect()
     }
 
     /// What a deadlock is, in words: its ports, and since when.
@@ -243,12 +261,11 @@ impl Names {
             push(s.time, id, 0, &metrics.values());
         }
         for s in &result.port_series {
-            let row = &result.ports[s.port as usize];
             let id = *port_object.entry(s.port).or_insert_with(|| {
                 objects.push(format!("port/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
-            push(s.time, id, of_ports, &self.of_port(s, row, self.interval).values());
+            push(s.time, id, of_ports, &self.of_port(s, self.interval).values());
         }
         let mut queue_object: BTreeMap<(u32, QueueName), u32> = BTreeMap::new();
         for QueueSample { time, port, queue, bytes } in &result.queue_series {
@@ -265,7 +282,7 @@ impl Names {
                 objects.push(format!("worst/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
-            let metrics = self.of_port(s, &result.ports[s.port as usize], self.worst_interval);
+            let metrics = self.of_port(s, self.worst_interval);
             push(s.time, id, of_ports, &metrics.values());
         }
         let declared = [FLOW_METRICS, PORT_METRICS, QUEUE_METRICS];
@@ -275,8 +292,8 @@ impl Names {
     }
 
     /// The metrics of a port in a sample of so many seconds.
-    fn of_port(&self, sample: &PortSample, row: &PortRow, interval: f64) -> PortMetrics {
-        let rate = self.mean_rate(sample.port, self.links[&(row.node, row.peer)].rate, sample.time, interval);
+    fn of_port(&self, sample: &PortSample, interval: f64) -> PortMetrics {
+        let rate = self.mean_rate(sample.port, self.links[sample.port as usize / 2].rate, sample.time, interval);
         let utilisation = sample.tx.as_f64() * 8.0 / (interval * rate);
         let paused = sample.paused.as_secs_f64() / interval;
         let (queue, max_queue) = (sample.queue.as_f64(), sample.max_queue.as_f64());
@@ -301,17 +318,20 @@ impl Names {
         let ints = |f: &dyn Fn(&PortRow) -> u64| rows.iter().map(|r| f(r) as i64).collect::<Vec<_>>();
         let words = |f: &dyn Fn(&PortRow) -> u32| Words(rows.iter().map(f).collect(), self.nodes.clone());
         let place = |r: &PortRow| self.places[r.node as usize];
-        let link = |r: &PortRow| &self.links[&(r.node, r.peer)];
         let end = result.totals.end.as_ps() as f64;
         let mean = |r: &PortRow| if end > 0.0 { r.queue_integral as f64 / end } else { 0.0 };
+        // Rows stand in the order of the ports.
+        let by_port = |f: &dyn Fn(&LinkSpec) -> u64| -> Vec<i64> {
+            (0..rows.len()).map(|port| f(&self.links[port / 2]) as i64).collect()
+        };
         let columns = PortColumns {
             node: words(&|r| r.node),
             peer: words(&|r| r.peer),
             link: self.parallel.clone(),
             kind: Words(rows.iter().map(|r| place(r).0).collect(), KINDS.map(String::from).to_vec()),
             datacenter: rows.iter().map(|r| place(r).1.map(i64::from)).collect(),
-            rate_bps: ints(&|r| link(r).rate.as_bps()),
-            delay_ps: ints(&|r| link(r).delay.as_ps()),
+            rate_bps: by_port(&|link| link.rate.as_bps()),
+            delay_ps: by_port(&|link| link.delay.as_ps()),
             tx_bytes: ints(&|r| r.tx.get()),
             offered_bytes: rows.iter().map(|r| r.offered.map(|b| b.get() as i64)).collect(),
             packets: ints(&|r| r.packets),
@@ -369,8 +389,11 @@ impl Names {
         let rows = &result.days;
         let ints = |f: &dyn Fn(&DayRow) -> u64| rows.iter().map(|r| f(r) as i64).collect::<Vec<_>>();
         let words = |f: &dyn Fn(&DayRow) -> u32| Words(rows.iter().map(f).collect(), self.nodes.clone());
+        // A circuit switch has one link to each neighbour.
+        let rates: BTreeMap<(u32, u32), Rate> =
+            self.links.iter().flat_map(|l| [((l.a, l.b), l.rate), ((l.b, l.a), l.rate)]).collect();
         let occupancy = |r: &DayRow| {
-            let rate = self.links[&(r.circuit, r.to)].rate.as_f64();
+            let rate = rates[&(r.circuit, r.to)].as_f64();
             r.tx.as_f64() * 8.0 / (rate * r.day.as_secs_f64())
         };
         let columns = CircuitColumns {
@@ -388,17 +411,34 @@ impl Names {
 
     fn pauses(&self, result: &RunResult) -> Table {
         let rows = &result.pauses;
-        let ends = |port: &dyn Fn(&PauseRow) -> u32, end: &dyn Fn(&PortRow) -> u32| {
-            let node = |r: &PauseRow| end(&result.ports[port(r) as usize]);
+        let nodes = |port: &dyn Fn(&PauseRow) -> u32| {
+            let node = |r: &PauseRow| result.ports[port(r) as usize].node;
             Words(rows.iter().map(node).collect(), self.nodes.clone())
         };
+        let peers = |port: &dyn Fn(&PauseRow) -> u32| {
+            let mut words = self.nodes.clone();
+            let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+            let mut word = |r: &PauseRow| {
+                let peer = result.ports[port(r) as usize].peer;
+                let which = self.parallel[port(r) as usize];
+                if which == 1 {
+                    return peer;
+                }
+                *known.entry((peer, which)).or_insert_with(|| {
+                    words.push(numbered(&self.nodes[peer as usize], which).into());
+                    words.len() as u32 - 1
+                })
+            };
+            let rows = rows.iter().map(&mut word).collect();
+            Words(rows, words)
+        };
         let columns = PauseColumns {
-            node: ends(&|r| r.port, &|p| p.node),
-            peer: ends(&|r| r.port, &|p| p.peer),
-            cause_node: ends(&|r| r.cause, &|p| p.node),
-            cause_peer: ends(&|r| r.cause, &|p| p.peer),
-            root_node: ends(&|r| r.root, &|p| p.node),
-            root_peer: ends(&|r| r.root, &|p| p.peer),
+            node: nodes(&|r| r.port),
+            peer: peers(&|r| r.port),
+            cause_node: nodes(&|r| r.cause),
+            cause_peer: peers(&|r| r.cause),
+            root_node: nodes(&|r| r.root),
+            root_peer: peers(&|r| r.root),
             depth: rows.iter().map(|r| r.depth).collect(),
             pauses: rows.iter().map(|r| r.pauses as i64).collect(),
             paused_ps: rows.iter().map(|r| r.paused.as_ps() as i64).collect(),

@@ -102,7 +102,7 @@ fn check_transport(scenario: &Scenario) -> Result<(), Diagnostic> {
     check_keys(&scenario.transport, &wanted, &free).map_err(|(key, p, e)| at(key, p, e))?;
     let kernel = TcpKeys { segmentation_offload: false, ..host_presets::keys(HostsChoice::Linux6) };
     // What a machine adds by itself is there, however much it is.
-    let free = ["delay_noise_intra", "delay_noise_cross", "receive_window"];
+    let free = ["delay_noise_intra", "delay_noise_cross", "receive_window", "quick_acks"];
     check_keys(tcp, &kernel, &free).map_err(|(key, p, e)| at(key, p, e))?;
     let smallest = HEADERS + Bytes::new(500);
     if scenario.transport.mtu < smallest || scenario.transport.mtu > Bytes::new(9000) {

@@ -7,10 +7,8 @@ use farloop_net::pairs_of;
 use farloop_net::spec::{NodeId, NodeKind, TransportKind};
 use farloop_trace::{Filter, FlowName, Names, Protocol, Resolver, SpecError, Trace, TraceSpec, pcapng, perfetto};
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, Write};
 use std::ops::Range;
-use std::path::Path;
 
 /// What a run's tracer has kept.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,14 +27,14 @@ impl Traced {
         &self.trace
     }
 
-    /// Writes a file for Perfetto. Errors are those of the file.
-    pub fn write_perfetto(&self, path: &Path) -> io::Result<()> {
-        perfetto::write(&self.trace, &self.names, &mut BufWriter::new(File::create(path)?))
+    /// Writes what Perfetto reads. Errors are those of `out`.
+    pub fn write_perfetto(&self, out: &mut impl Write) -> io::Result<()> {
+        perfetto::write(&self.trace, &self.names, out)
     }
 
-    /// Writes a file for Wireshark. Errors are those of the file.
-    pub fn write_pcapng(&self, path: &Path) -> io::Result<()> {
-        pcapng::write(&self.trace, &self.names, &mut BufWriter::new(File::create(path)?))
+    /// Writes what Wireshark reads. Errors are those of `out`.
+    pub fn write_pcapng(&self, out: &mut impl Write) -> io::Result<()> {
+        pcapng::write(&self.trace, &self.names, out)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
 use farloop_cc::paths::{ChooserParams, chooser, choosers};
 use farloop_net::spec::{self, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec, TransportKind, TransportSpec};
-use farloop_units::ParamType;
+use farloop_units::{Delta, ParamType};
 
 /// The keys of one kind.
 #[derive(Clone, PartialEq, Debug)]
@@ -103,6 +103,8 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
     let sack = keys.recovery != RecoveryChoice::NewReno;
     let rack = keys.recovery == RecoveryChoice::Rack;
     let persistent = keys.connections == ConnectionsChoice::Persistent;
+    // What a preset has for the hosts gives way; only what the scenario says is refused.
+    let written = |key: &str| section.table.is_some_and(|table| table.get(key).is_some());
     let no_sack = || format!("there are no selective acknowledgements with recovery = \"{recovery}\"");
     let no_probe = || format!("there are no tail loss probes with recovery = \"{recovery}\"");
     let problems = [
@@ -130,6 +132,24 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
             keys.max_ack_delay.is_some() && keys.tail_loss_probe == Some(false),
             "there are no tail loss probes with tail_loss_probe = false".to_string(),
             "tail_loss_probe = true, or no max_ack_delay",
+        ),
+        (
+            "quick_acks",
+            keys.quick_acks > 0 && keys.delayed_ack.is_none(),
+            "no ACK is delayed".to_string(),
+            "delayed_ack, or no quick_acks",
+        ),
+        (
+            "timeout_min",
+            written("timeout_min") && keys.timeout_min > Delta::ZERO && !rack,
+            format!("there are neither tail loss probes nor a reordering timer with recovery = \"{recovery}\""),
+            "recovery = \"rack\", or no timeout_min",
+        ),
+        (
+            "timestamp_tick",
+            written("timestamp_tick") && keys.timestamp_tick > Delta::ZERO && !keys.timestamps,
+            "there are no timestamps with timestamps = false".to_string(),
+            "timestamps = true, or no timestamp_tick",
         ),
         (
             "syn_retries",
@@ -212,6 +232,7 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         handshake: keys.handshake,
         delayed_ack: keys.delayed_ack,
         ack_every: keys.ack_every,
+        quick_acks: keys.quick_acks,
         min_rto: keys.min_rto,
         rto_floor: match keys.rto_floor {
             RtoFloorChoice::Total => spec::RtoFloor::Total,
@@ -236,6 +257,9 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         frto: keys.frto,
         tail_loss_probe: keys.tail_loss_probe.unwrap_or(default.tail_loss_probe),
         max_ack_delay: keys.max_ack_delay.unwrap_or(default.max_ack_delay),
+        timeout_min: keys.timeout_min,
+        timer_tick: keys.timer_tick,
+        timestamp_tick: keys.timestamp_tick,
         pacing: (keys.pacing == PacingChoice::Linux).then_some(linux),
         rtt_noise: keys.rtt_noise,
         delay_noise_intra: keys.delay_noise_intra,

@@ -205,6 +205,9 @@ fn a_users_own_sizes_are_read_next_to_the_scenario() {
     };
     let built = own("own.csv").expect("valid");
     assert!(built.spec.flows[4..].iter().all(|f| (1000..=2000).contains(&f.size.get())));
+    std::fs::write(directory.join("other.txt"), "0 0\n1000 50\n2000 100\n").expect("written");
+    let other = own("other.txt").expect("valid");
+    assert!(other.spec.flows[4..].iter().all(|f| (1..=2000).contains(&f.size.get())));
     let bad = own("bad.csv").expect_err("not a number");
     assert!(bad.file.ends_with("bad.csv") && bad.line == 2, "{bad}");
     let absent = own("absent.csv").expect_err("no such file");
@@ -304,7 +307,10 @@ fn disciplines_and_detours_are_as_written() {
     let text = format!("{MINIMAL}[[detour]]\nswitch = \"left\"\ndestination = \"d1\"\nnext = \"right\"\n");
     let built = build(&text, &[]);
     let id = |name: &str| built.node_names.iter().position(|n| n == name).expect("a node") as NodeId;
-    assert_eq!(built.spec.detours, [DetourSpec { switch: id("left"), destination: id("d1"), next: id("right") }]);
+    assert_eq!(
+        built.spec.detours,
+        [DetourSpec { switch: id("left"), destination: id("d1"), next: id("right"), link: 0 }]
+    );
     let moved = build(&text, &[("detour.left->d1.destination", "s2")]);
     assert_eq!(moved.spec.detours[0].destination, id("s2"));
 }

@@ -9,6 +9,7 @@ mod format_page;
 mod jobs;
 mod malformed;
 mod mutations;
+mod parallel_links;
 mod plugins;
 mod recording;
 mod scenario;

@@ -26,10 +26,21 @@ fn presets_are_defaults_that_each_key_can_override() {
         segmentation_offload: true,
         ..TcpSpec::default()
     };
+    let linux_6 = || TcpSpec {
+        remember_ssthresh: false,
+        timeout_min: Delta::from_ms(2),
+        timer_tick: Delta::from_ms(4),
+        timestamp_tick: Delta::from_ms(1),
+        ..linux()
+    };
     let cases: &[(&str, TcpSpec)] = &[
         ("preset = \"none\"\n", TcpSpec::default()),
         ("preset = \"linux-4.9\"\n", linux()),
-        ("preset = \"linux-6\"\n", TcpSpec { remember_ssthresh: false, ..linux() }),
+        ("preset = \"linux-6\"\n", linux_6()),
+        (
+            "preset = \"linux-6\"\nrecovery = \"sack\"\ntimestamps = false\ntimer_tick = \"1ms\"\n",
+            TcpSpec { recovery: Recovery::Sack, timestamps: false, timer_tick: Delta::from_ms(1), ..linux_6() },
+        ),
         ("preset = \"linux-4.9\"\nconnections = \"persistent\"\n", TcpSpec { persistent: true, ..linux() }),
         (
             "handshake = false\npreset = \"linux-4.9\"\nmin_rto = \"10ms\"\nrecovery = \"sack\"\n",
@@ -175,6 +186,25 @@ fn what_makes_no_sense_is_refused() {
                 "expected tail_loss_probe = true, or no max_ack_delay",
             ],
         ),
+        (
+            "quick_acks = 16\n",
+            &["tcp.toml:7: transport.quick_acks: no ACK is delayed", "delayed_ack, or no quick_acks"],
+        ),
+        (
+            "timeout_min = \"2ms\"\n",
+            &[
+                "tcp.toml:7: transport.timeout_min: there are neither tail loss probes nor a reordering timer with recovery = \"sack\"",
+                "expected recovery = \"rack\", or no timeout_min",
+            ],
+        ),
+        (
+            "timestamps = false\ntimestamp_tick = \"1ms\"\n",
+            &[
+                "tcp.toml:8: transport.timestamp_tick: there are no timestamps with timestamps = false",
+                "expected timestamps = true, or no timestamp_tick",
+            ],
+        ),
+        ("timer_tick = \"2s\"\n", &["transport.timer_tick: \"2s\" is outside", "0ps to 1s"]),
         (
             "recovery = \"newreno\"\ndsack = true\n",
             &["tcp.toml:8: transport.dsack: there are no selective acknowledgements with recovery = \"newreno\""],

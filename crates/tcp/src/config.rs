@@ -56,6 +56,9 @@ pub struct Config {
     pub delayed_ack: Option<Delta>,
     /// Full segments of data that one ACK may cover before it goes out at once (RFC 5681 §4.2: 2).
     pub ack_every: u32,
+    /// So many segments' payload at the beginning of the flow is acknowledged segment by segment (Linux: quick ACKs, 16 at least and for as
+    /// long as the receive window grows; `tcp_incr_quickack`, `tcp_grow_window`).
+    pub quick_acks: u32,
     /// Timeout before there is a round-trip sample (RFC 6298 §2.1: 1 s).
     pub initial_rto: Delta,
     /// Smallest timeout (RFC 6298 §2.4: 1 s; Linux: 200 ms).
@@ -82,6 +85,13 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Longest delay of an ACK that a tail-loss probe of a lone segment allows for (RFC 8985 §7.2: 200 ms unless known better).
     pub max_ack_delay: Delta,
+    /// What the tail-loss probe of several segments and RACK's reordering timer wait in addition, so that timers of little have a least
+    /// length (RFC 8985: nothing; Linux, `TCP_TIMEOUT_MIN_US`: 2 ms).
+    pub timeout_min: Delta,
+    /// Tick of the host's timers, which fire at whole ticks only (`clock.rs`; Linux: a jiffy); nothing for exact ones.
+    pub timer_tick: Delta,
+    /// Tick of the timestamps (RFC 7323 §5.4: 1 ms to 1 s; Linux, `TCP_TS_HZ`: 1 ms); nothing for exact ones.
+    pub timestamp_tick: Delta,
     /// Proportional rate reduction: while losses that ACKs revealed are repaired, the window falls to the algorithm's with what is
     /// delivered (RFC 6937; Linux, `tcp_cwnd_reduction`). Otherwise the algorithm's window holds at once.
     pub prr: bool,
@@ -105,6 +115,7 @@ impl Config {
             mss,
             delayed_ack: Some(Delta::from_ms(40)),
             ack_every: 2,
+            quick_acks: 0,
             initial_rto: Delta::from_secs(1),
             min_rto: Delta::from_ms(200),
             rto_floor: RtoFloor::Total,
@@ -118,6 +129,9 @@ impl Config {
             dsack: true,
             tail_loss_probe: true,
             max_ack_delay: Delta::from_ms(200),
+            timeout_min: Delta::ZERO,
+            timer_tick: Delta::ZERO,
+            timestamp_tick: Delta::ZERO,
             prr: false,
             frto: true,
             forget_sack: false,

@@ -15,6 +15,7 @@
 //! Sequence numbers are byte offsets in 64 bits: the first byte of data is 0, and nothing wraps. SYN and the mark of the last
 //! segment take no number of their own. Which RFCs are followed, and where not: `docs/decisions/tcp.md`.
 
+mod clock;
 pub mod config;
 mod delivery;
 mod ecn;
@@ -36,4 +37,4 @@ mod transmit;
 pub use config::{BackoffEnd, Config, ConfigError, Ecn, Recovery, RtoFloor};
 pub use receiver::{Acks, Receiver};
 pub use segment::{Range, SackBlocks, Segment, Timestamps};
-pub use state::{Counters, GiveUp, Meaning, Sender, State};
+pub use state::{Counters, GiveUp, Holds, Meaning, Sender, State};

@@ -12,8 +12,8 @@
 //! A probe goes out when nothing was heard for PTO = 2·SRTT, plus the longest delay of an ACK if one segment is outstanding, but no
 //! later than the retransmission timeout.
 //!
-//! One difference: the reordering timer is set for the first segment to run out of patience (RFC 8985 §6.2 step 5: for the last), so that
-//! each is found lost at its own deadline without a walk over the window.
+//! The reordering timer is set for the last segment that can run out of patience (§6.2 step 5), and an ACK before it finds what is lost by
+//! then. Both timers are longer by `timeout_min` on hosts that have such a thing (Linux: `tcp_schedule_loss_probe`, `tcp_rack_mark_lost`).
 
 use crate::config::Config;
 use crate::rto::RttEstimator;
@@ -61,6 +61,11 @@ impl Rack {
             self.rtt = tally.now.since(key.0);
             self.newest = self.newest.max(key);
         }
+    }
+
+    /// A late original has filled the gap at `una`.
+    pub fn on_late_original(&mut self, una: u64) {
+        self.reordering_seen |= una < self.fack;
     }
 
     /// Step 4, first half: adapts the window to a D-SACK.
@@ -144,7 +149,7 @@ pub(crate) fn probe_timeout(rtt: &RttEstimator, segments: usize, config: &Config
     match rtt.srtt() {
         None => Delta::from_secs(1),
         Some(srtt) if segments == 1 => srtt * 2 + config.max_ack_delay,
-        Some(srtt) => srtt * 2,
+        Some(srtt) => srtt * 2 + config.timeout_min,
     }
 }
 

@@ -6,7 +6,7 @@
 //! ```text
 //!                 in order, little waits                      timer, or `ack_every` segments wait
 //!   (all acked) ───────────────────────► (an ACK is delayed) ────────────────────────────────────► ACK
-//!        out of order, gap filled, duplicate, last segment, beyond the window, probe ────────────► ACK at once
+//!        among `quick_acks`, out of order, gap filled, duplicate, last segment, beyond the window, probe ────────────► ACK at once
 //! ```
 //!
 //! The right edge of the advertised window never moves left (RFC 9293 §3.8.6), and moves right in steps of a segment or half the
@@ -112,11 +112,12 @@ impl Receiver {
             (None, None) => Some(self.ack(now, None)),
             (None, Some(delay)) => {
                 let full = u64::from(self.config.ack_every - 1) * self.config.mss.get();
-                if self.unacked > full {
+                let quick = u64::from(self.config.quick_acks) * self.config.mss.get();
+                if self.unacked > full || self.queue.expected() <= quick {
                     Some(self.ack(now, None))
                 } else {
                     if self.deadline == Time::NEVER {
-                        self.deadline = now.saturating_add(delay);
+                        self.deadline = self.config.expiry(now, delay);
                     }
                     None
                 }

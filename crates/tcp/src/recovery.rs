@@ -13,19 +13,29 @@
 //!                                timeout
 //! ```
 //!
-//! What a reduction turns out to be is found by three signs, whatever comes first: an ACK that echoes a timestamp older than the first
-//! retransmission (or comes before it), data acknowledged after a timeout that was never sent again (F-RTO), and D-SACKs for all
-//! retransmissions.
+//! Three signs show that a reduction was a mistake, whichever comes first: an ACK that echoes a timestamp older than the first
+//! retransmission outstanding (or comes before it), data acknowledged after a timeout that was never sent again (F-RTO), and D-SACKs for
+//! all retransmissions. The first retransmission may be of an earlier recovery: while one of its copies is in flight, an ACK of that copy
+//! says nothing about the recovery that follows (Linux: `tcp_packet_delayed`, `tcp_retrans_stamp_cleanup`).
 
 use crate::config::Recovery;
 use crate::prr::Prr;
 use crate::rack::ProbeEnd;
-use crate::repair::{Frto, Undo};
+use crate::repair::Frto;
 use crate::segment::Range;
 use crate::state::{GiveUp, Meaning, Sender, State};
 use crate::tally::Tally;
 use farloop_cc::{Loss, LossKind};
 use farloop_units::{Bytes, Time};
+
+/// The verdict of an ACK on the reduction going on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Spurious {
+    No,
+    Yes,
+    /// An original has filled the gap, but other retransmissions are in flight (Linux: `tcp_try_undo_partial`).
+    Undecided,
+}
 
 /// An ACK, as recovery sees it, once the scoreboard has taken it in.
 pub(crate) struct AckFacts {
@@ -48,20 +58,26 @@ impl Sender {
             self.repair.dup_acks = 0;
         }
         if let (Some(range), Some(undo)) = (ack.dsack, &mut self.repair.undo)
-            && range.begin >= undo.from
+            && range.end > undo.from
+            && let Some(copies) = &mut undo.copies
         {
-            undo.copies = undo.copies.saturating_sub(1);
+            *copies = copies.saturating_sub(range.bytes().div_ceil(self.config.mss.get()));
         }
         self.judge_probe(ack, out);
-        let spurious = self.is_spurious(ack, advanced);
-        if spurious {
+        if self.is_partial() && self.answers_original(ack, advanced) {
+            // The gap was filled by a late original: packets overtake each other (Linux: `tcp_try_undo_partial`).
+            self.rack.on_late_original(ack.before);
+        }
+        let spurious = self.judge_reduction(ack, advanced);
+        self.repair.repairs_wait = spurious == Spurious::Undecided;
+        if spurious == Spurious::Yes {
             self.undo(out);
         }
         if matches!(self.state, State::Recovery | State::Loss) && una >= self.repair.recover {
             self.end_phase();
         }
         self.advance_frto(advanced, ack);
-        if !spurious {
+        if spurious == Spurious::No {
             match self.config.recovery {
                 Recovery::NewReno => self.detect_by_duplicates(ack, advanced, out),
                 Recovery::Sack => self.detect_by_sack(ack, out),
@@ -74,22 +90,45 @@ impl Sender {
         if advanced {
             self.repair.previous_una = ack.before;
         }
+        if self.state == State::Open {
+            self.forget_retransmissions();
+        }
     }
 
-    fn is_spurious(&self, ack: &AckFacts, advanced: bool) -> bool {
+    fn judge_reduction(&self, ack: &AckFacts, advanced: bool) -> Spurious {
         let tally = &ack.tally;
         if self.state == State::Loss && self.repair.frto != Frto::Off && tally.original {
             // Without SACK an advance may be due to the retransmission that it covers.
             if self.config.sack() || !tally.again {
-                return true;
+                return Spurious::Yes;
             }
         }
-        let Some(undo) = &self.repair.undo else { return false };
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
-        match undo.first_again {
-            None => repairing && advanced,
-            Some(_) if undo.copies == 0 && ack.dsack.is_some() => true,
-            Some(first) => repairing && advanced && tally.echo.is_some_and(|echo| echo < first),
+        let Some(undo) = &self.repair.undo else { return Spurious::No };
+        if undo.copies == Some(0) && ack.dsack.is_some() {
+            return Spurious::Yes;
+        }
+        if !self.answers_original(ack, advanced) {
+            return Spurious::No;
+        }
+        if self.is_partial() && self.board.copied_segments() > 0 { Spurious::Undecided } else { Spurious::Yes }
+    }
+
+    /// An ACK during a reduction has been caused by what was sent before any retransmission outstanding.
+    fn answers_original(&self, ack: &AckFacts, advanced: bool) -> bool {
+        let repairing = matches!(self.state, State::Recovery | State::Loss) && self.repair.undo.is_some();
+        let is_before = |first| ack.tally.echoed_until.is_some_and(|sent| sent < first);
+        repairing && advanced && self.repair.retransmitted_at.is_none_or(is_before)
+    }
+
+    /// Not all has been acknowledged that was sent before the recovery going on.
+    fn is_partial(&self) -> bool {
+        self.state == State::Recovery && self.board.una() < self.repair.recover
+    }
+
+    /// Forgets when the first retransmission was sent, once none is outstanding.
+    fn forget_retransmissions(&mut self) {
+        if !self.board.any_retransmission() {
+            self.repair.retransmitted_at = None;
         }
     }
 
@@ -175,16 +214,24 @@ impl Sender {
 
     /// RFC 8985 §6.2 step 5; also when the reordering timer fires.
     pub(crate) fn detect_by_time(&mut self, now: Time, out: &mut Meaning) {
+        self.repair.repairs_wait = false;
         let in_recovery = matches!(self.state, State::Recovery | State::Loss);
         let window = self.rack.window(&self.rtt, in_recovery, self.board.sacked_segments(), &self.config);
-        self.reorder_at = self.board.lose_by_time(now, self.rack.newest(), self.rack.patience(window));
-        if self.state == State::Open && self.board.waits() {
+        let deadline = self.board.lose_by_time(now, self.rack.newest(), self.rack.patience(window));
+        self.reorder_at = deadline.map_or(Time::NEVER, |at| {
+            let wait = at.since(now) + self.config.timeout_min;
+            self.config.expiry(now, wait)
+        });
+        // What the last recovery found lost beyond its end, and has sent again, is a loss of its own (Linux: `tcp_time_to_recover`).
+        if self.state == State::Open && self.board.lost() > 0 {
             self.enter_recovery(out);
         }
     }
 
     fn enter_recovery(&mut self, out: &mut Meaning) {
         let in_flight = self.board.outstanding();
+        self.forget_retransmissions();
+        self.repair.begin_undo(self.board.una(), in_flight, self.board.copied_segments());
         self.state = State::Recovery;
         self.prr = self.config.prr.then(|| Prr::new(self.cwnd));
         self.board.begin_recovery();
@@ -196,7 +243,6 @@ impl Sender {
         repair.timer_restarted = false;
         repair.rescue = head_end;
         repair.probe = None;
-        repair.undo = Some(Undo { from: self.board.una(), first_again: None, copies: 0, in_flight });
         self.probe_due = false;
         self.counters.fast_recoveries += 1;
         self.reaction.on_reduction(self.board.nxt());
@@ -235,15 +281,15 @@ impl Sender {
         let in_flight = self.board.outstanding();
         let reneged = self.board.head_sacked();
         let first = self.state == State::Open;
+        if first {
+            self.repair.begin_undo(self.board.una(), in_flight, self.board.copied_segments());
+        }
         let patience = (self.config.recovery == Recovery::Rack).then(|| {
             let window = self.rack.window(&self.rtt, !first, self.board.sacked_segments(), &self.config);
             self.rack.patience(window)
         });
         let forget = self.config.forget_sack || reneged;
         self.board.lose_at_timeout(now, patience.filter(|_| !forget), forget);
-        if first {
-            self.repair.undo = Some(Undo { from: self.board.una(), first_again: None, copies: 0, in_flight });
-        }
         self.state = State::Loss;
         self.prr = None;
         let repair = &mut self.repair;
@@ -254,6 +300,7 @@ impl Sender {
         repair.force = true;
         repair.dup_acks = 0;
         repair.probe = None;
+        repair.repairs_wait = false;
         self.probe_due = false;
         self.reorder_at = Time::NEVER;
         self.rtt.back_off();

@@ -17,12 +17,11 @@ pub(crate) enum Frto {
 /// What is kept to find out whether a reduction was a mistake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
-    /// `snd_una` at the reduction: D-SACKs below belong to something else.
+    /// `snd_una` at the reduction: D-SACKs below belong to something else (Linux: `undo_marker`).
     pub from: u64,
-    /// First retransmission since.
-    pub first_again: Option<Time>,
-    /// Retransmissions since, less those reported as duplicates.
-    pub copies: u32,
+    /// Retransmitted segments that no D-SACK has reported as duplicates yet: those in flight at the reduction, and those sent since.
+    /// `None` until there is a retransmission (Linux: `undo_retrans`, which is -1 then).
+    pub copies: Option<u64>,
     pub in_flight: u64,
 }
 
@@ -43,6 +42,11 @@ pub(crate) struct Repair {
     /// `RescueRxt` of RFC 6675.
     pub rescue: u64,
     pub undo: Option<Undo>,
+    /// When the first retransmission was sent since last none was outstanding (Linux: `retrans_stamp`). An ACK that echoes an older
+    /// timestamp answers an original. It outlives a recovery whose retransmissions are still in flight when the next one begins.
+    pub retransmitted_at: Option<Time>,
+    /// An original has filled a gap while retransmissions are in flight: this ACK gives no reason to send more of them.
+    pub repairs_wait: bool,
     pub frto: Frto,
     /// The outstanding tail-loss probe.
     pub probe: Option<Probe>,
@@ -60,16 +64,25 @@ impl Repair {
             timer_restarted: false,
             rescue: 0,
             undo: None,
+            retransmitted_at: None,
+            repairs_wait: false,
             frto: Frto::Off,
             probe: None,
         }
     }
 
-    /// A retransmission is sent.
+    /// A retransmission is sent that is no tail-loss probe.
     pub fn on_again(&mut self, now: Time) {
+        self.retransmitted_at.get_or_insert(now);
         if let Some(undo) = &mut self.undo {
-            undo.first_again.get_or_insert(now);
-            undo.copies += 1;
+            *undo.copies.get_or_insert(0) += 1;
         }
+    }
+
+    /// A reduction begins: `outstanding_copies` retransmissions of an earlier one, `from` and `in_flight` as in [`Undo`]. D-SACKs for those
+    /// copies and for a probe that is outstanding may still come (Linux: `tcp_init_undo`).
+    pub fn begin_undo(&mut self, from: u64, in_flight: u64, outstanding_copies: u64) {
+        let copies = (outstanding_copies > 0).then_some(outstanding_copies);
+        self.undo = Some(Undo { from, copies, in_flight });
     }
 }

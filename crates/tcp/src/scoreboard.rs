@@ -19,10 +19,12 @@
 //! to the new one is walked. RACK's list in order of sending is in two parts: first transmissions, which are in order of
 //! sequence, and a queue of retransmissions. [`Scoreboard::touched`] counts the records looked at.
 
+mod by_time;
+
 use crate::record::{AGAIN, COPY, LOST, Record, SACKED};
 use crate::segment::Range;
 use crate::tally::{Snapshot, Tally};
-use farloop_units::{Delta, Time};
+use farloop_units::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The outstanding segments of a sender.
@@ -39,6 +41,7 @@ pub(crate) struct Scoreboard {
     sacked: u64,
     lost: u64,
     copies: u64,
+    copied_segments: u64,
     sacked_segments: u64,
     /// Payload that duplicate ACKs without SACK stand for (NewReno).
     estimated: u64,
@@ -72,6 +75,7 @@ impl Scoreboard {
             sacked: 0,
             lost: 0,
             copies: 0,
+            copied_segments: 0,
             sacked_segments: 0,
             estimated: 0,
             waiting: 0,
@@ -123,6 +127,14 @@ impl Scoreboard {
     pub fn copies(&self) -> u64 {
         self.copies
     }
+    /// Retransmitted segments in flight (Linux: `retrans_out`).
+    pub fn copied_segments(&self) -> u64 {
+        self.copied_segments
+    }
+    /// A retransmission is in flight, or the first outstanding segment was sent more than once (Linux: `tcp_any_retrans_done`).
+    pub fn any_retransmission(&self) -> bool {
+        self.copied_segments > 0 || self.records.front().is_some_and(|head| head.is(AGAIN))
+    }
     /// Something lost waits to be sent again.
     pub fn waits(&self) -> bool {
         self.waiting > 0
@@ -170,6 +182,7 @@ impl Scoreboard {
         }
         if !record.is(COPY) {
             self.copies += record.bytes();
+            self.copied_segments += 1;
         }
         record.flags |= COPY | AGAIN;
         record.stamp(now, snapshot);
@@ -226,6 +239,7 @@ impl Scoreboard {
         }
         if record.is(COPY) {
             self.copies -= bytes;
+            self.copied_segments -= 1;
         }
         if record.is(LOST) {
             self.lost -= bytes;
@@ -304,6 +318,7 @@ impl Scoreboard {
                     let bytes = record.bytes();
                     if record.is(COPY) {
                         self.copies -= bytes;
+                        self.copied_segments -= 1;
                     }
                     if record.is(LOST) {
                         self.lost -= bytes;
@@ -346,52 +361,6 @@ impl Scoreboard {
         self.frontier = limit;
     }
 
-    /// RFC 8985 §6.2 step 5: lost is what was sent before the segment that `newest` names (time and end) and more than `patience` ago.
-    /// The answer is when the next segment sent before `newest` runs out of patience.
-    pub fn lose_by_time(&mut self, now: Time, newest: (Time, u64), patience: Delta) -> Time {
-        let mut next = Time::NEVER;
-        let mut index = self.index_of(self.frontier);
-        while let Some(record) = self.records.get(index) {
-            let (begin, sent) = (self.seq_of(index), record.sent);
-            if !record.is(SACKED | LOST | COPY) {
-                if (sent, begin + record.bytes()) >= newest {
-                    break;
-                }
-                let deadline = sent.saturating_add(patience);
-                if deadline > now {
-                    next = deadline;
-                    break;
-                }
-                self.lose(index);
-            } else {
-                self.touched += 1;
-            }
-            self.frontier = begin + self.records[index].bytes();
-            index += 1;
-        }
-        while let Some(&(sent, seq)) = self.resent.front() {
-            self.touched += 1;
-            if seq >= self.una {
-                let index = self.index_of(seq);
-                let record = self.records[index];
-                let valid = record.sent == sent && record.is(COPY);
-                if valid {
-                    if (sent, seq + record.bytes()) >= newest {
-                        break;
-                    }
-                    let deadline = sent.saturating_add(patience);
-                    if deadline > now {
-                        next = next.min(deadline);
-                        break;
-                    }
-                    self.lose_copy(index, seq);
-                }
-            }
-            self.resent.pop_front();
-        }
-        next
-    }
-
     /// The first outstanding segment is lost, as far as duplicate ACKs can tell. True if it was not yet known to be.
     pub fn lose_head(&mut self) -> bool {
         match self.records.front() {
@@ -417,57 +386,6 @@ impl Scoreboard {
             self.waiting += 1;
             self.cursor = self.cursor.min(seq);
         }
-    }
-
-    fn lose_copy(&mut self, index: usize, seq: u64) {
-        let record = &mut self.records[index];
-        record.flags &= !COPY;
-        self.copies -= record.bytes();
-        self.total_lost += record.bytes();
-        self.lost_retransmissions += 1;
-        if !record.is(LOST) {
-            record.flags |= LOST;
-            self.lost += record.bytes();
-        }
-        self.waiting += 1;
-        if seq < self.cursor {
-            self.lost_again.insert(seq);
-        }
-    }
-
-    /// A timeout: copies in flight are given up, and what is not sacked is lost, if it was sent `patience` ago or is the first
-    /// segment; without `patience` all of it. `forget` drops what was sacked, too (RFC 2018 §8).
-    pub fn lose_at_timeout(&mut self, now: Time, patience: Option<Delta>, forget: bool) {
-        if forget {
-            self.ranges.clear();
-        }
-        (self.sacked, self.sacked_segments, self.copies, self.lost, self.waiting) = (0, 0, 0, 0, 0);
-        self.estimated = 0;
-        self.resent.clear();
-        self.lost_again.clear();
-        for (index, record) in self.records.iter_mut().enumerate() {
-            self.touched += 1;
-            if forget {
-                record.flags &= !SACKED;
-            }
-            if record.is(SACKED) {
-                self.sacked += record.bytes();
-                self.sacked_segments += 1;
-                continue;
-            }
-            let due = patience.is_none_or(|p| record.sent.saturating_add(p) <= now);
-            if index == 0 || due || record.is(LOST | COPY) {
-                if !record.is(LOST) || record.is(COPY) {
-                    self.total_lost += record.bytes();
-                }
-                record.flags = record.flags & !COPY | LOST;
-                self.lost += record.bytes();
-                self.waiting += 1;
-            }
-        }
-        self.cursor = self.una;
-        self.extra = self.una;
-        self.frontier = if patience.is_some() { self.una } else { self.nxt };
     }
 
     /// Nothing is lost after all; losses are judged anew.

@@ -18,7 +18,7 @@ use crate::repair::Repair;
 use crate::rto::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Range, Segment, Timestamps};
-use crate::state::{Counters, GiveUp, Meaning, Next, Sender, State};
+use crate::state::{Counters, GiveUp, Holds, Meaning, Next, Sender, State};
 use crate::tally::Tally;
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
@@ -157,7 +157,10 @@ impl Sender {
         let mut segment = Segment {
             ack: self.state != State::SynSent,
             seq: self.board.nxt(),
-            timestamps: self.config.timestamps.then_some(Timestamps { value: now, echo: self.peer_clock }),
+            timestamps: self
+                .config
+                .timestamps
+                .then_some(Timestamps { value: self.config.timestamp(now), echo: self.peer_clock }),
             ..Segment::default()
         };
         match self.next {
@@ -276,9 +279,25 @@ impl Sender {
         self.window().saturating_sub(self.board.pipe()).min(receiver)
     }
 
-    /// There is new data, and the receiver's window has no room for it.
-    pub fn is_held_by_receiver(&self) -> bool {
-        self.unsent() > 0 && !self.has_new()
+    /// Limits that hold the next segment back: none where [`Sender::ready`] has one. Of a sender with nothing to send it is the window,
+    /// or the repair.
+    pub fn holds(&self) -> Holds {
+        if self.ready().is_some() || self.state == State::Closed {
+            return Holds::default();
+        }
+        if self.state == State::SynSent {
+            return Holds { handshake: true, ..Holds::default() };
+        }
+        let receiver = matches!(self.next, Next::Nothing) && self.unsent() > 0 && !self.has_new();
+        // New data that the receiver does not take may find no room in the congestion window either.
+        let closed = !receiver || !self.has_room();
+        let repairs = matches!(self.state, State::Recovery | State::Loss);
+        Holds { handshake: false, receiver, window: closed && !repairs, repair: closed && repairs }
+    }
+
+    /// The receiver's window has less room than the congestion window.
+    pub fn receiver_is_tighter(&self) -> bool {
+        self.edge.saturating_sub(self.board.nxt()) < self.window().saturating_sub(self.board.pipe())
     }
 
     /// Where the sender stands.
@@ -315,10 +334,10 @@ impl Sender {
         let echoed = segment.timestamps.map(|t| t.echo);
         self.peer_clock = segment.timestamps.map_or(Time::ZERO, |t| t.value);
         // Karn: the answer to a SYN that was repeated is ambiguous, unless it says which one it answers.
-        let sent = if self.retries == 0 { Some(self.syn_at) } else { echoed };
-        match sent {
-            Some(sent) => {
-                let rtt = now.since(sent);
+        let by_echo = || echoed.map(|echo| self.config.rtt_by_timestamp(now, echo));
+        let rtt = if self.retries == 0 { Some(now.since(self.syn_at)) } else { by_echo() };
+        match rtt {
+            Some(rtt) => {
                 self.rtt.sample(rtt);
                 self.rtt.sample_min(rtt);
                 out.rtt = Some(rtt);
@@ -338,9 +357,10 @@ impl Sender {
         out.app_limited = self.has_room() && !self.has_new() && !self.board.waits();
         self.peer_clock = segment.timestamps.map_or(self.peer_clock, |t| self.peer_clock.max(t.value));
         let edge_moved = self.take_window(segment);
+        let echo = segment.timestamps.map(|t| t.echo);
         let mut tally = Tally::new(
             now,
-            segment.timestamps.map(|t| t.echo),
+            echo.map(|echo| self.config.echoed_until(echo)),
             self.rtt.min_rtt().unwrap_or(Delta::ZERO),
             self.repair.recover,
             self.rack.fack,
@@ -354,7 +374,7 @@ impl Sender {
         let advanced = self.board.una() > before;
         out.acked = Bytes::new(self.board.una() - before);
         out.delivered = Bytes::new(tally.bytes);
-        self.measure(&tally, advanced, out);
+        self.measure(&tally, echo.filter(|_| advanced), out);
         self.rack.update(&tally);
         if self.config.ecn != Ecn::Off && segment.ece {
             out.ecn_echo = true;
@@ -403,18 +423,19 @@ impl Sender {
     }
 
     /// Round-trip samples: of segments sent once, or by the echoed timestamp (Karn; RFC 7323 §4).
-    fn measure(&mut self, tally: &Tally, advanced: bool, out: &mut Meaning) {
-        let since = |sent: Time| tally.now.since(sent);
+    fn measure(&mut self, tally: &Tally, echoed: Option<Time>, out: &mut Meaning) {
         let by_segment = tally.acked_once.filter(|_| !tally.again).or(tally.sacked_once);
-        let echoed = tally.echo.filter(|_| advanced);
-        let (oldest, newest) = match (by_segment, echoed) {
-            (Some((oldest, newest)), _) => (oldest, newest),
-            (None, Some(echo)) => (echo, echo),
+        let (longest, shortest) = match (by_segment, echoed) {
+            (Some((oldest, newest)), _) => (tally.now.since(oldest), tally.now.since(newest)),
+            (None, Some(echo)) => {
+                let rtt = self.config.rtt_by_timestamp(tally.now, echo);
+                (rtt, rtt)
+            }
             (None, None) => return,
         };
-        self.rtt.sample(since(oldest));
-        self.rtt.sample_min(since(newest));
-        out.rtt = Some(since(newest));
+        self.rtt.sample(longest);
+        self.rtt.sample_min(shortest);
+        out.rtt = Some(shortest);
     }
 
     fn repeat_syn(&mut self, now: Time, out: &mut Meaning) {

@@ -35,6 +35,19 @@ pub enum State {
     Failed(GiveUp),
 }
 
+/// Limits that keep the next segment of a sender from leaving; several may hold at once.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Holds {
+    /// The connection is not open.
+    pub handshake: bool,
+    /// The receiver's window has no room for new data, and nothing else is to be sent.
+    pub receiver: bool,
+    /// The congestion window has no room for a segment.
+    pub window: bool,
+    /// Losses are being repaired, and the window of that time has no room.
+    pub repair: bool,
+}
+
 /// Why a sender gave up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GiveUp {
@@ -215,6 +228,6 @@ impl Sender {
     }
 
     pub(crate) fn restart_timer(&mut self, now: Time) {
-        self.timer_at = now.saturating_add(self.rto());
+        self.timer_at = self.config.expiry(now, self.rto());
     }
 }

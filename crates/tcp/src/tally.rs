@@ -20,8 +20,8 @@ pub(crate) struct Snapshot {
 /// What an ACK says for the first time, gathered while its records are visited.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
-    /// Echoed timestamp of the ACK.
-    pub echo: Option<Time>,
+    /// Latest time at which the segment can have been sent whose timestamp the ACK echoes.
+    pub echoed_until: Option<Time>,
     /// Time of arrival of the ACK.
     pub now: Time,
     /// Smallest round trip so far: a retransmission that seems faster was not what the ACK answers (RFC 8985 §6.2 step 2).
@@ -54,9 +54,9 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// An empty tally for an ACK.
-    pub fn new(now: Time, echo: Option<Time>, min_rtt: Delta, recover: u64, fack: u64) -> Tally {
+    pub fn new(now: Time, echoed_until: Option<Time>, min_rtt: Delta, recover: u64, fack: u64) -> Tally {
         Tally {
-            echo,
+            echoed_until,
             now,
             min_rtt,
             recover,
@@ -87,7 +87,11 @@ impl Tally {
         if self.newest.is_none_or(|(time, last, _)| (time, last) < key) {
             self.newest = Some((sent, end, snapshot));
         }
-        let doubtful = again && (self.echo.is_some_and(|echo| echo < sent) || self.now.since(sent) < self.min_rtt);
+        // An ACK of data that is out of order echoes the timestamp of the data before the gap (RFC 7323 §4.3), which says nothing about what
+        // it sacks. So only the cumulative acknowledgement is tested by it (Linux: `tcp_skb_spurious_retrans` in `tcp_clean_rtx_queue`, and
+        // not in `tcp_sacktag_one`).
+        let echoes_older = cumulative && self.echoed_until.is_some_and(|echoed| echoed < sent);
+        let doubtful = again && (echoes_older || self.now.since(sent) < self.min_rtt);
         if !doubtful && self.rack.is_none_or(|best| best < key) {
             self.rack = Some(key);
         }

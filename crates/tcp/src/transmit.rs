@@ -47,7 +47,7 @@ impl Sender {
         self.retries += 1;
         self.window_probe_due = true;
         self.rtt.back_off();
-        self.persist_at = now.saturating_add(self.rto());
+        self.persist_at = self.config.expiry(now, self.rto());
     }
 
     /// Arms the tail-loss probe where RFC 8985 §7.2 has one; `progress` for new data sent or acknowledged.
@@ -62,14 +62,16 @@ impl Sender {
             self.probe_at = Time::NEVER;
         } else if progress {
             let timeout = probe_timeout(&self.rtt, self.board.segments(), &self.config);
-            self.probe_at = now.saturating_add(timeout).min(self.timer_at);
+            self.probe_at = self.config.expiry(now, timeout).min(self.timer_at);
         }
     }
 
     pub(crate) fn send_again(&mut self, now: Time, what: Range, rescue: bool, segment: &mut Segment) {
         let snapshot = self.rate.on_send(now, false);
         self.board.send_again(now, what.begin, snapshot, self.config.recovery == Recovery::Rack);
-        self.repair.on_again(now);
+        if !self.probe_due {
+            self.repair.on_again(now);
+        }
         if let Some(prr) = &mut self.prr {
             prr.on_send(what.bytes());
         }
@@ -164,7 +166,7 @@ impl Sender {
             self.window_probe_due = false;
         } else if self.persist_at == Time::NEVER {
             self.rtt.end_back_off();
-            self.persist_at = now.saturating_add(self.rto());
+            self.persist_at = self.config.expiry(now, self.rto());
         }
     }
 
@@ -192,7 +194,9 @@ impl Sender {
             (Frto::New(_), Some(payload)) => return Next::New { payload, free: false },
             _ => {}
         }
-        if let Some(what) = self.board.next_lost() {
+        if let Some(what) = self.board.next_lost()
+            && !self.repair.repairs_wait
+        {
             return Next::Again { what, free: self.repair.force, rescue: false };
         }
         if let Some(payload) = new {

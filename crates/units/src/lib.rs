@@ -31,10 +31,12 @@
 //! assert_eq!(Patience::specs()[0].range, "1us to 1s");
 //! ```
 
+pub mod numbers;
 pub mod params;
 pub mod quantity;
 mod shown;
 
+pub use numbers::Numbers;
 pub use params::{Kind, ParamError, ParamSpec, ParamType, Params, Value, Words};
 pub use quantity::{Bytes, Delta, ParseQuantityError, Rate, Time};
 pub use shown::shown;

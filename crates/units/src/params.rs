@@ -167,7 +167,7 @@ pub trait ParamType: Sized + Clone {
     fn to_value(&self) -> Option<Value>;
 }
 
-fn mismatch<T>(value: &Value, wanted: &str) -> Result<T, String> {
+pub(crate) fn mismatch<T>(value: &Value, wanted: &str) -> Result<T, String> {
     let kind = match value {
         Value::Bool(_) => "a boolean",
         Value::Int(_) => "a whole number",

@@ -89,6 +89,10 @@ impl Delta {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
+    /// `self + other`, saturating at [`Delta::MAX`].
+    pub const fn saturating_add(self, other: Delta) -> Delta {
+        Delta(self.0.saturating_add(other.0))
+    }
     /// `self - other`, or zero.
     pub const fn saturating_sub(self, other: Delta) -> Delta {
         Delta(self.0.saturating_sub(other.0))

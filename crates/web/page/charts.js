@@ -140,7 +140,8 @@ class Charts {
 function pausesElsewhere(runs) {
   const of = ({ algorithm, digest }) => {
     const worst = digest.ports.reduce((most, port) => (port.pauses > most.pauses ? port : most));
-    return worst.pauses ? `${algorithm}: ${worst.node}->${worst.peer} was paused ${worst.pauses} times, ${quantity(worst.paused_ps * PS, "s")} in all` : "";
+    const number = worst.link > 1 ? `#${worst.link}` : "";
+    return worst.pauses ? `${algorithm}: ${worst.node}->${worst.peer}${number} was paused ${worst.pauses} times, ${quantity(worst.paused_ps * PS, "s")} in all` : "";
   };
   const found = runs.map(of).filter(Boolean);
   return found.length ? `No port with a series was paused, but others: ${found.join("; ")} (record.ports).` : "No port was paused.";

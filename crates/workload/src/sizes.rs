@@ -47,10 +47,12 @@ impl fmt::Display for TableError {
 }
 impl std::error::Error for TableError {}
 
-const EXPECTED_ROW: &str = "rows of size and cumulative probability, such as \"10000,0.15\" or \"10kB,0.15\"";
+const EXPECTED_ROW: &str = "rows of two columns, size and cumulative probability, such as \"10000,0.15\" or \"10kB,0.15\"; \
+     or with a space and in percent, such as \"10000 15\"";
 const EXPECTED_SIZE: &str = "a number of bytes, such as \"10000\" or \"10kB\", not below the row before";
-const EXPECTED_PROBABILITY: &str = "a cumulative probability from 0 to 1, not below the row before";
-const EXPECTED_END: &str = "a last row with cumulative probability 1 and a size of at least 1 byte";
+const EXPECTED_PROBABILITY: &str =
+    "a cumulative probability from 0 to 1, or in percent from 0 to 100 in all rows, not below the row before";
+const EXPECTED_END: &str = "a last row with cumulative probability 1, or 100 in percent, and a size of at least 1 byte";
 
 impl SizeDistribution {
     /// The tables that come with farloop.
@@ -70,60 +72,46 @@ impl SizeDistribution {
         SizeDistribution { name: size.to_string(), points: vec![(size.max(Bytes::new(1)), 1.0)] }
     }
 
-    /// Reads a user's table: two columns, size (bytes, or with a unit) and cumulative probability, separated by a comma.
+    /// Reads a user's table: two columns, size (bytes, or with a unit) and cumulative probability, separated by a comma, or by spaces as
+    /// HPCC's simulator has them. A last probability of 100 says that they are all in percent.
     ///
     /// Empty lines and lines that begin with `#` are skipped, and so is a first row without digits (column names). `file` is
     /// only for messages. Errors name the file and the line.
-    pub fn from_csv(file: &str, text: &str) -> Result<SizeDistribution, TableError> {
-        let mut points: Vec<(Bytes, f64)> = Vec::new();
-        let (mut last_line, mut rows) = (1, 0);
-        for (index, row) in text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate() {
-            let fail = |problem: String, expected| {
-                Err(TableError { file: file.to_string(), line: index + 1, problem, expected })
-            };
-            if row.is_empty() || row.starts_with('#') {
-                continue;
-            }
-            rows += 1;
-            if rows == 1 && !row.contains(|c: char| c.is_ascii_digit()) && row.contains(',') {
-                continue;
-            }
-            last_line = index + 1;
-            // Neither column can have a comma, so quotes are decoration.
-            let cells: Vec<&str> = row.split(',').map(|cell| unquoted(cell.trim())).collect();
-            let [size, probability] = cells[..] else {
-                return fail(format!("\"{row}\" has {} columns", cells.len()), EXPECTED_ROW);
-            };
-            let Some(size) = parse_size(size) else {
-                return fail(format!("\"{size}\" is not a size"), EXPECTED_SIZE);
-            };
+    pub fn from_table(file: &str, text: &str) -> Result<SizeDistribution, TableError> {
+        let fail = |line, problem, expected| Err(TableError { file: file.to_string(), line, problem, expected });
+        let rows = rows(file, text)?;
+        let Some(&Row { line: last_line, probability: last, .. }) = rows.last() else {
+            return fail(1, "the table is empty".to_string(), EXPECTED_END);
+        };
+        let percent = last.parse() == Ok(100.0);
+        let mut points: Vec<(Bytes, f64)> = Vec::with_capacity(rows.len());
+        for Row { line, size, probability } in rows {
             let p = match probability.parse::<f64>() {
-                Ok(p) if (0.0..=1.0).contains(&p) => p,
+                Ok(p) if (0.0..=1.0).contains(&p) && !percent => p,
+                Ok(p) if (0.0..=100.0).contains(&p) && percent => hundredth(probability, p),
                 Ok(p) if p > 1.0 && p <= 100.0 => {
-                    return fail(
-                        format!("the probability {probability} is above 1 (a percentage?)"),
-                        EXPECTED_PROBABILITY,
-                    );
+                    let problem =
+                        format!("the probability {probability} is above 1, and the last one, {last}, is not 100");
+                    return fail(line, problem, EXPECTED_PROBABILITY);
                 }
-                _ => return fail(format!("\"{probability}\" is not a probability"), EXPECTED_PROBABILITY),
+                _ => return fail(line, format!("\"{probability}\" is not a probability"), EXPECTED_PROBABILITY),
             };
             if let Some(&(size_before, p_before)) = points.last() {
                 if size < size_before {
-                    return fail(format!("the size falls from {size_before} to {size}"), EXPECTED_SIZE);
+                    return fail(line, format!("the size falls from {size_before} to {size}"), EXPECTED_SIZE);
                 }
                 if p < p_before {
-                    return fail(format!("the probability falls from {p_before} to {p}"), EXPECTED_PROBABILITY);
+                    return fail(line, format!("the probability falls from {p_before} to {p}"), EXPECTED_PROBABILITY);
                 }
             }
             points.push((size, p));
         }
         let problem = match points.last() {
-            None => "the table is empty".to_string(),
             Some(&(_, p)) if p < 1.0 => format!("the last cumulative probability is {p}"),
             Some(&(Bytes::ZERO, _)) => "all sizes are zero".to_string(),
-            Some(_) => return Ok(SizeDistribution { name: file.to_string(), points }),
+            _ => return Ok(SizeDistribution { name: file.to_string(), points }),
         };
-        Err(TableError { file: file.to_string(), line: last_line, problem, expected: EXPECTED_END })
+        fail(last_line, problem, EXPECTED_END)
     }
 
     /// The table's name, the user's file, or the constant size.
@@ -175,10 +163,53 @@ fn unquoted(cell: &str) -> &str {
     cell.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map_or(cell, str::trim)
 }
 
-/// "10000" or "10kB".
+/// A row of a user's table: its line, and what stands in its columns.
+struct Row<'t> {
+    line: usize,
+    size: Bytes,
+    probability: &'t str,
+}
+
+/// The rows of a user's table.
+fn rows<'t>(file: &str, text: &'t str) -> Result<Vec<Row<'t>>, TableError> {
+    let mut rows = Vec::new();
+    let mut names = false;
+    for (line, row) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim)) {
+        let fail = |problem, expected| Err(TableError { file: file.to_string(), line, problem, expected });
+        if row.is_empty() || row.starts_with('#') {
+            continue;
+        }
+        // Neither column can have a comma, so quotes are decoration.
+        let cells: Vec<&str> = match row.contains(',') {
+            true => row.split(',').map(|cell| unquoted(cell.trim())).collect(),
+            false => row.split_whitespace().collect(),
+        };
+        if rows.is_empty() && !names && cells.len() > 1 && !row.contains(|c: char| c.is_ascii_digit()) {
+            names = true;
+            continue;
+        }
+        let [size, probability] = cells[..] else {
+            let columns = if cells.len() == 1 { "column" } else { "columns" };
+            return fail(format!("\"{row}\" has {} {columns}", cells.len()), EXPECTED_ROW);
+        };
+        let Some(size) = parse_size(size) else {
+            return fail(format!("\"{size}\" is not a size"), EXPECTED_SIZE);
+        };
+        rows.push(Row { line, size, probability });
+    }
+    Ok(rows)
+}
+
+/// A percentage as a probability, as near to it as if it had been written so.
+fn hundredth(text: &str, percent: f64) -> f64 {
+    format!("{text}e-2").parse().unwrap_or(percent / 100.0)
+}
+
+/// "10000", "10000.0" or "10kB".
 fn parse_size(text: &str) -> Option<Bytes> {
-    let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if is_number { format!("{text}B").parse().ok() } else { text.parse().ok() }
+    let digits = text.split_once('.').filter(|(_, rest)| rest.bytes().all(|b| b == b'0')).map_or(text, |(all, _)| all);
+    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    if is_number { format!("{digits}B").parse().ok() } else { text.parse().ok() }
 }
 
 struct Table {
@@ -216,6 +247,7 @@ const TABLES: &[Table] = &[
             source: "Roy et al., SIGCOMM 2015, as tabulated for HPCC (Li et al., SIGCOMM 2019)",
         },
         points: &[
+            (0, 0.0),
             (100, 0.01),
             (200, 0.02),
             (300, 0.05),
@@ -241,9 +273,10 @@ const TABLES: &[Table] = &[
         info: TableInfo {
             name: "data_mining",
             summary: "data mining cluster, mean 12.7 MB",
-            source: "Greenberg et al. (VL2), SIGCOMM 2009, as used by pFabric (Alizadeh et al., SIGCOMM 2013)",
+            source: "Greenberg et al. (VL2), SIGCOMM 2009, as tabulated in HKUST's TrafficGenerator (VL2_CDF.txt)",
         },
         points: &[
+            (0, 0.0),
             (180, 0.1),
             (216, 0.2),
             (560, 0.3),
@@ -262,9 +295,10 @@ const TABLES: &[Table] = &[
         info: TableInfo {
             name: "ali_storage",
             summary: "storage cluster, mean 41 kB",
-            source: "Alibaba storage traffic, 2019, as published with the HPCC simulator",
+            source: "Alibaba storage traffic, 2019, as published with the HPCC simulator (AliStorage2019.txt)",
         },
         points: &[
+            (0, 0.0),
             (4_000, 0.2293),
             (8_000, 0.6921),
             (16_000, 0.8061),
@@ -279,30 +313,31 @@ const TABLES: &[Table] = &[
         info: TableInfo {
             name: "inter_dc",
             summary: "traffic between datacenters, mean 64 MB",
-            source: "Alibaba inter-datacenter traffic, 2021, as used by Uno, SC 2025",
+            source: "Alibaba inter-datacenter traffic, 2021, as published with Uno, SC 2025 (AliInterDC2021.txt)",
         },
         points: &[
-            (1_056_000, 0.0238),
-            (2_992_000, 0.0947),
-            (7_000_000, 0.1407),
-            (12_230_000, 0.1649),
-            (17_460_000, 0.1787),
-            (22_690_000, 0.1927),
-            (27_920_000, 0.2067),
-            (33_150_000, 0.2125),
-            (38_380_000, 0.2201),
-            (43_610_000, 0.2272),
-            (48_150_000, 0.2443),
-            (51_700_000, 0.6702),
-            (97_270_000, 0.6939),
-            (99_420_000, 0.8493),
-            (104_950_000, 0.8763),
-            (146_090_000, 0.8856),
-            (149_180_000, 0.9533),
-            (154_410_000, 0.9627),
-            (196_250_000, 0.9777),
-            (201_480_000, 0.991),
-            (245_340_000, 0.9994),
+            (0, 0.0),
+            (1_056_444, 0.0238),
+            (2_992_438, 0.0947),
+            (7_000_286, 0.1407),
+            (12_230_868, 0.1649),
+            (17_461_450, 0.1787),
+            (22_692_031, 0.1927),
+            (27_922_613, 0.2067),
+            (33_153_195, 0.2125),
+            (38_383_776, 0.2201),
+            (43_614_358, 0.2272),
+            (48_153_292, 0.2443),
+            (51_697_984, 0.6702),
+            (97_267_446, 0.6939),
+            (99_418_551, 0.8493),
+            (104_954_816, 0.8763),
+            (146_086_208, 0.8856),
+            (149_177_006, 0.9533),
+            (154_407_588, 0.9627),
+            (196_252_241, 0.9777),
+            (201_482_822, 0.991),
+            (245_340_314, 0.9994),
             (300_000_000, 1.0),
         ],
     },
@@ -322,10 +357,10 @@ mod tests {
         // Computed apart, in exact fractions.
         let exact = [
             ("websearch", 1_711_250.0),
-            ("fb_hadoop", 120_421.25),
-            ("data_mining", 12_658_207.6),
-            ("ali_storage", 41_328.4),
-            ("inter_dc", 63_970_202.9),
+            ("fb_hadoop", 120_420.75),
+            ("data_mining", 12_658_198.6),
+            ("ali_storage", 40_869.8),
+            ("inter_dc", 63_957_661.441_55),
         ];
         assert_eq!(SizeDistribution::tables().count(), exact.len());
         for (name, mean) in exact {
@@ -335,11 +370,24 @@ mod tests {
     }
 
     #[test]
+    fn tables_begin_with_no_flow_of_no_byte() {
+        // As every published table does, so that sizes below the first one spread evenly and are no mass at it.
+        for info in SizeDistribution::tables() {
+            let table = table(info.name);
+            assert_eq!(table.points[0], (Bytes::ZERO, 0.0), "{}", info.name);
+            assert!(table.points[1].0 > Bytes::ZERO && table.points[1].1 > 0.0, "{}", info.name);
+            let mut random = RandomStream::new(5, "sizes", 0);
+            let smallest = (0..100_000).map(|_| table.sample(&mut random)).min().expect("draws");
+            assert!(smallest >= Bytes::new(1) && smallest < table.points[1].0, "{}: {smallest}", info.name);
+        }
+    }
+
+    #[test]
     fn tables_pass_the_checks_of_user_tables() {
         for info in SizeDistribution::tables() {
             let table = table(info.name);
             let csv: String = table.points.iter().map(|(size, p)| format!("{},{p}\n", size.get())).collect();
-            assert_eq!(SizeDistribution::from_csv("t.csv", &csv).expect(info.name).points, table.points);
+            assert_eq!(SizeDistribution::from_table("t.csv", &csv).expect(info.name).points, table.points);
         }
     }
 
@@ -377,7 +425,7 @@ mod tests {
 
     #[test]
     fn the_first_point_carries_mass_and_sizes_interpolate() {
-        let d = SizeDistribution::from_csv("t.csv", "100,0.5\n300,1").expect("valid");
+        let d = SizeDistribution::from_table("t.csv", "100,0.5\n300,1").expect("valid");
         assert_eq!(d.mean(), 150.0);
         let at = |size| d.cdf(Bytes::new(size));
         assert_eq!([at(99), at(100), at(200), at(300), at(301)], [0.0, 0.5, 0.75, 1.0, 1.0]);
@@ -395,21 +443,43 @@ mod tests {
 
     #[test]
     fn user_tables_may_have_comments_names_and_units() {
-        let d = SizeDistribution::from_csv("t.csv", "# mine\nsize, cdf\n\n1000, 0.25\n 2kB , 1\n").expect("valid");
+        let d = SizeDistribution::from_table("t.csv", "# mine\nsize, cdf\n\n1000, 0.25\n 2kB , 1\n").expect("valid");
         assert_eq!(d.points, [(Bytes::new(1000), 0.25), (Bytes::new(2000), 1.0)]);
         assert_eq!(d.name(), "t.csv");
     }
 
     #[test]
+    fn tables_of_other_simulators_are_read() {
+        // HPCC's files: spaces, and percent. The built-in table has the same points.
+        let text = "0 0\n4000 22.93\n8000 69.21\n16000 80.61\n32000 90.47\n64000 93.53\n128000 96.77\n256000 97.53\n2000000 100\n";
+        assert_eq!(SizeDistribution::from_table("t.txt", text).expect("valid").points, table("ali_storage").points);
+        // TrafficGenerator's files: columns of spaces, and probabilities. Sizes may be written as decimals.
+        let d = SizeDistribution::from_table("t.txt", "0   0\n180\t0.1\n 1000.0 1.0\n").expect("valid");
+        assert_eq!(d.points, [(Bytes::ZERO, 0.0), (Bytes::new(180), 0.1), (Bytes::new(1000), 1.0)]);
+        let named = SizeDistribution::from_table("t.txt", "# mine\nsize cdf\n2kB 100\n").expect("valid");
+        assert_eq!(named.points, [(Bytes::new(2000), 1.0)]);
+        let percent = SizeDistribution::from_table("t.csv", "100,0.5\n200,1e2").expect("valid");
+        assert_eq!(percent.points, [(Bytes::new(100), 0.005), (Bytes::new(200), 1.0)]);
+    }
+
+    #[test]
     fn bad_tables_are_refused_with_file_and_line() {
-        let message = |text: &str| SizeDistribution::from_csv("my.csv", text).expect_err("must fail").to_string();
+        let message = |text: &str| SizeDistribution::from_table("my.csv", text).expect_err("must fail").to_string();
         for (text, start) in [
             ("", "my.csv:1: the table is empty; expected a last row"),
-            ("100,0.5\n200", "my.csv:2: \"200\" has 1 columns; expected rows"),
+            ("100,0.5\n200", "my.csv:2: \"200\" has 1 column; expected rows"),
+            ("1 1 0.5\n7 1 1", "my.csv:1: \"1 1 0.5\" has 3 columns"),
+            ("411.4\n100 0.5\n200 1", "my.csv:1: \"411.4\" has 1 column"),
+            ("100;0.5\n200;1", "my.csv:1: \"100;0.5\" has 1 column"),
+            ("size cdf\nsize cdf\n100 1", "my.csv:2: \"size\" is not a size"),
+            ("0.5 100\n1 200", "my.csv:1: \"0.5\" is not a size"),
             ("100,0.5,7", "my.csv:1: \"100,0.5,7\" has 3 columns"),
             ("100,0.5\n# x\n50,1", "my.csv:3: the size falls from 100B to 50B"),
             ("100,0.5\n200,0.4", "my.csv:2: the probability falls from 0.5 to 0.4"),
-            ("100,50\n200,100", "my.csv:1: the probability 50 is above 1 (a percentage?)"),
+            ("100,50\n200,99.9", "my.csv:1: the probability 50 is above 1, and the last one, 99.9, is not 100"),
+            ("100,0.5\n200,50", "my.csv:2: the probability 50 is above 1"),
+            ("100,50\n200,1\n300,100", "my.csv:2: the probability falls from 0.5 to 0.01"),
+            ("100,150\n200,100", "my.csv:1: \"150\" is not a probability"),
             ("100,0.5\n200,0.9", "my.csv:2: the last cumulative probability is 0.9"),
             ("-5,1", "my.csv:1: \"-5\" is not a size"),
             ("5 furlongs,1", "my.csv:1: \"5 furlongs\" is not a size"),
@@ -425,7 +495,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[0-9a-zA-Z,.# \n-]{0,80}", seed in any::<u64>()) {
-            if let Ok(d) = SizeDistribution::from_csv("t.csv", &text) {
+            if let Ok(d) = SizeDistribution::from_table("t.csv", &text) {
                 let size = d.sample(&mut RandomStream::new(seed, "sizes", 0));
                 prop_assert!(size >= Bytes::new(1) && size <= d.largest());
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from farloop.arena import measuring
@@ -14,6 +14,7 @@ from farloop.results.why import Explanation
 from farloop.results.why_chosen import Chosen, WhyAnswer
 from farloop.running import explaining
 from farloop.running.explaining import WhyQuestion
+from farloop.running.why import check_same_run
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -82,7 +83,7 @@ def of_runs(
         if chosen is None:
             tails[run.algorithm] = Tail(run.algorithm, run.seed, because=NO_FLOW)
             continue
-        kept = None if store is None else _kept(store.explanation(run.address), chosen)
+        kept = None if store is None else _kept(store.explanation(run.address), run, chosen)
         if kept is None:
             questions.append(WhyQuestion(run, chosen, f"{group} {run.label}"))
         else:
@@ -119,18 +120,15 @@ def most_frequent(tails: Iterable[Tail]) -> str:
     return f"{cause}, {count} of {causes.total()}"
 
 
-def _kept(content: Mapping[str, Any], chosen: Chosen) -> Explanation | None:
-    """An explanation of this flow that was put into a store; `None` where there is none, or where it does not add up."""
-    names = [field.name for field in fields(Explanation) if field.name not in ("slices", "before")]
-    if content.get("flow") != chosen.name or not set(names) <= set(content):
+def _kept(explanation: Explanation | None, run: Run, chosen: Chosen) -> Explanation | None:
+    """An explanation of this flow that a store has; `None` where it is of another flow, or of another run."""
+    if explanation is None or explanation.flow != chosen.name:
         return None
-    explanation = Explanation(**{name: content[name] for name in names}, slices=[])
     try:
-        adds_up = sum(part["time_ps"] for part in explanation.parts) == explanation.time_ps
-        _ = explanation.answer, explanation.largest
-    except (TypeError, KeyError, AttributeError):
+        check_same_run(run, explanation)
+    except FarloopError:
         return None
-    return explanation if adds_up else None
+    return explanation
 
 
 def _tail(run: Run, explained: WhyAnswer) -> Tail:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import signal
 import sys
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
@@ -12,8 +13,8 @@ from typing import NoReturn, ParamSpec, TypeVar
 import typer
 
 from farloop import _native
-from farloop.errors import FarloopError, InvariantError
-from farloop.messages import end_without_memory, is_out_of_memory, notes, printable, say
+from farloop.errors import FarloopError, InvariantError, shown
+from farloop.messages import Stopped, end_without_memory, is_out_of_memory, notes, printable, say
 
 EXIT_INVARIANT = 1
 EXIT_USAGE = 2
@@ -35,6 +36,15 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _fail(error, EXIT_INVARIANT)
         except (FarloopError, _native.ScenarioError) as error:
             _fail(error, EXIT_USAGE)
+        except KeyboardInterrupt as error:
+            # Of an algorithm in Python: signals raise `Stopped`. Typer would end without a word.
+            stopped = Stopped(signal.SIGINT)
+            for text in getattr(error, "__notes__", []):
+                stopped.add_note(text)
+            raise stopped from None
+        except UnicodeEncodeError as error:
+            # Bytes of a command line that are no UTF-8, which Python carries as surrogates.
+            _fail(FarloopError(f"{shown(ascii(error.object))}: is not UTF-8 text; expected that"), EXIT_USAGE)
         except (SystemExit, GeneratorExit) as error:
             # No command ends itself like this: what it was to write is not there, whatever code comes with it.
             _fail(

@@ -38,6 +38,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "import-flows": "Turn a Parquet file of flows into CSV.",
         "import-goal": "Turn a GOAL trace (LogGOPSim, ATLAHS) into CSV.",
         "import-job": "Say what is in a training job; convert it.",
+        "import-sndlib": "Turn an SNDlib network and its demands into a scenario.",
+        "import-hpcc": "Turn HPCC's topology.txt and flow.txt into a scenario.",
+        "import-htsim": "Turn an htsim connection matrix (.cm) into CSV.",
     },
     "Develop": {
         "new-algorithm": "Start an algorithm of your own in Rust.",

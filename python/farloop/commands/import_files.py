@@ -10,23 +10,56 @@ import typer
 
 from farloop.commands.command import guarded, print_file
 from farloop.commands.import_job import import_job
+from farloop.commands.import_simulators import import_hpcc, import_htsim, import_sndlib
 
 
 @guarded
 def import_graphml(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An undirected GraphML file.")],
-    kind: Annotated[str | None, typer.Option(help="Kind of nodes that have none: host, switch or router.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="Kind of nodes that have none: host, switch or router. Without: router where no node has one."
+        ),
+    ] = None,
     datacenter: Annotated[int | None, typer.Option(min=0, help="Datacenter of nodes that have none.")] = None,
     rate: Annotated[str | None, typer.Option(help="Rate of edges that have none, such as 100Gbps.")] = None,
-    delay: Annotated[str | None, typer.Option(help="One-way delay of edges that have none, such as 5us.")] = None,
+    delay: Annotated[
+        str | None, typer.Option(help="One-way delay of edges that have none, and no coordinates, such as 5us.")
+    ] = None,
     loss: Annotated[float | None, typer.Option(help="Loss probability of edges that have none.")] = None,
     corruption: Annotated[float | None, typer.Option(help="Damage probability of edges that have none.")] = None,
+    hosts_per_node: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, help="Hosts to attach to each switch and router; 1 where the file has no hosts."),
+    ] = None,
+    hosts_at: Annotated[
+        str | None,
+        typer.Option(metavar="NODES", help="Attach hosts only to these nodes: ids or labels with commas between them."),
+    ] = None,
+    host_rate: Annotated[
+        str | None,
+        typer.Option(help="Rate of attached hosts' links. Without: what the network carries from all of them at once."),
+    ] = None,
+    route_factor: Annotated[
+        float, typer.Option(help="Length of links over the great-circle distance of their ends' coordinates.")
+    ] = 1.0,
 ) -> None:
     """Print the network of a GraphML file as part of a scenario."""
     from farloop.formats.graphml import from_graphml
 
     text = from_graphml(
-        file, kind=kind, datacenter=datacenter, rate=rate, delay=delay, loss=loss, corruption=corruption
+        file,
+        kind=kind,
+        datacenter=datacenter,
+        rate=rate,
+        delay=delay,
+        loss=loss,
+        corruption=corruption,
+        hosts_per_node=hosts_per_node,
+        hosts_at=None if hosts_at is None else [node.strip() for node in hosts_at.split(",")],
+        host_rate=host_rate,
+        route_factor=route_factor,
     )
     print_file(text)
 
@@ -66,5 +99,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import-flows": import_flows,
     "import-goal": import_goal,
     "import-job": import_job,
+    "import-sndlib": import_sndlib,
+    "import-hpcc": import_hpcc,
+    "import-htsim": import_htsim,
 }
 """By their names on the command line."""

@@ -140,8 +140,12 @@ def _print(summary: dict[str, Any]) -> None:
         line(f"as messages: {summary['expanded']['messages']:,}, {_bytes(summary['expanded']['bytes'])}")
     for note in summary["notes"]:
         line(f"note: {note}")
+    if summary["scale"] > 1:
+        line(f"scale: bytes are divided by {summary['scale']}, computing times are not")
     if ideal := summary["ideal"]:
         _print_time(ideal)
+        if summary["scale"] > 1:
+            line(f"on an ideal network with all bytes (scale 1): {ideal['unscaled_iteration_s']:.9g} s an iteration")
     for path in summary["written"][:3]:
         line(f"written: {path}")
     if len(summary["written"]) > 3:

@@ -47,17 +47,19 @@ def why(
     """
     from farloop.errors import FarloopError
     from farloop.output import why_files
+    from farloop.output.named_files import NamedFiles
+    from farloop.running.why import find_source, list_inputs
     from farloop.running.why import why as ask
 
     if iteration is not None and not 1 <= iteration < 2**32:
         raise FarloopError(f"why: --iteration {iteration}; expected a number from 1 on")
-    explanation = ask(run, name, iteration=iteration, follow=follow)
-    if html is not None:
-        why_files.write_page(explanation, html)
-    if svg is not None:
-        why_files.write_svg(explanation, svg)
-    if perfetto is not None:
-        why_files.write_perfetto(explanation, perfetto)
+    source = find_source(run)
+    named = [path for path in (html, svg, perfetto) if path is not None]
+    with NamedFiles(list_inputs(run, source) if named else ()) as files:
+        for path in named:
+            files.check(path)
+        explanation = ask(source, name, iteration=iteration, follow=follow)
+        why_files.write(explanation, page=html, svg=svg, perfetto=perfetto, files=files)
     if json_:
         print_json(explanation.as_json)
         return

@@ -63,8 +63,8 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
         if required not in keys:
             raise FarloopError(f"{path}: column {required}: missing; {_known()}")
     columns = [
-        [_cell(path, row, name, value) for row, value in enumerate(_values(path, name, table.column(name)))]
-        for name in table.column_names
+        [_cell(path, row, field.name, value) for row, value in enumerate(_values(path, field.name, column, field))]
+        for field, column in zip(table.schema, table.columns, strict=True)
     ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -73,24 +73,46 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
     return text.getvalue()
 
 
-def _values(path: object, name: str, column: pa.ChunkedArray) -> list[Any]:
-    """What stands in a column, in Python's types."""
+def _values(path: object, name: str, column: pa.ChunkedArray, field: pa.Field) -> list[Any]:
+    """The values of a column, in Python's types.
+
+    Only types of one form are taken: of times, Arrow makes something else where pandas is installed.
+    """
+    if (why := _unknown_type(field)) and column.null_count < len(column):
+        row = next(row for row, scalar in enumerate(column) if scalar.is_valid)
+        raise FarloopError(f"{path}: row {row}, column {name}: is of the type {why}; expected texts or plain numbers")
     try:
         values: list[Any] = column.to_pylist()
-    except (ValueError, OverflowError, pa.ArrowException):
-        # Texts that are not UTF-8, and times that Python has no type for: find the first.
+    except UnicodeDecodeError:
         for row, scalar in enumerate(column):
             try:
                 scalar.as_py()
             except UnicodeDecodeError:
                 raise FarloopError(f"{path}: row {row}, column {name}: is not UTF-8 text") from None
-            except (ValueError, OverflowError, pa.ArrowException):
-                problem = f"is of the type {column.type}"
-                raise FarloopError(
-                    f"{path}: row {row}, column {name}: {problem}; expected texts or plain numbers"
-                ) from None
         raise
-    return values
+    return [None] * len(values) if why else values
+
+
+def _unknown_type(field: pa.Field) -> str:
+    """The type of a column that has neither texts, numbers, truth values nor lists of texts; empty where it has."""
+    kind, types = field.type, pa.types
+    extension = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
+    if extension or isinstance(kind, pa.BaseExtensionType):
+        # Known to Arrow only where the library that defines it is loaded.
+        return f"extension {shown(extension or kind.extension_name)}"
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        kind = kind.value_type
+        plain = _is_text(kind) or types.is_null(kind)
+    else:
+        plain = _is_text(kind) or types.is_integer(kind) or types.is_floating(kind)
+        plain = plain or types.is_boolean(kind) or types.is_null(kind)
+    return "" if plain else shown(field.type)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _key(path: object, name: str) -> str:

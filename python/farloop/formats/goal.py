@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 
 from farloop.errors import FarloopError, shown
-from farloop.formats.inputs import open_input
-
-LONGEST_LINE = 10_000
-"""Bytes; an operation has fewer than a hundred."""
+from farloop.formats.ranks import rank_names
+from farloop.formats.text_lines import numbered_lines, shown_path
 
 MOST_WAITS = 5_000_000
 """Pairs of a flow and one that waits for it: what a scenario takes."""
@@ -36,7 +32,6 @@ _MESSAGE = re.compile(
     rf"(?:({_LABEL})\s*:\s*)?(send|recv)\s+(\d+)\s*b\s+(to|from)\s+(-1|\d+)((?:\s+[a-z]+\s+(?:-1|\d+))*)"
 )
 _NEEDS = re.compile(rf"({_LABEL})\s+(i?requires)\s+({_LABEL})")
-_HOSTS = re.compile(r"([^{},]*)\{(\d+)\}([^{},]*)")
 _EXPECTED = (
     'expected "num_ranks N", "rank R {", "LABEL: send SIZEb to RANK tag TAG", "LABEL: recv SIZEb from RANK tag TAG", '
     '"LABEL: calc NANOSECONDS", "LABEL requires LABEL", "LABEL irequires LABEL" or "}"'
@@ -98,9 +93,9 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
         FarloopError: the file cannot be read or is no such trace, a message lacks its other half, or operations wait for one another;
             the text names file and line.
     """
-    name = shown(os.fspath(path), 300)
+    name = shown_path(path)
     ranks = _read(path, name)
-    names = _hosts(hosts, max(ranks, default=-1) + 1)
+    names = rank_names(hosts, max(ranks, default=-1) + 1)
     sends = _matched(name, ranks)
     if not sends:
         raise FarloopError(f'{name}: no message; expected operations such as "l1: send 8b to 1 tag 0"')
@@ -133,48 +128,17 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
     return text.getvalue()
 
 
-def _hosts(given: str, count: int) -> Callable[[int], str]:
-    """The name of each rank's host."""
-    try:
-        given.encode("utf-8")
-    except UnicodeEncodeError:
-        raise FarloopError(f"hosts {shown(given)}: is not UTF-8 text; expected names of hosts") from None
-    if counted := _HOSTS.fullmatch(given.strip()):
-        before, first, behind = counted.groups()
-        number = _number("hosts", first)
-        return lambda rank: f"{before}{number + rank}{behind}"
-    names = [host.strip() for host in given.split(",")]
-    if "{" in given or not all(names):
-        raise FarloopError(f"hosts {shown(given)}: expected names, separated by commas, or a name such as h{{1}}")
-    if len(names) < count:
-        raise FarloopError(f"hosts {shown(given)}: {len(names)} names; expected {count}, one for each rank")
-    return names.__getitem__
-
-
-def _lines(path: str | PathLike[str], name: str) -> Iterator[tuple[int, str]]:
+def _lines(path: str | PathLike[str]) -> Iterator[tuple[int, str]]:
     """Lines without comments, from 1."""
     number, inside = 0, False
-    try:
-        with open_input(Path(path)) as file:
-            while raw := file.readline(LONGEST_LINE + 1):
-                number += 1
-                if b"\0" in raw:
-                    raise FarloopError(f"{name}:{number}: is not text; expected GOAL's text form, not its binary one")
-                if len(raw) > LONGEST_LINE:
-                    raise FarloopError(f"{name}:{number}: longer than {LONGEST_LINE} bytes; {_EXPECTED}")
-                line = raw.decode("utf-8")
-                if inside or "/" in line:
-                    line, inside = _uncommented(line, inside)
-                if line := line.strip():
-                    yield number, line
-    except UnicodeDecodeError:
-        raise FarloopError(f"{name}:{number}: is not UTF-8 text") from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, FarloopError):
-            raise
-        raise FarloopError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    for number, raw in numbered_lines(path, expected=_EXPECTED, binary="expected GOAL's text form, not its binary one"):
+        line = raw
+        if inside or "/" in line:
+            line, inside = _uncommented(line, inside)
+        if line := line.strip():
+            yield number, line
     if inside:
-        raise FarloopError(f'{name}:{number}: a comment does not end; expected "*/"')
+        raise FarloopError(f'{shown_path(path)}:{number}: a comment does not end; expected "*/"')
 
 
 def _uncommented(line: str, inside: bool) -> tuple[str, bool]:
@@ -197,7 +161,7 @@ def _read(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
     count, rank, labels = -1, None, dict[str, int]()
     needs: list[tuple[int, str, str, str]] = []
     number = 0
-    for number, line in _lines(path, name):
+    for number, line in _lines(path):
         here = f"{name}:{number}"
         if rank is None:
             if matched := _RANKS.fullmatch(line):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import threading
@@ -14,7 +13,9 @@ from typing import Any
 
 from farloop import _native, memory
 from farloop.errors import FarloopError, shown
+from farloop.formats.inputs import copy_pipes, open_input
 from farloop.messages import say
+from farloop.output.named_files import NamedFiles
 
 EVERY = 2.0
 """Seconds between lines of progress; the first comes after so many."""
@@ -22,11 +23,16 @@ EVERY = 2.0
 PATIENCE = 0.2
 """Seconds that an interrupt waits for the reader to clean up."""
 
+_left: list[threading.Event] = []
+
+MAX_GROUPS = 1 << 28
+"""Bytes of a file of groups: a device would have no end."""
+
 _ENDS = {".goal": "goal", ".bin": "goal-binary", ".et": "chakra", ".txt": "aicb"}
 """Formats by the end of a name."""
 
 MAX_RANKS = 16_777_216
-"""Of a job."""
+"""The most ranks of a job, as `crates/job` has it."""
 
 Level = tuple[int, str, str]
 """Ranks of a host or a site, latency and rate."""
@@ -57,7 +63,7 @@ def read_job(
     Args:
         files: The job's files: one, or for Chakra one for each rank.
         format: "goal", "goal-binary", "chakra", "aicb" or "plan" (keys in TOML); by content unless given.
-        out: Where to write the job; for Chakra what names of files begin with. A file is there whole or not at all.
+        out: Where to write the job; for Chakra what names of files begin with. All files are there, each whole, or none.
         to: The format of `out`; unless given, the end of its name says it (.goal, .bin, .et, .txt).
         expanded: Write sends and receives in place of collectives, also to Chakra.
         collectives: "nccl", "ring", "doubling", "tree", "direct" or "hierarchical".
@@ -75,15 +81,16 @@ def read_job(
         quiet: Tell nothing while it lasts.
 
     Raises:
-        FarloopError: a file cannot be read, is none of these formats or broken; the text names file, place and reason.
+        FarloopError: a file cannot be read, is none of these formats or broken, or `out` cannot be written or is one of the files; the
+            text names file, place and reason.
     """
     for option, number in (
-        ("ranks", ranks),
-        ("ranks_per_site", site and site[0]),
-        ("ranks_per_host", host and host[0]),
+        ("--ranks", ranks),
+        ("--ranks-per-site", site and site[0]),
+        ("--ranks-per-host", host and host[0]),
     ):
         if number is not None and not 1 <= number <= MAX_RANKS:
-            raise FarloopError(f"{option}: {shown(number)}: expected 1 to {MAX_RANKS}")
+            raise FarloopError(f"{option} {number}: expected 1 to {MAX_RANKS}")
     names = [os.fspath(file) for file in files]
     written = _written(out, to)
     options: dict[str, Any] = {
@@ -95,7 +102,6 @@ def read_job(
         "host": host,
         "message": message,
         "timed": timed,
-        "out": written,
         "expanded": expanded,
         "ranks": ranks,
         "flops": flops,
@@ -103,19 +109,40 @@ def read_job(
         "groups": _text(groups),
         "memory_limit": memory.limit(),
     }
-    try:
-        answer = _on_a_thread(names, options, None if quiet else _progress())
-    except UnicodeEncodeError:
-        raise FarloopError(f"{shown(str(names), 300)}: a name is not UTF-8 text") from None
-    except _native.ScenarioError as error:
-        raise FarloopError(str(error)) from None
-    made: dict[str, Any] = json.loads(answer)
-    return made
+    progress = None if quiet else _progress()
+    with NamedFiles([*names, *([] if groups is None else [groups])]) as made:
+        if written is not None:
+            path, form = written
+            made.check(f"{path}.0.et" if form == "chakra" else path)
+            options["out"] = (path, form, made.open)
+        with copy_pipes(names) as copies:
+            try:
+                answer = _on_a_thread(copies, options, progress, made)
+            except UnicodeEncodeError as error:
+                raise FarloopError(f"{shown(ascii(error.object))}: is not UTF-8 text; expected that") from None
+            except _native.ScenarioError as error:
+                text = str(error)
+                for copy, name in zip(copies, names, strict=True):
+                    text = text.replace(copy, name)
+                raise FarloopError(text) from None
+    summary: dict[str, Any] = json.loads(answer)
+    return summary | {"files": names}
 
 
-def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[str, int, int], bool] | None) -> str:
+def left_behind() -> bool:
+    """True while a thread still reads or writes a job that an interrupt has ended."""
+    return not all(done.is_set() for done in _left)
+
+
+def _on_a_thread(
+    names: list[str],
+    options: dict[str, Any],
+    progress: Callable[[str, int, int], bool] | None,
+    made: NamedFiles,
+) -> str:
     """Reads it on a thread, so that an interrupt ends it at once, also between two calls of `progress`."""
-    stopped = threading.Event()
+    # Not `is_alive`: a thread whose `join` was interrupted counts as over (bpo-45274).
+    stopped, done = threading.Event(), threading.Event()
     answers: list[str] = []
     raised: list[BaseException] = []
 
@@ -127,21 +154,19 @@ def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[
             answers.append(_native.import_job(names, go_on, **options))
         except BaseException as error:
             raised.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=read, name="import-job", daemon=True)
-    thread.start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)
+        threading.Thread(target=read, name="import-job", daemon=True).start()
+        while not done.wait(0.1):
+            pass
     except BaseException:
         stopped.set()
-        thread.join(PATIENCE)
-        if thread.is_alive() and (out := options["out"]):
-            # Files are written under another name until they are whole; of Chakra there are several.
-            begun = Path(out[0])
-            name = glob.escape(begun.name)
-            for part in [*begun.parent.glob(f"{name}.part"), *begun.parent.glob(f"{name}.*.part")]:
-                part.unlink(missing_ok=True)
+        _left.append(done)
+        # What it writes from now on fails.
+        made.remove()
+        done.wait(PATIENCE)
         raise
     if raised:
         raise raised[0]
@@ -166,7 +191,11 @@ def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:
         return None
     name = shown(os.fspath(groups), 300)
     try:
-        return name, Path(groups).read_text(encoding="utf-8")
+        with open_input(Path(groups)) as file:
+            content = file.read(MAX_GROUPS + 1)
+        if len(content) > MAX_GROUPS:
+            raise FarloopError(f"{name}: has more than {MAX_GROUPS >> 20} MiB; expected lists of ranks as JSON")
+        return name, content.decode("utf-8")
     except UnicodeDecodeError:
         raise FarloopError(f"{name}: is not UTF-8 text") from None
     except OSError as error:

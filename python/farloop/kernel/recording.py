@@ -14,6 +14,7 @@ from farloop.errors import FarloopError
 from farloop.kernel import libbpf
 from farloop.kernel.gemini import EVENTS, load, unload
 from farloop.kernel.settings import NAMES, constants
+from farloop.output.named_files import NamedFiles
 from farloop.units import seconds
 
 ROOM = 1 << 24
@@ -135,15 +136,13 @@ def write(file: Path, settings: Iterable[str], duration: str) -> Recording:
         left = seconds(duration)
     except ValueError as error:
         raise FarloopError(f"--duration: {error}") from None
-    if not file.parent.is_dir() or file.is_dir():
-        raise FarloopError(f"{file}: expected a file in a directory that is there")
-    end = time.monotonic() + left
-    with recorded(settings) as (recording, poll):
-        while (now := time.monotonic()) < end:
-            poll(max(min(int((end - now) * 1000), 200), 1))
-        while poll(0):
-            pass
-    part = file.with_name(f".{file.name}.part")
-    part.write_text("".join(f"{line}\n" for line in recording.lines()))
-    part.replace(file)
+    with NamedFiles() as files:
+        files.check(file)
+        end = time.monotonic() + left
+        with recorded(settings) as (recording, poll):
+            while (now := time.monotonic()) < end:
+                poll(max(min(int((end - now) * 1000), 200), 1))
+            while poll(0):
+                pass
+        files.write(file, "".join(f"{line}\n" for line in recording.lines()).encode())
     return recording

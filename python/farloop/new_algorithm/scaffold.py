@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +12,7 @@ from farloop import _native
 from farloop.api import algorithms
 from farloop.errors import FarloopError, shown
 from farloop.new_algorithm import porting
+from farloop.output.named_files import NamedFiles
 
 ALGORITHMS = Path("crates/cc/src/algorithms")
 REGISTRY = ALGORITHMS / "mod.rs"
@@ -65,16 +65,15 @@ def create_crate(name: str, start: Path, directory: Path, *, source: Path) -> li
         raise FarloopError(f"{directory}: is there already; expected a directory that is empty, or none")
     crates = Path(os.path.relpath(checkout / "crates", directory.resolve())).as_posix()
     places = {"CRATES": crates, "MODULE": module, "VERSION": _native.version()}
-    files = {
+    texts = {
         directory / "Cargo.toml": _fill("crate.toml.txt", name, places),
         directory / "src" / "lib.rs": _ported(name, source, "farloop_cc"),
         directory / "src" / "main.rs": porting.formatted(_fill("crate.main.rs.txt", name, places)),
         directory / ".gitignore": "/target/\n",
     }
-    _write(files)
     # The versions that farloop is tested with; cargo adds the crate itself.
-    shutil.copyfile(checkout / "Cargo.lock", directory / "Cargo.lock")
-    return [*files]
+    _write(texts | {directory / "Cargo.lock": _read(checkout / "Cargo.lock")})
+    return [*texts]
 
 
 def check_name(name: str) -> str:
@@ -152,8 +151,10 @@ def _read(path: Path) -> str:
 
 def _write(texts: Mapping[Path, str]) -> None:
     try:
-        for path, text in texts.items():
+        for path in texts:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise FarloopError(f"{error.filename}: cannot be written: {error.strerror or error}") from None
+    with NamedFiles() as files:
+        for path, text in texts.items():
+            files.write(path, text.encode())

@@ -28,6 +28,7 @@ from farloop import _native, algorithm
 from farloop.errors import FarloopError
 from farloop.output import names
 from farloop.results import fields, tables
+from farloop.results.why import Explanation
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ _EXPLAINED = f".{EXPLANATION}"
 _FAILED = ".failed.json"
 """After the address: why a run failed."""
 
+MAX_JSON = 1 << 26
+"""Bytes of what is known of a run; more is none of farloop's."""
+
 _LONGEST = 150
 """Bytes of an output's name that the names of directories beside it repeat; file systems allow 255 in all."""
 
@@ -92,9 +96,7 @@ def address(scenario: Scenario) -> str:
         ScenarioError: the text or a key is not valid; what only the network tells is not checked.
     """
     resolved = {key: value for key, value in scenario.parsed.items() if key not in _DESCRIPTIONS}
-    files = dict(
-        _files([resolved.get("workload"), resolved.get("circuits"), resolved.get("job")], Path(scenario.file).parent)
-    )
+    files = {name: digest(path) for name, path in find_named_files(resolved, Path(scenario.file).parent)}
     # Files may name algorithms as well.
     named = None if files else algorithm.named(resolved)
     made_from = {
@@ -123,19 +125,24 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _files(section: Any, directory: Path) -> Iterator[tuple[str, str]]:
-    """The files that a section of a scenario names, with their hashes: flow lists, distributions."""
+def find_named_files(resolved: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, Path]]:
+    """The files that a scenario names, such as flow lists, distributions and jobs, with their paths."""
+    yield from _walk_files([resolved.get(section) for section in ("workload", "circuits", "job")], directory)
+
+
+def _walk_files(section: Any, directory: Path) -> Iterator[tuple[str, Path]]:
+    """The texts below a section that name a file."""
     if isinstance(section, Mapping):
         for value in section.values():
-            yield from _files(value, directory)
+            yield from _walk_files(value, directory)
     elif isinstance(section, list):
         for value in section:
-            yield from _files(value, directory)
+            yield from _walk_files(value, directory)
     elif isinstance(section, str) and section:
         # The simulator's names are UTF-8, whatever this system's are.
         path = Path(os.fsdecode(os.path.join(os.fsencode(directory), section.encode("utf-8"))))  # noqa: PTH118, of bytes
         if os.path.isfile(path):  # noqa: PTH113, it never raises
-            yield section, digest(path)
+            yield section, path
 
 
 def write_tables(tables_of_run: Mapping[str, pa.Table], into: Path) -> dict[str, str]:
@@ -249,11 +256,11 @@ class Store:
                     path.unlink(missing_ok=True)
                 lock.close()
 
-    def explanation(self, key: str) -> dict[str, Any]:
-        """What was put of the run of an address; nothing where nothing was, or where it is no JSON."""
-        own = _read(self.directory / f"{key}{_EXPLAINED}")
+    def explanation(self, key: str) -> Explanation | None:
+        """The explanation that was put of the run of an address; `None` where there is none that can be read."""
+        own = Explanation.read(_read(self.directory / f"{key}{_EXPLAINED}"))
         where = self._others.get(key)
-        return own or ({} if where is None else _read(where / EXPLANATION))
+        return own or (None if where is None else Explanation.read(_read(where / EXPLANATION)))
 
     def put_explanation(self, key: str, content: Mapping[str, Any]) -> None:
         """Keeps where the time of a flow of a run went.
@@ -286,14 +293,24 @@ class Store:
         (self.directory / f"{key}{_FAILED}").unlink(missing_ok=True)
 
     def adopt(self, other: Path) -> None:
-        """Takes over the finished runs of another store's directory, and what is kept of them."""
+        """Takes over the finished runs of another store's directory, and what is kept of them; nothing that is a link, or beyond one."""
+        if names.barrier(other.parent, [other.name]):
+            return
         for kept in sorted(other.glob(f"{_ADDRESS}/{KEPT}")):
-            if not (self.directory / kept.parent.name).exists():
+            run = kept.parent
+            if not (self.directory / run.name).exists() and not _is_linked(run):
                 self.directory.mkdir(parents=True, exist_ok=True)
-                kept.parent.rename(self.directory / kept.parent.name)
+                run.rename(self.directory / run.name)
         for explanation in sorted(other.glob(f"{_ADDRESS}{_EXPLAINED}")):
+            if explanation.is_symlink():
+                continue
             self.directory.mkdir(parents=True, exist_ok=True)
             explanation.replace(self.directory / explanation.name)
+
+
+def _is_linked(run: Path) -> bool:
+    """True where the directory of a run, or a part of it, is a link or a mount point, so that its content is elsewhere."""
+    return bool(names.barrier(run.parent, [run.name])) or any(part.is_symlink() for part in run.rglob("*"))
 
 
 def info(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -355,7 +372,8 @@ def _is_table(name: str, path: Path, hashes: Mapping[str, object]) -> bool:
 def _read(path: Path) -> dict[str, Any]:
     try:
         with names.open_regular(path) as file:
-            content = json.loads(file.read().decode("utf-8"))
+            text = file.read(MAX_JSON + 1)
+        content = json.loads(text.decode("utf-8")) if len(text) <= MAX_JSON else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
@@ -414,10 +432,18 @@ class Pending:
             lock = _locked(left / LOCK, own=False) if mine else None
             if lock is not None:
                 with lock:
-                    if (left / REPLACED).is_dir() and not target.exists():
+                    replaced = (left / REPLACED).is_dir() and not names.barrier(left, [REPLACED])
+                    if replaced and not os.path.lexists(target):
                         (left / REPLACED).rename(target)
                     Store(self.runs).adopt(left / RUNS)
-                    shutil.rmtree(left, ignore_errors=True)
+                    if not _has_mounts(left):
+                        shutil.rmtree(left, ignore_errors=True)
+
+
+def _has_mounts(left: Path) -> bool:
+    """True where a directory directly in it is a mount point, whose content is elsewhere; links are removed without their targets."""
+    directories = [path for path in left.iterdir() if path.is_dir() and not path.is_symlink()]
+    return any(names.barrier(left, [path.name]) for path in directories)
 
 
 def prefix(target: Path) -> str:

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 import json
-import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError
+from farloop.output.named_files import NamedFiles
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
 
 
-def write_page(asked: Explanation | JobExplanation, path: Path) -> None:
-    """Writes a page with the pictures and the table.
+def write(
+    asked: Explanation | JobExplanation,
+    *,
+    page: Path | None = None,
+    svg: Path | None = None,
+    perfetto: Path | None = None,
+    files: NamedFiles | None = None,
+) -> None:
+    """Writes all of the files or none.
+
+    Args:
+        asked: The explanation.
+        page: A page with the pictures and the table.
+        svg: The stacked picture.
+        perfetto: The path of an iteration with a track for each rank, as trace events (JSON), which ui.perfetto.dev opens.
+        files: What the files belong to, where the caller has checked them; it makes them whole.
 
     Raises:
-        FarloopError: the file cannot be written.
+        FarloopError: a file cannot be written, or `perfetto` is of a flow.
     """
     from farloop.report import where
 
-    _write(path, where.page(asked))
-
-
-def write_svg(asked: Explanation | JobExplanation, path: Path) -> None:
-    """Writes the stacked picture.
-
-    Raises:
-        FarloopError: the file cannot be written.
-    """
-    from farloop.report import where
-
-    _write(path, where.svg(asked))
-
-
-def write_perfetto(asked: Explanation | JobExplanation, path: Path) -> None:
-    """Writes the path of an iteration with a track for each rank, as trace events (JSON), which ui.perfetto.dev opens.
-
-    Raises:
-        FarloopError: it is a flow, or the file cannot be written.
-    """
-    if not isinstance(asked, JobExplanation):
+    if perfetto is not None and not isinstance(asked, JobExplanation):
         raise FarloopError("why: --perfetto shows ranks, but this is a flow; expected a job")
-    _write(path, json.dumps(trace_events(asked)) + "\n")
+    with NamedFiles() if files is None else nullcontext(files) as made:
+        if page is not None:
+            made.write(page, _encode_text(where.page(asked)))
+        if svg is not None:
+            made.write(svg, _encode_text(where.svg(asked)))
+        if perfetto is not None and isinstance(asked, JobExplanation):
+            made.write(perfetto, _encode_text(json.dumps(trace_events(asked)) + "\n"))
 
 
 def trace_events(asked: JobExplanation) -> dict[str, Any]:
@@ -74,14 +75,5 @@ def trace_events(asked: JobExplanation) -> dict[str, Any]:
     return {"displayTimeUnit": "ns", "traceEvents": [*named, *events]}
 
 
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        aside.write_text(text, "utf-8")
-        aside.replace(path)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise FarloopError(
-            f"{shown(path, 4096)}: {error.strerror or error}; expected a file that can be written"
-        ) from None
+def _encode_text(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -33,9 +33,9 @@ def write_run(run: Run, into: Path, kept: Store | None = None) -> dict[str, Any]
     hashes = _write_tables(run, into, kept)
     write_json(into / SUMMARY, run.summary)
     if run.trace is not None:
-        run.trace.write(into)
+        run.trace.save(into)
     if kept is not None and run.address and (explanation := kept.explanation(run.address)):
-        write_json(into / store.EXPLANATION, explanation)
+        write_json(into / store.EXPLANATION, explanation.as_json)
     return manifest(run, hashes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -103,10 +104,16 @@ def _network(drawn: NetworkMap) -> dict[str, Any]:
             for p in drawn.places
         ],
         "edges": [
-            [e.a, e.b, rate_text(e.rate), time_text(e.delay), len(e.there), round(drawn.bend(e), 3)]
+            [e.a, e.b, _range(rate_text, e.rates), _range(time_text, e.delays), len(e.there), round(drawn.bend(e), 3)]
             for e in drawn.edges
         ],
     }  # fmt: skip
+
+
+def _range(text: Callable[[float], str], ends: tuple[float, float]) -> str:
+    """What the links of an edge have, all of them, or from the least to the largest."""
+    low, high = map(text, ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def _run(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:

@@ -101,18 +101,28 @@ def _ratio(interval: Interval | None) -> Cell:
 
 
 def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """How long the rounds of each job took, and of a `[[job]]` what they take on an ideal network; no rows if there is none."""
+    """How long the rounds of each job took, and of a `[[job]]` what they take on an ideal network; no rows if there is none.
+
+    Where the bytes of a job are divided, so is what the network takes, while computing times are not: the table says by how much, and
+    has the time on an ideal network with all bytes as well.
+    """
     header = ["run", "job", "rounds", "finished", "mean", "shortest", "longest"]
     rows: list[list[Cell]] = []
-    has_ideal = any("ideal_s" in job for run in comparison.runs for job in run.summary["jobs"].values())
+    jobs = [job for run in comparison.runs for job in run.summary["jobs"].values()]
+    has_ideal = any("ideal_s" in job for job in jobs)
+    is_scaled = any(job.get("scale", 1) > 1 for job in jobs)
     for run in comparison.runs:
         for name, job in run.summary["jobs"].items():
             times = job["rounds_s"]
             texts = [time_text(f(times)) if times else None for f in (lambda t: sum(t) / len(t), min, max)]
             ideal = job.get("ideal_s")
             texts += [None if ideal is None else time_text(ideal)] if has_ideal else []
+            if is_scaled:
+                unscaled = job.get("ideal_unscaled_s")
+                texts += [f"1/{job.get('scale', 1)}", None if unscaled is None else time_text(unscaled)]
             rows.append([run.label, name, str(job["rounds"]), str(len(times)), *texts])
-    return [*header, *(["ideal network"] if has_ideal else [])], rows
+    scaled = ["bytes", "ideal network, all bytes"] if is_scaled else []
+    return [*header, *(["ideal network"] if has_ideal else []), *scaled], rows
 
 
 def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:

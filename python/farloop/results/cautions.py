@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from farloop.results import flow_completion, jitter, offered, starts, steadiness
+from farloop.results import capped, flow_completion, jitter, offered, starts, steadiness
 from farloop.results.protocols import RunNumbers
 
 CODES = {
     "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.results.jitter`)",
     "network": "the simulated network is most likely not the one that was meant",
     "overload": "the traffic asks for more than a layer of the network carries",
+    "receive-window": "the receive window keeps flows below the rates of their paths",
     "short-flows": "most small flows may end before their first ACK: no algorithm had acted on them",
     "unfinished": "one flow in a hundred or more did not finish: percentiles of finished flows leave out the slowest",
     "starts": "the compared algorithms start differently",
@@ -84,6 +85,8 @@ def _of_each(runs: Sequence[RunToCaution]) -> list[Caution]:
 def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
     """What seeds and cases say with other numbers each is said once."""
     cautions = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
+    windows = capped.sentences([run.info.get("capped", []) for run in runs])
+    cautions += [Caution("receive-window", text) for text in windows]
     by_algorithm: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run.numbers)

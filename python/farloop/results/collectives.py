@@ -17,38 +17,44 @@ def jobs(flows: pa.Table, scenario: dict[str, Any]) -> dict[str, dict[str, Any]]
 
     Args:
         flows: The table of flows, whose names tell job and round.
-        scenario: The scenario with all keys; jobs without a name are none.
+        scenario: The scenario with all keys. Those without a name are called all-reduce-1, all-reduce-2, … by their position.
     """
     written = scenario.get("workload", [])
     workloads = written if isinstance(written, list) else [written]
-    named = [w for w in workloads if w.get("pattern") == "all-reduce" and w.get("name", "none") != "none"]
-    if not named:
+    reduced = [w for w in workloads if w.get("pattern") == "all-reduce"]
+    if not reduced:
         return {}
     prefix = np.array([name.rpartition("-")[0] for name in flows["name"].to_pylist()])
     start, received = (flow_completion.column(flows, f"{what}_ps") / 1e12 for what in ("start", "received"))
     jobs_by_name: dict[str, dict[str, Any]] = {}
-    for workload in named:
+    for position, workload in enumerate(reduced, start=1):
+        written_name = str(workload.get("name", "none"))
+        own_name = f"all-reduce-{position}" if written_name == "none" else written_name
         times = []
         for number in range(1, int(workload["rounds"]) + 1):
-            own = prefix == f"{workload['name']}-{number}"
-            if not np.isnan(received[own]).any():
+            own = prefix == f"{own_name}-{number}"
+            if own.any() and not np.isnan(received[own]).any():
                 times.append(float(received[own].max() - start[own].min()))
-        jobs_by_name[str(workload["name"])] = {"rounds": int(workload["rounds"]), "rounds_s": times}
+        jobs_by_name[own_name] = {"rounds": int(workload["rounds"]), "rounds_s": times}
     return jobs_by_name
 
 
 def trained(iterations: pa.Table) -> dict[str, dict[str, Any]]:
     """Each `[[job]]` by its name, as `jobs` has those of workloads: a round is an iteration.
 
-    `ideal_s` is the time of an iteration on an ideal network, or `None`.
+    `ideal_s` is the time of an iteration on an ideal network, or `None`. `scale` is what its bytes are divided by, and
+    `ideal_unscaled_s` the ideal time with all bytes, at scale 1: what divided bytes make of the network's share.
 
     Args:
         iterations: The table of iterations.
     """
     jobs_by_name: dict[str, dict[str, Any]] = {}
-    for row in iterations.select(["job", "time_ps", "ideal_ps"]).to_pylist():
-        ideal = None if row["ideal_ps"] is None else row["ideal_ps"] / 1e12
-        own = jobs_by_name.setdefault(str(row["job"]), {"rounds": 0, "rounds_s": [], "ideal_s": ideal})
+    for row in iterations.select(["job", "time_ps", "ideal_ps", "scale", "ideal_unscaled_ps"]).to_pylist():
+        ideal, unscaled = (
+            None if row[name] is None else row[name] / 1e12 for name in ("ideal_ps", "ideal_unscaled_ps")
+        )
+        facts = {"ideal_s": ideal, "scale": row["scale"], "ideal_unscaled_s": unscaled}
+        own = jobs_by_name.setdefault(str(row["job"]), {"rounds": 0, "rounds_s": []} | facts)
         own["rounds"] += 1
         if row["time_ps"] is not None:
             own["rounds_s"].append(row["time_ps"] / 1e12)

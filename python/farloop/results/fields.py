@@ -349,5 +349,8 @@ if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    for argument in sys.argv[1:]:
-        Path(argument).write_text(outputs_page(Path(argument).read_text("utf-8")), encoding="utf-8")
+    from farloop.output.named_files import NamedFiles
+
+    with NamedFiles() as pages:
+        for argument in sys.argv[1:]:
+            pages.write(argument, outputs_page(Path(argument).read_text("utf-8")).encode())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from farloop.results.flow_completion import column
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 MOST_HOSTS = 64
 """Of more hosts than this those of one switch are drawn as one."""
+
+LARGE = 500
+"""Switches from which on networkx lays nothing out without scipy."""
+
+MAX_FORCED = 2000
+"""Of more switches than this the forces would take too long: they stand on a circle."""
+
+FORCED_STEPS = 50
 
 MOST_SIDE_BY_SIDE = 4
 """Datacenters in a row."""
@@ -91,16 +100,16 @@ class MapLink:
         b: Index of the place at the other end.
         there: Rows of the table of ports that send from `a` to `b`.
         back: Rows that send from `b` to `a`.
-        rate: Rate of each direction of one link, in bit/s.
-        delay: Propagation delay in seconds.
+        rates: The slowest and the fastest of these links, in bit/s of each direction.
+        delays: The shortest and the longest of their propagation delays, in seconds.
     """
 
     a: int
     b: int
     there: tuple[int, ...]
     back: tuple[int, ...]
-    rate: float
-    delay: float
+    rates: tuple[float, float]
+    delays: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -312,9 +321,15 @@ def _spread(
     drawn = nx.Graph()
     drawn.add_nodes_from(switches)
     drawn.add_edges_from(graph.between(switches))
-    start = nx.circular_layout(drawn)
-    places = nx.spring_layout(drawn, pos=start, seed=1, iterations=200, k=1.6 / math.sqrt(max(1, len(switches))))
+    places, distance = nx.circular_layout(drawn), 1.6 / math.sqrt(max(1, len(switches)))
+    if len(switches) < LARGE:
+        places = nx.spring_layout(drawn, pos=places, seed=1, iterations=200, k=distance)
     points = np.array([places[s] for s in switches])
+    if LARGE <= len(switches) <= MAX_FORCED:
+        number = {s: i for i, s in enumerate(switches)}
+        points = _apply_forces(
+            points, np.array([(number[a], number[b]) for a, b in drawn.edges]).reshape(-1, 2), distance
+        )
     low, span = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 1e-9)
     side = max(2.5, 1.4 * math.sqrt(len(switches)))
     scaled = {s: (p - low) / span * (3 * side, side) for s, p in zip(switches, points, strict=True)}
@@ -329,6 +344,29 @@ def _spread(
             turned = angle + (i - (len(hosts) - 1) / 2) * min(0.6, 4.0 / len(hosts))
             spots[group[0]] = (float(at[0] + 0.9 * math.cos(turned)), float(at[1] + 0.5 * math.sin(turned)))
     return spots
+
+
+def _apply_forces(points: Floats, links: npt.NDArray[np.int_], distance: float) -> Floats:
+    """Lets points push each other away and links pull theirs together (Fruchterman and Reingold 1991, equations 1 and 2).
+
+    Args:
+        points: Where they begin: a row for each.
+        links: The numbers of the two points of each link.
+        distance: The length of a link on which both forces are equal.
+    """
+    points = points.copy()
+    first, second = links.T
+    for step in range(FORCED_STEPS):
+        away = points[:, None] - points[None]
+        squared = np.maximum((away**2).sum(axis=2), 1e-6)
+        moves = (away * (distance**2 / squared)[..., None]).sum(axis=1)
+        along = points[first] - points[second]
+        pull = along * np.hypot(*along.T)[:, None] / distance
+        np.subtract.at(moves, first, pull)
+        np.add.at(moves, second, pull)
+        length = np.maximum(np.hypot(*moves.T), 1e-9)
+        points += moves * (np.minimum(length, 0.1 * (1 - step / FORCED_STEPS)) / length)[:, None]
+    return points
 
 
 def _assemble(
@@ -358,11 +396,16 @@ def _assemble(
         rows[index[node], index[peer]].append(row)
     rates, delays = column(ports, "rate_bps"), column(ports, "delay_ps") / 1e12
     edges = [
-        MapLink(a, b, tuple(there), tuple(rows[b, a]), float(rates[there[0]]), float(delays[there[0]]))
+        MapLink(a, b, tuple(there), tuple(rows[b, a]), _ends(rates[there]), _ends(delays[there]))
         for (a, b), there in list(rows.items())
         if a < b
     ]
     return NetworkMap(places, edges, xs[1] - xs[0], ys[1] - ys[0])
+
+
+def _ends(values: Floats) -> tuple[float, float]:
+    """The least and the largest."""
+    return float(values.min()), float(values.max())
 
 
 def _extent(spots: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:

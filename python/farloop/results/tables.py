@@ -74,9 +74,15 @@ def read(name: str, path: Path) -> pa.Table:
 
     Raises:
         OSError: there is no such file, or it is damaged.
+        ValueError: a column has values of another kind, such as times, for which Arrow has other types where pandas is installed.
         pyarrow.ArrowException: it is no Parquet file.
     """
-    return described(name, read_any(path))
+    table = described(name, read_any(path))
+    for column in table.schema:
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind)):
+            raise ValueError(f"column {shown(column.name)} of {path.name} is of the type {shown(column.type)}")
+    return table
 
 
 def read_any(path: Path) -> pa.Table:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from farloop.units import time_text
 
@@ -15,6 +15,7 @@ MEANINGS = {
     "pause": "paused by PFC",
     "hold": "held back by the port's discipline or circuit",
     "pacing": "waited for the pacing rate",
+    "segmentation offload": "waited for a whole chunk",
     "recovery": "lost, until it was sent again",
     "algorithm's timer": "waited for a timer of its algorithm",
     "credit": "waited for credit of the receiving host",
@@ -27,6 +28,7 @@ MEANINGS = {
 
 LIMITS = {
     "window": "its window was full",
+    "window after losses": "its window was full, which a loss had cut",
     "credit": "it had no credit",
     "receive window": "the receiver's window was full",
     "segmentation offload": "the host waited for a whole chunk",
@@ -34,6 +36,9 @@ LIMITS = {
     "recovery": "losses were being repaired",
 }
 """What limits of the source mean, as the end of a sentence."""
+
+_ALL_LIMITS = {"", "rate", "earlier messages", *LIMITS}
+_PART = ("cause", "limit", "port", "rival", "own", "root", "time_ps")
 
 SMALLEST = 200
 """Parts below this fraction of the time share a row."""
@@ -66,6 +71,28 @@ class Explanation:
     parts: list[dict[str, Any]]
     slices: list[list[list[int]]] = field(repr=False)
     before: Explanation | None = None
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Explanation | None:
+        """Reads what `as_json` wrote, without the flows before; `None` where it is something else: anybody may have written the file."""
+        start, end, number, parts, after = (content.get(k) for k in ("start_ps", "end_ps", "number", "parts", "after"))
+        flow, finished = content.get("flow"), content.get("finished")
+        if not (
+            _is_count(start) and _is_count(end) and _is_count(number) and _is_name(flow) and type(finished) is bool
+        ):
+            return None
+        if not isinstance(parts, list) or not all(isinstance(part, dict) and _is_part(part) for part in parts):
+            return None
+        kept = [{key: part[key] for key in _PART} for part in parts]
+        if sum(part["time_ps"] for part in kept) != end - start or (kept and start == end):
+            return None
+        if after is not None:
+            if not isinstance(after, dict) or not _is_name(after.get("flow")):
+                return None
+            if not (_is_count(after.get("end_ps")) and _is_count(after.get("delay_ps"))):
+                return None
+            after = {key: after[key] for key in ("flow", "end_ps", "delay_ps")}
+        return cls(flow, number, start, end, finished, after, kept, slices=[])
 
     @property
     def time_ps(self) -> int:
@@ -170,6 +197,25 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.answer
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    """True for a value of JSON that is a time or a number, as the simulator counts them."""
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.isprintable()
+
+
+def _is_part(part: Mapping[str, object]) -> bool:
+    """True for a part of an explanation: it has all keys, and causes and limits that exist."""
+    if not set(_PART) <= set(part) or not _is_count(part["time_ps"]) or type(part["own"]) is not bool:
+        return False
+    if not all(part[key] is None or _is_name(part[key]) for key in ("port", "rival", "root")):
+        return False
+    cause, limit = part["cause"], part["limit"]
+    return isinstance(cause, str) and cause in MEANINGS and isinstance(limit, str) and limit in _ALL_LIMITS
 
 
 def largest_first(

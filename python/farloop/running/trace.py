@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, require_utf8, shown
+from farloop.output.named_files import NamedFiles
 
 if TYPE_CHECKING:
     from farloop import _native
@@ -35,6 +36,7 @@ def read_items(trace: TraceItems | None) -> tuple[str, ...]:
     for item in items:
         if not isinstance(item, str):
             raise FarloopError(f"trace: {shown(repr(item))}: expected texts, such as all or flows=intra")
+        require_utf8("trace", item)
     if not items:
         raise FarloopError("trace: there is no item; expected texts, such as all or flows=intra")
     return items
@@ -58,19 +60,38 @@ class Trace:
     """The directory that has its files at present."""
 
     def write(self, directory: str | PathLike[str]) -> None:
-        """Writes `trace.perfetto-trace` and `trace.pcapng` into an existing directory.
+        """Writes `trace.perfetto-trace` and `trace.pcapng` into an existing directory, both or none.
+
+        Raises:
+            FarloopError: they cannot be written.
+            OSError: they are no longer where the run was loaded from.
+        """
+        directory = Path(directory)
+        own = [self._source / name for name in (PERFETTO, PCAPNG)] if isinstance(self._source, Path) else []
+        with NamedFiles(own) as files:
+            for name in (PERFETTO, PCAPNG):
+                self._fill(name, files.open(directory / name))
+        self._written[:] = [directory]
+
+    def save(self, directory: Path) -> None:
+        """Writes the same files into a new directory of farloop's own.
 
         Raises:
             OSError: they cannot be written, or are no longer where the run was loaded from.
         """
-        directory = Path(directory)
-        if isinstance(self._source, Path):
-            for name in (PERFETTO, PCAPNG):
-                shutil.copyfile(self._source / name, directory / name)
-        else:
-            self._source.write_perfetto(str(directory / PERFETTO))
-            self._source.write_pcapng(str(directory / PCAPNG))
+        for name in (PERFETTO, PCAPNG):
+            with (directory / name).open("xb") as file:
+                self._fill(name, file)
         self._written[:] = [directory]
+
+    def _fill(self, name: str, file: BinaryIO) -> None:
+        if isinstance(self._source, Path):
+            with (self._source / name).open("rb") as source:
+                shutil.copyfileobj(source, file)
+        elif name == PERFETTO:
+            self._source.write_perfetto(file)
+        else:
+            self._source.write_pcapng(file)
 
     @contextmanager
     def perfetto(self) -> Iterator[Path]:
@@ -86,8 +107,10 @@ class Trace:
         if isinstance(self._source, Path):
             raise FileNotFoundError(f"{self._source / PERFETTO}: no such file")
         with tempfile.TemporaryDirectory() as name:
-            self._source.write_perfetto(str(Path(name) / PERFETTO))
-            yield Path(name) / PERFETTO
+            path = Path(name) / PERFETTO
+            with path.open("xb") as file:
+                self._source.write_perfetto(file)
+            yield path
 
     @property
     def manifest_entry(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from farloop import _native, memory
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, require_utf8, shown
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
 from farloop.scenario import Scenario
@@ -42,10 +42,11 @@ def why(
         ScenarioError: there is no such flow or job, it does not begin, the iteration is not there or not over, or flows share connections.
         FarloopError: there is no such run, several of them, or this farloop simulates it differently.
     """
-    stored, scenario = _located(run)
+    source = find_source(run)
+    stored, scenario = (None, source) if isinstance(source, Scenario) else (source, rewritten(source))
     explanation = _asked(scenario, str(name), iteration, progress)
     if stored is not None:
-        _check(stored, explanation)
+        check_same_run(stored, explanation)
     if isinstance(explanation, JobExplanation):
         return explanation
     latest = explanation
@@ -71,30 +72,53 @@ def _asked(
 
     if scenario.classes:
         raise FarloopError("why: algorithms in Python are not followed yet; expected a run of built-in algorithms")
+    require_utf8("why", name)
     native = _native.Scenario(scenario.text, scenario.file, list(scenario.overrides), [], memory.limit())
     content: dict[str, Any] = json.loads(native.why(name, iteration, tell))
     return JobExplanation(**content) if "job" in content else Explanation(**content)
 
 
-def _located(run: Run | Scenario | str | PathLike[str]) -> tuple[Run | None, Scenario]:
-    """The run, where it is a stored one, and its scenario."""
+def find_source(run: Run | Scenario | str | PathLike[str]) -> Run | Scenario:
+    """The stored run of a directory, or the scenario.
+
+    Raises:
+        ScenarioError: there is no such scenario.
+        FarloopError: there is no such run, or there are several of them.
+    """
     from farloop.results.run import Run
 
-    if isinstance(run, Scenario):
-        return None, run
-    if not isinstance(run, Run):
-        path = Path(fspath(run))
-        if not path.is_dir():
-            return None, Scenario.load(run)
-        from farloop.output.reading import load
+    if isinstance(run, Scenario | Run):
+        return run
+    path = Path(fspath(run))
+    if not path.is_dir():
+        return Scenario.load(run)
+    from farloop.output.reading import load
 
-        runs = load(path).runs
-        if len(runs) != 1:
-            raise FarloopError(
-                f"{shown(path, 4096)}: has {len(runs)} runs; expected one of them, such as {shown(path / 'runs', 4096)}/NAME"
-            )
-        run = runs[0]
-    return run, rewritten(run)
+    runs = load(path).runs
+    if len(runs) != 1:
+        raise FarloopError(
+            f"{shown(path, 4096)}: has {len(runs)} runs; expected one of them, such as {shown(path / 'runs', 4096)}/NAME"
+        )
+    return runs[0]
+
+
+def list_inputs(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
+    """The files that `why` reads: all of an output, the scenario, and the files that it names.
+
+    Args:
+        run: The directory of the run, or the scenario.
+        source: What `located` gives for it.
+
+    Raises:
+        ScenarioError: the scenario is not valid.
+    """
+    from farloop.output.manifest import listed
+    from farloop.output.store import find_named_files
+
+    path, beside = Path(run), Path(source.file).parent
+    own = [path / name for name in listed(path, "")] if path.is_dir() else []
+    sections = source.parsed if isinstance(source, Scenario) else source.scenario
+    return [*own, Path(source.file), *(file for _, file in find_named_files(sections, beside))]
 
 
 def rewritten(run: Run) -> Scenario:
@@ -110,7 +134,7 @@ def rewritten(run: Run) -> Scenario:
     return Scenario.from_text(from_tables(run.scenario), run.file)
 
 
-def _check(run: Run, explanation: Explanation | JobExplanation) -> None:
+def check_same_run(run: Run, explanation: Explanation | JobExplanation) -> None:
     """Refuses a run that this farloop simulates differently.
 
     Raises:

@@ -6,11 +6,13 @@ import os
 import sys
 
 from farloop import _native
+from farloop.running import pandas_guard
 from farloop.sweep.tasks import READY, Task, make
 
 
 def main() -> None:
     """Works until there is nothing more to read."""
+    pandas_guard.hide_pandas()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     # What anybody prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -47,6 +47,22 @@ class Lateness:
     dropped: int
 
 
+class NumberedSegments(NamedTuple):
+    """What happens to TCP segments of one direction by their number in their connection: numbers and ranges as in `[[event]]`.
+
+    Attributes:
+        lose_data: Segments with payload that are lost; empty for none.
+        lose_acks: Acknowledgements without payload that are lost.
+        late_data: Segments with payload that leave later than others.
+        late_by: How much later, in ns.
+    """
+
+    lose_data: str = ""
+    lose_acks: str = ""
+    late_data: str = ""
+    late_by: int = 0
+
+
 class EmulatedLink(NamedTuple):
     """Two interfaces, by their names, and the link that they stand for.
 
@@ -56,6 +72,8 @@ class EmulatedLink(NamedTuple):
         delay: One-way, in ns.
         rate: In bit/s.
         framing: Bytes that a frame has on the link beyond what reaches an interface.
+        there: What happens to segments that come by the first interface.
+        back: What happens to those that come by the second.
     """
 
     first: str
@@ -63,6 +81,8 @@ class EmulatedLink(NamedTuple):
     delay: int
     rate: int
     framing: int
+    there: NumberedSegments = NumberedSegments()
+    back: NumberedSegments = NumberedSegments()
 
 
 class LinkEmulator:
@@ -165,7 +185,10 @@ def main(spec: str) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     apart(emulates=True)
     urgent(PRIORITY)
-    links: list[tuple[str, str, int, int, int]] = [EmulatedLink(*link) for link in json.loads(spec)["links"]]
+    links = [
+        EmulatedLink(first, second, delay, rate, framing, NumberedSegments(*there), NumberedSegments(*back))
+        for first, second, delay, rate, framing, there, back in json.loads(spec)["links"]
+    ]
 
     def say(line: str) -> None:
         sys.stdout.write(f"{line}\n")

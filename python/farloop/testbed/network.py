@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from farloop.testbed import ports
 from farloop.testbed.blueprint import Blueprint
-from farloop.testbed.link_emulator import EmulatedLink, LinkEmulator
+from farloop.testbed.link_emulator import EmulatedLink, LinkEmulator, NumberedSegments
 from farloop.testbed.namespaces import Namespace
 from farloop.testbed.ports import FIRST_INTERFACE, Ports, Setting
 
@@ -85,8 +85,14 @@ class Network:
 
 
 @contextmanager
-def built(plan: Blueprint) -> Iterator[Network]:
+def built(
+    plan: Blueprint, accidents: Mapping[int, tuple[NumberedSegments, NumberedSegments]] | None = None
+) -> Iterator[Network]:
     """The network of a plan until the block ends.
+
+    Args:
+        plan: What to build.
+        accidents: By number of an emulated link, what happens there to segments from its first end and from its second.
 
     Raises:
         FarloopError: something of it cannot be built; nothing of it is left then.
@@ -114,15 +120,20 @@ def built(plan: Blueprint) -> Iterator[Network]:
                 program.attach(Network.port(number, end), nodes[plan.links[number].ends[end]])
         emulator = None
         if between:
-            emulator = LinkEmulator(between, [_emulated(plan, number) for number in emulated])
+            emulator = LinkEmulator(
+                between, [_emulated(plan, number, (accidents or {}).get(number)) for number in emulated]
+            )
             stack.callback(emulator.kill)
         yield Network(plan, nodes, program, emulator, emulated)
 
 
-def _emulated(plan: Blueprint, number: int) -> EmulatedLink:
+def _emulated(
+    plan: Blueprint, number: int, accidents: tuple[NumberedSegments, NumberedSegments] | None
+) -> EmulatedLink:
     link = plan.links[number]
     ends = (_between(number, 0), _between(number, 1))
-    return EmulatedLink(*ends, link.delay_ps // 1000, int(DRAINS * link.rate), plan.unseen)
+    there, back = accidents or (NumberedSegments(), NumberedSegments())
+    return EmulatedLink(*ends, link.delay_ps // 1000, int(DRAINS * link.rate), plan.unseen, there, back)
 
 
 def _links(

@@ -38,7 +38,7 @@ def overview(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
     for (algorithm, reference, case), own in sorted(grouped.items()):
         named = {check.metric: check for check in own}
         others = [check for check in own if check.metric not in QUANTILES.values()]
-        most = max(others, key=lambda c: _far(c.difference - c.expected) / c.limit, default=None)
+        most = max(others, key=_how_far, default=None)
         rows.append(
             [
                 algorithm,
@@ -62,7 +62,9 @@ def numbers(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
             f"{check.reference_mean:.4g}",
             percent(check.difference),
             f"± {100 * check.spread:.2g} %" if len(check.theirs) > 1 else None,
-            f"± {100 * check.limit:.3g} %" + (f" around {percent(check.expected)}" if check.expected else ""),
+            ("range " if check.ranged else "")
+            + f"± {100 * check.limit:.3g} %"
+            + (f" around {percent(check.expected)}" if check.expected else ""),
             check.verdict,
         ]
         for check in checks
@@ -112,5 +114,8 @@ def percent(part: float) -> str:
     return "none" if math.isnan(part) else f"{100 * part:+.2g} %" if abs(part) < 0.1 else f"{100 * part:+.3g} %"
 
 
-def _far(part: float) -> float:
-    return math.inf if math.isnan(part) else abs(part)
+def _how_far(check: FidelityCheck) -> float:
+    """How far a number is from where it has to be, in limits."""
+    if math.isnan(check.difference):
+        return math.inf
+    return check.beyond if check.ranged else abs(check.difference - check.expected) / check.limit

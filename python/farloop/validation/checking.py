@@ -10,7 +10,7 @@ from farloop.scenario import Scenario
 from farloop.validation import references
 from farloop.validation.checks import FidelityCheck
 from farloop.validation.compared_numbers import measure
-from farloop.validation.references import SEED, THEORY, Entry, Reference, ReferenceCase
+from farloop.validation.references import RANGE, SEED, THEORY, Entry, Reference, ReferenceCase
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -85,7 +85,8 @@ def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Va
     if reference.kind == THEORY:
         return [Variant(label, case.name, entry.algorithm, scenario)]
     repetitions = []
-    for number in range(min(entry.repetitions, MOST_REPETITIONS)):
+    most = 1 if case.judge == RANGE else MOST_REPETITIONS
+    for number in range(min(entry.repetitions, most)):
         seed = int(scenario.parsed["run"]["seed"]) + number if case.vary == SEED else None
         again = scenario.override({"run.jitter": number}, seed=seed)
         repetitions.append(Variant(f"{label}, {number + 1}", case.name, entry.algorithm, again))
@@ -109,6 +110,7 @@ def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequ
                 explained.difference if explained else 0.0,
                 explained.why if explained else "",
                 explained.settled if explained else True,
+                case.judge == RANGE,
             )
         )
     return checks

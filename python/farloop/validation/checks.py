@@ -11,6 +11,9 @@ import numpy as np
 
 AGREES, EXPLAINED, OPEN, DIFFERS = "agrees", "explained", "open", "differs"
 
+COUNTS = ("retransmitted", "timeouts", "spurious")
+"""Columns that count what happens a few times: held to a range they may be 1 beyond it."""
+
 
 @dataclass(frozen=True)
 class FidelityCheck:
@@ -27,6 +30,7 @@ class FidelityCheck:
         expected: The difference that an experiment explains; 0 where nothing has to be explained.
         why: That explanation; empty without one.
         settled: Whether the experiment removes the difference.
+        ranged: The number agrees where it is in the range of the reference's repetitions or no further beyond it than the limit.
     """
 
     reference: str
@@ -39,6 +43,7 @@ class FidelityCheck:
     expected: float = 0.0
     why: str = ""
     settled: bool = True
+    ranged: bool = False
 
     @property
     def mean(self) -> float:
@@ -57,6 +62,18 @@ class FidelityCheck:
         return apart / self.reference_mean if self.reference_mean else apart
 
     @property
+    def slack(self) -> float:
+        """How far from the reference farloop's number may be, in the number's unit."""
+        by_limit = self.limit * (abs(self.reference_mean) or 1.0)
+        return max(by_limit, 1.0) if self.ranged and self.metric.rpartition(":")[2] in COUNTS else by_limit
+
+    @property
+    def beyond(self) -> float:
+        """How far farloop's number is from the reference's mean, or from the range of its repetitions, in slacks."""
+        low, high = (min(self.theirs), max(self.theirs)) if self.ranged else (self.reference_mean, self.reference_mean)
+        return max(low - self.mean, self.mean - high, 0.0) / self.slack
+
+    @property
     def spread(self) -> float:
         """Half of what the reference's repetitions are apart, relative to their mean."""
         half = (max(self.theirs) - min(self.theirs)) / 2
@@ -65,7 +82,11 @@ class FidelityCheck:
     @property
     def verdict(self) -> str:
         """`AGREES`, `EXPLAINED`, `OPEN` (as known, for no settled cause) or `DIFFERS`."""
-        if math.isnan(self.difference) or abs(self.difference - self.expected) > self.limit:
+        if math.isnan(self.difference):
+            return DIFFERS
+        if self.ranged and self.beyond <= 1:
+            return AGREES
+        if abs(self.difference - self.expected) > self.slack / (abs(self.reference_mean) or 1.0):
             return DIFFERS
         if abs(self.difference) <= self.limit:
             return AGREES
@@ -88,6 +109,7 @@ class FidelityCheck:
             "expected": self.expected,
             "why": self.why,
             "settled": self.settled,
+            "ranged": self.ranged,
             "verdict": self.verdict,
         }
 
@@ -105,6 +127,7 @@ def read(row: Mapping[str, Any]) -> FidelityCheck:
         float(row["expected"]),
         str(row["why"]),
         bool(row["settled"]),
+        bool(row.get("ranged", False)),
     )
 
 

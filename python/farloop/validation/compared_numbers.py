@@ -7,6 +7,7 @@
 | `unfinished` | flows with a size that did not finish |
 | `throughput:FLOW`, `share:FLOW`, `jain` | payload that arrived (bit/s), its part of all flows', Jain's index of all flows' |
 | `rtt_mean:FLOW`, `cwnd_mean:FLOW` | means of what was recorded (s, B) |
+| `startup:FLOW` | BBR's time in STARTUP, by the recorded pacing rate (s) |
 | `period:FLOW` | mean time between the falls of the recorded window by more than a tenth (s); falls within 0.2 s of one another are one |
 | `queue_mean:PORT`, `queue_max:PORT`, `drops:PORT` | of a port's queue (B, B, packets) |
 | `flow:FLOW:COLUMN`, `port:PORT:COLUMN` | a cell of the tables, in the column's unit |
@@ -83,7 +84,9 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
         own = rates[_known(rest, list(rates), name)]
         return own if kind == "throughput" else metrics.ratio(own, sum(rates.values()))
     if kind in SERIES:
-        return _series(run, f"flow/{rest}", SERIES[kind], "mean", since)
+        return _mean_while_it_runs(run, rest, SERIES[kind], since)
+    if kind == "startup":
+        return _startup(run, rest, since)
     if kind == "period":
         return _period(*_after(run, f"flow/{rest}", "cwnd", since))
     if kind in ("queue_mean", "queue_max") and since > 0:
@@ -158,6 +161,34 @@ def _after(run: Run, of: str, metric: str, since: float) -> tuple[Floats, Floats
     times, values = run.samples.get(of, metric)
     counts = (times >= since) & ~np.isnan(values)
     return times[counts], values[counts]
+
+
+def _mean_while_it_runs(run: Run, flow: str, metric: str, since: float) -> float:
+    """The mean of what was recorded of a flow between its first acknowledgement and the last."""
+    times, values = _after(run, f"flow/{flow}", metric, since)
+    known = (values > 0) & ~(times > _received(run, flow))
+    return float(np.mean(values[known])) if known.any() else float("nan")
+
+
+def _received(run: Run, flow: str) -> float:
+    """When the receiver had all of a flow, in seconds; NaN if it never had."""
+    return float(column(run.flows, "received_ps")[_row(run.flows["name"].to_pylist(), flow, flow)] / 1e12)
+
+
+def _startup(run: Run, flow: str, since: float) -> float:
+    """Seconds that BBR paces with the gain of STARTUP, 2.89.
+
+    The rate falls below half of its largest so far where that ends; what is twice the mean throughput later is STARTUP once more.
+    """
+    times, rates = _after(run, f"flow/{flow}", "pacing", since)
+    known = np.isfinite(rates) & ~(times > _received(run, flow))
+    times, rates = times[known], rates[known]
+    if not times.size:
+        return float("nan")
+    falls = rates < np.maximum.accumulate(rates) / 2
+    end = int(np.argmax(falls)) if falls.any() else times.size - 1
+    again = rates[end:] > 2 * _mean_while_it_runs(run, flow, "throughput", since)
+    return float(times[end] + np.sum(np.diff(times[end:])[again[1:]]))
 
 
 def _period(times: Floats, windows: Floats) -> float:

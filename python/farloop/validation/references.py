@@ -31,6 +31,9 @@ RECEIVED, ACKNOWLEDGED = "received", "acknowledged"
 TIES, SEED = "ties", "seed"
 """What repetitions differ in: the order of simultaneous events and starts by less than a packet's time; or all that is drawn, too."""
 
+MEAN, RANGE = "mean", "range"
+"""What farloop's mean is held to: the mean of the reference's repetitions, or their range, each with the limit around it."""
+
 OF_THE_PROGRAM = ("wall_s", "packet_hops", "memory_bytes")
 """What results have beside metrics: how long the program took, how far it got in it, how much memory it needed."""
 
@@ -105,6 +108,7 @@ class ReferenceCase:
         quick: Whether the quick part has it.
         fct: When a flow counts as complete: `RECEIVED` or `ACKNOWLEDGED`.
         since: From when on long flows are measured, in seconds.
+        judge: What farloop is held to: `MEAN` or `RANGE`, with which farloop runs once.
         vary: What farloop's repetitions differ in: `TIES`, or `SEED` where the program's have other hashes or losses, too.
         entries: The algorithms.
     """
@@ -115,6 +119,7 @@ class ReferenceCase:
     quick: bool
     fct: str
     since: float
+    judge: str
     vary: str
     entries: tuple[Entry, ...]
 
@@ -227,14 +232,15 @@ def read(directory: Path) -> Reference:
 
 
 def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> ReferenceCase:
-    table.only("name", "what", "scenario", "quick", "limit", "limits", "fct", "since", "vary", "run")
+    table.only("name", "what", "scenario", "set", "quick", "judge", "limit", "limits", "fct", "since", "vary", "run")
     name = table.text("name")
     scenario = directory / table.text("scenario")
     if not scenario.is_file():
         raise table.refused("scenario", f"{shown(scenario.name)}: no such file beside {FILE}")
     own = results.get(name, {})
     limits = _limits(table, {"": table.number("limit", PART, above=0)})
-    entries = tuple(_entry(run_table, own, limits) for run_table in table.tables("run"))
+    settings = table.table("set", "keys with their values").values
+    entries = tuple(_entry(run_table, own, limits, settings) for run_table in table.tables("run"))
     for algorithm in own:
         if algorithm not in {entry.algorithm for entry in entries}:
             raise table.refused("run", f"{RESULTS} has {shown(algorithm)}; expected a [[case.run]] of it")
@@ -245,12 +251,13 @@ def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> Referenc
         table.flag("quick"),
         table.one_of("fct", (RECEIVED, ACKNOWLEDGED)) if "fct" in table.values else RECEIVED,
         _seconds(table),
+        table.one_of("judge", (MEAN, RANGE)) if "judge" in table.values else MEAN,
         table.one_of("vary", (TIES, SEED)) if "vary" in table.values else TIES,
         entries,
     )
 
 
-def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float]) -> Entry:
+def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float], settings: Mapping[str, Any]) -> Entry:
     table.only("algorithm", "reference", "set", "limit", "limits", "explained")
     algorithm = table.text("algorithm")
     numbers = own.get(algorithm)
@@ -267,7 +274,7 @@ def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float]) -> 
     return Entry(
         algorithm,
         table.text("reference"),
-        dict(table.table("set", "keys with their values").values),
+        {**settings, **table.table("set", "keys with their values").values},
         {metric: limits.get(metric, limits[""]) for metric in by_metric},
         {metric: values for metric, values in by_metric.items() if metric not in OF_THE_PROGRAM},
         {cause.metric: cause for cause in explained},

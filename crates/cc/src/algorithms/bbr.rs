@@ -84,7 +84,7 @@ impl Algorithm for Bbr {
     const SUMMARY: &'static str =
         "BBR v1: paced at the largest delivery rate seen, two bandwidth-delay products in flight at most";
     const SOURCE: &'static str = "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 2016";
-    const NEEDS: Needs = Needs { delivery_rate: true, ..Needs::NONE };
+    const NEEDS: Needs = Needs { delivery_rate: true, exact_window: true, ..Needs::NONE };
     const HOSTS: &'static [Preset] = &[
         Preset {
             name: "linux-4.9",
@@ -514,8 +514,11 @@ impl Sender for BbrSender {
         match loss.kind {
             LossKind::FastRetransmit => {
                 self.save_window();
-                (self.recovery, self.entering) = (Some(loss.snd_nxt), true);
-                self.cwnd = self.cwnd.min(loss.in_flight.get()).max(self.mss);
+                // A recovery that begins where the last one ends goes on with it (Linux, `bbr_set_cwnd_to_recover_or_restore`).
+                if self.recovery.replace(loss.snd_nxt).is_none() {
+                    self.entering = true;
+                    self.cwnd = self.cwnd.min(loss.in_flight.get()).max(self.mss);
+                }
             }
             LossKind::Timeout => {
                 self.save_window();

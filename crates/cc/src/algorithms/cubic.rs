@@ -231,7 +231,8 @@ impl CubicSender {
             SlowStart::Rfc(hystart) if self.window.in_initial_slow_start() => hystart.on_ack(ack),
             SlowStart::Linux(hystart) => match hystart.on_ack(now, ack, self.window.segments(), self.mss) {
                 true => Verdict::Exit,
-                false => Verdict::Grow(1.0),
+                // Linux has no limit for an ACK that covers many segments, nor after a timeout.
+                false => return self.window.grow_slow_start_fully(ack),
             },
             _ => Verdict::Grow(1.0),
         };

@@ -22,7 +22,7 @@ impl Algorithm for Fixed {
     const NAME: &'static str = "fixed";
     const SUMMARY: &'static str = "constant window and rate, no reaction to congestion";
     const SOURCE: &'static str = "none: a tool for experiments";
-    const NEEDS: Needs = Needs::NONE;
+    const NEEDS: Needs = Needs { exact_window: true, ..Needs::NONE };
     type Params = FixedParams;
     type Sender = FixedSender;
     type Receiver = EchoReceiver;

@@ -127,6 +127,11 @@ impl Window {
         self.cwnd += fraction * ack.acked.as_f64().min(limit * self.mss);
     }
 
+    /// Grows the window by one ACK in slow start by all that it acknowledges, up to the threshold (Linux, `tcp_slow_start`).
+    pub fn grow_slow_start_fully(&mut self, ack: &Ack<'_>) {
+        self.cwnd = (self.cwnd + ack.acked.as_f64()).min(self.ssthresh.max(self.cwnd));
+    }
+
     /// Ends slow start at the present window.
     pub fn end_slow_start(&mut self) {
         self.set_threshold(self.cwnd);
@@ -291,6 +296,19 @@ mod tests {
             w.grow(&ack, 1.0);
             assert_eq!(w.segments(), 11.0, "{ack:?}");
         }
+    }
+
+    #[test]
+    fn linux_has_no_limit_for_an_ack_in_slow_start_but_the_threshold() {
+        let mut w = Window::slow_start(&flow(false));
+        w.grow_slow_start_fully(&ack(1, 7, 9));
+        assert_eq!(w.segments(), 17.0);
+        w.grow_slow_start(&ack(1, 7, 9));
+        assert_eq!(w.segments(), 19.0);
+        w.end_slow_start();
+        w.set_segments(10.0);
+        w.grow_slow_start_fully(&ack(2, 12, 9));
+        assert_eq!(w.segments(), 19.0);
     }
 
     #[test]

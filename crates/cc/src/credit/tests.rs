@@ -188,3 +188,38 @@ fn the_pacer_follows_the_core() {
     d.call(|p, ctx| p.on_data(ctx, false));
     assert_eq!(d.pacer.core_rate(), 1.0);
 }
+
+/// A period is 13.5 to 22.5 us long. The first one begins at zero, not with the first packet at 12 us.
+#[test]
+fn the_first_period_of_the_core_begins_with_the_simulation() {
+    for seed in 0..50 {
+        let mut d = Desk { random: RandomStream::new(seed, "credit", 0), ..Desk::new(Some(core())) };
+        d.now = Time::ZERO + Delta::from_us(12);
+        (0..10).for_each(|_| d.call(|p, ctx| p.on_data(ctx, true)));
+        assert_eq!(d.pacer.core_rate(), 1.0);
+        d.now = Time::ZERO + Delta::from_ns(22_600);
+        d.call(|p, ctx| p.on_data(ctx, true));
+        assert!(d.pacer.core_rate() < 1.0, "seed {seed}");
+    }
+}
+
+/// After a silence, too, packets meet a period that is under way: it ends at any time within the next 22.5 us.
+#[test]
+fn periods_go_on_through_a_silence() {
+    let ends: Vec<u64> = (0..200)
+        .map(|seed| {
+            let mut d = Desk { random: RandomStream::new(seed, "credit", 0), ..Desk::new(Some(core())) };
+            d.now = Time::ZERO + Delta::from_secs(1);
+            let mut after = 0;
+            while d.pacer.core_rate() == 1.0 {
+                d.call(|p, ctx| p.on_data(ctx, true));
+                d.now += Delta::from_ns(100);
+                after += 1;
+            }
+            after
+        })
+        .collect();
+    // The mean rest of periods that are uniform from 13.5 to 22.5 us: (18² + 9²/12)/(2·18) = 9.19 us; its standard error is 0.4 us.
+    let mean = ends.iter().sum::<u64>() as f64 / 2000.0;
+    assert!((mean - 9.19).abs() < 1.2 && ends.iter().all(|end| *end <= 227), "{mean} us");
+}

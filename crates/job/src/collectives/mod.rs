@@ -11,6 +11,7 @@
 //! Ring and halving/doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
 //! 2005. Double binary trees: P. Sanders, J. Speck, J. L. Träff, Parallel Computing 2009, as in NCCL since 2.4.
 
+pub mod channels;
 mod direct;
 mod doubling;
 mod hierarchical;
@@ -68,9 +69,22 @@ impl Algorithm {
 pub enum Choice {
     /// This one where it can, else what [`usual`] says.
     Told(Algorithm),
-    /// For all-reduce ring or tree, whichever NCCL's model finds faster ([`nccl::choose`]); else what [`usual`] says.
+    /// All-reduce as NCCL chooses ([`nccl::choose`]) and sends it ([`channels`]); else what [`usual`] says.
     Nccl(nccl::Machine),
 }
+
+/// Where a rank is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Location {
+    /// Its site.
+    pub site: u32,
+    /// Its host.
+    pub host: u32,
+}
+
+/// Messages of a job's collectives beyond which channels and chunks of NCCL are merged: operations and what they wait for take about a
+/// gigabyte.
+pub const MAX_MESSAGES: u64 = 1 << 22;
 
 /// What a collective is done by where nobody says otherwise: rings; direct where each rank has something for each; trees from a root.
 pub fn usual(kind: Collective) -> Algorithm {
@@ -128,6 +142,25 @@ pub struct Traffic {
     pub channels: f64,
 }
 
+/// How much a collective is as `choice` has it sent, without making its schedule; `most` as in [`send_as`].
+pub fn estimated(choice: Choice, kind: Collective, bytes: u64, locations: &[Location], most: u64) -> Traffic {
+    let wanted = match choice {
+        Choice::Told(algorithm) => algorithm,
+        Choice::Nccl(machine) if kind == Collective::AllReduce && locations.len() > 1 => {
+            let members = nccl::Members::of(locations);
+            let chosen = nccl::choose(&machine, bytes, members);
+            let made = channels::channels(&machine, chosen, bytes, members, most);
+            let messages = channels::message_count(&made, chosen, members.ranks.into()) as f64;
+            let pairs = locations.len() as f64 * 2.0 * made.len() as f64;
+            return Traffic { steps: 2.0 * messages, channels: messages.min(pairs) };
+        }
+        Choice::Nccl(_) => usual(kind),
+    };
+    let sites: Vec<u32> = locations.iter().map(|l| l.site).collect();
+    let algorithm = if does(wanted, kind, &sites) { wanted } else { usual(kind) };
+    traffic(algorithm, kind, bytes, &sites)
+}
+
 /// How much [`schedule`] makes of a collective, without making it.
 pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32]) -> Traffic {
     if sites.len() < 2 {
@@ -143,42 +176,49 @@ pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32]
     }
 }
 
-/// The job with its collectives as sends and receives. `sites` is the site of a rank.
+/// The job with its collectives as sends and receives. `locate` says where a rank is.
 ///
 /// The k-th collective of a group in one rank's program is the k-th in those of all others; what differs in kind or size is refused. The
 /// messages of a collective have tags of their own. Operations on which the collective depends come before all of its messages.
-pub fn expand(job: &Job, choice: Choice, sites: &dyn Fn(u32) -> u32) -> Result<Job, JobError> {
+pub fn expand(job: &Job, choice: Choice, locate: &dyn Fn(u32) -> Location) -> Result<Job, JobError> {
     let calls = calls(job)?;
     if calls.is_empty() {
         return Ok(job.clone());
     }
-    let mut tag = highest_tag(job).map_or(0, |t| t + 1);
+    // Equal collectives of equal groups have one schedule.
+    let mut numbers: HashMap<(Collective, u64, Vec<Location>), usize> = HashMap::new();
+    let mut distinct: Vec<(Collective, u64, Vec<Location>, u64)> = Vec::new();
+    let mut number_of = Vec::with_capacity(calls.len());
+    for call in &calls {
+        let locations: Vec<Location> = job.groups[call.group as usize].ranks.iter().map(|&r| locate(r)).collect();
+        let number = *numbers.entry((call.kind, call.bytes, locations.clone())).or_insert_with(|| {
+            distinct.push((call.kind, call.bytes, locations, 0));
+            distinct.len() - 1
+        });
+        distinct[number].3 += 1;
+        number_of.push(number);
+    }
+    let most = most_merged(choice, &distinct);
+    let schedules: Vec<Arc<Schedule>> =
+        distinct.iter().map(|(kind, bytes, at, _)| Arc::new(chosen(choice, *kind, *bytes, at, most))).collect();
+    let of_call: Vec<&Arc<Schedule>> = number_of.iter().map(|&number| &schedules[number]).collect();
+    let lanes: Vec<u32> = schedules.iter().map(|schedule| schedule.lanes()).collect();
+    let mut tag = highest_tag(job).map_or(Some(0), |t| t.checked_add(1));
     // By rank and operation: the call and the rank's place in its group. Nobody goes through it in its order.
     let mut at: HashMap<(u32, u32), (usize, usize)> = HashMap::new();
     let mut tags = Vec::with_capacity(calls.len());
     for (number, call) in calls.iter().enumerate() {
-        if tag >= u32::MAX - LANES {
+        let next = tag.and_then(|tag| tag.checked_add(lanes[number_of[number]]));
+        let (Some(own), Some(next)) = (tag, next) else {
             return Err(JobError::new(job.file(0), Place::File, "more collectives than there are tags"));
-        }
-        tags.push(tag);
-        tag += LANES;
+        };
+        tags.push(own);
+        tag = Some(next);
         for (member, (&rank, &operation)) in
             job.groups[call.group as usize].ranks.iter().zip(&call.operations).enumerate()
         {
             at.insert((rank, operation), (number, member));
         }
-    }
-    // Equal collectives of equal groups have one schedule.
-    let mut schedules: HashMap<(Collective, u64, Vec<u32>), Arc<Schedule>> = HashMap::new();
-    let mut of_call = Vec::with_capacity(calls.len());
-    for call in &calls {
-        let sites: Vec<u32> = job.groups[call.group as usize].ranks.iter().map(|&r| sites(r)).collect();
-        let key = (call.kind, call.bytes, sites);
-        if !schedules.contains_key(&key) {
-            let algorithm = chosen(choice, call.kind, call.bytes, &key.2);
-            schedules.insert(key.clone(), Arc::new(schedule(algorithm, call.kind, call.bytes, &key.2)));
-        }
-        of_call.push(schedules[&key].clone());
     }
     let mut programs = Vec::with_capacity(job.programs.len());
     for (rank, program) in (0u32..).zip(&job.programs) {
@@ -190,17 +230,73 @@ pub fn expand(job: &Job, choice: Choice, sites: &dyn Fn(u32) -> u32) -> Result<J
     }
     let mut made = job.clone();
     (made.programs, made.groups) = (programs, Vec::new());
+    if most < u64::MAX {
+        made.notes.push(format!(
+            "channels and chunks of NCCL are merged to {most} messages of a round and way, else all-reduces had more than {MAX_MESSAGES}"
+        ));
+    }
     Ok(made)
 }
 
-/// The algorithm of a collective among `sites`.
-pub fn chosen(choice: Choice, kind: Collective, bytes: u64, sites: &[u32]) -> Algorithm {
+fn chosen(choice: Choice, kind: Collective, bytes: u64, locations: &[Location], most: u64) -> Schedule {
     let wanted = match choice {
         Choice::Told(algorithm) => algorithm,
-        Choice::Nccl(machine) if kind == Collective::AllReduce => nccl::choose(&machine, bytes, sites.len() as u32),
+        Choice::Nccl(machine) if kind == Collective::AllReduce && locations.len() > 1 => {
+            let members = nccl::Members::of(locations);
+            return send_as(&machine, nccl::choose(&machine, bytes, members), bytes, locations, most);
+        }
         Choice::Nccl(_) => usual(kind),
     };
-    if does(wanted, kind, sites) { wanted } else { usual(kind) }
+    let sites: Vec<u32> = locations.iter().map(|l| l.site).collect();
+    let algorithm = if does(wanted, kind, &sites) { wanted } else { usual(kind) };
+    schedule(algorithm, kind, bytes, &sites)
+}
+
+/// An all-reduce of `bytes` as NCCL sends it by this algorithm and protocol. `most` bounds the messages of a round that go the same way;
+/// [`u64::MAX`] is NCCL's own number.
+pub fn send_as(
+    machine: &nccl::Machine,
+    chosen: nccl::Chosen,
+    bytes: u64,
+    locations: &[Location],
+    most: u64,
+) -> Schedule {
+    let made = channels::channels(machine, chosen, bytes, nccl::Members::of(locations), most);
+    channels::schedule(&made, chosen, locations)
+}
+
+/// The same in at most [`MAX_MESSAGES`], with channels and chunks merged as far as that needs: what a job of this all-reduce alone has.
+pub fn send_merged(machine: &nccl::Machine, chosen: nccl::Chosen, bytes: u64, locations: &[Location]) -> Schedule {
+    let members = nccl::Members::of(locations);
+    let count = |most| {
+        let made = channels::channels(machine, chosen, bytes, members, most);
+        channels::message_count(&made, chosen, members.ranks.into())
+    };
+    send_as(machine, chosen, bytes, locations, least_merged(&count))
+}
+
+/// The largest bound of messages of a round and way with which `count` has at most [`MAX_MESSAGES`]; 1 where none has.
+fn least_merged(count: &dyn Fn(u64) -> u64) -> u64 {
+    [u64::MAX, 64, 32, 16, 8, 4, 2].into_iter().find(|&most| count(most) <= MAX_MESSAGES).unwrap_or(1)
+}
+
+/// How far channels and chunks of NCCL are merged, so that the all-reduces have at most [`MAX_MESSAGES`]: [`u64::MAX`] where they need not
+/// be, 1 where that is not enough. Each has how often it is done.
+pub(crate) fn most_merged(choice: Choice, distinct: &[(Collective, u64, Vec<Location>, u64)]) -> u64 {
+    let Choice::Nccl(machine) = choice else { return u64::MAX };
+    let count = |most: u64| {
+        let of = |(kind, bytes, locations, times): &(Collective, u64, Vec<Location>, u64)| {
+            if *kind != Collective::AllReduce || locations.len() < 2 {
+                return 0;
+            }
+            let members = nccl::Members::of(locations);
+            let chosen = nccl::choose(&machine, *bytes, members);
+            let made = channels::channels(&machine, chosen, *bytes, members, most);
+            channels::message_count(&made, chosen, members.ranks.into()).saturating_mul(*times)
+        };
+        distinct.iter().map(of).fold(0, u64::saturating_add)
+    };
+    least_merged(&count)
 }
 
 /// A collective that the ranks of a group do together.

@@ -9,13 +9,13 @@ pub struct Step {
     pub peer: u32,
     /// Size of the message.
     pub bytes: u64,
-    /// Tells messages of a pair apart that may overtake one another: less than [`LANES`].
+    /// Tells messages of a pair apart that may overtake one another.
     pub lane: u8,
     /// Steps of the member that come before.
     pub after: Box<[u32]>,
 }
 
-/// Lanes of a schedule.
+/// Lanes that a schedule has at least.
 pub const LANES: u32 = 4;
 
 /// The steps of each member.
@@ -47,6 +47,12 @@ impl Schedule {
         let steps = &mut self.steps[member];
         steps.push(Step { send, peer: peer as u32, bytes, lane: self.lane, after: after.into() });
         steps.len() as u32 - 1
+    }
+
+    /// Lanes: one more than the largest number, and [`LANES`] at least.
+    pub fn lanes(&self) -> u32 {
+        let own = self.steps.iter().flatten().map(|s| u32::from(s.lane) + 1).max();
+        own.unwrap_or(0).max(LANES)
     }
 
     /// The member's newest step.

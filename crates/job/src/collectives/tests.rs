@@ -17,7 +17,7 @@ fn group_job(kind: Collective, bytes: u64, n: u32) -> Job {
 }
 
 fn expanded(kind: Collective, bytes: u64, n: u32, algorithm: Algorithm, per_site: u32) -> Job {
-    expand(&group_job(kind, bytes, n), Choice::Told(algorithm), &|r| r / per_site).unwrap()
+    expand(&group_job(kind, bytes, n), Choice::Told(algorithm), &|r| Location { site: r / per_site, host: r }).unwrap()
 }
 
 fn seconds(job: &Job, network: &Network) -> f64 {
@@ -151,9 +151,62 @@ fn collectives_that_differ_are_refused() {
     let mut b = ProgramBuilder::new();
     b.add(Work::Collective { kind: Collective::AllReduce, group: 0, bytes: 9 }, 0, 0, &[]);
     job.programs[2] = Arc::new(b.finish());
-    let error = |job: &Job| expand(job, Choice::Told(Algorithm::Ring), &|_| 0).unwrap_err().to_string();
+    let error =
+        |job: &Job| expand(job, Choice::Told(Algorithm::Ring), &|_| Location::default()).unwrap_err().to_string();
     assert!(error(&job).contains("all-reduce of 9 bytes is collective 0 of group all here, but all-reduce of 8 bytes"));
     job.programs[2] = Arc::new(Program::default());
     job.programs[2] = Arc::new(ProgramBuilder::new().finish());
     assert!(error(&job).contains("which rank 2 does not do"), "{}", error(&job));
+}
+
+/// Microseconds of an all-reduce that NCCL sends like this among hosts of a rank each.
+fn sent_as(chosen: nccl::Chosen, bytes: u64, hosts: u32, latency: Delta) -> f64 {
+    let locations: Vec<Location> = (0..hosts).map(|host| Location { site: 0, host }).collect();
+    let made = send_merged(&HOPPER, chosen, bytes, &locations);
+    let program = |steps: &Vec<Step>| {
+        let mut builder = ProgramBuilder::new();
+        for step in steps {
+            let (peer, tag, bytes) = (step.peer, step.lane.into(), step.bytes);
+            let work =
+                if step.send { Work::Send { to: peer, tag, bytes } } else { Work::Receive { from: peer, tag, bytes } };
+            builder.add(work, 0, 0, &step.after);
+        }
+        builder.finish()
+    };
+    let job = Job::new("all-reduce", made.steps.iter().map(program).collect());
+    check(&job, &mut |_, _| true).unwrap();
+    let network = Network::alpha_beta(latency, Rate::from_gbps(400));
+    run(&job, &network, 1, false, &mut |_, _| true).unwrap().end.as_secs_f64() * 1e6
+}
+
+const HOPPER: nccl::Machine = nccl::Machine { rank_rate: 50e9, host_rate: f64::INFINITY, domain: 450e9 };
+
+#[test]
+fn what_nccl_chooses_is_sent_as_it_was_chosen() {
+    // 1 MiB over eight hosts: a tree of LL128. A tree of Simple in chunks of 512 KiB took 134.9 us, the ring in one channel 106.7 us.
+    let members = nccl::Members { ranks: 8, hosts: 8 };
+    let chosen = nccl::choose(&HOPPER, 1 << 20, members);
+    let own = sent_as(chosen, 1 << 20, 8, Delta::from_us(5));
+    assert!((own - 70.33).abs() < 0.01, "{own}");
+    for other in nccl::Chosen::all() {
+        assert!(own < 1.1 * sent_as(other, 1 << 20, 8, Delta::from_us(5)), "{other:?}");
+    }
+}
+
+#[test]
+fn cases_in_which_another_choice_is_faster_are_known() {
+    let mut slower = Vec::new();
+    let members = nccl::Members { ranks: 8, hosts: 8 };
+    for power in 3..9 {
+        for tenths in [5, 50, 500] {
+            let (bytes, latency) = (10u64.pow(power), Delta::from_ns(100 * tenths));
+            let chosen = nccl::choose(&HOPPER, bytes, members);
+            let own = sent_as(chosen, bytes, 8, latency);
+            if nccl::Chosen::all().any(|other| own > 1.1 * sent_as(other, bytes, 8, latency)) {
+                slower.push((power, tenths));
+            }
+        }
+    }
+    // The rows of eight hosts in docs/jobs.md.
+    assert_eq!(slower, [(4, 5), (5, 5), (5, 50), (6, 5), (7, 500)]);
 }

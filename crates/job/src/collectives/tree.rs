@@ -54,9 +54,12 @@ fn binomial(made: &mut Schedule, bytes: u64, down: bool) {
     }
 }
 
+/// Parent and children of each member.
+pub(super) type Tree = Vec<(Option<usize>, Vec<usize>)>;
+
 /// Parent and children of each member of n in a binary tree in order: member m is at the height of the lowest bit of m; 0 is above them.
-fn binary(n: usize) -> Vec<(Option<usize>, Vec<usize>)> {
-    let mut made: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); n];
+fn binary(n: usize) -> Tree {
+    let mut made: Tree = vec![(None, Vec::new()); n];
     for member in 1..n {
         let bit = member & member.wrapping_neg();
         // Up to the neighbour whose lowest bit is higher, where it exists.
@@ -68,16 +71,20 @@ fn binary(n: usize) -> Vec<(Option<usize>, Vec<usize>)> {
     made
 }
 
-fn double_binary(made: &mut Schedule, bytes: u64) {
-    let n = made.steps.len();
+/// Two binary trees of n members, in which nearly each is a leaf of one and an inner member of the other.
+pub(super) fn double_tree(n: usize) -> [Tree; 2] {
     let first = binary(n);
     // The second tree has leaves where the first has inner members: mirrored for an even number, shifted by one for an odd one.
     let map = |m: usize| if n.is_multiple_of(2) { n - 1 - m } else { (m + 1) % n };
-    let mut second: Vec<(Option<usize>, Vec<usize>)> = vec![(None, Vec::new()); n];
+    let mut second: Tree = vec![(None, Vec::new()); n];
     for (member, (parent, children)) in first.iter().enumerate() {
         second[map(member)] = (parent.map(map), children.iter().map(|&c| map(c)).collect());
     }
-    for (number, tree) in [first, second].into_iter().enumerate() {
+    [first, second]
+}
+
+fn double_binary(made: &mut Schedule, bytes: u64) {
+    for (number, tree) in double_tree(made.steps.len()).into_iter().enumerate() {
         let half = part(bytes, 2, number);
         let chunks = chunks(half);
         for chunk in 0..chunks {
@@ -88,7 +95,7 @@ fn double_binary(made: &mut Schedule, bytes: u64) {
 }
 
 /// A chunk up the tree in one lane, and down again in the next.
-fn reduce_and_broadcast(made: &mut Schedule, tree: &[(Option<usize>, Vec<usize>)], bytes: u64, lane: u8) {
+pub(super) fn reduce_and_broadcast(made: &mut Schedule, tree: &[(Option<usize>, Vec<usize>)], bytes: u64, lane: u8) {
     for (member, (parent, children)) in tree.iter().enumerate() {
         made.lane = lane;
         let mut got: Vec<u32> = children.iter().map(|&c| made.receive(member, c, bytes, &[])).collect();

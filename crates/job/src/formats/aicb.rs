@@ -15,10 +15,14 @@
 //! of its own while the rank goes on, then input gradients, which wait for their collective (the loop of astra-sim's
 //! HYBRID_TRANSFORMER_FWD_IN_BCKWD without checkpoints). Collectives of the first two are of the tensor-parallel group, of the third of
 //! the data-parallel one; with `_EP` of the expert-parallel group, with `_DP_EP` of the data-parallel group of experts.
+//!
+//! A collective benchmark has the header `MICRO` alone (aliyun/aicb, `simAI_MicroTest`), and in each layer the collective of the weight
+//! gradient: all ranks do one after the other, without computing (astra-sim, `iterate_micro_benchmark`, which stays at the first layer).
 
 use super::{Options, plain};
+use crate::collectives::Location;
 use crate::error::{JobError, Place};
-use crate::job::{Collective, Group, Job, Operation, Places, ProgramBuilder, Work};
+use crate::job::{Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, Operation, Places, ProgramBuilder, Work};
 use crate::memory::{Budget, Calls, Keys, MemoryLimit, Patterns, Size};
 use farloop_units::Delta;
 use std::collections::BTreeMap;
@@ -26,6 +30,10 @@ use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
 const POLICY: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD";
+const MICRO: &str = "MICRO";
+
+/// The most ranks of a workload.
+const MAX_RANKS: u32 = 1 << 20;
 const LONGEST_LINE: u64 = 10_000;
 
 /// A collective of a layer: its word and bytes; `None` for NONE.
@@ -53,6 +61,8 @@ pub struct Layer {
 /// A workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Workload {
+    /// Collectives alone, one after the other: the header is `MICRO`.
+    pub micro: bool,
     /// Keys of the header with their numbers, in the order of the file.
     pub header: Vec<(String, u64)>,
     /// The layers.
@@ -61,13 +71,14 @@ pub struct Workload {
 
 /// Whether a file begins as one.
 pub fn begins(head: &[u8]) -> bool {
-    head.starts_with(b"HYBRID_") || head.starts_with(b"MICRO")
+    head.starts_with(b"HYBRID_") || head.starts_with(MICRO.as_bytes())
 }
 
 /// Keys that a header may have.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "model_parallel_NPU_group:",
     "ep:",
+    "expert_parallel_npu_group:",
     "pp:",
     "vpp:",
     "ga:",
@@ -82,11 +93,19 @@ pub fn parse(reader: &mut impl BufRead, name: &str) -> Result<Workload, JobError
     let mut lines = Lines { reader, name, line: 0 };
     let Some(first) = lines.next()? else { return Err(lines.error("is empty; expected a workload of AICB")) };
     let mut words = first.split_whitespace();
-    if words.next() != Some(POLICY) {
-        return Err(lines.error(format!("expected \"{POLICY}\" at the begin")));
-    }
+    let micro = match words.next() {
+        Some(MICRO) => true,
+        Some(POLICY) => false,
+        other => {
+            let policy = other.unwrap_or("").escape_debug().to_string();
+            return Err(lines.error(format!("\"{policy}\": expected \"{POLICY}\" or \"{MICRO}\" at the begin")));
+        }
+    };
     let mut header: Vec<(String, u64)> = Vec::new();
     while let Some(word) = words.next() {
+        if micro {
+            return Err(lines.error(format!("\"{}\" behind {MICRO}; expected nothing", word.escape_debug())));
+        }
         let key = if word == "pp_comm:" { "pp_comm" } else { word };
         if !KEYS.contains(&key) || header.iter().any(|h| h.0 == key) {
             let problem = if KEYS.contains(&key) { "a second time" } else { "unknown" };
@@ -94,14 +113,17 @@ pub fn parse(reader: &mut impl BufRead, name: &str) -> Result<Workload, JobError
                 lines.error(format!("\"{word}\": {problem}; expected each of {} at most once", KEYS.join(", ")))
             );
         }
-        let value = lines.number(words.next().unwrap_or(""), &format!("a number behind {word}"))?;
+        let value = words.next().unwrap_or("");
+        // AICB writes what it has divided with a point.
+        let value = if key == "pp_comm" { value.strip_suffix(".0").unwrap_or(value) } else { value };
+        let value = lines.number(value, &format!("a number behind {word}"), MAX_BYTES)?;
         if key.starts_with("checkpoint") && value > 0 {
             return Err(lines.error(format!("{word} {value}: expected 0, checkpoints are not supported")));
         }
         header.push((key.to_string(), value));
     }
     let Some(second) = lines.next()? else { return Err(lines.error("the file ends before the number of layers")) };
-    let count = lines.number(second.trim(), "the number of layers")?;
+    let count = lines.number(second.trim(), "the number of layers", u64::MAX)?;
     let mut layers = Vec::new();
     while let Some(text) = lines.next()? {
         if text.trim().is_empty() {
@@ -110,12 +132,12 @@ pub fn parse(reader: &mut impl BufRead, name: &str) -> Result<Workload, JobError
         if layers.len() as u64 == count {
             return Err(lines.error(format!("a layer beyond the {count} that the second line says")));
         }
-        layers.push(lines.layer(&text)?);
+        layers.push(lines.layer(&text, micro)?);
     }
     if (layers.len() as u64) < count {
         return Err(lines.error(format!("the file ends after {} layers; the second line says {count}", layers.len())));
     }
-    Ok(Workload { header, layers })
+    Ok(Workload { micro, header, layers })
 }
 
 struct Lines<'a, R> {
@@ -141,15 +163,18 @@ impl<R: BufRead> Lines<'_, R> {
         Ok((read > 0).then_some(text))
     }
 
-    fn number(&self, word: &str, what: &str) -> Result<u64, JobError> {
+    fn number(&self, word: &str, what: &str, most: u64) -> Result<u64, JobError> {
+        let digits = word.strip_prefix('-').unwrap_or(word);
+        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
         match word.parse::<u64>() {
-            Ok(value) if value <= 1 << 60 => Ok(value),
+            Ok(value) if value <= most => Ok(value),
+            _ if !is_number => Err(self.error(format!("\"{}\": expected {what}", word.escape_debug()))),
             _ if word.starts_with('-') => Err(self.error(format!("\"{word}\" is negative; expected {what}"))),
-            _ => Err(self.error(format!("\"{}\": expected {what}", word.escape_debug()))),
+            _ => Err(self.error(format!("\"{word}\" is too large; expected {what}, at most {most}"))),
         }
     }
 
-    fn layer(&self, text: &str) -> Result<Layer, JobError> {
+    fn layer(&self, text: &str, micro: bool) -> Result<Layer, JobError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if words.len() != 12 {
             let text = format!(
@@ -162,16 +187,21 @@ impl<R: BufRead> Lines<'_, R> {
             return Err(self.error(format!("\"{}\": a dependency; expected -1, the layer before", words[1])));
         }
         let part = |at: usize| {
-            let time = self.number(words[at], "nanoseconds")?;
-            let call = Call { word: words[at + 1].to_string(), bytes: self.number(words[at + 2], "bytes")? };
-            kind(&call.word).map_err(|reason| self.error(reason))?;
+            let time = self.number(words[at], "nanoseconds", MAX_COMPUTING.as_ps() / 1000)?;
+            let bytes = self.number(words[at + 2], "bytes", MAX_BYTES)?;
+            let call = Call { word: words[at + 1].to_string(), bytes };
+            let kind = kind(&call.word).map_err(|reason| self.error(reason))?;
+            if micro && kind.is_some_and(|(_, ranks)| at != 8 || ranks != Ranks::Usual) {
+                let text = "expected NONE, NONE and a collective of all ranks in a layer of a MICRO workload";
+                return Err(self.error(format!("\"{}\": {text}", call.word)));
+            }
             Ok::<_, JobError>((time, call))
         };
         let parts = [part(2)?, part(5)?, part(8)?];
         Ok(Layer {
             name: words[0].to_string(),
             parts,
-            update: self.number(words[11], "an update time")?,
+            update: self.number(words[11], "an update time", u64::MAX)?,
             line: self.line,
         })
     }
@@ -219,7 +249,7 @@ fn kind(word: &str) -> Result<Option<(Collective, Ranks)>, String> {
 
 /// Writes a workload: what [`parse`] reads as the same.
 pub fn write(workload: &Workload, out: &mut impl Write) -> io::Result<()> {
-    write!(out, "{POLICY}")?;
+    write!(out, "{}", if workload.micro { MICRO } else { POLICY })?;
     for (key, value) in &workload.header {
         write!(out, " {key} {value}")?;
     }
@@ -235,9 +265,46 @@ pub fn write(workload: &Workload, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Reads a workload as a job. An old header does not say the number of ranks: it is `options.ranks`, else that of the tensor-parallel
-/// group.
+/// group; for `MICRO` it must be said.
 pub fn read(reader: &mut impl BufRead, name: &str, options: &Options, budget: &Budget<'_>) -> Result<Job, JobError> {
-    to_job(&parse(reader, name)?, name, options, budget)
+    let workload = parse(reader, name)?;
+    if workload.micro { micro_job(&workload, name, options) } else { to_job(&workload, name, options, budget) }
+}
+
+/// The number at a place of the header, if it is a number of ranks.
+fn rank_count(value: u64, what: &str, name: &str) -> Result<u32, JobError> {
+    match u32::try_from(value) {
+        Ok(value) if (1..=MAX_RANKS).contains(&value) => Ok(value),
+        _ => Err(JobError::new(name, Place::Line(1), format!("{what} {value}: expected 1 to {MAX_RANKS}"))),
+    }
+}
+
+/// Collectives of all ranks, one after the other.
+fn micro_job(workload: &Workload, name: &str, options: &Options) -> Result<Job, JobError> {
+    let Some(ranks) = options.ranks else {
+        let text = format!(
+            "{MICRO} does not say the number of ranks; expected --ranks of import-job, or a header with all_gpus:"
+        );
+        return Err(JobError::new(name, Place::Line(1), text));
+    };
+    let ranks = rank_count(ranks.into(), "ranks", name)?;
+    let mut builder = ProgramBuilder::new();
+    let mut last = None;
+    for layer in &workload.layers {
+        let call = &layer.parts[2].1;
+        let Some((collective, _)) = kind(&call.word).ok().flatten() else { continue };
+        let work = Work::Collective { kind: collective, group: 0, bytes: call.bytes };
+        let made = builder.push(Operation { work, stream: 0, nic: 0, phase: 0, place: layer.line });
+        last.into_iter().for_each(|sooner| builder.requires(made, sooner));
+        last = Some(made);
+    }
+    let program = Arc::new(builder.finish());
+    let mut job = Job::new(name, Vec::new());
+    job.programs = vec![program; ranks as usize];
+    job.places = Places::Lines;
+    job.groups = vec![Group { name: "all".into(), ranks: (0..ranks).collect() }];
+    job.notes = vec![format!("{MICRO}: the collectives alone, one after the other; times of layers cost nothing")];
+    Ok(job)
 }
 
 /// The groups of all ranks: `size` ranks each at distance `stride`.
@@ -254,20 +321,25 @@ fn partition(ranks: u32, size: u32, stride: u32) -> Vec<Vec<u32>> {
 fn to_job(workload: &Workload, name: &str, options: &Options, budget: &Budget<'_>) -> Result<Job, JobError> {
     let refused = |reason: String| JobError::new(name, Place::Line(1), reason);
     let key = |key: &str| workload.header.iter().find(|h| h.0 == key).map(|h| h.1);
-    let small = |value: u64, what: &str| match u32::try_from(value) {
-        Ok(value) if (1..=1 << 20).contains(&value) => Ok(value),
-        _ => Err(refused(format!("{what} {value}: expected 1 to {}", 1 << 20))),
-    };
+    let small = |value: u64, what: &str| rank_count(value, what, name);
     let tensor = small(key("model_parallel_NPU_group:").unwrap_or(1), "model_parallel_NPU_group:")?;
     let said = key("all_gpus:").map(|g| small(g, "all_gpus:")).transpose()?;
     let ranks = match (said, options.ranks) {
         (Some(said), Some(asked)) if said != asked => {
             return Err(refused(format!("all_gpus: {said}, but {asked} ranks are asked for")));
         }
-        (said, asked) => said.or(asked).unwrap_or(tensor),
+        (said, asked) => match said.or(asked) {
+            Some(ranks) => small(ranks.into(), "ranks")?,
+            None => tensor,
+        },
     };
-    let (expert, stages) = (small(key("ep:").unwrap_or(1), "ep:")?, small(key("pp:").unwrap_or(1), "pp:")?);
-    if !ranks.is_multiple_of(tensor * stages) || !(ranks / stages).is_multiple_of(tensor * expert) {
+    let expert = key("ep:").or(key("expert_parallel_npu_group:")).unwrap_or(1);
+    let (expert, stages) = (small(expert, "ep:")?, small(key("pp:").unwrap_or(1), "pp:")?);
+    // Of at most 20 bits each: products of two do not wrap in 64.
+    let (all, split) = (u64::from(ranks), u64::from(tensor));
+    if !all.is_multiple_of(split * u64::from(stages))
+        || !(all / u64::from(stages)).is_multiple_of(split * u64::from(expert))
+    {
         return Err(refused(format!(
             "{ranks} ranks are no multiple of tensor {tensor} x expert {expert}, pipeline {stages}"
         )));
@@ -276,7 +348,7 @@ fn to_job(workload: &Workload, name: &str, options: &Options, budget: &Budget<'_
     // Tensor-parallel ranks are neighbours, then data-parallel ones, of which neighbours share experts; stages are furthest.
     let kinds = [(tensor, 1), (data, tensor), (expert, tensor), (data / expert, tensor * expert)];
     if budget.limit != MemoryLimit::NONE {
-        budget.check(name, &size(workload, ranks, &kinds, budget.sites), Keys::File)?;
+        budget.check(name, &size(workload, ranks, &kinds, budget.locate), Keys::File)?;
     }
     let mut job = Job::new(name, Vec::new());
     (job.places, job.phases) =
@@ -300,7 +372,7 @@ fn to_job(workload: &Workload, name: &str, options: &Options, budget: &Budget<'_
 }
 
 /// The size of the job; `kinds` has size and stride of the groups of each kind.
-pub(crate) fn size(workload: &Workload, ranks: u32, kinds: &[(u32, u32); 4], sites: &dyn Fn(u32) -> u32) -> Size {
+pub(crate) fn size(workload: &Workload, ranks: u32, kinds: &[(u32, u32); 4], locate: &dyn Fn(u32) -> Location) -> Size {
     let mut calls: BTreeMap<(usize, Collective, u64), u128> = BTreeMap::new();
     for (part, call) in workload.layers.iter().flat_map(|layer| (0..3).zip(layer.parts.iter().map(|p| &p.1))) {
         if let Some((collective, of)) = kind(&call.word).ok().flatten() {
@@ -312,13 +384,13 @@ pub(crate) fn size(workload: &Workload, ranks: u32, kinds: &[(u32, u32); 4], sit
     let operations = all * (computations + calls.values().sum::<u128>());
     let patterns = kinds.map(|(size, stride)| {
         let rank = |group: u32, member: u32| group / stride * (size * stride) + group % stride + member * stride;
-        Patterns::of(ranks / size, size, sites, &rank)
+        Patterns::of(ranks / size, size, locate, &rank)
     });
     let groups = kinds.iter().map(|(size, _)| u128::from(ranks / size)).sum();
     let listed = calls.into_iter().map(|((number, kind, bytes), count)| Calls {
         kind,
         bytes,
-        sites: patterns[number].sites.clone(),
+        locations: patterns[number].locations.clone(),
         count: count * u128::from(ranks / kinds[number].0),
         schedules: patterns[number].different,
     });
@@ -363,7 +435,7 @@ fn program(workload: &Workload, group: &dyn Fn(usize) -> u32) -> crate::job::Pro
         Some(made)
     };
     let compute = |builder: &mut ProgramBuilder, layer: &Layer, part: usize, after: Option<u32>| {
-        let work = Work::Compute(Delta::from_ns(layer.parts[part].0.min(u64::MAX / 4000)));
+        let work = Work::Compute(Delta::from_ns(layer.parts[part].0));
         let made = builder.push(Operation { work, stream: 0, nic: 0, phase: part as u8 + 1, place: layer.line });
         after.into_iter().for_each(|sooner| builder.requires(made, sooner));
         Some(made)

@@ -17,8 +17,11 @@
 use super::goal_write::{WriteError, nanoseconds, writable};
 use super::{Counted, Progress};
 use crate::error::{JobError, Place};
-use crate::formats::goal_text::{MOST_RANKS, Sink};
-use crate::job::{ANY, Job, Operation, Program, ProgramBuilder, Work};
+use crate::formats::goal_text::{MAX_RECEIVED, Sink};
+use crate::job::{
+    ANY, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program,
+    ProgramBuilder, Work,
+};
 use crate::memory::Ledger;
 use farloop_units::Delta;
 use std::io::{BufRead, Write};
@@ -52,8 +55,8 @@ pub fn read(
         other => return Err(JobError::new(name, Place::Byte(0), format!("begins with {other}; expected {MAGIC}"))),
     }
     let ranks = input.u32()?;
-    if ranks == 0 || u64::from(ranks) > MOST_RANKS {
-        return Err(input.error(format!("{ranks} ranks; expected 1 to {MOST_RANKS}")));
+    if ranks == 0 || u64::from(ranks) > MAX_RANKS {
+        return Err(input.error(format!("{ranks} ranks; expected 1 to {MAX_RANKS}")));
     }
     input.u16()?;
     let mut ends: Vec<(u64, u64)> = Vec::new();
@@ -95,10 +98,14 @@ fn read_rank<R: BufRead>(
             return Err(input.error(format!("operation {root} of {nodes}")));
         }
     }
+    if nodes as usize > MAX_OPERATIONS {
+        return Err(input.error(format!("{nodes} operations; expected at most {MAX_OPERATIONS} in a rank")));
+    }
     let appendix = (left - fixed) / 4;
     let mut builder = ProgramBuilder::new();
     // (needs, followers, where, followers at start, where)
     let mut ties: Vec<[u32; 5]> = Vec::new();
+    let mut named = 0u64;
     for number in 0..nodes {
         if number.is_multiple_of(8192) && !progress(input.offset, total) {
             return Err(JobError::cancelled());
@@ -107,6 +114,10 @@ fn read_rank<R: BufRead>(
         let fits = |count: u32, at: u32| count == 0 || u64::from(count) + u64::from(at) <= appendix;
         if !fits(tie[1], tie[2]) || !fits(tie[3], tie[4]) {
             return Err(input.error(format!("operation {number} has followers beyond the {appendix} of its rank")));
+        }
+        named += u64::from(tie[1]) + u64::from(tie[3]);
+        if named > MAX_DEPENDENCIES as u64 {
+            return Err(input.error(format!("more than {MAX_DEPENDENCIES} dependencies in a rank")));
         }
         builder.push(operation);
         ties.push(tie);
@@ -160,12 +171,18 @@ fn read_node<R: BufRead>(input: &mut Counted<'_, R>, ranks: u32) -> Result<(Oper
     size.copy_from_slice(&node[9..17]);
     let (peer, size, tag) = (u32_at(5), u64::from_le_bytes(size), u32_at(17));
     let known = |peer: u32| peer < ranks;
+    let longest = MAX_COMPUTING.as_ps() / 1000;
     let work = match node[4] {
-        1 if known(peer) && tag != ANY => Work::Send { to: peer, tag, bytes: size },
+        1 if size > MAX_BYTES => return Err(refused(input, format!("{size} bytes; expected at most {MAX_BYTES}"))),
+        2 if size > MAX_RECEIVED => {
+            return Err(refused(input, format!("{size} bytes; expected at most {MAX_RECEIVED}")));
+        }
+        1 if tag == ANY => return Err(refused(input, "a message with tag -1: only a receive may have any".into())),
+        1 if known(peer) => Work::Send { to: peer, tag, bytes: size },
         2 if known(peer) || peer == ANY => Work::Receive { from: peer, tag, bytes: size },
         1 | 2 => return Err(refused(input, format!("there is no rank {peer}; expected one of 0 to {}", ranks - 1))),
-        3 if size <= u64::MAX / 4000 => Work::Compute(Delta::from_ns(size)),
-        3 => return Err(refused(input, format!("a computation of {size} ns; expected at most {}", u64::MAX / 4000))),
+        3 if size <= longest => Work::Compute(Delta::from_ns(size)),
+        3 => return Err(refused(input, format!("a computation of {size} ns; expected at most {longest}"))),
         other => {
             return Err(refused(
                 input,

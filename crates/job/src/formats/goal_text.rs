@@ -15,7 +15,10 @@
 
 use super::{Progress, plain};
 use crate::error::{JobError, Place};
-use crate::job::{ANY, MOST_OPERATIONS, Operation, Program, ProgramBuilder, Work};
+use crate::job::{
+    ANY, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program, ProgramBuilder,
+    Work,
+};
 use crate::memory::Ledger;
 use farloop_units::Delta;
 use std::collections::HashMap;
@@ -24,14 +27,11 @@ use std::io::{BufRead, Read};
 /// Bytes; an operation has fewer than a hundred.
 const LONGEST_LINE: u64 = 10_000;
 
-/// The most ranks of a job.
-pub const MOST_RANKS: u64 = 16_777_216;
-
-/// Nanoseconds; three years.
-const LONGEST: u64 = 100_000_000_000_000_000 / 1000 * 100;
-
 const EXPECTED: &str = "expected \"num_ranks N\", \"rank R {\", \"LABEL: send SIZEb to RANK tag TAG\", \
     \"LABEL: recv SIZEb from RANK tag TAG\", \"LABEL: calc NANOSECONDS\", \"LABEL requires LABEL\", \"LABEL irequires LABEL\" or \"}\"";
+
+/// The most bytes that a receive may name, which takes any message of at most so many.
+pub(super) const MAX_RECEIVED: u64 = i64::MAX as u64;
 
 /// Called with each rank's program, in the order of the file.
 pub type Sink<'a> = &'a mut dyn FnMut(u32, Program) -> Result<(), JobError>;
@@ -120,7 +120,7 @@ impl Text<'_> {
         match words.word() {
             b"num_ranks" if !self.seen.is_empty() => Err(self.error("num_ranks a second time")),
             b"num_ranks" => {
-                let count = self.number(words.word(), "a number of ranks", MOST_RANKS)?;
+                let count = self.number(words.word(), "a number of ranks", MAX_RANKS)?;
                 if count == 0 || !words.is_over() {
                     return Err(self.unexpected(line));
                 }
@@ -180,8 +180,8 @@ impl Text<'_> {
 
     fn push(&mut self, operation: Operation) -> Result<u32, JobError> {
         let Some((_, builder)) = &mut self.rank else { unreachable!("inside of a rank") };
-        if builder.len() >= MOST_OPERATIONS {
-            return Err(self.error(format!("more than {MOST_OPERATIONS} operations in a rank")));
+        if builder.len() >= MAX_OPERATIONS {
+            return Err(self.error(format!("more than {MAX_OPERATIONS} operations in a rank")));
         }
         self.ledger.add_operations(1, 0).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
         Ok(builder.push(operation))
@@ -189,6 +189,10 @@ impl Text<'_> {
 
     fn tie(&mut self, later: &[u8], sooner: &[u8], at_start: bool) -> Result<(), JobError> {
         self.ledger.add_operations(0, 1).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
+        let ties = self.needs.len() + self.rank.as_ref().map_or(0, |(_, builder)| builder.dependencies());
+        if ties >= MAX_DEPENDENCIES {
+            return Err(self.error(format!("more than {MAX_DEPENDENCIES} dependencies in a rank")));
+        }
         match (self.labels.get(later), self.labels.get(sooner)) {
             (Some(&l), Some(&s)) => {
                 let Some((_, builder)) = &mut self.rank else { unreachable!("inside of a rank") };
@@ -204,7 +208,7 @@ impl Text<'_> {
         let ranks = self.seen.len() as u64;
         let mut made = Operation { work: Work::Join, stream: 0, nic: 0, phase: 0, place: self.line };
         if kind == b"calc" {
-            let duration = Delta::from_ns(self.number(size, "nanoseconds", LONGEST)?);
+            let duration = Delta::from_ns(self.number(size, "nanoseconds", MAX_COMPUTING.as_ps() / 1000)?);
             self.options(words, &mut made, &mut None)?;
             made.work = Work::Compute(duration);
             return Ok(made);
@@ -219,7 +223,7 @@ impl Text<'_> {
             None if words.word() == b"b" => size,
             None => return Err(self.unexpected(line)),
         };
-        let bytes = self.number(size, "bytes", i64::MAX as u64)?;
+        let bytes = self.number(size, "bytes", if send { MAX_BYTES } else { MAX_RECEIVED })?;
         if words.word() != joint {
             return Err(self.unexpected(line));
         }

@@ -11,7 +11,7 @@ pub mod goal_write;
 
 use crate::error::{JobError, Place};
 use crate::generate;
-use crate::job::{Job, Places, Program};
+use crate::job::{Job, MAX_RANKS, Places, Program};
 use crate::memory::{Budget, Ledger};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -72,6 +72,9 @@ pub struct Options {
 /// Nothing known.
 pub const NO_OPTIONS: Options = Options { flops: None, memory_bandwidth: None, groups: None, ranks: None };
 
+/// Bytes of a plan, which has some thirty keys.
+const LONGEST_PLAN: u64 = 1 << 20;
+
 /// The format of a file, by what it begins with; a file of no known format is refused.
 pub fn detect(path: &str) -> Result<Format, JobError> {
     if path.ends_with(".toml") {
@@ -95,8 +98,24 @@ pub fn detect(path: &str) -> Result<Format, JobError> {
     if aicb::begins(&head) {
         return Ok(Format::Aicb);
     }
-    let text = head.iter().all(|&b| b >= 32 || matches!(b, b'\n' | b'\r' | b'\t'));
-    if text { Ok(Format::Goal) } else { Ok(Format::Chakra) }
+    refuse_json(path, &head)?;
+    if head.iter().all(|&b| is_text(b)) { Ok(Format::Goal) } else { Ok(Format::Chakra) }
+}
+
+/// Refuses a file that begins as a JSON object or list: PyTorch's execution traces, and Chakra's traces as its tools print them. A trace in
+/// protobuf may begin with the same byte, as the length of a message, but that has bytes that are no text.
+fn refuse_json(path: &str, head: &[u8]) -> Result<(), JobError> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    if matches!(head.first(), Some(b'{' | b'[')) && head.iter().all(|&b| is_text(b)) {
+        let text = "is JSON; expected Chakra's protobuf traces (.et): of PyTorch's execution traces chakra_trace_link and \
+            chakra_converter PyTorch (mlcommons/chakra) make them";
+        return Err(JobError::new(path, Place::File, text));
+    }
+    Ok(())
+}
+
+fn is_text(byte: u8) -> bool {
+    byte >= 32 || matches!(byte, b'\n' | b'\r' | b'\t')
 }
 
 /// Reads a job: one file, or for Chakra one for each rank, in the order of the ranks.
@@ -115,6 +134,9 @@ pub fn read_within(
     progress: Progress<'_>,
 ) -> Result<Job, JobError> {
     let Some(first) = paths.first() else { return Err(JobError::new("", Place::File, "no file; expected a job")) };
+    if let Some(ranks) = options.ranks.filter(|&ranks| ranks == 0 || u64::from(ranks) > MAX_RANKS) {
+        return Err(JobError::new("--ranks", Place::File, format!("{ranks}: expected 1 to {MAX_RANKS}")));
+    }
     if format == Format::Chakra {
         return chakra::read(paths, options, progress, budget.limit);
     }
@@ -130,8 +152,12 @@ pub fn read_within(
         Format::Aicb => return aicb::read(&mut reader, first, options, budget),
         Format::Plan => {
             let mut text = String::new();
-            let read = reader.by_ref().take(1 << 20).read_to_string(&mut text);
-            read.map_err(|e| JobError::new(first, Place::File, format!("cannot be read: {}", plain(&e))))?;
+            let read = reader.by_ref().take(LONGEST_PLAN + 1).read_to_string(&mut text);
+            let refused = |reason: String| JobError::new(first, Place::File, reason);
+            let read = read.map_err(|e| refused(format!("cannot be read: {}", plain(&e))))?;
+            if read as u64 > LONGEST_PLAN {
+                return Err(refused(format!("is longer than {LONGEST_PLAN} bytes; expected the keys of a plan")));
+            }
             return generate::generate_within(&generate::read(&text, first)?, first, budget);
         }
         Format::GoalBinary => {
@@ -152,17 +178,18 @@ pub fn read_within(
     }
     let places = if format == Format::Goal { Places::Lines } else { Places::Bytes };
     let phases = vec![String::new()];
-    Ok(Job { programs, groups: Vec::new(), phases, files: vec![first.clone()], places, notes: Vec::new() })
+    Ok(Job { programs, groups: Vec::new(), phases, files: vec![first.clone()], places, notes: Vec::new(), scale: 1 })
 }
 
-/// Opens a file for reading.
+/// Opens a regular file for reading. A pipe would wait for its writer, and most files are read twice.
 pub fn open(path: &str) -> Result<BufReader<File>, JobError> {
     let refused = |reason: String| JobError::new(path, Place::File, reason);
-    let file = File::open(path).map_err(|e| refused(format!("cannot be read: {}", plain(&e))))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
-        return Err(refused("is a directory; expected a file".into()));
+    let failed = |e: std::io::Error| refused(format!("cannot be read: {}", plain(&e)));
+    match std::fs::metadata(path).map_err(failed)? {
+        of if of.is_dir() => Err(refused("is a directory; expected a file".into())),
+        of if !of.is_file() => Err(refused("is not a regular file; expected a file".into())),
+        _ => Ok(BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?)),
     }
-    Ok(BufReader::with_capacity(1 << 18, file))
 }
 
 /// An error of the system without its number.

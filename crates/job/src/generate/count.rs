@@ -4,6 +4,7 @@
 
 use super::stage::Stage;
 use super::{At, Groups, Plan, Zero};
+use crate::collectives::Location;
 use crate::job::Collective;
 use crate::memory::{Calls, Patterns, Size};
 use std::collections::BTreeMap;
@@ -124,8 +125,8 @@ impl Counts {
     }
 }
 
-/// The size of a plan's job, whose keys fit together. `sites` is the site of a rank.
-pub fn size(plan: &Plan, sites: &dyn Fn(u32) -> u32) -> Size {
+/// The size of a plan's job, whose keys fit together. `locate` says where a rank is.
+pub fn size(plan: &Plan, locate: &dyn Fn(u32) -> Location) -> Size {
     let mut size = Size { ranks: plan.ranks().into(), ..Size::default() };
     for members in Members::ALL {
         size.groups += u128::from(members.groups(plan)) * u128::from(plan.pipeline);
@@ -143,12 +144,12 @@ pub fn size(plan: &Plan, sites: &dyn Fn(u32) -> u32) -> Size {
             let alike = patterns.entry(members).or_insert_with(|| {
                 let groups = members.groups(plan);
                 let rank = |group: u32, member| members.rank(plan, group / groups, group % groups, member);
-                Patterns::of(groups * plan.pipeline, members.count(plan), sites, &rank)
+                Patterns::of(groups * plan.pipeline, members.count(plan), locate, &rank)
             });
             let call = calls.entry((members, kind, bytes)).or_insert_with(|| Calls {
                 kind,
                 bytes,
-                sites: alike.sites.clone(),
+                locations: alike.locations.clone(),
                 count: 0,
                 schedules: alike.different,
             });

@@ -247,10 +247,11 @@ pub fn generate(plan: &Plan, name: &str) -> Result<Job, JobError> {
 pub fn generate_within(plan: &Plan, name: &str, budget: &Budget<'_>) -> Result<Job, JobError> {
     plan.check(name)?;
     if budget.limit != MemoryLimit::NONE {
-        budget.check(name, &size(plan, budget.sites), Keys::Plan)?;
+        budget.check(name, &size(plan, budget.locate), Keys::Plan)?;
     }
     let mut job = Job::new(name, Vec::new());
     job.phases = PHASES.map(String::from).to_vec();
+    job.scale = plan.scale;
     // What each rank's groups are; a group is listed once, when its first rank comes.
     let mut numbers: Vec<Groups> = Vec::new();
     let of_replica = plan.data / plan.replicas;

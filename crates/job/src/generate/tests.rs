@@ -7,7 +7,10 @@ use crate::validate::check;
 use farloop_units::Rate;
 
 fn expanded(plan: &Plan) -> Job {
-    expand(&generate(plan, "plan").unwrap(), Choice::Told(Algorithm::Ring), &|_| 0).unwrap()
+    expand(&generate(plan, "plan").unwrap(), Choice::Told(Algorithm::Ring), &|_| {
+        crate::collectives::Location::default()
+    })
+    .unwrap()
 }
 
 fn done(plan: &Plan, network: &Network) -> Outcome {

@@ -1,7 +1,7 @@
 //! Runs the ranks of a job over the ideal network.
 
+use super::Network;
 use super::path::{CriticalPath, Flight, critical_path};
-use super::{Level, Network};
 use crate::error::JobError;
 use crate::job::{Job, Work};
 use crate::rank::{Input, Message, Output, Rank};
@@ -74,6 +74,8 @@ struct Run<'a> {
     bytes: u64,
     over: Vec<(u32, Time)>,
     ends: Vec<Time>,
+    /// The first operation that ends at no time that 64 bits of picoseconds hold.
+    beyond: Option<(u32, u32)>,
 }
 
 /// Runs a job whose collectives are expanded, `iterations` times; `path` asks for the critical path of the last.
@@ -106,6 +108,7 @@ pub fn run(
         bytes: 0,
         over: vec![(0, Time::ZERO); iterations as usize],
         ends: vec![Time::ZERO; ranks.len()],
+        beyond: None,
         ranks,
     };
     run.go(go_on)?;
@@ -121,6 +124,10 @@ impl Run<'_> {
         }
         let mut events = 0u64;
         while let Some(Reverse((now, _, rank, happening))) = self.events.pop() {
+            if let Some((rank, operation)) = self.beyond {
+                let text = "it ends more than 213 days after the job's start; expected shorter computations, fewer bytes or more rate";
+                return Err(self.job.error(rank, operation, text));
+            }
             events += 1;
             if events.is_multiple_of(1 << 16) && !go_on(events.min(all), all) {
                 return Err(JobError::cancelled());
@@ -152,7 +159,8 @@ impl Run<'_> {
         for output in out.drain(..) {
             match output {
                 Output::Timer { operation, after } => {
-                    self.at(now.saturating_add(after), rank, Happening::Timer(operation));
+                    let end = self.within(now.saturating_add(after), rank, operation);
+                    self.at(end, rank, Happening::Timer(operation));
                 }
                 Output::Send { to, message } => self.send(now, to, message),
                 Output::Matched { operation, message } => self.matched(now, operation, &message),
@@ -165,24 +173,29 @@ impl Run<'_> {
         }
     }
 
+    /// The time, which the operation of a rank must not take beyond [`Time::NEVER`].
+    fn within(&mut self, time: Time, rank: u32, operation: u32) -> Time {
+        if time == Time::NEVER {
+            self.beyond.get_or_insert((rank, operation));
+        }
+        time
+    }
+
     fn interface(&mut self, rank: u32, message: &Message, domain: bool) -> &mut Interface {
         let operation = &self.job.programs[message.from as usize].operations()[message.operation as usize];
         &mut self.interfaces[rank as usize * self.nics + usize::from(operation.nic)][usize::from(domain)]
     }
 
     fn send(&mut self, now: Time, to: u32, message: Message) {
-        let (level, domain) = self.network.level(message.from, to);
-        let Level { latency, .. } = *level;
-        let serialisation = level.serialisation(message.bytes);
-        let gap = self.network.gap;
+        let (cost, domain) = self.network.cost(message.from, to, message.bytes);
+        let (serialisation, gap) = (cost.sending, self.network.gap);
         let interface = self.interface(message.from, &message, domain);
         let departed = interface.send.max(now);
         interface.send = departed.saturating_add(gap).saturating_add(serialisation);
-        let first = departed.saturating_add(latency);
+        let first = self.within(departed.saturating_add(cost.first), message.from, message.operation);
         if let Some(flights) = &mut self.flights {
-            let crossing = if self.network.host.received_byte_fs > 0 { Delta::ZERO } else { serialisation };
-            let flight =
-                Flight { emitted: now, departed, first, taken: first, to, receive: None, serialisation, crossing };
+            let (taken, crossing) = (first, Delta::ZERO);
+            let flight = Flight { emitted: now, departed, first, taken, to, receive: None, serialisation, crossing };
             flights[message.from as usize][message.operation as usize] = Some(flight);
         }
         (self.messages, self.bytes) = (self.messages + 1, self.bytes + message.bytes);
@@ -207,20 +220,23 @@ impl Run<'_> {
 
     fn first_byte(&mut self, now: Time, rank: u32, place: u32) {
         let (message, _) = self.flying[place as usize];
-        let (level, domain) = self.network.level(message.from, rank);
-        let serialisation = level.serialisation(message.bytes);
+        let (cost, domain) = self.network.cost(message.from, rank, message.bytes);
         let gap = self.network.gap;
         let interface = self.interface(rank, &message, domain);
         let taken = interface.receive.max(now);
-        interface.receive = taken.saturating_add(gap).saturating_add(serialisation);
+        interface.receive = taken.saturating_add(gap).saturating_add(cost.receiving);
+        // Its bytes pass the interface one after the other, and not before they can be there.
+        let alone = now.saturating_add(cost.last.saturating_sub(cost.first));
+        let passed = taken.saturating_add(cost.receiving).max(alone);
+        let last = if self.network.host.received_byte_fs > 0 { taken } else { passed };
+        let last = self.within(last, message.from, message.operation);
         if let Some(flight) = self.flight(&message) {
-            flight.taken = taken;
+            (flight.taken, flight.crossing) = (taken, last.since(taken));
         }
         if message.bytes > self.network.eager && self.ranks[rank as usize].expects(&message) {
             self.release(now, &message);
         }
-        let crossing = if self.network.host.received_byte_fs > 0 { Delta::ZERO } else { serialisation };
-        self.at(taken.saturating_add(crossing), rank, Happening::Last(place));
+        self.at(last, rank, Happening::Last(place));
     }
 
     fn flight(&mut self, message: &Message) -> Option<&mut Flight> {

@@ -29,10 +29,11 @@ pub struct Level {
 }
 
 impl Level {
-    /// A link of this latency and rate; no rate takes no time.
+    /// A link of this latency and rate; [`Rate::MAX`] takes no time. At a rate of zero bytes never end.
     pub fn new(latency: Delta, rate: Rate) -> Level {
         // bits per byte x femtoseconds per second
-        let per_byte_fs = if rate == Rate::MAX { 0 } else { 8_000_000_000_000_000 / rate.as_bps().max(1) };
+        let per_byte_fs =
+            if rate == Rate::MAX { 0 } else { 8_000_000_000_000_000u64.checked_div(rate.as_bps()).unwrap_or(u64::MAX) };
         Level { latency, per_byte_fs }
     }
 
@@ -42,8 +43,37 @@ impl Level {
     }
 }
 
+/// What a message takes: alone, and of the interfaces, where others wait for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// From when it leaves until the receiver's interface can have its first byte.
+    pub first: Delta,
+    /// From when it leaves until its last byte is there, alone in the network.
+    pub last: Delta,
+    /// How long the sender's interface is busy with its bytes.
+    pub sending: Delta,
+    /// How long the receiver's is.
+    pub receiving: Delta,
+}
+
+/// Paths between ranks, which say more than levels do: what packets, headers and store-and-forward switches make of a message.
+pub trait Paths: std::fmt::Debug + Send + Sync {
+    /// What a message of `bytes` costs from one rank to another; `None` where no path joins them.
+    fn cost(&self, from: u32, to: u32, bytes: u64) -> Option<Cost>;
+}
+
+/// Paths for messages with a multiple of their bytes.
+#[derive(Debug)]
+struct Multiplied(Arc<dyn Paths>, u64);
+
+impl Paths for Multiplied {
+    fn cost(&self, from: u32, to: u32, bytes: u64) -> Option<Cost> {
+        self.0.cost(from, to, bytes.saturating_mul(self.1))
+    }
+}
+
 /// The network: which level joins two ranks, and what hosts add.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Network {
     /// o and O.
     pub host: Host,
@@ -63,6 +93,8 @@ pub struct Network {
     pub ranks_per_site: u32,
     /// Host and site of each rank, where they are not as the two numbers say.
     pub places: Option<Arc<[(u32, u32)]>>,
+    /// The paths between hosts, in the place of the levels `inside` and `between`.
+    pub paths: Option<Arc<dyn Paths>>,
 }
 
 impl Network {
@@ -79,6 +111,7 @@ impl Network {
             ranks_per_host: 1,
             ranks_per_site: u32::MAX,
             places: None,
+            paths: None,
         }
     }
 
@@ -96,6 +129,7 @@ impl Network {
             ranks_per_host: 1,
             ranks_per_site: u32::MAX,
             places: None,
+            paths: None,
         }
     }
 
@@ -103,6 +137,27 @@ impl Network {
     pub fn half_duplex(mut self) -> Network {
         self.host.received_byte_fs = self.inside.per_byte_fs;
         self
+    }
+
+    /// The network to messages that have `factor` times their bytes: for a job whose bytes were divided ([`crate::Job::scale`]).
+    pub fn multiplied(mut self, factor: u64) -> Network {
+        for level in [&mut self.between, &mut self.inside, &mut self.domain] {
+            level.per_byte_fs = level.per_byte_fs.saturating_mul(factor);
+        }
+        self.paths = self.paths.map(|paths| Arc::new(Multiplied(paths, factor)) as Arc<dyn Paths>);
+        self
+    }
+
+    /// What a message costs, and whether it takes the scale-up domain.
+    pub fn cost(&self, from: u32, to: u32, bytes: u64) -> (Cost, bool) {
+        let (level, domain) = self.level(from, to);
+        let of_path = self.paths.as_ref().filter(|_| !domain).and_then(|paths| paths.cost(from, to, bytes));
+        let of_level = || {
+            let bytes = level.serialisation(bytes);
+            let last = level.latency.saturating_add(bytes);
+            Cost { first: level.latency, last, sending: bytes, receiving: bytes }
+        };
+        (of_path.unwrap_or_else(of_level), domain)
     }
 
     /// The level between two ranks, and whether it is the scale-up domain.

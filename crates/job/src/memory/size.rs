@@ -1,7 +1,7 @@
 //! A job in numbers, and the bytes that these come to.
 
 use super::{Keys, MemoryShare};
-use crate::collectives::{Choice, Traffic, chosen, traffic};
+use crate::collectives::{Choice, Location, Traffic, estimated, most_merged};
 use crate::job::{Collective, Job, Program, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -39,11 +39,11 @@ pub struct Calls {
     pub kind: Collective,
     /// Its size.
     pub bytes: u64,
-    /// The site of each member of a group.
-    pub sites: Arc<[u32]>,
+    /// Where each member of a group is.
+    pub locations: Arc<[Location]>,
     /// How often groups do it.
     pub count: u128,
-    /// How many schedules differ: those of groups whose sites differ.
+    /// How many schedules differ: those of groups whose places differ.
     pub schedules: u128,
 }
 
@@ -72,13 +72,17 @@ impl Size {
     /// What it takes, the largest share first. `path` adds what the critical path needs.
     pub fn shares(&self, choice: Choice, path: bool, keys: Keys) -> Vec<MemoryShare> {
         let (mut steps, mut channels, mut scheduled, mut parts) = (0.0, self.messages as f64 / 8.0, 0.0, 0.0);
+        let distinct: Vec<_> = (self.calls.iter())
+            .map(|c| (c.kind, c.bytes, c.locations.to_vec(), u64::try_from(c.count).unwrap_or(u64::MAX)))
+            .collect();
+        let most = most_merged(choice, &distinct);
         for calls in &self.calls {
-            let algorithm = chosen(choice, calls.kind, calls.bytes, &calls.sites);
-            let Traffic { steps: own, channels: joined } = traffic(algorithm, calls.kind, calls.bytes, &calls.sites);
+            let Traffic { steps: own, channels: joined } =
+                estimated(choice, calls.kind, calls.bytes, &calls.locations, most);
             steps += calls.count as f64 * own;
             channels += calls.count as f64 * joined;
             scheduled += calls.schedules as f64 * own;
-            parts += calls.count as f64 * calls.sites.len() as f64;
+            parts += calls.count as f64 * calls.locations.len() as f64;
         }
         // A collective begins and ends with an operation that does nothing.
         let expanded = if self.calls.is_empty() { 0.0 } else { self.kept as f64 + steps + 2.0 * parts };
@@ -113,19 +117,19 @@ impl Size {
     }
 }
 
-/// The sites of the members of groups that are alike but for their ranks, and how many of these lists differ.
+/// Where the members of groups are that are alike but for their ranks, and how many of these lists differ.
 #[derive(Clone, Debug)]
 pub struct Patterns {
     /// Of one of the groups.
-    pub sites: Arc<[u32]>,
+    pub locations: Arc<[Location]>,
     /// Lists that differ.
     pub different: u128,
 }
 
 impl Patterns {
     /// Those of `groups` groups with `members` members each; `rank(group, member)` is the rank of a member.
-    pub fn of(groups: u32, members: u32, sites: &dyn Fn(u32) -> u32, rank: &dyn Fn(u32, u32) -> u32) -> Patterns {
-        let of_group = |group: u32| (0..members).map(move |member| sites(rank(group, member)));
+    pub fn of(groups: u32, members: u32, locate: &dyn Fn(u32) -> Location, rank: &dyn Fn(u32, u32) -> u32) -> Patterns {
+        let of_group = |group: u32| (0..members).map(move |member| locate(rank(group, member)));
         let mut known = BTreeSet::new();
         // Where there are many sites, so many lists differ that a sample says as much.
         (0..groups).take(MAX_PATTERNS).for_each(|group| {
@@ -134,7 +138,7 @@ impl Patterns {
         let counted = groups.min(MAX_PATTERNS as u32).max(1);
         let different = known.len() as u128 * u128::from(groups) / u128::from(counted);
         let different = if known.len() < counted as usize / 2 { known.len() as u128 } else { different };
-        Patterns { sites: of_group(0).collect(), different: different.max(1) }
+        Patterns { locations: of_group(0).collect(), different: different.max(1) }
     }
 }
 
@@ -142,21 +146,22 @@ impl Patterns {
 const MAX_PATTERNS: usize = 1 << 16;
 
 /// As FNV-1a, number by number.
-fn hash(sites: impl Iterator<Item = u32>) -> u64 {
-    let mix = |hash: u64, site: u32| (hash ^ u64::from(site)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
-    sites.fold(0xcbf2_9ce4_8422_2325, mix)
+fn hash(places: impl Iterator<Item = Location>) -> u64 {
+    let number = |place: Location| u64::from(place.site) << 32 | u64::from(place.host);
+    let mix = |hash: u64, place| (hash ^ number(place)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+    places.fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 /// The size of a job whose collectives are not expanded yet.
-pub fn of_job(job: &Job, sites: &dyn Fn(u32) -> u32) -> Size {
+pub fn of_job(job: &Job, locate: &dyn Fn(u32) -> Location) -> Size {
     let mut size = Size { ranks: job.programs.len() as u128, groups: job.groups.len() as u128, ..Size::default() };
-    let mut patterns: HashMap<u64, Arc<[u32]>> = HashMap::new();
+    let mut patterns: HashMap<u64, Arc<[Location]>> = HashMap::new();
     let mut pattern_of: Vec<u64> = Vec::with_capacity(job.groups.len());
     let mut first: BTreeSet<u32> = BTreeSet::new();
     for group in &job.groups {
         size.members += group.ranks.len() as u128;
-        let key = hash(group.ranks.iter().map(|rank| sites(*rank)));
-        patterns.entry(key).or_insert_with(|| group.ranks.iter().map(|rank| sites(*rank)).collect());
+        let key = hash(group.ranks.iter().map(|rank| locate(*rank)));
+        patterns.entry(key).or_insert_with(|| group.ranks.iter().map(|rank| locate(*rank)).collect());
         pattern_of.push(key);
         first.extend(group.ranks.first());
     }
@@ -186,7 +191,7 @@ pub fn of_job(job: &Job, sites: &dyn Fn(u32) -> u32) -> Size {
     let listed = calls.into_iter().map(|((kind, bytes, pattern), count)| Calls {
         kind,
         bytes,
-        sites: patterns[&pattern].clone(),
+        locations: patterns[&pattern].clone(),
         count,
         schedules: 1,
     });

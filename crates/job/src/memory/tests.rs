@@ -1,5 +1,5 @@
 use super::*;
-use crate::collectives::{Algorithm, does, schedule, traffic};
+use crate::collectives::{Algorithm, Location, does, schedule, traffic};
 use crate::formats::{NO_OPTIONS, aicb, goal_binary, goal_text};
 use crate::generate::{Plan, Stall, Zero, generate, generate_within, size};
 use crate::job::Collective;
@@ -62,7 +62,8 @@ fn plans() -> Vec<Plan> {
 
 #[test]
 fn a_plan_is_as_large_as_the_job_that_is_made_of_it() {
-    for sites in [&(|_| 0u32) as &dyn Fn(u32) -> u32, &|rank| rank / 4, &|rank| rank % 2] {
+    let at = |site: u32| Location { site, host: site };
+    for sites in [&(|_| at(0)) as &dyn Fn(u32) -> Location, &|rank| at(rank / 4), &|rank| at(rank % 2)] {
         for plan in plans() {
             let (counted, made) = (size(&plan, sites), of_job(&generate(&plan, "plan").unwrap(), sites));
             let without = |size: &Size| Size { calls: Vec::new(), dependencies: 0, ..size.clone() };
@@ -73,7 +74,7 @@ fn a_plan_is_as_large_as_the_job_that_is_made_of_it() {
             let calls = |size: &Size| {
                 let mut by = std::collections::BTreeMap::new();
                 for call in &size.calls {
-                    *by.entry((call.kind, call.bytes, call.sites.len())).or_insert(0) += call.count;
+                    *by.entry((call.kind, call.bytes, call.locations.len())).or_insert(0) += call.count;
                 }
                 by
             };
@@ -95,14 +96,14 @@ fn workload(limit: u64) -> Result<crate::Job, JobError> {
 #[test]
 fn a_workload_is_as_large_as_the_job_that_is_made_of_it() {
     let job = workload(u64::MAX - 1).unwrap();
-    let made = of_job(&job, &|rank| rank / 8);
+    let made = of_job(&job, &|rank| Location { site: rank / 8, host: rank });
     let parsed = aicb::parse(&mut WORKLOAD.as_bytes(), "a.txt").unwrap();
     // Sizes and strides of groups of 4 tensor-parallel ranks, 4 replicas in each of 2 stages, and 2 experts.
     let kinds = [(4, 1), (4, 4), (2, 4), (2, 8)];
-    let counted = aicb::size(&parsed, 32, &kinds, &|rank| rank / 8);
+    let counted = aicb::size(&parsed, 32, &kinds, &|rank| Location { site: rank / 8, host: rank });
     let without = |size: &Size| Size { calls: Vec::new(), dependencies: 0, ..size.clone() };
     assert_eq!(without(&counted), without(&made));
-    let calls = |size: &Size| size.calls.iter().map(|call| call.count * call.sites.len() as u128).sum::<u128>();
+    let calls = |size: &Size| size.calls.iter().map(|call| call.count * call.locations.len() as u128).sum::<u128>();
     assert_eq!(calls(&counted), calls(&made));
     let dependencies = counted.dependencies as f64 / made.dependencies as f64;
     assert!((0.8..2.0).contains(&dependencies), "{dependencies}");

@@ -1,6 +1,6 @@
 //! AICB/SimAI workloads: both headers, in and out, refusals, and what a rank does.
 
-use farloop_job::collectives::{Algorithm, Choice, expand};
+use farloop_job::collectives::{Algorithm, Choice, Location, expand};
 use farloop_job::formats::{Format, NO_OPTIONS, Options, aicb, detect, read};
 use farloop_job::ideal::{Network, run};
 use farloop_job::validate::check;
@@ -11,13 +11,15 @@ const NEW: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 e
 const OLD: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD\tmodel_parallel_NPU_group: 8 checkpoints: 0 checkpoint_initiates: 0\n\
     1\nmicro_test\t-1\t1\tNONE\t0\t1\tNONE\t0\t1\tALLREDUCE\t4096\t1\n";
 
+const MICRO: &str = "MICRO\n2\nmicro_test\t-1\t1\tNONE\t0\t1\tNONE\t0\t1\tALLREDUCE\t4000\t1\nmicro_test\t-1\t1\tNONE\t0\t1\tNONE\t0\t1\tALLGATHER\t8000\t1\n";
+
 fn parse(text: &str) -> Result<aicb::Workload, String> {
     aicb::parse(&mut text.as_bytes(), "w.txt").map_err(|e| e.to_string())
 }
 
 #[test]
 fn both_headers_come_back() {
-    for text in [NEW, OLD] {
+    for text in [NEW, OLD, MICRO] {
         let first = parse(text).unwrap();
         let mut written = Vec::new();
         aicb::write(&first, &mut written).unwrap();
@@ -38,7 +40,7 @@ fn a_rank_goes_forward_and_back() {
     std::fs::remove_file(&path).unwrap();
     assert!(other.unwrap_err().to_string().contains("all_gpus: 4, but 8 ranks are asked for"));
     assert_eq!(job.groups.iter().find(|g| g.name == "expert-data-1").unwrap().ranks, [1, 3]);
-    let whole = expand(&job, Choice::Told(Algorithm::Ring), &|_| 0).unwrap();
+    let whole = expand(&job, Choice::Told(Algorithm::Ring), &|_| Location::default()).unwrap();
     check(&whole, &mut |_, _| true).unwrap();
     let network = Network::alpha_beta(Delta::from_ns(10), Rate::from_gbps(8));
     let outcome = run(&whole, &network, 1, false, &mut |_, _| true).unwrap();
@@ -52,11 +54,39 @@ fn a_rank_goes_forward_and_back() {
 }
 
 #[test]
+fn a_benchmark_does_its_collectives_one_after_the_other() {
+    let path = std::env::temp_dir().join(format!("farloop-aicb-micro-{}.txt", std::process::id()));
+    std::fs::write(&path, MICRO).unwrap();
+    let file = [path.to_str().unwrap().to_string()];
+    assert_eq!(detect(&file[0]).unwrap(), Format::Aicb);
+    let of = |ranks| read(&file, Format::Aicb, &Options { ranks, ..NO_OPTIONS }, &mut |_, _| true);
+    let (unsaid, job) = (of(None), of(Some(4)));
+    std::fs::remove_file(&path).unwrap();
+    assert!(unsaid.unwrap_err().to_string().ends_with("expected --ranks of import-job, or a header with all_gpus:"));
+    let job = job.unwrap();
+    assert_eq!((job.ranks(), job.programs[3].operations()[1].place), (4, 4));
+    let whole = expand(&job, Choice::Told(Algorithm::Ring), &|_| Location::default()).unwrap();
+    check(&whole, &mut |_, _| true).unwrap();
+    let network = Network::alpha_beta(Delta::from_ns(10), Rate::from_gbps(8));
+    let end = run(&whole, &network, 1, false, &mut |_, _| true).unwrap().end;
+    // Rings of four at 1 B/ns: six steps of 1,000 B, then three of 2,000 B.
+    assert_eq!(end.as_ps() / 1000, 6 * (10 + 999) + 3 * (10 + 1999));
+}
+
+#[test]
 fn what_is_wrong_is_named_with_its_line() {
     let layers = |line: &str| format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2\n1\n{line}\n");
     for (text, expected) in [
         (String::new(), "w.txt:1: is empty"),
-        ("HYBRID_DLRM x\n".into(), "w.txt:1: expected \"HYBRID_TRANSFORMER_FWD_IN_BCKWD\""),
+        (
+            "HYBRID_DLRM x\n".into(),
+            "w.txt:1: \"HYBRID_DLRM\": expected \"HYBRID_TRANSFORMER_FWD_IN_BCKWD\" or \"MICRO\"",
+        ),
+        ("MICRO ep: 1\n".into(), "w.txt:1: \"ep:\" behind MICRO; expected nothing"),
+        (
+            "MICRO\n1\na -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n".into(),
+            "w.txt:3: \"ALLREDUCE\": expected NONE, NONE and",
+        ),
         ("HYBRID_TRANSFORMER_FWD_IN_BCKWD zp: 1\n".into(), "w.txt:1: \"zp:\": unknown"),
         ("HYBRID_TRANSFORMER_FWD_IN_BCKWD ep: 1 ep: 1\n".into(), "w.txt:1: \"ep:\": a second time"),
         ("HYBRID_TRANSFORMER_FWD_IN_BCKWD ep: -1\n".into(), "w.txt:1: \"-1\" is negative"),

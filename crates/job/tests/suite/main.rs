@@ -3,5 +3,6 @@
 mod aicb;
 mod chakra;
 mod import;
+mod limits;
 mod loggopsim;
 mod page;

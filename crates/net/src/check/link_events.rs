@@ -42,7 +42,7 @@ fn check_one(spec: &NetworkSpec, event: &LinkEventSpec, link: &LinkSpec) -> Resu
         let problem = format!("the link leads to the circuit switch \"{}\"", name(circuit));
         return Err(("link", problem, "expected a link of the packet network: circuits come and go by [circuits]"));
     }
-    match event.change {
+    match &event.change {
         LinkChange::Down | LinkChange::Up => {
             if let Some(host) = ends.into_iter().find(|end| node(*end).kind == NodeKind::Host) {
                 let problem = format!("the link is the only one of host \"{}\"", name(host));
@@ -62,26 +62,34 @@ fn check_one(spec: &NetworkSpec, event: &LinkEventSpec, link: &LinkSpec) -> Resu
             }
         }
         LinkChange::Rate(rate) => {
-            if rate == Rate::ZERO {
+            if *rate == Rate::ZERO {
                 return Err(("rate", "a rate of zero".to_string(), "expected a larger one, or state = \"down\""));
             }
             let stamps =
                 |port: &u32| matches!(&node(ends[*port as usize]).kind, NodeKind::Switch(switch) if switch.int);
-            if let Some(port) = event.direction.ports(0).find(stamps).filter(|_| RateCode::new(rate).is_none()) {
+            if let Some(port) = event.direction.ports(0).find(stamps).filter(|_| RateCode::new(*rate).is_none()) {
                 let switch = name(ends[port as usize]);
                 let problem = format!("telemetry cannot carry the rate {rate} of a port of \"{switch}\"");
                 return Err(("rate", problem, "expected at most three significant digits, or switch.int = false"));
             }
         }
-        LinkChange::Delay(_) => {}
+        LinkChange::Delay(_) | LinkChange::LoseData(_) | LinkChange::LoseAcks(_) | LinkChange::LateData(..) => {}
         LinkChange::Loss(p) | LinkChange::Corruption(p) => {
-            if !(0.0..=1.0).contains(&p) {
+            if !(0.0..=1.0).contains(p) {
                 let problem = format!("{p} is no probability");
                 return Err((event.change.setting(), problem, "expected 0.0 to 1.0"));
             }
         }
     }
     Ok(())
+}
+
+/// A link by its ends; the second of parallel links is "a<->b#2".
+fn link_name(spec: &NetworkSpec, link: usize) -> String {
+    let LinkSpec { a, b, .. } = spec.links[link];
+    let before = spec.links[..link].iter().filter(|l| (l.a, l.b) == (a, b) || (l.a, l.b) == (b, a)).count();
+    let number = if before > 0 { format!("#{}", before + 1) } else { String::new() };
+    format!("{}<->{}{number}", spec.nodes[a as usize].name, spec.nodes[b as usize].name)
 }
 
 /// Links go down that are up and come up that are down, and nothing is set twice at one time.
@@ -92,23 +100,22 @@ fn check_order(spec: &NetworkSpec) -> Result<(), Fault> {
     let mut down: BTreeMap<u32, Time> = BTreeMap::new();
     let mut set: BTreeMap<(u32, &'static str), Time> = BTreeMap::new();
     for event in order {
-        let LinkEventSpec { at, link, direction, change } = events[event];
-        let LinkSpec { a, b, .. } = spec.links[link as usize];
-        let name = format!("{}<->{}", spec.nodes[a as usize].name, spec.nodes[b as usize].name);
+        let LinkEventSpec { at, link, direction, ref change } = events[event];
+        let name = || link_name(spec, link as usize);
         let setting = change.setting();
         let fault = |problem: String, expected: &str| Err(Fault { event, setting, problem, expected: expected.into() });
         for port in direction.ports(link) {
             if set.insert((port, setting), at) == Some(at) {
-                let problem = format!("another event sets this for {name} at {at}, too");
+                let problem = format!("another event sets this for {} at {at}, too", name());
                 return fault(problem, "expected one of them");
             }
         }
         match (change, down.get(&link).copied()) {
             (LinkChange::Down, Some(before)) => {
-                return fault(format!("{name} has been down since {before}"), "expected it to come up before");
+                return fault(format!("{} has been down since {before}", name()), "expected it to come up before");
             }
             (LinkChange::Up, None) => {
-                return fault(format!("{name} is up at {at}"), "expected it to go down before");
+                return fault(format!("{} is up at {at}", name()), "expected it to go down before");
             }
             (LinkChange::Down, None) => {
                 down.insert(link, at);

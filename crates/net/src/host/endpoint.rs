@@ -7,7 +7,6 @@ use super::tcp::TcpSender;
 use crate::packet::{MARKED, Packet, PacketKind};
 use farloop_cc::{Control, Sent};
 use farloop_tcp::Meaning;
-use farloop_trace::why::Limit;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// How losses are repaired.
@@ -118,14 +117,6 @@ impl Endpoint {
             Endpoint::Rdma(state) => state.snd_una(),
             Endpoint::Tcp(tcp) => tcp.inner.snd_una(),
             Endpoint::Multipath(sender) => sender.packets.in_order(),
-        }
-    }
-
-    /// Of TCP what keeps it from sending, where something does.
-    pub fn forbidden_by(&self) -> Limit {
-        match self {
-            Endpoint::Rdma(_) | Endpoint::Multipath(_) => Limit::Window,
-            Endpoint::Tcp(tcp) => tcp.forbidden_by(),
         }
     }
 

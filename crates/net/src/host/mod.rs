@@ -24,6 +24,7 @@ pub(crate) mod departure;
 pub(crate) mod desk;
 pub(crate) mod endpoint;
 pub(crate) mod followers;
+pub(crate) mod message_order;
 pub(crate) mod multipath;
 pub(crate) mod nic;
 pub(crate) mod noise;
@@ -120,7 +121,7 @@ impl Hosts {
         let flows = network.flows.len();
         Hosts {
             hosts: Table::new(),
-            senders: Senders::new(flows, network.persistent),
+            senders: Senders::new(flows, network.persistent, network.nic_order),
             receivers: Receivers::new(flows),
             followers: Followers::new(network),
             ranks: Ranks::new(network, cut, part),

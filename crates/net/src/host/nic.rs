@@ -29,6 +29,8 @@ pub(crate) trait Flows {
     fn flow(&self, sender: SenderId) -> (FlowId, usize);
     /// Whether there is a packet that the window allows.
     fn sendable(&self, sender: SenderId) -> bool;
+    /// The number of the message that its next packet belongs to ([`NicOrder::InOrder`]).
+    fn message(&self, sender: SenderId) -> u64;
     /// When pacing allows the next packet.
     fn next_send(&self, sender: SenderId) -> Time;
     /// [`Flows::next_send`] of a flow that is [`Flows::sendable`].
@@ -100,7 +102,7 @@ impl Nic {
         while let Some(sender) = self.paced.pop_due(flows.positions(), now) {
             *flows.place(sender) = Place::Ready;
             let (flow, class) = flows.flow(sender);
-            self.ready[class].push(flow, sender);
+            self.ready[class].push(flow, sender, || flows.message(sender));
         }
         for class in (0..DATA_CLASSES).filter(|c| !is_paused(paused, *c)) {
             while let Some(sender) = self.ready[class].pop() {
@@ -163,7 +165,7 @@ impl Nic {
         let (flow, class) = flows.flow(sender);
         if at <= now {
             *flows.place(sender) = Place::Ready;
-            self.ready[class].push(flow, sender);
+            self.ready[class].push(flow, sender, || flows.message(sender));
         } else {
             *flows.place(sender) = Place::Paced;
             self.paced.insert(flows.positions(), Entry { at, flow, sender });
@@ -215,6 +217,10 @@ mod tests {
         }
         fn sendable(&self, sender: SenderId) -> bool {
             self.flows[sender.0 as usize].left > 0
+        }
+        /// The last flow was handed its message first.
+        fn message(&self, sender: SenderId) -> u64 {
+            u64::from(u32::MAX - sender.0)
         }
         fn next_send(&self, sender: SenderId) -> Time {
             Time::from_ps(self.flows[sender.0 as usize].at)
@@ -277,14 +283,27 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_is_over_leaves_both_orders() {
-        for order in [NicOrder::Ready, NicOrder::Cycle] {
+    fn messages_leave_in_the_order_in_which_they_were_handed_over() {
+        let who = |flows: &[(usize, u32, u64)], gap| {
+            schedule_by(NicOrder::InOrder, flows, gap, 0).iter().map(|(_, flow)| *flow).collect::<Vec<u32>>()
+        };
+        // The last flow has the oldest message. A lower class goes first all the same.
+        assert_eq!(who(&[(0, 2, 0), (0, 2, 0), (0, 2, 0)], 0), [2, 2, 1, 1, 0, 0]);
+        assert_eq!(who(&[(0, 2, 0), (0, 2, 0), (1, 2, 0)], 0), [1, 1, 0, 0, 2, 2]);
+        // Where pacing holds it back, the next one sends.
+        assert_eq!(who(&[(0, 2, 0), (0, 2, 0)], 20), [1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_flow_that_is_over_leaves_all_orders() {
+        for order in [NicOrder::Ready, NicOrder::Cycle, NicOrder::InOrder] {
             let (mut nic, mut few) = (Nic::new(order), Few::of(&[(0, 1, 0), (0, 1, 0), (0, 1, 0)]));
             (0..3).for_each(|s| nic.place(&mut few, SenderId(s), Time::ZERO));
             nic.forget(&mut few.positions, SenderId(1), Place::Ready, 0);
-            assert_eq!(nic.waiting(&few, 0, Time::ZERO).collect::<Vec<_>>(), [SenderId(0), SenderId(2)]);
+            let left = if order == NicOrder::InOrder { [2, 0] } else { [0, 2] }.map(SenderId);
+            assert_eq!(nic.waiting(&few, 0, Time::ZERO).collect::<Vec<_>>(), left);
             let turn = |nic: &mut Nic, few: &mut Few| nic.take(few, 0, Time::ZERO);
-            assert_eq!([turn(&mut nic, &mut few), turn(&mut nic, &mut few)], [Some(SenderId(0)), Some(SenderId(2))]);
+            assert_eq!([turn(&mut nic, &mut few), turn(&mut nic, &mut few)], left.map(Some));
             assert_eq!((turn(&mut nic, &mut few), nic.next(Time::ZERO, 0)), (None, Time::NEVER));
         }
     }

@@ -227,10 +227,14 @@ impl Receivers {
         let algorithm = usize::from(network.flows.algorithm(flow));
         let endpoint = match network.transport.kind {
             TransportKind::Rdma => Endpoint::Rdma(InOrder::default()),
-            TransportKind::Multipath => Endpoint::Multipath(Box::new(match network.code(flow) {
-                Some(code) => AnyOrder::with_blocks(code, network.block_wait(flow)),
-                None => AnyOrder::default(),
-            })),
+            TransportKind::Multipath => {
+                let mut state = match network.code(flow) {
+                    Some(code) => AnyOrder::with_blocks(code, network.block_wait(flow)),
+                    None => AnyOrder::default(),
+                };
+                (state.ack_bytes, state.trims) = (network.ack_bytes(flow).get(), info.trims);
+                Endpoint::Multipath(Box::new(state))
+            }
             TransportKind::Tcp => Endpoint::Tcp(Box::new(TcpReceiver::new(network.tcp_configs[algorithm].clone()))),
         };
         let (cc, format) = (network.algorithms[algorithm].receiver(&info), network.format(flow));

@@ -10,6 +10,7 @@ use super::connections::Connections;
 use super::departure::Departure;
 use super::desk::Desk;
 use super::endpoint::{Endpoint, answer};
+use super::message_order::MessageOrder;
 use super::nic::{Flows, Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
@@ -23,7 +24,7 @@ use crate::ledger::{Request, SenderCounts};
 use crate::medium::Medium;
 use crate::network::Network;
 use crate::packet::{MARKED, Packet, PacketKind};
-use crate::spec::TransportKind;
+use crate::spec::{NicOrder, Recovery, TransportKind};
 use crate::starts::Beginning;
 use crate::trace::Traced;
 use farloop_cc::{Ack, AnySender, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
@@ -49,17 +50,20 @@ pub(crate) struct Senders {
     pub connections: Connections,
     /// What connections left behind.
     thresholds: Thresholds,
+    /// Where NICs send messages in their order.
+    messages: Option<Box<MessageOrder>>,
 }
 
 impl Senders {
     /// No flow of so many has begun.
-    pub fn new(flows: usize, persistent: bool) -> Senders {
+    pub fn new(flows: usize, persistent: bool, order: NicOrder) -> Senders {
         Senders {
             states: Slab::default(),
             lives: Lives::new(flows),
             positions: Positions::default(),
             connections: Connections::new(persistent, flows),
             thresholds: Thresholds::default(),
+            messages: (order == NicOrder::InOrder).then(Box::default),
         }
     }
 
@@ -69,6 +73,7 @@ impl Senders {
         let network = m.network.clone();
         let spec = network.flows.get(flow);
         if let Some(id) = self.connections.take(flow, &spec) {
+            self.begin_stream(id, true);
             return self.next_request(m, desk, id, flow);
         }
         let info = network.flow_info(flow, self.thresholds.known((spec.src, spec.dst)));
@@ -86,13 +91,13 @@ impl Senders {
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();
                 let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
-                let even = algorithm.needs().even_pacing;
-                Endpoint::Tcp(Box::new(TcpSender::new(config, &transport.tcp, wire_per_payload, even)))
+                Endpoint::Tcp(Box::new(TcpSender::new(config, &transport.tcp, wire_per_payload, algorithm.needs())))
             }
         };
         let id = self.states.insert(SenderState::new(&network, flow, &info, endpoint, algorithm.sender(&info)));
         self.lives.begin(flow, id);
         self.positions.admit(id);
+        self.begin_stream(id, !network.pairs.has(flow));
         self.states[id].opened = self.connections.open(flow);
         if network.persistent {
             m.ledger.serve(flow, Request { flow, begin: 0 });
@@ -118,7 +123,20 @@ impl Senders {
         let Some(id) = self.lives.active(flow) else { return After::Nothing };
         m.trace_posted(flow, end);
         self.states[id].limit = end;
+        if let Some(messages) = &mut self.messages {
+            messages.hand_over(id, end, self.states[id].endpoint.acknowledged());
+        }
         After::Changed(id)
+    }
+
+    /// The order of messages gets to know of a sender; of one that carries no messages its start counts.
+    fn begin_stream(&mut self, id: SenderId, whole: bool) {
+        if let Some(messages) = &mut self.messages {
+            messages.begin(id);
+            if whole {
+                messages.hand_over(id, u64::MAX, 0);
+            }
+        }
     }
 
     /// The application of a flow has no more to send than what was sent.
@@ -344,9 +362,15 @@ impl Senders {
             m.ledger.totals.gave_up += 1;
             return self.retire(m, desk, id, false);
         }
-        let rtt = match &sender.endpoint {
-            Endpoint::Rdma(_) | Endpoint::Multipath(_) => meaning.rtt,
-            Endpoint::Tcp(_) => meaning.rtt.map(|rtt| with_noise(&m.network, desk, rtt)),
+        let (rtt, acked) = match &sender.endpoint {
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => (meaning.rtt, meaning.acked),
+            Endpoint::Tcp(_) => {
+                let rtt = meaning.rtt.map(|rtt| with_noise(&m.network, desk, rtt));
+                // With RACK what was sacked before is no news, as in Linux (`tcp_newly_delivered`): the ACK that ends a recovery opens no
+                // window by what was repaired.
+                let counts_deliveries = m.network.transport.tcp.recovery == Recovery::Rack;
+                (rtt, if counts_deliveries { meaning.acked.min(meaning.delivered) } else { meaning.acked })
+            }
         };
         sender.latest_rtt = rtt.unwrap_or(sender.latest_rtt);
         for loss in meaning.spurious.iter().chain(&meaning.loss) {
@@ -376,7 +400,7 @@ impl Senders {
                 None => (&[][..], &[][..]),
             };
             let ack = Ack {
-                acked: meaning.acked,
+                acked,
                 ack_seq,
                 snd_nxt,
                 in_flight,
@@ -533,6 +557,11 @@ impl Flows for Senders {
     fn sendable(&self, sender: SenderId) -> bool {
         let sender = &self.states[sender];
         sender.endpoint.sendable(sender.limit, sender.control)
+    }
+    #[cold]
+    fn message(&self, sender: SenderId) -> u64 {
+        let next = self.states[sender].endpoint.progress().1;
+        self.messages.as_ref().map_or(0, |messages| messages.number(sender, next.get()))
     }
     #[inline(always)]
     fn next_send(&self, sender: SenderId) -> Time {

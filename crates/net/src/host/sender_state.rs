@@ -2,7 +2,7 @@
 
 use super::endpoint::Endpoint;
 use super::nic::Place;
-use super::tcp::Chunk;
+use super::tcp::{Chunk, TcpSender};
 use super::timers::Deadlines;
 use crate::ids::{FlowId, HostNumber};
 use crate::ledger::SenderCounts;
@@ -154,8 +154,7 @@ impl SenderState {
 }
 
 impl Sending for SenderState {
-    fn source(&self, turns: bool) -> Source {
-        let turn = || (self.endpoint.sendable(self.limit, self.control), self.endpoint.forbidden_by());
+    fn source(&self) -> Source {
         Source {
             packets: self.counts.packets,
             payload: u32::from(self.last_wire.saturating_sub(self.overhead)),
@@ -163,7 +162,7 @@ impl Sending for SenderState {
             acknowledged: self.endpoint.acknowledged(),
             window: self.control.cwnd,
             next: self.next_send(),
-            turn: turns.then(turn),
+            turn: self.endpoint.tcp().map(TcpSender::turn),
         }
     }
 }

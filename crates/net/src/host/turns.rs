@@ -11,6 +11,8 @@ pub(crate) enum Turns {
     Ready(VecDeque<SenderId>),
     /// Whoever follows the last one in the cycle of all flows is next.
     Cycle(Box<Cycle>),
+    /// Whoever was handed its message first is next: by the message's number, and flow.
+    InOrder(Box<BTreeMap<(u64, FlowId), SenderId>>),
 }
 
 /// Flows that may send, by number: the next turn costs the logarithm of how many there are.
@@ -26,6 +28,7 @@ impl Turns {
         match order {
             NicOrder::Ready => Turns::Ready(VecDeque::new()),
             NicOrder::Cycle => Turns::Cycle(Box::default()),
+            NicOrder::InOrder => Turns::InOrder(Box::default()),
         }
     }
 
@@ -34,21 +37,30 @@ impl Turns {
         match self {
             Turns::Ready(queue) => queue.is_empty(),
             Turns::Cycle(cycle) => cycle.waiting.is_empty(),
+            Turns::InOrder(waiting) => waiting.is_empty(),
         }
     }
 
     /// Nobody waits, and it does not matter whose turn was the last one.
     #[inline]
     pub fn are_over(&self) -> bool {
-        matches!(self, Turns::Ready(queue) if queue.is_empty())
+        match self {
+            Turns::Ready(queue) => queue.is_empty(),
+            Turns::Cycle(_) => false,
+            Turns::InOrder(waiting) => waiting.is_empty(),
+        }
     }
 
+    /// Adds a flow; `message` gives the number of the message that it sends next.
     #[inline]
-    pub fn push(&mut self, flow: FlowId, sender: SenderId) {
+    pub fn push(&mut self, flow: FlowId, sender: SenderId, message: impl FnOnce() -> u64) {
         match self {
             Turns::Ready(queue) => queue.push_back(sender),
             Turns::Cycle(cycle) => {
                 cycle.waiting.insert(flow, sender);
+            }
+            Turns::InOrder(waiting) => {
+                waiting.insert((message(), flow), sender);
             }
         }
     }
@@ -59,6 +71,7 @@ impl Turns {
         match self {
             Turns::Ready(queue) => queue.pop_front(),
             Turns::Cycle(cycle) => cycle.pop(),
+            Turns::InOrder(waiting) => waiting.pop_first().map(|(_, sender)| sender),
         }
     }
 
@@ -67,16 +80,20 @@ impl Turns {
         match self {
             Turns::Ready(queue) => queue.retain(|s| *s != sender),
             Turns::Cycle(cycle) => cycle.waiting.retain(|_, s| *s != sender),
+            Turns::InOrder(waiting) => waiting.retain(|_, s| *s != sender),
         }
     }
 
     /// All, in no useful order.
     pub fn iter(&self) -> impl Iterator<Item = SenderId> + '_ {
-        let (queue, cycle) = match self {
-            Turns::Ready(queue) => (Some(queue), None),
-            Turns::Cycle(cycle) => (None, Some(&cycle.waiting)),
+        let (queue, cycle, ordered) = match self {
+            Turns::Ready(queue) => (Some(queue), None, None),
+            Turns::Cycle(cycle) => (None, Some(&cycle.waiting), None),
+            Turns::InOrder(waiting) => (None, None, Some(waiting)),
         };
-        queue.into_iter().flatten().chain(cycle.into_iter().flat_map(BTreeMap::values)).copied()
+        let (cycle, ordered) =
+            (cycle.into_iter().flat_map(BTreeMap::values), ordered.into_iter().flat_map(|w| w.values()));
+        queue.into_iter().flatten().chain(cycle).chain(ordered).copied()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ids::{CircuitNumber, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::NodeId;
-use farloop_units::{Bytes, Delta, Rate};
+use farloop_units::{Delta, Rate};
 use std::collections::BTreeMap;
 
 /// What a node is, and its number among its kind.
@@ -39,14 +39,4 @@ pub(crate) fn oversubscription(ends: &Table<PortNumber, LinkEnd>) -> f64 {
     }
     let ratios = rates.values().filter(|(_, up)| *up > 0).map(|(down, up)| *down as f64 / *up as f64);
     ratios.fold(1.0, f64::max)
-}
-
-impl LinkEnd {
-    /// Time to put `wire` bytes on the link; none behind a circuit switch, which lets the bits pass as they come.
-    pub fn transmission_time(&self, wire: u16) -> Delta {
-        if matches!(self.owner, NodeRef::Circuit(_)) {
-            return Delta::ZERO;
-        }
-        self.rate.time_to_send(Bytes::new(u64::from(wire)))
-    }
 }

@@ -26,8 +26,10 @@ pub(crate) mod timeline;
 use crate::host::multipath::Code;
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::packet::Packet;
+use crate::result::{CappedRow, Range};
 use crate::spec::{
-    ClockOffset, JobSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind, TransportSpec,
+    ClockOffset, Ecmp, JobSpec, MultipathSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind,
+    TransportSpec,
 };
 use farloop_cc::coding::wait_time;
 use farloop_cc::{AnyParams, FlowInfo};
@@ -35,10 +37,11 @@ use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use flows::Flows;
 pub(crate) use link::{LinkEnd, NodeRef, oversubscription};
+use path::{MessagePath, MessagePaths, hops};
 use queue_pairs::QueuePairs;
 use routing::Routes;
 use schedule::Circuits;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use succession::Succession;
 use timeline::Timeline;
@@ -343,7 +346,9 @@ impl Network {
         let base_rtt = self.base_rtt(flow, flow);
         let first = match self.transport.start {
             Start::Own => None,
-            start => start.first(line_rate, self.slowest(flow), base_rtt, format.mss.into(), format.packet.into()),
+            start => {
+                start.first(line_rate, self.slowest(flow, flow), base_rtt, format.mss.into(), format.packet.into())
+            }
         };
         FlowInfo {
             base_rtt,
@@ -360,9 +365,9 @@ impl Network {
         }
     }
 
-    /// The rate of the slowest link on the way of the flow's data.
-    fn slowest(&self, flow: FlowId) -> Rate {
-        let (there, _) = self.both_ways(flow, flow);
+    /// The rate of the slowest link on the way of the flow's data, on the path of the connection `number`.
+    fn slowest(&self, flow: FlowId, number: FlowId) -> Rate {
+        let (there, _) = self.both_ways(flow, number);
         there.iter().map(|end| end.rate).min().unwrap_or(Rate::MAX)
     }
 
@@ -370,7 +375,43 @@ impl Network {
     pub fn base_rtt(&self, flow: FlowId, number: FlowId) -> Delta {
         let (there, back) = self.both_ways(flow, number);
         let format = self.format(flow);
-        path::base_rtt(&there, &back, format.packet, format.ack_wire)
+        path::base_rtt(&hops(&there), &hops(&back), format.packet, format.ack_wire)
+    }
+
+    /// New payload after which the receiver of a multipath flow sends an ACK.
+    pub fn ack_bytes(&self, flow: FlowId) -> Bytes {
+        self.transport.multipath.ack_bytes.unwrap_or_else(|| {
+            let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
+            let bdp = line_rate.bytes_in(self.base_rtt(flow, flow));
+            MultipathSpec::ACK_BYTES.min(bdp / 4).max(Bytes::new(1))
+        })
+    }
+
+    /// The flow as one that the receive window keeps below the rate of its path on that of the connection `number`; `None` where it does
+    /// not, and where the flow fits into one window.
+    pub fn capped(&self, flow: FlowId, number: FlowId, base_rtt: Delta) -> Option<CappedRow> {
+        let window = self.transport.tcp.receive_window;
+        if self.transport.kind != TransportKind::Tcp || self.flows.size(flow) <= window || base_rtt == Delta::ZERO {
+            return None;
+        }
+        let format = self.format(flow);
+        let payload = |rate: Rate| rate.as_f64() * f64::from(format.mss) / f64::from(format.packet);
+        let most = window.as_f64() * 8.0 / base_rtt.as_secs_f64();
+        // Most often the host's own link says that it does not: then the path need not be looked for.
+        if most >= payload(self.ends[self.host_ports[self.source(flow)]].rate) {
+            return None;
+        }
+        let path = payload(self.slowest(flow, number));
+        let of = |rate: f64| Range::of(Rate::from_f64(rate));
+        (most < path).then(|| CappedRow {
+            crosses: self.crosses(flow),
+            flow: flow.0,
+            flows: 1,
+            window,
+            rate: of(most),
+            path: of(path),
+            base_rtt: Range::of(base_rtt),
+        })
     }
 
     /// Completion time of the flow alone in the empty network on the path of the connection `number`, a handshake included where the flow
@@ -385,9 +426,35 @@ impl Network {
         let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
         let (there, back) = self.both_ways(flow, number);
         let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
-        let handshake =
-            if opens { path::base_rtt(&there, &back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
-        path::plus(handshake, path::ideal_time(&there, full, format.packet, last))
+        let handshake = if opens {
+            path::base_rtt(&hops(&there), &hops(&back), format.ack_wire, format.ack_wire)
+        } else {
+            Delta::ZERO
+        };
+        path::plus(handshake, path::ideal_time(&hops(&there), full, format.packet, last))
+    }
+
+    /// What messages of a job cost alone in the network, by the paths of its queue pairs.
+    pub fn message_paths(&self, job: u32) -> MessagePaths {
+        let kind = self.transport.kind;
+        let sprays = |node: &NodeSpec| match &node.kind {
+            NodeKind::Switch(switch) => matches!(switch.ecmp, Ecmp::Packet | Ecmp::Adaptive),
+            _ => false,
+        };
+        let many = kind == TransportKind::Multipath || self.node_specs.iter().any(sprays);
+        // Most paths look like others.
+        let mut shapes: BTreeSet<Arc<MessagePath>> = BTreeSet::new();
+        let mut paths = BTreeMap::new();
+        for (flow, pair) in self.pairs.all().filter(|(_, pair)| pair.job == job) {
+            let Format { mss, packet, .. } = self.format(flow);
+            let (there, _) = self.both_ways(flow, flow);
+            let path =
+                MessagePath { hops: hops(&there), mss, packet, unit: message_unit(kind, self.format(flow)), many };
+            let shape = shapes.get(&path).cloned().unwrap_or_else(|| Arc::new(path));
+            shapes.insert(shape.clone());
+            paths.insert((pair.from, pair.to), shape);
+        }
+        MessagePaths(paths)
     }
 
     /// The ends of links from a flow's source to its destination, and back, on the path of the connection `number`.

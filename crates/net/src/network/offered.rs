@@ -2,8 +2,9 @@
 
 use super::{Network, NodeRef, path};
 use crate::ids::{FlowId, HostNumber, PortNumber, Table};
-use crate::spec::{FlowSpec, TransportKind};
+use crate::spec::{FlowSpec, NodeId, TransportKind};
 use farloop_units::Bytes;
+use std::collections::BTreeMap;
 
 /// Binary places of a byte: what sprayed packets are divided into.
 const FRACTION: u32 = 32;
@@ -13,6 +14,15 @@ struct Offers {
     bytes: Table<PortNumber, u128>,
     /// A flow without a size passes.
     unlimited: Table<PortNumber, bool>,
+    /// Some nodes are joined by several links.
+    parallel: bool,
+}
+
+impl Offers {
+    fn add(&mut self, port: PortNumber, amount: u128, unlimited: bool) {
+        self.bytes[port] += amount;
+        self.unlimited[port] |= unlimited;
+    }
 }
 
 impl Network {
@@ -23,10 +33,13 @@ impl Network {
     /// `number` gives the connection whose path a flow takes.
     pub fn offered(&self, number: &dyn Fn(FlowId) -> FlowId) -> Table<PortNumber, Option<Bytes>> {
         let ports = self.ends.len();
-        let mut offers = Offers { bytes: vec![0; ports].into(), unlimited: vec![false; ports].into() };
+        let mut joined: Vec<(NodeId, NodeId)> = self.ends.rows().map(|end| (end.node, end.peer_node)).collect();
+        joined.sort_unstable();
+        let parallel = joined.windows(2).any(|two| two[0] == two[1]);
+        let mut offers = Offers { bytes: vec![0; ports].into(), unlimited: vec![false; ports].into(), parallel };
         for (flow, spec) in (0..).map(FlowId).zip(self.flows.iter()).filter(|(_, spec)| spec.start <= self.end) {
             let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
-            let (there, back) = self.wire_bytes(&spec);
+            let (there, back) = self.wire_bytes(flow, &spec);
             let unlimited = spec.size == Bytes::MAX;
             // The path of the connection that the flow was a request on.
             let flow = number(flow);
@@ -42,7 +55,7 @@ impl Network {
     }
 
     /// What a flow sends, and what comes back.
-    fn wire_bytes(&self, spec: &FlowSpec) -> (u128, u128) {
+    fn wire_bytes(&self, flow: FlowId, spec: &FlowSpec) -> (u128, u128) {
         let format = self.formats[spec.algorithm as usize];
         let (full, rest) = path::split(spec.size, format.mss);
         let last = if rest > 0 { u64::from(rest + (format.packet - format.mss)) } else { 0 };
@@ -53,7 +66,7 @@ impl Network {
         let every = match self.transport.kind {
             TransportKind::Rdma => 1,
             TransportKind::Tcp => tcp.filter(|t| t.delayed_ack.is_some()).map_or(1, |t| u64::from(t.ack_every).max(1)),
-            TransportKind::Multipath => self.transport.multipath.ack_bytes.get().div_ceil(u64::from(format.mss)).max(1),
+            TransportKind::Multipath => self.ack_bytes(flow).get().div_ceil(u64::from(format.mss)).max(1),
         };
         let handshake = if tcp.is_some_and(|t| t.handshake) { ack } else { 0 };
         (data + handshake, u128::from(packets.div_ceil(every)) * ack + handshake)
@@ -69,8 +82,20 @@ impl Network {
         unlimited: bool,
         offers: &mut Offers,
     ) {
-        offers.bytes[port] += amount;
-        offers.unlimited[port] |= unlimited;
+        offers.add(port, amount, unlimited);
+        self.offer_beyond(port, dst, (flow, acks), amount, unlimited, offers);
+    }
+
+    /// As [`Network::offer`], but for the port itself.
+    fn offer_beyond(
+        &self,
+        port: PortNumber,
+        dst: HostNumber,
+        (flow, acks): (FlowId, bool),
+        amount: u128,
+        unlimited: bool,
+        offers: &mut Offers,
+    ) {
         let s = match self.ends[port].peer {
             NodeRef::Switch(s) => s,
             NodeRef::Circuit(c) => {
@@ -85,9 +110,21 @@ impl Network {
             return self.offer(only, dst, (flow, acks), amount, unlimited, offers);
         }
         let ways = self.routes[0].ways(s, dst, flow);
-        let count = ways.len() as u128;
+        let part = amount / ways.len().max(1) as u128;
+        if !offers.parallel || ways.len() < 2 {
+            for next in ways {
+                self.offer(next, dst, (flow, acks), part, unlimited, offers);
+            }
+            return;
+        }
+        // What parallel links bring to a switch goes on together: one by one they would multiply from switch to switch.
+        let mut joined: BTreeMap<NodeId, (PortNumber, u128)> = BTreeMap::new();
         for next in ways {
-            self.offer(next, dst, (flow, acks), amount / count, unlimited, offers);
+            offers.add(next, part, unlimited);
+            joined.entry(self.ends[next].peer_node).or_insert((next, 0)).1 += part;
+        }
+        for (next, amount) in joined.into_values() {
+            self.offer_beyond(next, dst, (flow, acks), amount, unlimited, offers);
         }
     }
 }

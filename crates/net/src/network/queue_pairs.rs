@@ -95,6 +95,11 @@ impl QueuePairs {
         flows.into_iter().filter_map(named).collect()
     }
 
+    /// All of them, each with its flow.
+    pub fn all(&self) -> impl Iterator<Item = (FlowId, QueuePair)> + '_ {
+        (self.first..).map(FlowId).zip(self.pairs.iter().copied())
+    }
+
     /// The flow of a queue pair.
     pub fn flow(&self, pair: QueuePair) -> Option<FlowId> {
         self.pairs.binary_search(&pair).ok().map(|at| FlowId(self.first + at as u32))

@@ -422,6 +422,17 @@ mod tests {
     }
 
     #[test]
+    fn flows_spread_evenly_over_parallel_links() {
+        let links = [(host(0), switch(0)), (host(1), switch(1)), (switch(0), switch(1)), (switch(1), switch(0))];
+        let ends: Vec<_> = links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect();
+        let routes = salted(2, &[Ecmp::Flow; 2], &ends, SALT);
+        assert_eq!((routes.group(0, 1), routes.group(1, 0)), (&[4, 7][..], &[5, 6][..]));
+        let chi2 = chi_square((0..10_000).map(|f| routes.next(0, 1, f)));
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+        assert_eq!(without(2, &[Ecmp::Flow; 2], &ends, &[2], SALT).group(0, 1), [7]);
+    }
+
+    #[test]
     fn another_salt_draws_other_paths_independently() {
         let (first, other) = [SALT, SALT + 1].map(|s| salted(2, &[Ecmp::Flow; 4], &leaf_spine(), s)).into();
         let chi2 =

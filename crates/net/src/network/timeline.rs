@@ -44,7 +44,7 @@ impl Timeline {
         let mut timeline = Timeline { without: vec![BTreeSet::new()], ..Timeline::default() };
         for event in &events.events {
             let ports = event.direction.ports(event.link).map(PortNumber);
-            timeline.changes.extend(ports.map(|port| (event.at, port, event.change)));
+            timeline.changes.extend(ports.map(|port| (event.at, port, event.change.clone())));
         }
         timeline.changes.sort_by_key(|(at, port, change)| (*at, *port, change.setting()));
         let (mut down, mut now) = (BTreeSet::new(), 0);
@@ -57,7 +57,12 @@ impl Timeline {
                     LinkChange::Delay(delay) => {
                         timeline.shortest.entry(*port).and_modify(|d| *d = (*d).min(*delay)).or_insert(*delay);
                     }
-                    LinkChange::Rate(_) | LinkChange::Loss(_) | LinkChange::Corruption(_) => {}
+                    LinkChange::Rate(_)
+                    | LinkChange::Loss(_)
+                    | LinkChange::Corruption(_)
+                    | LinkChange::LoseData(_)
+                    | LinkChange::LoseAcks(_)
+                    | LinkChange::LateData(..) => {}
                 }
             }
             let known = timeline.without.iter().position(|links| *links == down);

@@ -7,6 +7,7 @@
 pub(crate) mod circuit_queues;
 pub(crate) mod clock;
 pub(crate) mod discipline;
+pub(crate) mod numbered_packets;
 pub(crate) mod owner;
 pub(crate) mod phantom;
 pub(crate) mod priority_queues;
@@ -23,8 +24,7 @@ use farloop_cc::IntRecord;
 use farloop_cc::int::RateCode;
 use farloop_engine::{Calendar, EventId, RandomStream};
 use farloop_units::{Bytes, Delta, Rate, Time};
-pub(crate) use owner::Owner;
-use owner::Peer;
+pub(crate) use owner::{Owner, Peer};
 
 /// One direction of a link. Port `2i` and port `2i + 1` are the two ends of link `i`.
 ///

@@ -1,6 +1,7 @@
 //! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when
 //! something waits.
 
+use super::numbered_packets::NumberedPackets;
 use super::phantom::Phantom;
 use crate::result::PortRow;
 use crate::spec::{EcnAt, EcnSpec, SwitchSpec};
@@ -28,6 +29,8 @@ pub(crate) struct PortStats {
     pub loss: f64,
     pub corruption: f64,
     pub random: RandomStream,
+    /// What happens to packets by their number, if to any.
+    pub numbered: Option<Box<NumberedPackets>>,
     /// How the switch marks packets that wait here.
     pub marking: Option<Marking>,
     /// The queue that it marks by, where that is none of packets.
@@ -93,6 +96,7 @@ impl PortStats {
             loss,
             corruption,
             random,
+            numbered: None,
             marking: None,
             phantom: None,
             control: 0,

@@ -1,6 +1,6 @@
 //! What happens to links while a simulation runs.
 
-use farloop_units::{Delta, Rate, Time};
+use farloop_units::{Delta, Numbers, Rate, Time};
 
 /// All that happens to links, known from the beginning.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -12,7 +12,7 @@ pub struct LinkEvents {
 }
 
 /// Something that happens to a link.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct LinkEventSpec {
     /// When: before all else that happens at that time.
     pub at: Time,
@@ -48,7 +48,7 @@ impl Direction {
 }
 
 /// What happens to a link.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
     /// It carries nothing any more; what is on it is lost.
     Down,
@@ -62,6 +62,12 @@ pub enum LinkChange {
     Loss(f64),
     /// It is damaged with this probability.
     Corruption(f64),
+    /// Of the packets with data that arrive from then on, counted from 1, these are lost.
+    LoseData(Numbers),
+    /// Of the acknowledgements, but that of a SYN, these are lost.
+    LoseAcks(Numbers),
+    /// Of the packets with data these arrive so much later, and others may overtake them.
+    LateData(Numbers, Delta),
 }
 
 impl LinkChange {
@@ -73,6 +79,9 @@ impl LinkChange {
             LinkChange::Delay(_) => "delay",
             LinkChange::Loss(_) => "loss",
             LinkChange::Corruption(_) => "corruption",
+            LinkChange::LoseData(_) => "lose_data",
+            LinkChange::LoseAcks(_) => "lose_acks",
+            LinkChange::LateData(..) => "late_data",
         }
     }
 }

@@ -10,8 +10,9 @@ pub struct MultipathSpec {
     pub paths: ChooserParams,
     /// Least retransmission timeout of a packet; `None` for 15 µs and six base round-trip times (`docs/network-model.md`).
     pub rto: Option<Delta>,
-    /// The receiver sends an ACK for so much new payload at the latest.
-    pub ack_bytes: Bytes,
+    /// The receiver sends an ACK for so much new payload at the latest; `None` for [`MultipathSpec::ACK_BYTES`], or a quarter of the flow's
+    /// bandwidth-delay product where that is less.
+    pub ack_bytes: Option<Bytes>,
     /// Packets are taken as lost when this many windows have been delivered beyond the first gap; `None` for never.
     pub overtaken: Option<f64>,
     /// Blocks of data and repair packets.
@@ -35,13 +36,18 @@ impl CodingSpec {
     pub const MOST: u8 = 64;
 }
 
+impl MultipathSpec {
+    /// Payload between ACKs where the path holds at least four times as much (uet-htsim, `_bytes_unacked_threshold`).
+    pub const ACK_BYTES: Bytes = Bytes::new(16_384);
+}
+
 impl Default for MultipathSpec {
     /// Those of uet-htsim, and what is overtaken as it has it on demand: mixed, 16,384 B, 1.5 windows.
     fn default() -> MultipathSpec {
         MultipathSpec {
             paths: farloop_cc::paths::chooser("mixed").expect("it comes with farloop"),
             rto: None,
-            ack_bytes: Bytes::new(16_384),
+            ack_bytes: None,
             overtaken: Some(1.5),
             coding: CodingSpec::Own,
         }

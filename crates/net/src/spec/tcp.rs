@@ -14,6 +14,8 @@ pub struct TcpSpec {
     pub delayed_ack: Option<Delta>,
     /// With `delayed_ack`: every so many packets are acknowledged at the latest.
     pub ack_every: u32,
+    /// Full packets at the beginning of a connection whose ACKs do not wait.
+    pub quick_acks: u32,
     /// Lower bound of the retransmission timeout.
     pub min_rto: Delta,
     /// What `min_rto` bounds: the timeout, or its variance term.
@@ -51,6 +53,12 @@ pub struct TcpSpec {
     pub tail_loss_probe: bool,
     /// How much later than twice the round-trip time the probe of a lone packet goes out.
     pub max_ack_delay: Delta,
+    /// What tail-loss probes of several packets and RACK's reordering timer wait in addition.
+    pub timeout_min: Delta,
+    /// Tick of the hosts' timers; zero for exact ones.
+    pub timer_tick: Delta,
+    /// Tick of timestamps; zero for exact ones.
+    pub timestamp_tick: Delta,
     /// Pacing of algorithms that give no rate; `None` for none.
     pub pacing: Option<LinuxPacing>,
     /// A uniform random time up to this is added to each round-trip time sample.
@@ -78,6 +86,7 @@ impl Default for TcpSpec {
             handshake: false,
             delayed_ack: None,
             ack_every: 2,
+            quick_acks: 0,
             min_rto: Delta::from_ms(200),
             rto_floor: RtoFloor::Total,
             backoff_ends: BackoffEnd::Sample,
@@ -96,6 +105,9 @@ impl Default for TcpSpec {
             frto: true,
             tail_loss_probe: true,
             max_ack_delay: Delta::from_ms(200),
+            timeout_min: Delta::ZERO,
+            timer_tick: Delta::ZERO,
+            timestamp_tick: Delta::ZERO,
             pacing: None,
             rtt_noise: Delta::ZERO,
             delay_noise_intra: Delta::ZERO,

@@ -11,7 +11,7 @@ use crate::error::RunError;
 use crate::glob;
 use crate::scenario::Scenario;
 use crate::sections::{AllReduceKeys, Collective};
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadKeys};
 use farloop_net::spec::{FlowSpec, FollowSpec, NodeId};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
@@ -52,6 +52,12 @@ pub(crate) fn add(
             at("rounds", problem, &format!("expected at most {MAX_FOLLOWS}: fewer rounds, or fewer hosts")).into()
         );
     }
+    // As of jobs: without a name of its own it has one by its position.
+    let position = || {
+        let others = scenario.workloads.iter().filter(|w| matches!(w.keys, WorkloadKeys::AllReduce(_)));
+        others.take_while(|other| !std::ptr::eq(*other, workload)).count() + 1
+    };
+    let own = keys.name.clone().unwrap_or_else(|| format!("all-reduce-{}", position()));
     let start = Time::ZERO.saturating_add(keys.start);
     let algorithm = traffic.algorithm(keys.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
     // What each rank must have got before it sends again.
@@ -66,10 +72,7 @@ pub(crate) fn add(
                 if traffic.flows.len().is_multiple_of(POLL) && !go_on() {
                     return Err(RunError::Cancelled);
                 }
-                traffic.flow_names.push(match &keys.name {
-                    Some(own) => format!("{own}-{round}-{}", flow as usize - first + 1),
-                    None => format!("f{}", flow + 1),
-                });
+                traffic.flow_names.push(format!("{own}-{round}-{}", flow as usize - first + 1));
                 traffic.flows.push(FlowSpec {
                     src: ranks[send.from].0,
                     dst: ranks[send.to].0,
@@ -86,9 +89,7 @@ pub(crate) fn add(
                 got[send.to] = Some(flow);
             }
         }
-        if let Some(own) = &keys.name {
-            traffic.group(&format!("{own}-{round}"), first, &workload.path("name"));
-        }
+        traffic.group(&format!("{own}-{round}"), first, &workload.path("name"));
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! `[[detour]]`: what some switches send another way than the shortest.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::parallel::{numbered, peer_and_number};
 use crate::scenario::Scenario;
 use crate::topology::Layout;
 use farloop_net::spec::{DetourSpec, NodeId, NodeKind};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// The detours, for names that are there. Whether they lead anywhere, the finished network knows.
 pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<DetourSpec>, Diagnostic> {
@@ -14,10 +15,11 @@ pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<Detour
     let name_of = |id: NodeId| layout.nodes[id as usize].name.as_str();
     let is_host = |id: NodeId| matches!(layout.nodes[id as usize].kind, NodeKind::Host);
     let ids: HashMap<&str, NodeId> = (0..).zip(&layout.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
-    let mut neighbours: HashMap<NodeId, BTreeSet<NodeId>> = HashMap::new();
+    // By node: its neighbours, with the number of links to each.
+    let mut neighbours: HashMap<NodeId, BTreeMap<NodeId, u32>> = HashMap::new();
     for link in &layout.links {
-        neighbours.entry(link.spec.a).or_default().insert(link.spec.b);
-        neighbours.entry(link.spec.b).or_default().insert(link.spec.a);
+        *neighbours.entry(link.spec.a).or_default().entry(link.spec.b).or_default() += 1;
+        *neighbours.entry(link.spec.b).or_default().entry(link.spec.a).or_default() += 1;
     }
     let is_switch = |id: NodeId| matches!(layout.nodes[id as usize].kind, NodeKind::Switch(_));
     let all = || 0..layout.nodes.len() as NodeId;
@@ -44,9 +46,23 @@ pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<Detour
             find("destination", &keys.destination, &|| all().filter(|id| is_host(*id)).collect(), "hosts")?;
         // Hosts pass nothing on.
         let leads_on = |id: &NodeId| *id == destination || !is_host(*id);
-        let around = || neighbours.get(&switch).into_iter().flatten().copied().filter(leads_on).collect();
-        let next = find("next", &keys.next, &around, &format!("neighbours of \"{}\" that lead on", name_of(switch)))?;
-        specs.push(DetourSpec { switch, destination, next });
+        let around =
+            || neighbours.get(&switch).into_iter().flat_map(BTreeMap::keys).copied().filter(leads_on).collect();
+        let (neighbour, which) = peer_and_number(keys.next.as_deref().unwrap_or_default());
+        let are = format!("neighbours of \"{}\" that lead on", name_of(switch));
+        let next = find("next", &Some(neighbour.to_string()), &around, &are)?;
+        let links = neighbours.get(&switch).and_then(|near| near.get(&next)).copied().unwrap_or_default();
+        let link = which.unwrap_or(1).wrapping_sub(1);
+        if link >= links {
+            let problem = format!("there is no link \"{}\"", keys.next.as_deref().unwrap_or_default());
+            let last = numbered(neighbour, links);
+            let expected = match links {
+                1 => format!("one link leads there: expected \"{neighbour}\""),
+                _ => format!("{links} links lead there: expected \"{neighbour}\", or \"{neighbour}#2\" to \"{last}\""),
+            };
+            return Err(scenario.at(&["detour", name, "next"], problem, expected));
+        }
+        specs.push(DetourSpec { switch, destination, next, link });
     }
     Ok(specs)
 }

@@ -8,7 +8,7 @@ use crate::job::{JobSection, OF_RANKS};
 use crate::scenario::Scenario;
 use crate::sections::{JobCollectives, Placement};
 use crate::transport::EndpointKeys;
-use farloop_job::collectives::{Algorithm, Choice, expand, nccl};
+use farloop_job::collectives::{Algorithm, Choice, Location, expand, nccl};
 use farloop_job::formats::{self, Format, Options};
 use farloop_job::generate::{Plan, generate_within};
 use farloop_job::ideal::Level;
@@ -18,8 +18,7 @@ use farloop_job::{Host, Job, JobError, Place};
 use farloop_net::spec::{CodingSpec, JobSpec, NodeId};
 use farloop_units::{Delta, Params, Time};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,13 +58,16 @@ fn built(
     };
     let choice = choice(section, hosts, order[0]);
     let datacenter = |node: NodeId| hosts.layout.nodes[node as usize].datacenter.map_or(u32::MAX, u32::from);
-    let site = |rank: u32| order.get(rank as usize / each).map_or(u32::MAX, |node| datacenter(*node));
+    let locate = |rank: u32| {
+        let host = order.get(rank as usize / each).copied();
+        Location { site: host.map_or(u32::MAX, datacenter), host: host.unwrap_or(u32::MAX) }
+    };
     let limit = scenario.memory_limit;
-    let budget = Budget { limit, choice, sites: &site, path: false };
+    let budget = Budget { limit, choice, locate: &locate, path: false };
     let job = read(scenario, section, &budget, go_on)?;
     if limit != MemoryLimit::NONE {
         let form = if keys.file.is_some() { Keys::File } else { Keys::Plan };
-        budget.check(job.file(0), &of_job(&job, &site), form).map_err(refused)?;
+        budget.check(job.file(0), &of_job(&job, &locate), form).map_err(refused)?;
     }
     check_programs(&job).map_err(refused)?;
     if let EndpointKeys::Multipath(multipath, _) = &scenario.endpoint
@@ -77,7 +79,7 @@ fn built(
     let ranks = job.ranks() as usize;
     fits(ranks)?;
     let at_host: Vec<NodeId> = (0..ranks).map(|rank| order[rank / each]).collect();
-    let whole = expand(&job, choice, &site).map_err(refused)?;
+    let whole = expand(&job, choice, &locate).map_err(refused)?;
     let shortest = check(&whole, &mut |_, _| go_on()).map_err(refused)?;
     let islands = |node: &NodeId| hosts.facts[*node as usize].map(|f| f.island);
     if at_host.iter().any(|node| islands(node) != islands(&at_host[0])) {
@@ -104,7 +106,7 @@ fn choice(section: &JobSection, hosts: &Hosts<'_>, first: NodeId) -> Choice {
         JobCollectives::Nccl => {
             let rate = hosts.facts[first as usize].map_or(0.0, |f| f.rate.as_f64());
             let domain = section.keys.domain_rate.as_f64() / 8.0;
-            Choice::Nccl(nccl::Machine { ranks_per_host: section.keys.ranks_per_host, network: rate / 8.0, domain })
+            Choice::Nccl(nccl::Machine { rank_rate: rate / 8.0, host_rate: rate / 8.0, domain })
         }
         JobCollectives::Ring => fixed(Algorithm::Ring),
         JobCollectives::Doubling => fixed(Algorithm::Doubling),
@@ -169,7 +171,8 @@ fn read(
         None => None,
         Some(file) => {
             let path = beside(scenario, file);
-            let text = fs::read_to_string(&path).map_err(|e| {
+            let mut text = String::new();
+            formats::open(&path).map_err(refused)?.read_to_string(&mut text).map_err(|e| {
                 let reason = match e.kind() {
                     ErrorKind::InvalidData => "is not UTF-8 text".to_string(),
                     _ => format!("cannot be read: {}", formats::plain(&e)),

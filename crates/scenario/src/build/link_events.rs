@@ -1,6 +1,7 @@
 //! `[[event]]`: what happens to which links.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::events::HAPPENS;
 use crate::glob;
 use crate::parallel::{numbered, parallel};
 use crate::scenario::Scenario;
@@ -76,14 +77,17 @@ fn changes(keys: &EventKeys) -> Vec<LinkChange> {
     });
     let (rate, delay) = (keys.rate.map(LinkChange::Rate), keys.delay.map(LinkChange::Delay));
     let (loss, corruption) = (keys.loss.map(LinkChange::Loss), keys.corruption.map(LinkChange::Corruption));
-    [state, rate, delay, loss, corruption].into_iter().flatten().collect()
+    let lose_data = keys.lose_data.clone().map(LinkChange::LoseData);
+    let lose_acks = keys.lose_acks.clone().map(LinkChange::LoseAcks);
+    let late = keys.late_data.clone().zip(keys.late_by).map(|(numbers, by)| LinkChange::LateData(numbers, by));
+    [state, rate, delay, loss, corruption, lose_data, lose_acks, late].into_iter().flatten().collect()
 }
 
 /// What an event does.
 fn words(keys: &EventKeys) -> String {
     let state = keys.state.as_ref().and_then(ParamType::to_value).map(|state| state.to_string());
     let set = |name: &&str| keys.get(name).flatten().map(|value| format!("{name} {value}"));
-    let others = ["rate", "delay", "loss", "corruption"].iter().filter_map(set);
+    let others = HAPPENS.iter().filter(|name| **name != "state").chain(&["late_by"]).filter_map(set);
     state.into_iter().chain(others).collect::<Vec<_>>().join(", ").replace('"', "")
 }
 

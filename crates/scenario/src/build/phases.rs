@@ -69,6 +69,7 @@ pub(crate) fn nic_order(scenario: &Scenario) -> NicOrder {
     match scenario.hosts.order {
         NicOrderChoice::Ready => NicOrder::Ready,
         NicOrderChoice::Cycle => NicOrder::Cycle,
+        NicOrderChoice::InOrder => NicOrder::InOrder,
     }
 }
 

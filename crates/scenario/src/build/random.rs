@@ -184,6 +184,15 @@ fn window(scenario: &Scenario, workload: &Workload, flows: &RandomFlows) -> Resu
     Ok((start, stop))
 }
 
+/// What a table of sizes holds.
+const SIZES_FILE: &str = "a file of two columns: bytes, cumulative probability (0 to 1, or 0 to 100 in percent)";
+
+/// Whether the name is that of a file, such as "sizes.csv", "web_cdf.txt" or "../sizes", and not that of a distribution.
+fn is_path(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    name.contains(['/', '\\']) || extension.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
 /// A built-in distribution, one size for all, or the user's table.
 pub(super) fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Result<SizeDistribution, Diagnostic> {
     if let Some(sizes) = SizeDistribution::named(name) {
@@ -197,17 +206,15 @@ pub(super) fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Res
         }
         return Ok(SizeDistribution::constant(size));
     }
-    let is_path = name.contains(['/', '\\']) || name.to_lowercase().ends_with(".csv");
-    if !is_path {
+    if !is_path(name) {
         let names = || SizeDistribution::tables().map(|t| t.name);
         let problem = format!("there is no size distribution \"{name}\"");
         let expected =
-            format!("distributions: {}, a size such as \"64kB\", or the path of a CSV file", listing(names()));
+            format!("distributions: {}, a size such as \"64kB\", or the path of {SIZES_FILE}", listing(names()));
         return Err(Diagnostic { suggestion: nearest(name, names()), ..scenario.at(&path, problem, expected) });
     }
-    let expected = "expected a CSV file: bytes, cumulative probability";
-    let (file, text) = scenario.read_neighbour(&path, name, expected)?;
-    let sizes = SizeDistribution::from_csv(&file, &text).map_err(|e| Diagnostic {
+    let (file, text) = scenario.read_neighbour(&path, name, &format!("expected {SIZES_FILE}"))?;
+    let sizes = SizeDistribution::from_table(&file, &text).map_err(|e| Diagnostic {
         line: e.line.try_into().unwrap_or(u32::MAX),
         ..Diagnostic::of_file(&e.file, e.problem, format!("expected {}", e.expected))
     })?;

@@ -4,7 +4,7 @@ use super::circuit_facts::CircuitFacts;
 use super::flow_table::FlowTable;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
-use crate::parallel::{numbered, parallel};
+use crate::parallel::{numbered, parallel, peer_and_number};
 use crate::scenario::Scenario;
 use crate::sections::Selection;
 use crate::topology::Layout;
@@ -147,7 +147,7 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
     let all: Vec<(NodeId, NodeId, u32)> = ends.map(|((a, b), which)| (a, b, which - 1)).collect();
     let names = match &scenario.record.ports {
         Selection::Auto if layout.bottlenecks.len() > AUTO_SERIES => return Ok(Vec::new()),
-        Selection::Auto => return Ok(layout.bottlenecks.iter().map(|(a, b)| (*a, *b, 0)).collect()),
+        Selection::Auto => return Ok(layout.bottlenecks.clone()),
         Selection::All => return Ok(all),
         Selection::None => return Ok(Vec::new()),
         Selection::Named(names) => names,
@@ -160,14 +160,11 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
     for name in names {
         let matching = |port: &&(NodeId, NodeId, u32)| glob::matches(name, &port_name(port));
         let id = |name: &str| ids.get(name.trim()).copied();
-        // A node may have a name that looks like that of a link.
-        let peer = |name: &str| match (id(name), name.rsplit_once('#')) {
-            (Some(id), _) => Some((id, 0)),
-            (None, Some((name, which))) => Some((id(name)?, which.trim().parse::<u32>().ok()?.checked_sub(1)?)),
-            (None, None) => None,
-        };
-        let ends = name.split_once("->").and_then(|(a, b)| Some((id(a)?, peer(b)?)));
-        let port = ends.map(|(a, (b, which))| (a, b, which)).filter(|port| known.contains(port));
+        let ends = name.split_once("->").and_then(|(a, b)| {
+            let (peer, which) = peer_and_number(b);
+            Some((id(a)?, id(peer)?, which.unwrap_or(1).checked_sub(1)?))
+        });
+        let port = ends.filter(|port| known.contains(port));
         let recorded: Vec<(NodeId, NodeId, u32)> = match port {
             Some(port) => vec![port],
             None if name.contains(['*', '?']) => all.iter().filter(matching).copied().collect(),

@@ -22,7 +22,7 @@ pub(crate) fn of_network(
     match error {
         BuildError::HostLinks { host, links } => {
             let problem = format!("the host has {links} links");
-            scenario.at(&["node", host], problem, "expected exactly one [[link]] for a host")
+            scenario.at(&["node", host], problem, "expected exactly one [[link]] for a host, with links = 1")
         }
         BuildError::IntRate { link, switch, rate } => {
             let link = &layout.links[*link];

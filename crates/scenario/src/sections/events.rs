@@ -1,7 +1,7 @@
 //! The keys of `[[event]]`, and what `[network]` says of routes.
 
 use super::{FASTEST, LONGEST, LONGEST_DELAY, OneOrMore, SLOWEST};
-use farloop_units::{Delta, Rate, choice, params};
+use farloop_units::{Delta, Numbers, Rate, choice, params};
 
 choice! {
     /// Whether a link carries anything.
@@ -41,5 +41,14 @@ params! {
         loss: Option<f64> = None, in Some(0.0) => Some(1.0);
         /// Probability that a packet which arrives from then on is damaged.
         corruption: Option<f64> = None, in Some(0.0) => Some(1.0);
+        /// Packets with data that are lost, by their number among those that arrive over the link from then on, counted from 1:
+        /// "5, 7-9", "3-" for all from the third on, "1-100/4" for each fourth of these.
+        lose_data: Option<Numbers> = None;
+        /// The same for acknowledgements, but that of a SYN.
+        lose_acks: Option<Numbers> = None;
+        /// Packets with data, by the same numbers, that arrive late_by later than others, which may overtake them.
+        late_data: Option<Numbers> = None;
+        /// With late_data: how much later.
+        late_by: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST_DELAY);
     }
 }

@@ -22,6 +22,8 @@ choice! {
         Ready = "ready",
         /// The next one in a fixed cycle.
         Cycle = "cycle",
+        /// The one that was handed its message first.
+        InOrder = "in-order",
     }
 }
 
@@ -43,7 +45,8 @@ params! {
         stall_law: Option<StallLawChoice> = None;
         /// Which of a host's flows sends the next packet, among those whose window and rate allow it. "ready": the flow that has
         /// waited longest; a flow that becomes ready queues behind all others. "cycle": the next flow in a fixed cycle of the
-        /// host's flows, by their numbers, as in HPCC's simulator.
+        /// host's flows, by their numbers, as in HPCC's simulator. "in-order": the flow that was handed its message first, so
+        /// that a host sends the messages of its ranks one after the other; of other flows the start counts.
         order: NicOrderChoice = NicOrderChoice::Ready;
     }
 }

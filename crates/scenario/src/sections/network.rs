@@ -256,6 +256,8 @@ params! {
         a: Option<String> = None;
         /// Name of the node at the other end.
         b: Option<String> = None;
+        /// Parallel links with these settings: the first is "a->b" in names of ports, the second "a->b#2", and so on.
+        links: u32 = 1, in 1 => 1024;
         /// Rate of each direction.
         rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
         /// One-way propagation delay.
@@ -274,7 +276,7 @@ params! {
         switch: Option<String> = None;
         /// Name of the host that the packets are bound for.
         destination: Option<String> = None;
-        /// Name of the switch's neighbour that they go to.
+        /// Name of the switch's neighbour that they go to; of parallel links to it the first, or with "#2" the second.
         next: Option<String> = None;
     }
 }

@@ -109,9 +109,10 @@ params! {
         /// Least retransmission timeout of a packet, at least one and a half times the flow's base RTT; "none" for 15us and six base RTTs
         /// (uet-htsim: 15us and the time that six queues of a bandwidth-delay product take). It grows with measured round-trip times.
         rto: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(LONGEST_TIMEOUT);
-        /// The receiver sends an ACK at the latest for this much new payload (uet-htsim: 16,384 B); "1B" for one per packet. It answers the
-        /// first packet, marked ones and those whose sender asks (the last one, one behind which the window is full) at once.
-        ack_bytes: Bytes = Bytes::new(16_384), in Bytes::new(1) => Bytes::new(1_000_000_000);
+        /// The receiver sends an ACK at the latest for this much new payload; "none" for 16.384kB (uet-htsim), or a quarter of the flow's
+        /// bandwidth-delay product where that is less; "1B" for one per packet. It answers the first packet, marked ones and those whose
+        /// sender asks (the last one, one behind which the window is full) at once.
+        ack_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000));
         /// Packets are taken as lost when later ones overtake them: when so many windows, at most 1.5 BDP and at least five packets, have
         /// been delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
         overtaken: Option<f64> = Some(1.5), in Some(0.01) => Some(1000.0);
@@ -200,6 +201,9 @@ params! {
         delayed_ack: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_ms(500));
         /// With delayed_ack: the receiver sends an ACK at the latest after this many packets.
         ack_every: u32 = 2, in 1 => 64;
+        /// With delayed_ack: this many packets at the beginning of a connection are acknowledged one by one (Linux: at least 16, and for
+        /// as long as the receive window grows; tcp_incr_quickack, tcp_grow_window).
+        quick_acks: u32 = 0, in 0 => 1_000_000;
         /// Lower bound of the retransmission timeout (Linux: 200ms; RFC 6298, §2.4: 1s).
         min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
         /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR,
@@ -247,6 +251,15 @@ params! {
         /// With tail loss probes: how long, beyond twice the round-trip time, the sender waits for the ACK of a lone packet
         /// before it probes; "none" for 200ms (RFC 8985, §7.2).
         max_ack_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_TIMEOUT);
+        /// With recovery = "rack": what a tail loss probe of several packets and the reordering timer wait in addition (RFC 8985: nothing;
+        /// Linux, TCP_TIMEOUT_MIN_US: 2ms).
+        timeout_min: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+        /// Tick of the hosts' timers, for retransmissions, probes and delayed ACKs: they fire at whole ticks, a little late, never early
+        /// (Linux: a jiffy, 4ms with CONFIG_HZ = 250, and the timer wheel). 0s: exact timers.
+        timer_tick: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+        /// With timestamps: their tick (RFC 7323, §5.4: 1ms to 1s; Linux: 1ms). What was sent and repeated within a tick cannot be told
+        /// apart. 0s: exact timestamps.
+        timestamp_tick: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// Pacing where the algorithm gives no rate. "none": packets leave as the window allows. "linux": at the window over the smoothed
         /// round-trip time, times the gains below.
         pacing: PacingChoice = PacingChoice::None;

@@ -54,7 +54,8 @@ params! {
     pub struct RandomFlows {
         /// Its flows are called NAME-1, NAME-2, …; "none" for f1, f2, … by their position among all flows.
         name: Option<String> = None;
-        /// Flow sizes: a built-in distribution, a size for all, or a CSV file (bytes, cumulative probability), relative to the scenario.
+        /// Flow sizes: a built-in distribution, a size for all, or a file of two columns (bytes, cumulative probability), relative to the
+        /// scenario.
         sizes: String = "websearch".to_string();
         /// Which pairs of hosts exchange flows: "all" of them, those inside a datacenter ("intra"), those across ("cross"), or those at
         /// different switches ("racks").
@@ -161,8 +162,8 @@ choice! {
 params! {
     /// `[workload]` with `pattern = "all-reduce"`.
     pub struct AllReduceKeys {
-        /// Its flows are called NAME-1-1, NAME-1-2, … by round and position in it, all those of a round NAME-1; "none" for f1, f2, … by
-        /// their position among all flows.
+        /// Its flows are called NAME-1-1, NAME-1-2, … by round and position in it, all those of a round NAME-1; "none" for
+        /// all-reduce-1, all-reduce-2, … in the place of NAME, by the position among workloads of this pattern.
         name: Option<String> = None;
         /// "ring": N hosts pass on an Nth of their data in each of 2(N-1) steps. "recursive-doubling": each host sends all of it
         /// to a partner, log2 N times. "hierarchical": a ring's first N-1 steps in each datacenter, then a ring across

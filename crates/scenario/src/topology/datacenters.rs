@@ -182,7 +182,7 @@ pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switche
                 let (loss, corruption) = (keys.wan_loss, keys.wan_corruption);
                 let link = LinkSpec { a, b, rate: wan_rate, delay: keys.wan_delay, loss, corruption };
                 layout.lossy_link(link, RateKey::Network(wan_key));
-                layout.bottlenecks.extend([(a, b), (b, a)]);
+                layout.bottlenecks.extend([(a, b, 0), (b, a, 0)]);
             }
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn layout(keys: &Dumbbell, switches: &Switches<'_>) -> Layout {
         },
         RateKey::Network(bottleneck_key),
     );
-    layout.bottlenecks.push((left, right));
+    layout.bottlenecks.push((left, right, 0));
     for i in 1..=keys.intra_pairs {
         let receiver = layout.host(format!("d{i}"), 0);
         layout.link(right, receiver, keys.rate, "rate", delay);
@@ -58,7 +58,7 @@ pub(crate) fn layout(keys: &Dumbbell, switches: &Switches<'_>) -> Layout {
         RateKey::Network(wan_key),
     );
     if wan_rate < bottleneck_rate {
-        layout.bottlenecks.extend([(right, wan1), (wan1, wan2)]);
+        layout.bottlenecks.extend([(right, wan1, 0), (wan1, wan2, 0)]);
     }
     for i in 1..=keys.cross_pairs {
         let receiver = layout.host(format!("r{i}"), 1);

@@ -62,7 +62,7 @@ pub(crate) fn place(
         for (&agg, cores) in aggs.iter().zip(cores.chunks(share)) {
             for &core in cores {
                 layout.link(agg, core, fabric_rate, fabric_key, keys.link_delay);
-                layout.bottlenecks.push((agg, core));
+                layout.bottlenecks.push((agg, core, 0));
             }
         }
     }

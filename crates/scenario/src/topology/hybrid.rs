@@ -74,7 +74,7 @@ pub(crate) fn layout(keys: &Hybrid, sizes: Sizes, switches: &Switches<'_>) -> Re
             layout.link(tor, eps, keys.eps_rate, "eps_rate", eps_delay);
         }
         layout.link(tor, ocs, keys.circuit_rate, "circuit_rate", ocs_delay);
-        layout.bottlenecks.extend([(tor, eps), (eps, tor), (tor, ocs)]);
+        layout.bottlenecks.extend([(tor, eps, 0), (eps, tor, 0), (tor, ocs, 0)]);
     }
     if !any {
         let problem = format!("no host is called \"{}\"", keys.lossy_hosts);

@@ -4,7 +4,7 @@ use super::{Layout, RateKey, Switches, too_large};
 use crate::diagnostic::nearest;
 use crate::sections::{LinkKeys, NodeKeys, NodeRole};
 use farloop_net::spec::{LinkSpec, NodeId, NodeKind};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A problem of the network as a whole: path of the key, problem, expected, suggestion.
 pub(crate) type Problem = (Vec<String>, String, String, Option<String>);
@@ -16,7 +16,7 @@ pub(crate) fn layout(
     switches: &Switches<'_>,
 ) -> Result<Layout, Problem> {
     let hosts = nodes.iter().filter(|n| n.kind == NodeRole::Host).count() as u64;
-    if let Some((problem, expected)) = too_large(hosts, links.len() as u64) {
+    if let Some((problem, expected)) = too_large(hosts, links.iter().map(|(_, link)| u64::from(link.links)).sum()) {
         return Err((vec!["link".to_string()], problem, expected, None));
     }
     let mut layout = Layout::default();
@@ -31,7 +31,8 @@ pub(crate) fn layout(
         };
         ids.insert(name, id);
     }
-    let mut seen = HashSet::new();
+    // How many join two nodes.
+    let mut parallel: HashMap<(NodeId, NodeId), u32> = HashMap::new();
     for (name, link) in links {
         let problem = |key: &str, problem: String, expected: &str, suggestion| {
             (vec!["link".to_string(), name.clone(), key.to_string()], problem, expected.to_string(), suggestion)
@@ -52,14 +53,16 @@ pub(crate) fn layout(
                 None,
             ));
         }
-        if !seen.insert((a.min(b), a.max(b))) {
-            return Err(problem("b", "these nodes are linked twice".into(), "expected at most one link", None));
-        }
         let spec = LinkSpec { a, b, rate: link.rate, delay: link.delay, loss: link.loss, corruption: link.corruption };
-        layout.lossy_link(spec, RateKey::Link(name.clone()));
         let switch = |n: NodeId| matches!(layout.nodes[n as usize].kind, NodeKind::Switch(_));
-        if switch(a) && switch(b) {
-            layout.bottlenecks.extend([(a, b), (b, a)]);
+        let between_switches = switch(a) && switch(b);
+        let number = parallel.entry((a.min(b), a.max(b))).or_default();
+        for _ in 0..link.links {
+            layout.lossy_link(spec, RateKey::Link(name.clone()));
+            if between_switches {
+                layout.bottlenecks.extend([(a, b, *number), (b, a, *number)]);
+            }
+            *number += 1;
         }
     }
     Ok(layout)

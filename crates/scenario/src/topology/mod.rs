@@ -34,8 +34,8 @@ pub(crate) struct Layout {
     pub links: Vec<PlacedLink>,
     /// Nodes with the settings of `[wan_switch]`.
     pub routers: BTreeSet<NodeId>,
-    /// The egress ports (node, neighbour) where congestion is expected.
-    pub bottlenecks: Vec<(NodeId, NodeId)>,
+    /// The egress ports where congestion is expected: node, neighbour, which of the links that join them, from 0.
+    pub bottlenecks: Vec<(NodeId, NodeId, u32)>,
 }
 
 /// A link, and the key of the scenario that sets its rate.

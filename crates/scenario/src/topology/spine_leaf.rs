@@ -43,7 +43,7 @@ pub(crate) fn place(
         }
         for &spine in &spines {
             layout.link(leaf, spine, fabric_rate, fabric_key, keys.link_delay);
-            layout.bottlenecks.extend([(leaf, spine), (spine, leaf)]);
+            layout.bottlenecks.extend([(leaf, spine, 0), (spine, leaf, 0)]);
         }
     }
     spines

@@ -21,7 +21,7 @@ pub(crate) fn layout(keys: &ThreeRacks, switches: &Switches<'_>) -> Layout {
             layout.link(host, tor, keys.rate, "rate", keys.link_delay);
         }
         layout.link(tor, core, core_rate, core_key, delay);
-        layout.bottlenecks.extend([(tor, core), (core, tor)]);
+        layout.bottlenecks.extend([(tor, core, 0), (core, tor, 0)]);
     }
     layout
 }

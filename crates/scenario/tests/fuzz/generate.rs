@@ -190,14 +190,21 @@ impl Draw {
                 }
             }
             if self.chance(0.6) {
-                let keys =
-                    self.keys(EventKeys::spec_table(), 0.4, &["at", "link", "state", "loss", "corruption", "rate"]);
+                let own = ["at", "link", "state", "loss", "corruption", "rate"];
+                let numbered = ["lose_data", "lose_acks", "late_data", "late_by"];
+                let keys = self.keys(EventKeys::spec_table(), 0.4, &[&own[..], &numbered].concat());
+                let numbers = self.one_of(&[
+                    "lose_data = \"3, 9-12\"\n",
+                    "lose_acks = \"1-/2\"\nlose_data = \"7-/9\"\n",
+                    "late_data = \"2-/3\"\nlate_by = \"7us\"\n",
+                    "",
+                ]);
                 let rate = self.one_of(&["1Gbps", "10Gbps", "40Gbps"]);
                 let loss = self.one_of(&["0.0", "0.01", "1.0"]);
                 let mut event = |at: u64, keys: &str| {
                     let _ = writeln!(text, "[[event]]\nat = \"{at}us\"\nlink = \"{name}\"\n{keys}");
                 };
-                event(self.between(0, 300), &format!("rate = \"{rate}\"\nloss = {loss}\n{keys}"));
+                event(self.between(0, 300), &format!("rate = \"{rate}\"\nloss = {loss}\n{numbers}{keys}"));
             }
         }
         text

@@ -41,7 +41,9 @@ fn events_of_links() {
         ),
         (
             "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\n",
-            &["bad.toml:12: event.1.link: nothing happens to it; expected state, rate, delay, loss or corruption"],
+            &[
+                "bad.toml:12: event.1.link: nothing happens to it; expected state, rate, delay, loss, corruption, lose_data, lose_acks or late_data",
+            ],
         ),
         (
             "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nstate = \"donw\"\n",
@@ -86,8 +88,28 @@ fn events_of_links() {
             "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nspeed = \"1Gbps\"\n",
             &[
                 "bad.toml:13: event.1.speed: unknown key",
-                "accepted keys: at, link, state, rate, delay, loss, corruption",
+                "accepted keys: at, link, state, rate, delay, loss, corruption, lose_data, lose_acks, late_data, late_by",
             ],
+        ),
+        (
+            "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nlose_data = \"9-5\"\n",
+            &["bad.toml:13: event.1.lose_data: \"9-5\" is not accepted; expected numbers from 1 and ranges"],
+        ),
+        (
+            "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nlose_acks = 0\n",
+            &["bad.toml:13: event.1.lose_acks: \"0\" is not accepted; expected numbers from 1 and ranges"],
+        ),
+        (
+            "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nlate_data = \"5\"\n",
+            &["bad.toml:13: event.1.late_data: how much later is missing; expected late_by"],
+        ),
+        (
+            "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nlate_by = \"5us\"\nloss = 0.1\n",
+            &["bad.toml:13: event.1.late_by: no packet is late; expected late_data"],
+        ),
+        (
+            "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nlate_data = \"5\"\nlate_by = \"0s\"\n",
+            &["bad.toml:14: event.1.late_by: \"0s\" is outside the accepted range"],
         ),
         (
             "network.detection_time = \"2ms\"\n[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nloss = 0.1\n",

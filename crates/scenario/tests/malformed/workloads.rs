@@ -31,6 +31,17 @@ fn workloads() {
             "sizes = \"websearh\"\n",
             &["workload.sizes: there is no size distribution \"websearh\"; did you mean \"websearch\"?"],
         ),
+        (
+            "sizes = \"absent.txt\"\n",
+            &[
+                "workload.sizes: the file absent.txt cannot be read",
+                "expected a file of two columns: bytes, cumulative",
+            ],
+        ),
+        (
+            "sizes = \"sizes\"\n",
+            &["no size distribution \"sizes\"", "or the path of a file of two columns: bytes, cumulative probability"],
+        ),
         ("hosts = \"dc0-*\"\n", &["workload.hosts: no host is called \"dc0-*\"; hosts: \"s1\""]),
         (
             "from = \"dc0-*\"\n",

@@ -1,6 +1,7 @@
 //! The incremental scoreboard against a naive one that follows the text of RFC 6675 octet by octet, in units of a segment.
 
 use super::*;
+use farloop_units::Delta;
 use proptest::prelude::*;
 
 const MSS: u64 = 100;
@@ -224,16 +225,16 @@ fn lost_retransmissions_are_found_by_time() {
     }
     // 1 to 3 are sacked; 0 was sent before them.
     board.sack(Range::new(100, 400), &mut tally());
-    assert_eq!(board.lose_by_time(at(40), (at(3), 400), Delta::from_ms(30)), Time::NEVER);
+    assert_eq!(board.lose_by_time(at(40), (at(3), 400), Delta::from_ms(30)), None);
     assert_eq!((board.lost(), board.next_lost()), (100, Some(segment(0))));
     board.send_again(at(40), 0, Snapshot::default(), true);
     board.send_new(at(41), MSS, Snapshot::default());
     assert_eq!((board.pipe(), board.next_lost()), (400, None));
     // The segment sent after the repair arrives: the repair has until 70 ms.
     board.sack(segment(6), &mut tally());
-    assert_eq!(board.lose_by_time(at(69), (at(41), 700), Delta::from_ms(30)), at(70));
+    assert_eq!(board.lose_by_time(at(69), (at(41), 700), Delta::from_ms(30)), Some(at(70)));
     assert_eq!((board.copies(), board.lost_retransmissions()), (100, 0));
-    assert_eq!(board.lose_by_time(at(70), (at(41), 700), Delta::from_ms(30)), Time::NEVER);
+    assert_eq!(board.lose_by_time(at(70), (at(41), 700), Delta::from_ms(30)), None);
     assert_eq!((board.lost_retransmissions(), board.next_lost()), (1, Some(segment(0))));
     assert_eq!(board.lost(), 300, "4 and 5 were sent long ago, too");
 }

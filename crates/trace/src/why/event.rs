@@ -72,8 +72,50 @@ pub struct Source {
     pub window: Bytes,
     /// When pacing allows the next packet.
     pub next: Time,
-    /// Where more decides than window and payload in flight: whether there is a packet that may be sent, and what forbids it otherwise.
-    pub turn: Option<(bool, Limit)>,
+    /// Of TCP, where more decides than window and payload in flight: what forbids the next packet.
+    pub turn: Option<Turn>,
+}
+
+/// What forbids a TCP sender to send its next packet; several limits may hold at once.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// [`Limit::Handshake`].
+    pub handshake: bool,
+    /// [`Limit::ReceiveWindow`].
+    pub receiver: bool,
+    /// [`Limit::Window`].
+    pub window: bool,
+    /// [`Limit::Repair`].
+    pub repair: bool,
+    /// No limit holds, and segmentation offload waits for more of the window.
+    pub offload: bool,
+    /// The receiver's window has less room than the congestion window.
+    pub receiver_is_tighter: bool,
+    /// Payload that both windows have room for.
+    pub room: u64,
+    /// Losses are being repaired, whether anything holds or not.
+    pub repairs: bool,
+}
+
+impl Turn {
+    /// The next packet may leave.
+    pub(super) fn is_free(&self) -> bool {
+        !(self.handshake || self.receiver || self.window || self.repair || self.offload)
+    }
+
+    /// The limit that mattered, where `after` holds afterwards. Of two windows that opened at once it is the one with less room. Segmentation
+    /// offload does not end by itself: it waits for that window.
+    pub(super) fn limit(&self, after: &Turn) -> Limit {
+        let both = self.offload || self.receiver && (self.window || self.repair);
+        match self {
+            Turn { handshake: true, .. } => Limit::Handshake,
+            _ if both && after.receiver_is_tighter => Limit::ReceiveWindow,
+            Turn { receiver: true, .. } if !both => Limit::ReceiveWindow,
+            Turn { repair: true, .. } => Limit::Repair,
+            _ if after.repairs => Limit::Repair,
+            _ => Limit::Window,
+        }
+    }
 }
 
 /// Why an event could not be earlier than another one and some time.
@@ -87,6 +129,8 @@ pub(super) enum Bond {
     Link,
     /// The earlier event ended that limit.
     Opens(Limit),
+    /// The same where segmentation offload has left room unused in the window: so much of the time until then would not have been needed.
+    Releases(Limit, Delta),
     /// Of this kind, all of the time, and under this limit.
     Time(Why, Limit),
 }

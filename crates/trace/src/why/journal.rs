@@ -1,6 +1,6 @@
 //! What is told of a flow while it runs, and the events and edges that come of it.
 
-use super::event::{Bond, Edge, Ends, Event, Kind, NONE, Passing, Source};
+use super::event::{Bond, Edge, Ends, Event, Kind, NONE, Passing, Source, Turn};
 use super::messages::Messages;
 use super::port_log::{Ports, Service};
 use super::{Limit, Why};
@@ -56,10 +56,17 @@ pub(super) struct Journal {
     /// The right edges of the window in payload that has departed, each with the event that brought it; those that a later one undercuts
     /// are left out. An entry's event is the first after which the window was not closed at the entry before.
     pub edges: Vec<(u64, u32)>,
-    /// What let it send again after something forbade that.
+    /// Of TCP what let it send again after something forbade that since the last departure.
     pub opened: Option<(u32, Limit)>,
-    sendable: bool,
-    forbids: Limit,
+    held: Turn,
+    /// What segmentation offload cost of the time until then; and the right edges of what both windows had room for, as `edges`.
+    waited: Delta,
+    pub rooms: Vec<(u64, u32)>,
+    /// The window, and what it was before the algorithm cut it for a loss, until it is as large again.
+    window: u64,
+    before_cut: Option<u64>,
+    /// A packet was lost since the window was last cut.
+    lost_one: bool,
     /// What last raised the rate while the flow waited for its pacing time.
     pub raised: Option<u32>,
     /// Departures of data that is not acknowledged, by offset.
@@ -98,8 +105,12 @@ impl Journal {
             turn: (Time::ZERO, Time::ZERO),
             edges: Vec::new(),
             opened: None,
-            sendable: false,
-            forbids: Limit::None,
+            held: Turn::default(),
+            waited: Delta::ZERO,
+            rooms: Vec::new(),
+            window: 0,
+            before_cut: None,
+            lost_one: false,
             raised: None,
             sent: BTreeMap::new(),
             lost: BTreeMap::new(),
@@ -277,12 +288,13 @@ impl Journal {
         if packet.kind != Kind::Data {
             at_once(self.cause, Bond::Came);
         } else if let Some((from, limit)) = self.opened {
-            at_once(from, Bond::Opens(limit));
+            let waited = self.waited;
+            at_once(from, if waited == Delta::ZERO { Bond::Opens(limit) } else { Bond::Releases(limit, waited) });
         } else {
             // The last event that left the window closed here, and the one that opened it.
             let open = self.edges.partition_point(|(right, _)| *right <= self.sent_bytes);
             if let Some((_, from)) = self.edges.get(open).or(self.edges.last()) {
-                at_once(*from, Bond::Opens(self.ends.limit));
+                at_once(*from, Bond::Opens(self.named(self.ends.limit)));
             }
         }
         if let Some(from) = self.messages.as_mut().and_then(|messages| messages.posted(packet.sequence)) {
@@ -307,6 +319,35 @@ impl Journal {
             edges.push(Edge { from: self.cause, cost: Delta::ZERO, bond: Bond::Came });
         }
         edges
+    }
+
+    /// How much of the time until now segmentation offload has cost the next packet, which may leave now: as long as both windows
+    /// had room for it at most, and of the round trip that ends as much as it left unused of the window.
+    fn wait_for_chunk(&self, now: Time, source: &Source, room: u64) -> Delta {
+        let end = self.sent_bytes + u64::from(source.payload);
+        let first = self.rooms.partition_point(|(right, _)| *right < end);
+        let open = self.rooms.get(first).map_or(now, |(_, event)| self.at(*event));
+        let since = self.last_sent.map_or(open, |sent| open.max(self.at(sent))).max(self.allowed).min(now);
+        let acknowledged = self.sent.range(..source.acknowledged).next();
+        let round_trip = acknowledged.map_or(now.since(since), |(_, sent)| now.since(self.at(*sent)));
+        let (unused, window) = (u128::from(self.held.room), u128::from((source.in_flight + room).max(1)));
+        let lost = u128::from(round_trip.as_ps()) * unused.min(window) / window;
+        now.since(since).min(Delta::from_ps(lost as u64))
+    }
+
+    /// The window by what made it as small as it is.
+    fn named(&self, limit: Limit) -> Limit {
+        if limit == Limit::Window && self.before_cut.is_some() { Limit::AfterLoss } else { limit }
+    }
+
+    /// The window is so large now.
+    fn note_window(&mut self, window: u64, repairs: bool) {
+        if window < self.window && (repairs || self.lost_one) {
+            self.before_cut = Some(self.before_cut.unwrap_or(self.window));
+            self.lost_one = false;
+        }
+        self.before_cut = self.before_cut.filter(|before| window < *before);
+        self.window = window;
     }
 
     /// Forgets edges of the window that all that will be sent lies behind.
@@ -374,7 +415,7 @@ impl Journal {
         if packet.forward {
             self.lost.insert(packet.sequence, packet.port);
         }
-        self.last_loss = Some(packet.port);
+        (self.last_loss, self.lost_one) = (Some(packet.port), self.lost_one || packet.forward);
     }
 
     /// Something happens at the source now: handled later than it came, where the host stalled.
@@ -411,38 +452,39 @@ impl Journal {
         if self.is_over() {
             return;
         }
+        self.note_window(source.window.get(), source.turn.is_some_and(|turn| turn.repairs));
         // One that is made, but has not departed.
         let made = if source.packets > self.sent_packets { u64::from(source.payload) } else { 0 };
         let freed = (self.sent_bytes + made).saturating_sub(source.in_flight);
         // One packet is always allowed where nothing is in flight.
         let right = freed.saturating_add(source.window.get().max(1));
-        let (sendable, forbids) = source.turn.unwrap_or((self.sendable, Limit::None));
-        let opens = sendable && !self.sendable;
+        let held = source.turn.unwrap_or_default();
+        let opens = !self.held.is_free() && held.is_free();
+        let room = source.turn.map(|turn| (self.sent_bytes + made).saturating_add(turn.room));
         let raised = source.next <= now && self.allowed > now;
         let moves = source.turn.is_none() && self.edges.last().is_none_or(|(last, _)| *last != right);
-        if opens || raised || moves {
+        let widens = room.is_some_and(|right| self.rooms.last().is_none_or(|(last, _)| *last != right));
+        if opens || raised || moves || widens {
             let cause = self.handled(now);
             if raised {
                 (self.raised, self.allowed) = (Some(cause), now);
             }
             if opens {
-                self.opened = Some((cause, self.forbids));
+                let room = held.room;
+                self.waited = if self.held.offload { self.wait_for_chunk(now, source, room) } else { Delta::ZERO };
+                self.opened = Some((cause, self.named(self.held.limit(&held))));
             }
             if moves {
-                let mut opened = cause;
-                while let Some((_, event)) = self.edges.pop_if(|(last, _)| *last >= right) {
-                    opened = event;
-                }
-                self.edges.push((right, opened));
+                move_edge(&mut self.edges, right, cause);
+            }
+            if let Some(right) = room.filter(|_| widens) {
+                move_edge(&mut self.rooms, right, cause);
             }
         }
         if source.next > now {
             self.allowed = source.next;
         }
-        self.sendable = sendable;
-        if !sendable {
-            self.forbids = forbids;
-        }
+        self.held = held;
         while self.sent.first_key_value().is_some_and(|(offset, _)| *offset < source.acknowledged) {
             self.sent.pop_first();
         }
@@ -456,4 +498,13 @@ impl Journal {
             ports.log(self.ends.source_port).leave();
         }
     }
+}
+
+/// A right edge that an event has brought.
+fn move_edge(edges: &mut Vec<(u64, u32)>, right: u64, cause: u32) {
+    let mut opened = cause;
+    while let Some((_, event)) = edges.pop_if(|(last, _)| *last >= right) {
+        opened = event;
+    }
+    edges.push((right, opened));
 }

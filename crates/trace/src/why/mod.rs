@@ -26,7 +26,7 @@ mod port_log;
 mod queue_pair;
 mod walk;
 
-pub use event::{Ends, Kind, Passing, Source};
+pub use event::{Ends, Kind, Passing, Source, Turn};
 pub use journals::Journals;
 pub use messages::{Explained, Wanted};
 
@@ -48,6 +48,8 @@ pub enum Why {
     Hold,
     /// The pacing rate did not allow the next packet.
     Pacing,
+    /// Segmentation offload: the host waited until the windows had room for a whole chunk, and so used less of them.
+    Offload,
     /// A packet was sent again: from the first time to the second.
     Recovery,
     /// A timer of the flow's algorithm ran, from the event at the source before it.
@@ -65,6 +67,24 @@ pub enum Why {
 }
 
 impl Why {
+    /// All of them.
+    pub const ALL: [Why; 14] = [
+        Why::Serialisation,
+        Why::Propagation,
+        Why::Queue,
+        Why::Pause,
+        Why::Hold,
+        Why::Pacing,
+        Why::Offload,
+        Why::Recovery,
+        Why::Timer,
+        Why::Credit,
+        Why::Receiver,
+        Why::Stall,
+        Why::Noise,
+        Why::Unfinished,
+    ];
+
     /// In words, for tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -74,6 +94,7 @@ impl Why {
             Why::Pause => "pause",
             Why::Hold => "hold",
             Why::Pacing => "pacing",
+            Why::Offload => "segmentation offload",
             Why::Recovery => "recovery",
             Why::Timer => "algorithm's timer",
             Why::Credit => "credit",
@@ -92,13 +113,15 @@ pub enum Limit {
     None,
     /// The window was full: the way of the packet, and of the ACK, that opened it.
     Window,
+    /// As the window, of one that is smaller than it was before the algorithm cut it for a loss.
+    AfterLoss,
     /// Pacing: the gap itself, or the way of what raised the rate.
     Rate,
     /// The receiving host had granted no more: the way of the credit, and of what it answered.
     Credit,
     /// As the window, of what the receiver takes.
     ReceiveWindow,
-    /// The host waited for more of the window to open, so that a whole chunk would leave (segmentation offload).
+    /// As the window, as far as segmentation offload has not used it.
     Offload,
     /// The connection was not open.
     Handshake,
@@ -109,11 +132,26 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// All of them.
+    pub const ALL: [Limit; 10] = [
+        Limit::None,
+        Limit::Window,
+        Limit::AfterLoss,
+        Limit::Rate,
+        Limit::Credit,
+        Limit::ReceiveWindow,
+        Limit::Offload,
+        Limit::Handshake,
+        Limit::Repair,
+        Limit::Earlier,
+    ];
+
     /// In words, for tables.
     pub fn name(self) -> &'static str {
         match self {
             Limit::None => "",
             Limit::Window => "window",
+            Limit::AfterLoss => "window after losses",
             Limit::Rate => "rate",
             Limit::Credit => "credit",
             Limit::ReceiveWindow => "receive window",

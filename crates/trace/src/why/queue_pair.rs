@@ -81,7 +81,7 @@ impl Journal {
             own.pipe.iter_mut().chain(&mut own.last).for_each(&mut *show);
         }
         self.came.values_mut().chain(self.sent.values_mut()).for_each(&mut *show);
-        self.edges.iter_mut().map(|(_, id)| id).for_each(&mut *show);
+        self.edges.iter_mut().chain(&mut self.rooms).map(|(_, id)| id).for_each(&mut *show);
         self.opened.iter_mut().map(|(id, _)| id).for_each(&mut *show);
         if let Some(messages) = &mut self.messages {
             messages.posted.iter_mut().map(|(_, id)| id).for_each(&mut *show);

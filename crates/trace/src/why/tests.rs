@@ -144,3 +144,20 @@ fn a_flow_that_does_not_finish_is_explained_to_the_end() {
         (Delta::from_ns(20), false, 20)
     );
 }
+
+/// Of several limits that hold at once the one that mattered is named.
+#[test]
+fn the_limit_that_opened_last_names_a_wait() {
+    let (free, none) = (Turn::default(), Turn { window: true, ..Turn::default() });
+    let tight = Turn { receiver_is_tighter: true, ..free };
+    let receiver = Turn { receiver: true, ..free };
+    let both = Turn { window: true, ..receiver };
+    assert_eq!((none.limit(&tight), receiver.limit(&free)), (Limit::Window, Limit::ReceiveWindow));
+    assert_eq!((both.limit(&tight), both.limit(&free)), (Limit::ReceiveWindow, Limit::Window));
+    let repairs = Turn { repair: true, ..receiver };
+    assert_eq!((repairs.limit(&tight), repairs.limit(&free)), (Limit::ReceiveWindow, Limit::Repair));
+    // Segmentation offload waits for a window, and is no limit.
+    let offload = Turn { offload: true, ..free };
+    assert_eq!((offload.limit(&tight), offload.limit(&free)), (Limit::ReceiveWindow, Limit::Window));
+    assert_eq!((free.is_free(), offload.is_free(), both.is_free()), (true, false, false));
+}

@@ -16,11 +16,13 @@ pub(super) struct Walk<'a> {
     /// Of a message its first byte: packets before it are of earlier ones, and whether this is the way of one.
     begin: u64,
     earlier: bool,
+    /// What is later than this is explained already.
+    end: Time,
 }
 
 impl<'a> Walk<'a> {
     fn new(journal: &'a Journal, ports: &'a Ports, begin: u64) -> Walk<'a> {
-        Walk { journal, ports, segments: Vec::new(), limit: Limit::None, begin, earlier: false }
+        Walk { journal, ports, segments: Vec::new(), limit: Limit::None, begin, earlier: false, end: Time::NEVER }
     }
 
     /// Where the time of a flow went, of a run that ended at `end`; `None` for one that had not begun.
@@ -75,6 +77,7 @@ impl<'a> Walk<'a> {
     }
 
     fn add(&mut self, from: Time, until: Time, blame: Blame) {
+        let until = until.min(self.end);
         if from >= until {
             return;
         }
@@ -107,10 +110,9 @@ impl<'a> Walk<'a> {
     /// Whether it is a departure of data from its source.
     fn departs(&self, id: u32) -> bool {
         let edges = [self.event(id).edge(), self.journal.decided.get(&id).copied()];
-        edges
-            .into_iter()
-            .flatten()
-            .any(|edge| matches!(edge.bond, Bond::Opens(_) | Bond::Time(Why::Recovery | Why::Pacing, _)))
+        edges.into_iter().flatten().any(|edge| {
+            matches!(edge.bond, Bond::Opens(_) | Bond::Releases(..) | Bond::Time(Why::Recovery | Why::Pacing, _))
+        })
     }
 
     /// What happened from `from` until an event, which could have been earlier by the edge that is followed; `did` decided.
@@ -164,6 +166,12 @@ impl<'a> Walk<'a> {
         match edge.bond {
             Bond::Came => {}
             Bond::Opens(limit) => self.limit = limit,
+            Bond::Releases(limit, wait) => {
+                self.limit = Limit::Offload;
+                let from = minus(begin, wait).max(floor);
+                self.add(from, begin, self.blame(Why::Offload));
+                (self.limit, self.end) = (limit, self.end.min(from));
+            }
             Bond::Behind => {
                 let blame = Blame { port, ..self.blame(Why::Serialisation) };
                 self.add(begin.max(floor), until, blame);

@@ -284,6 +284,18 @@ fn a_recovery_conserves_packets_for_a_round_and_then_restores() {
 }
 
 #[test]
+fn a_recovery_that_follows_another_at_once_conserves_no_packets_anew() {
+    let mut path = steady();
+    let (flight, nxt) = (path.in_flight(), path.sent);
+    path.bench.loss(LossKind::FastRetransmit, Bytes::new(flight), Bytes::new(nxt));
+    path.ack(10 * MSS);
+    let (before, flight) = (path.sender().control().cwnd, path.in_flight());
+    path.bench.loss(LossKind::FastRetransmit, Bytes::new(flight / 2), Bytes::new(path.sent));
+    assert_eq!(path.sender().control().cwnd, before);
+    assert!(!path.sender().entering && path.sender().recovery == Some(Bytes::new(path.sent)));
+}
+
+#[test]
 fn a_timeout_starts_at_one_packet_and_a_spurious_one_is_undone() {
     let mut path = steady();
     let before = path.sender().control().cwnd;

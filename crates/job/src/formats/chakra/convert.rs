@@ -17,11 +17,15 @@ use super::frames::Frames;
 use super::order::{keep_streams, without_contradictions};
 use super::schema::{Node, kind};
 use crate::error::{JobError, Place};
-use crate::formats::{Options, Progress, open, size};
-use crate::job::{Collective, Group, Job, Operation, Places, Program, ProgramBuilder, Work};
+use crate::formats::{Options, Progress, open, plain, refuse_json, size};
+use crate::job::{
+    Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, Operation, Places, Program,
+    ProgramBuilder, Work,
+};
 use crate::memory::{Ledger, MemoryLimit};
 use farloop_units::Delta;
 use std::collections::HashMap;
+use std::io::BufRead;
 use std::sync::Arc;
 
 /// Streams of nodes that name none: computations, messages.
@@ -44,6 +48,11 @@ pub fn read(paths: &[String], options: &Options, progress: Progress<'_>, limit: 
     let (mut before, mut counts) = (0u64, Counts::default());
     for path in &paths {
         let mut reader = open(path)?;
+        let head = reader.fill_buf();
+        refuse_json(
+            path,
+            head.map_err(|e| JobError::new(path, Place::File, format!("cannot be read: {}", plain(&e))))?,
+        )?;
         let here = size(path);
         let program = rank(&mut reader, path, here, options, &mut groups, &mut counts, &mut |read, _| {
             progress(before + read, total)
@@ -247,7 +256,7 @@ pub(super) enum Lane {
 }
 
 fn rank(
-    reader: &mut impl std::io::BufRead,
+    reader: &mut impl BufRead,
     path: &str,
     total: u64,
     options: &Options,
@@ -288,6 +297,13 @@ fn rank(
                 stream
             }
         };
+        if builder.len() >= MAX_OPERATIONS {
+            return Err(refused(format!("more than {MAX_OPERATIONS} nodes in a trace")));
+        }
+        if waits.len() + node.data_deps.len() + node.ctrl_deps.len() > MAX_DEPENDENCIES / 2 {
+            // As many may be added along streams.
+            return Err(refused(format!("more than {} dependencies in a trace", MAX_DEPENDENCIES / 2)));
+        }
         let made = builder.push(Operation { work, stream, nic: 0, phase: 0, place: node.id });
         if position.insert(node.id, made).is_some() {
             return Err(refused("a second node of this id".into()));
@@ -339,8 +355,10 @@ fn lane(node: &Node) -> Lane {
 }
 
 fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts) -> Result<Work, String> {
-    if node.duration_micros > i64::MAX as u64 / 1_000_000 {
-        return Err(format!("duration_micros {}: negative or longer than 100 days", node.duration_micros as i64));
+    let longest = MAX_COMPUTING.as_ps() / 1_000_000;
+    if node.duration_micros > longest {
+        let shown = node.duration_micros as i64;
+        return Err(format!("duration_micros {shown}: negative or too long; expected 0 to {longest}"));
     }
     let needed = |name: &str, most: i128| {
         let attribute = node.attribute(name).ok_or(format!("has no {name}"))?;
@@ -350,7 +368,7 @@ fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts
             None => Err(format!("{name} is no integer")),
         }
     };
-    let bytes = || needed("comm_size", 1 << 60);
+    let bytes = || needed("comm_size", MAX_BYTES.into());
     let largest = i128::from(u32::MAX) - 1;
     let tag = || if node.attribute("comm_tag").is_some() { needed("comm_tag", largest) } else { Ok(0) };
     match node.kind {
@@ -371,7 +389,10 @@ fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts
             let members = groups.list[group as usize].ranks.len() as u64;
             let put_in = if collective == Collective::Barrier { 0 } else { bytes()? };
             let gathers = matches!(collective, Collective::AllGather | Collective::Gather);
-            let bytes = if gathers { put_in.saturating_mul(members) } else { put_in };
+            let all = if gathers { put_in.checked_mul(members) } else { Some(put_in) };
+            let bytes = all.filter(|all| *all <= MAX_BYTES).ok_or_else(|| {
+                format!("comm_size {put_in} of each of {members} ranks; expected at most {MAX_BYTES} bytes in all")
+            })?;
             Ok(Work::Collective { kind: collective, group, bytes })
         }
         kind::COMP | kind::MEM_LOAD | kind::MEM_STORE | kind::COMM_SEND..=kind::COMM_COLL => {
@@ -387,11 +408,15 @@ fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts
 }
 
 fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work, String> {
-    let amount = |name: &str| node.attribute(name).and_then(|a| a.integer()).filter(|&v| v > 0);
-    if let Some(picoseconds) = amount(super::write::PICOSECONDS) {
-        return Ok(Work::Compute(Delta::from_ps(u64::try_from(picoseconds).unwrap_or(u64::MAX / 4))));
+    let amount = |name: &str| match node.attribute(name).and_then(|a| a.integer()) {
+        Some(value) if value < 0 => Err(format!("{name} {value} is negative; expected 0 or more")),
+        value => Ok(value.filter(|&v| v > 0)),
+    };
+    if let Some(picoseconds) = amount(super::write::PICOSECONDS)? {
+        let duration = u64::try_from(picoseconds).map_or(Delta::MAX, Delta::from_ps);
+        return within(duration, || format!("{} {picoseconds}", super::write::PICOSECONDS));
     }
-    let (operations, tensor) = (amount("num_ops"), amount("tensor_size"));
+    let (operations, tensor) = (amount("num_ops")?, amount("tensor_size")?);
     let of_memory = matches!(node.kind, kind::MEM_LOAD | kind::MEM_STORE);
     if node.duration_micros > 0 || (operations.is_none() && !(of_memory && tensor.is_some())) {
         return Ok(Work::Compute(Delta::from_us(node.duration_micros)));
@@ -411,5 +436,14 @@ fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work,
         );
     }
     counts.computed += 1;
-    Ok(Work::Compute(Delta::from_secs_f64(seconds)))
+    within(Delta::from_secs_f64(seconds), || format!("{seconds:.3e} s by num_ops, tensor_size and the host's speed"))
+}
+
+/// A computation of that duration, which `what` describes where it is too long.
+fn within(duration: Delta, what: impl Fn() -> String) -> Result<Work, String> {
+    if duration > MAX_COMPUTING {
+        let days = MAX_COMPUTING.as_secs_f64() / 86_400.0;
+        return Err(format!("{}: is too long; expected at most {days:.0} days", what()));
+    }
+    Ok(Work::Compute(duration))
 }

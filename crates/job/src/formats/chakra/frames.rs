@@ -2,6 +2,7 @@
 
 use super::schema::{GlobalMetadata, Node};
 use crate::error::{JobError, Place};
+use crate::formats::goal_write::WriteError;
 use crate::formats::{Counted, Progress};
 use prost::Message;
 use std::io::{BufRead, Write};
@@ -115,15 +116,14 @@ pub fn copy<R: BufRead>(
     total: u64,
     out: &mut impl Write,
     progress: Progress<'_>,
-) -> Result<u64, JobError> {
-    let failed = |e: std::io::Error| JobError::new(name, Place::File, format!("cannot be written: {e}"));
-    let mut frames = Frames::new(reader, name, total)?;
-    put(&frames.metadata, out).map_err(failed)?;
+) -> Result<u64, WriteError> {
+    let mut frames = Frames::new(reader, name, total).map_err(WriteError::Job)?;
+    put(&frames.metadata, out)?;
     let mut nodes = 0;
-    while let Some(node) = frames.node(progress)? {
-        put(&node, out).map_err(failed)?;
+    while let Some(node) = frames.node(progress).map_err(WriteError::Job)? {
+        put(&node, out)?;
         nodes += 1;
     }
-    out.flush().map_err(failed)?;
+    out.flush()?;
     Ok(nodes)
 }

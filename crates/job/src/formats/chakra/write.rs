@@ -31,7 +31,7 @@ pub fn write_rank(job: &Job, rank: u32, out: &mut impl Write) -> Result<(), Writ
     places.sort_unstable();
     let unique = job.places == Places::Nodes && places.windows(2).all(|w| w[0] != w[1]);
     // Else positions, behind the ids of absent nodes.
-    let behind = program.absent.iter().map(|a| a.1 + 1).max().unwrap_or(0);
+    let behind = free_ids(program.absent.iter().map(|a| a.1), program.operations().len() as u64);
     let id = |position: u32| {
         if unique { program.operations()[position as usize].place } else { behind + u64::from(position) }
     };
@@ -80,6 +80,24 @@ pub fn write_rank(job: &Job, rank: u32, out: &mut impl Write) -> Result<(), Writ
     }
     out.flush()?;
     Ok(())
+}
+
+/// The first of `count` ids in a row that are not among `taken`: behind all of them, or where no ids are left there in a gap before.
+fn free_ids(taken: impl Iterator<Item = u64>, count: u64) -> u64 {
+    let mut taken: Vec<u64> = taken.collect();
+    taken.sort_unstable();
+    let last = taken.last().map_or(Some(0), |last| last.checked_add(1));
+    if let Some(behind) = last.filter(|behind| behind.checked_add(count).is_some()) {
+        return behind;
+    }
+    let mut first = 0u64;
+    for id in taken {
+        if id - first >= count {
+            break;
+        }
+        first = id.saturating_add(1);
+    }
+    first
 }
 
 fn text(name: &str, value: &str) -> Attribute {

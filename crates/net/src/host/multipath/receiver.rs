@@ -2,7 +2,8 @@
 //!
 //! As in uet-htsim (`UecSink::processData`, commit 40ccb05) an ACK answers the first packet of a flow, a marked one, one whose sender asks,
 //! one that had arrived before, and each that brings the payload since the last ACK to a threshold. Here it also answers the packet that
-//! completes the flow.
+//! completes the flow. Where nothing trims, so that a packet without a name may be taken for lost, it also answers one that is so far from
+//! those since the last ACK that one bitmap cannot name them all.
 
 use super::code::Code;
 use super::wire::Received;
@@ -19,8 +20,14 @@ pub(crate) struct AnyOrder {
     beyond: VecDeque<u64>,
     /// Payload, each byte once.
     bytes: u64,
+    /// New payload after which an ACK is due.
+    pub ack_bytes: u64,
+    /// Switches trim: NACKs name what is lost.
+    pub trims: bool,
     /// Payload that arrived since the last ACK.
     unanswered: u64,
+    /// The lowest number that arrived since, and the one behind the highest, at most [`WORD`] apart; the latter is 0 where none has.
+    pending: (u64, u64),
     /// The flow has blocks.
     coded: Option<Box<Coded>>,
 }
@@ -100,7 +107,7 @@ impl AnyOrder {
     pub fn on_next(&mut self, number: u64, payload: u64, threshold: u64, turn: u64) -> bool {
         let (unanswered, bytes) = (self.unanswered + payload, self.bytes + payload);
         let quiet = self.bytes > 0 && unanswered < threshold && bytes < turn && self.coded.is_none();
-        if !quiet || self.has(number) {
+        if !quiet || self.has(number) || !self.wait(number) {
             return false;
         }
         self.take(number);
@@ -117,13 +124,14 @@ impl AnyOrder {
         }
         let first = self.bytes == 0;
         self.unanswered += payload;
+        let apart = !self.wait(number);
         // A packet of a whole block is counted with it, whether it came before or not.
         if !late {
             self.take(number);
             self.bytes += payload;
             self.in_block(now, number);
         }
-        Arrival::New { answer: first || self.unanswered >= threshold }
+        Arrival::New { answer: first || apart || self.unanswered >= threshold }
     }
 
     /// A new packet has come: with it its block may be whole, and then so are the block's other packets.
@@ -145,11 +153,30 @@ impl AnyOrder {
         self.coded = Some(coded);
     }
 
+    /// A packet waits for an ACK with others; `false` where one bitmap has no room for all of them.
+    #[inline(always)]
+    fn wait(&mut self, number: u64) -> bool {
+        if self.trims {
+            return true;
+        }
+        let (first, end) = match self.pending {
+            (_, 0) => (number, number + 1),
+            (first, end) => (first.min(number), end.max(number + 1)),
+        };
+        let fits = end - first <= WORD;
+        if fits {
+            self.pending = (first, end);
+        }
+        fits
+    }
+
     /// What an ACK that answers this packet says: the bitmap covers the packet and those before it, as far as they are not acknowledged
-    /// cumulatively (`UecSink::sackBitmapBase`).
+    /// cumulatively (`UecSink::sackBitmapBase`), or, where nothing trims, what waits for an ACK and lies elsewhere.
     pub fn answer(&mut self, number: u64) -> Received {
+        self.wait(number);
+        let end = if self.trims { number + 1 } else { std::mem::take(&mut self.pending).1 };
         self.unanswered = 0;
-        let base = (number + 1).saturating_sub(WORD).max(self.expected + 1);
+        let base = end.saturating_sub(WORD).max(self.expected + 1);
         let (word, bit) = (base / WORD, base % WORD);
         let (low, high) = (self.word(word), self.word(word + 1));
         let bitmap = if bit == 0 { low } else { low >> bit | high << (WORD - bit) };
@@ -219,7 +246,44 @@ mod tests {
         assert_eq!(receiver.bytes(), 40_960);
     }
 
+    #[test]
+    fn an_ack_is_due_before_a_bitmap_is_too_short() {
+        let mut receiver = AnyOrder::default();
+        receiver.on_data(Time::ZERO, 0, 1, 1 << 40);
+        receiver.answer(0);
+        let due = |number| receiver.on_data(Time::ZERO, number, 1, 1 << 40) == Arrival::New { answer: true };
+        assert_eq!([10, 40, 73, 74].map(due), [false, false, false, true], "10 to 73 are 64 packets");
+        let received = receiver.answer(74);
+        assert_eq!(received.selected().collect::<Vec<_>>(), [10, 40, 73]);
+        // One that is repeated, far below those that wait: the bitmap is theirs.
+        receiver.on_data(Time::ZERO, 90, 1, 1 << 40);
+        receiver.on_data(Time::ZERO, 2, 1, 1 << 40);
+        assert!(receiver.answer(2).selected().any(|number| number == 90));
+        // Where switches trim, it is as in uet-htsim.
+        let mut receiver = AnyOrder { trims: true, ..AnyOrder::default() };
+        for number in [0, 10, 90, 400] {
+            let arrival = receiver.on_data(Time::ZERO, number, 1, 1 << 40);
+            assert_eq!(arrival, Arrival::New { answer: number == 0 });
+        }
+        assert_eq!(receiver.answer(90).base, 27);
+    }
+
     proptest! {
+        /// An ACK names each packet, where none is lost: the one that it answers, one of its bitmap, or one before the first gap.
+        #[test]
+        fn each_packet_is_named(numbers in prop::collection::vec(0u64..400, 1..600), threshold in 1u64..3_000) {
+            let (mut receiver, mut named, mut arrived) = (AnyOrder::default(), BTreeSet::new(), BTreeSet::new());
+            for number in numbers {
+                arrived.insert(number);
+                if receiver.on_data(Time::ZERO, number, 100, threshold) == (Arrival::New { answer: false }) {
+                    continue;
+                }
+                let answer = receiver.answer(number);
+                named.extend(answer.selected().chain(0..answer.cumulative).chain([number]));
+                prop_assert_eq!(&named, &arrived);
+            }
+        }
+
         /// Any order, with copies, against a set.
         #[test]
         fn any_order_is_taken_once(numbers in prop::collection::vec(0u64..400, 1..600)) {

@@ -13,6 +13,10 @@
 //!   Neither is in that simulator, whose queues bound what a packet may take.
 //!
 //! A lost packet goes before new ones, the lowest number first. One that was only late is delivered by whichever copy comes first.
+//!
+//! [`flight`] says how much is in flight where ACKs count packets that they do not name.
+
+mod flight;
 
 use super::code::Code;
 use super::wire::Received;
@@ -111,8 +115,12 @@ pub(crate) struct SelectiveRepeat {
     lost: BTreeSet<u64>,
     /// Payload of the packets in flight, as far as it is known which are.
     outstanding: u64,
-    /// Payload of the packets that are known to be delivered.
+    /// Payload of the packets that are named as delivered, and of those that are presumed to be.
     identified: u64,
+    /// Packets that are presumed to be delivered, lost or sent again.
+    presumed: BTreeSet<u64>,
+    /// Payload in flight of presumed packets, sent again.
+    repeats: u64,
     /// Payload that the receiver has, by its count.
     delivered: u64,
     /// What the ACK before said.
@@ -211,6 +219,8 @@ impl SelectiveRepeat {
             lost: BTreeSet::new(),
             outstanding: 0,
             identified: 0,
+            presumed: BTreeSet::new(),
+            repeats: 0,
             delivered: 0,
             latest: Received::default(),
             sent: 0,
@@ -257,7 +267,7 @@ impl SelectiveRepeat {
     /// Payload in flight: what the receiver counts without saying which packets it was is no longer.
     #[inline]
     pub fn in_flight(&self) -> u64 {
-        self.outstanding.saturating_sub(self.delivered - self.identified)
+        self.outstanding.saturating_sub(self.unnamed())
     }
 
     /// As [`super::super::rdma::GoBackN::sendable`].
@@ -277,6 +287,7 @@ impl SelectiveRepeat {
         let number = match again {
             Some(number) => {
                 self.packets[(number - self.base) as usize] = packet;
+                self.repeat(number, limit);
                 number
             }
             None => {
@@ -322,6 +333,9 @@ impl SelectiveRepeat {
             self.arrived(number, limit);
         }
         self.arrived(answer.number, limit);
+        if self.identified > self.delivered {
+            self.withdraw(limit);
+        }
         self.advance();
         self.spurious += u32::from(answer.duplicate);
         self.fates.push((answer.entropy, if answer.marked { PathFeedback::Ecn } else { PathFeedback::Good }));
@@ -402,6 +416,7 @@ impl SelectiveRepeat {
             if let Some(packet) = self.packet(number) {
                 self.fates.push((packet.entropy, PathFeedback::Timeout));
             }
+            self.presume(number, limit);
             self.lose(number, limit, PacketLossKind::Timeout, None, false);
             self.forget_stale();
         }
@@ -480,10 +495,16 @@ impl SelectiveRepeat {
             return;
         }
         let payload = self.payload(number, limit);
-        self.identified += payload;
+        let presumed = !self.presumed.is_empty() && self.presumed.remove(&number);
+        if !presumed {
+            self.identified += payload;
+        }
         match place {
             Place::Lost => drop(self.lost.remove(&number)),
-            _ => self.outstanding -= payload,
+            _ => {
+                self.outstanding -= payload;
+                self.repeats -= if presumed { payload } else { 0 };
+            }
         }
     }
 
@@ -501,6 +522,9 @@ impl SelectiveRepeat {
         let payload = self.payload(number, limit);
         self.packets[(number - self.base) as usize].place = Place::Lost;
         self.outstanding -= payload;
+        if self.presumed.contains(&number) {
+            self.repeats -= payload;
+        }
         self.lost.insert(number);
         self.forget_stale();
         let in_flight = Bytes::new(self.in_flight());
@@ -547,6 +571,7 @@ impl SelectiveRepeat {
             let Some(&Packet { sent: own, entropy, place }) = self.packet(number) else { break };
             if place == Place::InFlight && own < sent {
                 self.fates.push((entropy, PathFeedback::Timeout));
+                self.presume(number, limit);
                 self.lose(number, limit, PacketLossKind::Overtaken, None, false);
             }
         }

@@ -24,8 +24,7 @@ impl Receivers {
             return Quietly::Not;
         }
         let payload = u64::from(packet.wire - receiver.overhead);
-        let threshold = m.network.transport.multipath.ack_bytes.get();
-        if !state.on_next(packet.number(), payload, threshold, receiver.turn) {
+        if !state.on_next(packet.number(), payload, state.ack_bytes, receiver.turn) {
             return Quietly::Not;
         }
         m.packets.remove(slot);
@@ -53,7 +52,7 @@ impl Receivers {
         }
         let payload = u64::from(packet.wire - overhead);
         let (asks, mut echo) = (packet.flags & ASKS != 0, packet.flags & MARKED != 0);
-        let arrival = state.on_data(m.now, number, payload, m.network.transport.multipath.ack_bytes.get());
+        let arrival = state.on_data(m.now, number, payload, state.ack_bytes);
         let (in_order, coded) = (state.in_order() * u64::from(mss), state.is_coded());
         if in_order >= turn && m.network.pairs.has(flow) {
             m.note_delivered(desk.host, flow);

@@ -7,9 +7,9 @@
 //! A paced flow sends a chunk at a time, too, and the next one when the pacing rate has carried it (`fq`, or the socket's own timer:
 //! `tcp_update_skb_after_send`); only algorithms that ask for it (`Needs::even_pacing`) are paced packet by packet.
 //!
-//! It does not wait if a third of the window is free, if the last segment left in an earlier tick of the kernel's clock, if all that is
-//! left to send may go, or while losses are repaired. Not followed: Linux does not wait either while the oldest segment in flight is
-//! younger than half a round-trip time.
+//! It does not wait if a third of the smaller window (congestion or receive window) is free, if the last segment left in an earlier tick
+//! of the kernel's clock, if all that is left to send may go, or while losses are repaired. Not followed: Linux does not wait either while
+//! the oldest segment in flight is younger than half a round-trip time.
 
 use farloop_units::{Delta, Rate, Time};
 
@@ -28,9 +28,9 @@ pub(crate) struct Opening {
     /// Now, and when the last segment left.
     pub now: Time,
     pub last_send: Time,
-    /// Payload that fits into the windows, and the congestion window.
+    /// Payload that fits into the windows, and the smaller of the two.
     pub free: u64,
-    pub cwnd: u64,
+    pub window: u64,
     /// Payload that has never been sent.
     pub unsent: u64,
     pub mss: u64,
@@ -47,7 +47,7 @@ impl Opening {
         }
         let chunk = self.chunk();
         let whole = self.free / chunk * chunk;
-        if (self.free - whole) >= self.cwnd / DIVISOR { self.free } else { whole }
+        if (self.free - whole) >= self.window / DIVISOR { self.free } else { whole }
     }
 
     /// Payload of a full chunk.
@@ -98,7 +98,7 @@ mod tests {
             now: Time::ZERO + Delta::from_ms(9),
             last_send: Time::ZERO + Delta::from_ms(8),
             free,
-            cwnd: 300_000,
+            window: 300_000,
             unsent: u64::MAX,
             mss: 1000,
             rate: Rate::from_mbps(117),
@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn does_not_wait_with_a_third_of_the_window_nor_after_a_tick_nor_at_the_end() {
-        let small = Opening { cwnd: 6_000, ..opening(2_000) };
+        let small = Opening { window: 6_000, ..opening(2_000) };
         assert_eq!(small.allowance(), 2_000);
-        assert_eq!(Opening { cwnd: 6_003, ..small }.allowance(), 0);
+        assert_eq!(Opening { window: 6_003, ..small }.allowance(), 0);
         let late = Opening { now: Time::ZERO + Delta::from_ms(12), ..opening(2_000) };
         assert_eq!(late.allowance(), 2_000);
         assert_eq!(Opening { unsent: 1_500, ..opening(2_000) }.allowance(), 2_000);

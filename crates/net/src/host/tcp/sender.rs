@@ -4,9 +4,9 @@ use super::offload::{self, Opening};
 use super::wire;
 use crate::packet::Packet;
 use crate::spec::{LinuxPacing, TcpSpec};
-use farloop_cc::{Control, Sent};
-use farloop_tcp::{Config, Meaning, SackBlocks, State};
-use farloop_trace::why::Limit;
+use farloop_cc::{Control, Needs, Sent};
+use farloop_tcp::{Config, Holds, Meaning, SackBlocks, State};
+use farloop_trace::why::Turn;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
@@ -21,17 +21,21 @@ pub(crate) struct TcpSender {
     wire_per_payload: f64,
     /// Paced packet by packet, whatever the NIC can.
     even: bool,
+    /// What a receiver that delays ACKs waits for: a law that computes a smaller window would stop for the delay at every packet.
+    least: Bytes,
     /// With segmentation offload: payload that may leave before the next ACK.
     allowance: Option<u64>,
 }
 
 impl TcpSender {
     /// A connection that is not open yet.
-    pub fn new(config: Arc<Config>, spec: &TcpSpec, wire_per_payload: f64, even: bool) -> TcpSender {
+    pub fn new(config: Arc<Config>, spec: &TcpSpec, wire_per_payload: f64, needs: Needs) -> TcpSender {
         let (window, timestamps) = (config.receive_window.get(), config.timestamps);
+        let (even, waits) = (needs.even_pacing, config.delayed_ack.is_some() && !needs.exact_window);
+        let least = if waits { config.mss * u64::from(config.ack_every) } else { Bytes::ZERO };
         let inner = farloop_tcp::Sender::new(config);
         let allowance = spec.segmentation_offload.then_some(u64::MAX);
-        TcpSender { inner, window, timestamps, pacing: spec.pacing, wire_per_payload, even, allowance }
+        TcpSender { inner, window, timestamps, pacing: spec.pacing, wire_per_payload, even, least, allowance }
     }
 
     /// Opens the connection for `limit` bytes of payload, on a path with a round-trip time of `base_rtt`.
@@ -77,16 +81,13 @@ impl TcpSender {
         self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
     }
 
-    /// What keeps it from sending, where something does.
-    pub fn forbidden_by(&self) -> Limit {
-        let inner = &self.inner;
-        match inner.state() {
-            State::SynSent => Limit::Handshake,
-            _ if inner.ready().is_some() => Limit::Offload,
-            State::Recovery | State::Loss => Limit::Repair,
-            _ if inner.is_held_by_receiver() => Limit::ReceiveWindow,
-            _ => Limit::Window,
-        }
+    /// What keeps it from sending. Segmentation offload waits only for more of a window that is open: while a window is closed, that holds.
+    pub fn turn(&self) -> Turn {
+        let Holds { handshake, receiver, window, repair } = self.inner.holds();
+        let offload = self.inner.ready().is_some() && !self.ready();
+        let repairs = matches!(self.inner.state(), State::Recovery | State::Loss);
+        let (receiver_is_tighter, room) = (self.inner.receiver_is_tighter(), self.inner.open_window());
+        Turn { handshake, receiver, window, repair, offload, receiver_is_tighter, room, repairs }
     }
 
     /// Packets in a chunk of a flow that is paced at `pacing`; zero for packet by packet.
@@ -124,7 +125,7 @@ impl TcpSender {
                 now,
                 last_send,
                 free: free - granted,
-                cwnd: control.cwnd.get(),
+                window: control.cwnd.get().min(self.window),
                 unsent: inner.unsent().saturating_sub(granted),
                 mss: u64::from(mss),
                 rate: Rate::from_f64(wire.as_f64() / self.wire_per_payload),
@@ -142,17 +143,25 @@ impl TcpSender {
         if below { gains.slow_start } else { gains.otherwise }
     }
 
-    /// Takes over the algorithm's window; gives the window and the rate that hold.
+    /// Takes over the algorithm's window; gives the window and the rate that hold. Algorithms with a slow start threshold keep to the floors
+    /// of RFC 5681 (§3.1: two segments, one after a timeout). For the others the floor is what the receiver waits for; Linux has four
+    /// segments in BBR (`bbr_cwnd_min_target`) and two in DCTCP (`dctcp_ssthresh`) for that. The rate stays the algorithm's.
     #[inline(never)] // as above
     pub fn take_control(&mut self, control: Control, ssthresh: impl FnOnce() -> Option<Bytes>) -> Control {
-        self.inner.set_cwnd(control.cwnd);
-        match self.pacing {
-            Some(gains) if control.pacing == Rate::MAX => {
-                let gain = self.gain(gains, control.cwnd, ssthresh());
-                Control { pacing: self.paced(control.cwnd, gain), ..control }
-            }
-            _ => control,
+        let small = control.cwnd < self.least;
+        let paced = self.pacing.filter(|_| control.pacing == Rate::MAX);
+        if !small && paced.is_none() {
+            self.inner.set_cwnd(control.cwnd);
+            return control;
         }
+        let ssthresh = ssthresh();
+        let cwnd = if small && ssthresh.is_none() { self.least } else { control.cwnd };
+        self.inner.set_cwnd(cwnd);
+        let pacing = match paced {
+            Some(gains) => self.paced(control.cwnd, self.gain(gains, control.cwnd, ssthresh)),
+            None => control.pacing,
+        };
+        Control { cwnd, pacing }
     }
 
     /// The window over the smoothed round-trip time, times `gain`, on the wire; no limit before the first sample.
