@@ -8,7 +8,7 @@ from farloop.results import capped
 from farloop.scenario import Scenario
 
 LONG = """\
-run.duration = "1ms"
+run.duration = "20ms"
 network = {{ topology = "dumbbell", intra_pairs = {intra}, cross_pairs = 2, rate = "10Gbps", wan_delay = "20ms" }}
 transport = {{ kind = "tcp", preset = "linux-6"{transport} }}
 algorithm.name = "cubic"

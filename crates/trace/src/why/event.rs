@@ -103,8 +103,8 @@ impl Turn {
         !(self.handshake || self.receiver || self.window || self.repair || self.offload)
     }
 
-    /// The limit that mattered, where `after` holds afterwards. Of two windows that opened at once it is the one with less room. Segmentation
-    /// offload does not end by itself: it waits for that window.
+    /// The limit that mattered, where `after` holds afterwards. Of two windows that opened at once it is the one with less room.
+    /// Segmentation offload does not end by itself: it waits for that window.
     pub(super) fn limit(&self, after: &Turn) -> Limit {
         let both = self.offload || self.receiver && (self.window || self.repair);
         match self {
