@@ -333,8 +333,8 @@ fn later_flows_between_the_same_hosts_know_the_threshold_of_the_first() {
 
 #[test]
 fn segmentation_offload_sends_chunks_back_to_back() {
-    // 80 packets per millisecond are 0.93 Gbps, times 1.2: more than 64 kB in 2^-10 s, so chunks of 44 packets. ACKs come one by one;
-    // without offload each sends one packet, and no two meet at the slow link once the first burst has been spread by it.
+    // 80 packets per millisecond are 0.93 Gbps, times 1.2: more than 64 kB in 2^-10 s, so chunks of 44 packets, but a third of the smaller
+    // window, the receiver's 80 packets, is enough (Linux, tcp_tso_should_defer). ACKs come one by one; without offload each sends one packet, and no two meet at the slow link once the first burst has been spread by it.
     let queue = |segmentation_offload| {
         let receive_window = Bytes::new(80 * MSS);
         let mut spec = line("reno", TcpSpec { segmentation_offload, receive_window, ..tcp() }, Bytes::MAX);
@@ -350,7 +350,7 @@ fn segmentation_offload_sends_chunks_back_to_back() {
         (later.map(|s| s.max_queue.get()).max().expect("samples") / PACKET, result.flows[0].delivered.get() / MSS)
     };
     let ((smooth, delivered), (bursty, as_much)) = (queue(false), queue(true));
-    assert!(smooth <= 1 && (35..=44).contains(&bursty), "{smooth} {bursty}");
+    assert!(smooth <= 1 && (20..=27).contains(&bursty), "{smooth} {bursty}");
     // Waiting for whole chunks costs less than half.
     assert!(as_much * 2 > delivered && as_much < delivered, "{as_much} of {delivered}");
 }

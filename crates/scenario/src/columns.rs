@@ -391,7 +391,7 @@ declare! {
         ideal_ps: Vec<Option<i64>>, "ps";
         /// What the bytes of its messages are divided by: `scale` of its plan. Computing times are not divided.
         scale: Vec<i64>, "1";
-        /// `ideal_ps` with all bytes, at scale 1.
+        /// `ideal_ps` with all bytes, at scale 1; null where `ideal_ps` is.
         ideal_unscaled_ps: Vec<Option<i64>>, "ps";
         /// `time_ps` over `ideal_ps`; not a number where one of them is missing.
         slowdown: Vec<f64>, "1";
