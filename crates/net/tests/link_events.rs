@@ -307,7 +307,7 @@ fn numbered_packets_are_lost() {
 fn others_overtake_a_late_packet_and_the_last_one_is_late_by_as_much() {
     let late = |numbers: &str, by: u64| {
         let change = LinkChange::LateData(numbers.parse().expect("numbers"), Delta::from_ns(by));
-        numbered(Direction::FromA, change).flows[0].clone()
+        numbered(Direction::FromA, change).flows[0]
     };
     let punctual = late("21", 5_000);
     // A packet takes 1 us: two overtake the third one, and then five, of which three are as many duplicate ACKs.

@@ -12,7 +12,7 @@ pub(crate) enum Turns {
     /// Whoever follows the last one in the cycle of all flows is next.
     Cycle(Box<Cycle>),
     /// Whoever was handed its message first is next: by the message's number, and flow.
-    InOrder(Box<BTreeMap<(u64, FlowId), SenderId>>),
+    InOrder(BTreeMap<(u64, FlowId), SenderId>),
 }
 
 /// Flows that may send, by number: the next turn costs the logarithm of how many there are.
@@ -28,7 +28,7 @@ impl Turns {
         match order {
             NicOrder::Ready => Turns::Ready(VecDeque::new()),
             NicOrder::Cycle => Turns::Cycle(Box::default()),
-            NicOrder::InOrder => Turns::InOrder(Box::default()),
+            NicOrder::InOrder => Turns::InOrder(BTreeMap::new()),
         }
     }
 
