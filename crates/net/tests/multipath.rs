@@ -272,8 +272,8 @@ fn reps_leaves_a_link_that_is_down_although_routes_do_not() {
 }
 
 /// What algorithms get of 9.49 Gbps of payload, and Jain's index of their shares, where that is less than of the others: as measured. Of
-/// bic, cubic, illinois, scalable, uno and yeah two flows do not converge within 60 ms; laws by delay and rate take each path's queue for their
-/// own.
+/// bic, cubic, illinois, scalable, uno and yeah two flows do not converge within 60 ms; laws by delay and rate take each path's queue for
+/// their own.
 const LESS: [(&str, f64, f64); 10] = [
     ("timely", 2.0, 0.9),
     ("annulus", 2.0, 0.9),

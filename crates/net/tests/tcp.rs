@@ -334,7 +334,8 @@ fn later_flows_between_the_same_hosts_know_the_threshold_of_the_first() {
 #[test]
 fn segmentation_offload_sends_chunks_back_to_back() {
     // 80 packets per millisecond are 0.93 Gbps, times 1.2: more than 64 kB in 2^-10 s, so chunks of 44 packets, but a third of the smaller
-    // window, the receiver's 80 packets, is enough (Linux, tcp_tso_should_defer). ACKs come one by one; without offload each sends one packet, and no two meet at the slow link once the first burst has been spread by it.
+    // window, the receiver's 80 packets, is enough (Linux, tcp_tso_should_defer). ACKs come one by one; without offload each sends one
+    // packet, and no two meet at the slow link once the first burst has been spread by it.
     let queue = |segmentation_offload| {
         let receive_window = Bytes::new(80 * MSS);
         let mut spec = line("reno", TcpSpec { segmentation_offload, receive_window, ..tcp() }, Bytes::MAX);
@@ -411,8 +412,8 @@ fn series_of_ports_count_what_was_dropped_when() {
     assert!(first.time <= Time::ZERO + us(8), "{first:?}");
 }
 
-/// Four hosts send at 10 Gbps to a fifth over a path of six packets to a receiver that delays ACKs by 40 ms for two packets or more: windows
-/// of one packet would stop for that long at every packet. No algorithm's flows do.
+/// Four hosts send at 10 Gbps to a fifth over a path of six packets to a receiver that delays ACKs by 40 ms for two packets or more:
+/// windows of one packet would stop for that long at every packet. No algorithm's flows do.
 #[test]
 fn no_window_waits_for_a_delayed_ack() {
     let (mut tried, mut wrong) = (0, Vec::new());

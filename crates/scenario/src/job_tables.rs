@@ -36,9 +36,9 @@ impl Jobs {
         self.paths = (0..self.specs.len() as u32).map(|job| simulation.message_paths(job)).collect();
     }
 
-    /// How long an iteration takes on an ideal network, where a message takes what it takes alone in this one, and waits for nothing but the
-    /// interfaces of its hosts, which other messages of the job use before it: as the bytes of its messages are, and with all bytes where a
-    /// scale divides them.
+    /// The time of an iteration on an ideal network, where a message takes as long as alone in this one. It waits for nothing but the
+    /// interfaces of its hosts, which other messages of the job use before it. The first time is for the bytes as they are, the second for
+    /// all bytes where a scale divides them.
     fn ideal(&self, job: usize) -> [Option<Delta>; 2] {
         let spec = &self.specs[job];
         let site = |node: NodeId| self.datacenters[node as usize].map_or(u32::MAX, u32::from);

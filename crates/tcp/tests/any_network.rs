@@ -257,8 +257,8 @@ proptest! {
         prop_assert_eq!(flow.sender.timer(), Time::NEVER);
     }
 
-    /// Where data is lost and nothing else happens, no recovery is taken back, whatever recoveries follow one another. An exception is right:
-    /// RACK takes a repair for lost if a segment further on, sent at the same instant, arrives first.
+    /// Where data is lost and nothing else happens, no recovery is taken back, whatever recoveries follow one another. One exception is
+    /// right: RACK takes a repair for lost if a segment further on, sent at the same instant, arrives first.
     #[test]
     fn no_repair_of_a_loss_is_called_spurious(
         by_time in any::<bool>(),

@@ -91,8 +91,8 @@ pub(crate) struct MessagePath {
 }
 
 impl MessagePath {
-    /// What a message costs. Interfaces are busy as long as full packets with these bytes would keep them: a small message may share a packet
-    /// with the one before it.
+    /// The cost of a message. Interfaces are busy as long as full packets with these bytes would keep them: a small message may share a
+    /// packet with the one before it.
     pub fn cost(&self, bytes: u64) -> Cost {
         let bytes = super::queue_pairs::taken(bytes, self.unit);
         let (full, rest) = split(Bytes::new(bytes), self.mss);

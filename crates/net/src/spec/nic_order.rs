@@ -8,7 +8,7 @@ pub enum NicOrder {
     Ready,
     /// The next one in the fixed cycle of all flows of the host, by their numbers (ns-3's `RdmaEgressQueue` of the HPCC paper).
     Cycle,
-    /// The one that was handed its message first: messages of a host leave one after the other, as from one queue. Of a flow that carries no
-    /// messages of a job, its start counts.
+    /// The one that was handed its message first: messages of a host leave one after the other, as from one queue. A flow outside of jobs
+    /// counts from its start.
     InOrder,
 }

@@ -143,8 +143,8 @@ impl TcpSender {
         if below { gains.slow_start } else { gains.otherwise }
     }
 
-    /// Takes over the algorithm's window; gives the window and the rate that hold. Algorithms with a slow start threshold keep to the floors
-    /// of RFC 5681 (§3.1: two segments, one after a timeout). For the others the floor is what the receiver waits for; Linux has four
+    /// Takes over the algorithm's window; gives the window and rate that hold. Algorithms with a slow start threshold keep to the floors of
+    /// RFC 5681 (§3.1: two segments, one after a timeout). For the others the floor is what the receiver waits for; Linux has four
     /// segments in BBR (`bbr_cwnd_min_target`) and two in DCTCP (`dctcp_ssthresh`) for that. The rate stays the algorithm's.
     #[inline(never)] // as above
     pub fn take_control(&mut self, control: Control, ssthresh: impl FnOnce() -> Option<Bytes>) -> Control {
