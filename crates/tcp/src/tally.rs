@@ -87,9 +87,9 @@ impl Tally {
         if self.newest.is_none_or(|(time, last, _)| (time, last) < key) {
             self.newest = Some((sent, end, snapshot));
         }
-        // An ACK of data that is out of order echoes the timestamp of the data before the gap (RFC 7323 §4.3), which says nothing about the
-        // data that it sacks. So only the cumulative acknowledgement is tested by it (Linux: `tcp_skb_spurious_retrans` in `tcp_clean_rtx_queue`, and
-        // not in `tcp_sacktag_one`).
+        // An ACK of data that is out of order echoes the timestamp of the data before the gap (RFC 7323 §4.3), which says nothing about
+        // the data that it sacks. So only the cumulative acknowledgement is tested by it (Linux: `tcp_skb_spurious_retrans` in
+        // `tcp_clean_rtx_queue`, and not in `tcp_sacktag_one`).
         let echoes_older = cumulative && self.echoed_until.is_some_and(|echoed| echoed < sent);
         let doubtful = again && (echoes_older || self.now.since(sent) < self.min_rtt);
         if !doubtful && self.rack.is_none_or(|best| best < key) {

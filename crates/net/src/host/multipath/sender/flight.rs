@@ -1,9 +1,9 @@
 //! Payload in flight where ACKs count more packets than they name.
 //!
 //! An ACK counts all payload that has arrived, and names the packets before the first gap and 64 others. Payload that it counts without a
-//! name has left the flight. If such a packet times out, or is overtaken, it must not leave the flight a second time, but the sender cannot tell it
-//! from one that is lost. So while enough payload is unnamed, a packet that is taken for lost without proof is presumed to be delivered:
-//! it is repeated like others, and its payload counts as named.
+//! name has left the flight. If such a packet times out, or is overtaken, it must not leave the flight a second time, but the sender
+//! cannot tell it from one that is lost. So while enough payload is unnamed, a packet that is taken for lost without proof is presumed to
+//! be delivered: it is repeated like others, and its payload counts as named.
 //!
 //! ```text
 //! in flight = sent - delivered - lost and not presumed + presumed and sent again
