@@ -98,7 +98,7 @@ def test_a_case_has_settings_for_all_its_runs_and_one_run_where_a_range_judges(p
     own = {"run.seed": 4, "run.duration": "2ms"}
     assert [entry.set for entry in case.entries] == [own, {**own, "run.seed": 3}]
     checks = checking.run([(references.load("pencil"), case, case.entries[0])])
-    assert [(len(one.own), len(one.theirs), one.ranged) for one in checks] == [(1, 2, True)]
+    assert [(len(check.own), len(check.theirs), check.ranged) for check in checks] == [(1, 2, True)]
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def measure_case(
             for name in rows[0]:
                 sys.stderr.write(f"  {name}: {' '.join(f'{row[name]:.4g}' for row in rows)}\n")
         assert network.emulator
-        late = max(one.most for both in network.emulator.stop() for one in both)
+        late = max(way.most for both in network.emulator.stop() for way in both)
         sys.stderr.write(f"{case['name']}: a frame left up to {1e3 * late:.1f} ms late\n")
     return measured
 
@@ -228,11 +228,11 @@ def startup(samples: list[Sample]) -> float:
 
 def made(control: str) -> socket.socket:
     """A socket with this congestion control, which closes at once."""
-    one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    one.setblocking(False)
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
-    return one
+    connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    connection.setblocking(False)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    return connection
 
 
 def unacknowledged(sender: socket.socket) -> bool:

@@ -101,7 +101,7 @@ fn jobs(spec: &NetworkSpec) -> f64 {
                 Work::Send { to, tag, .. } => Some((to, tag)),
                 _ => None,
             });
-            let channels = 1 + sends.clone().zip(sends.skip(1)).filter(|(one, next)| one != next).count();
+            let channels = 1 + sends.clone().zip(sends.skip(1)).filter(|(send, next)| send != next).count();
             bytes += PROGRAM * program.memory() as f64 + CHANNEL * channels as f64;
         }
         bytes

@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 from farloop.errors import FarloopError, shown
 
-_COUNTED = re.compile(r"([^{},]*)\{(\d{1,18})\}([^{},]*)")
+_COUNTED = re.compile(r"([^{},]*)\{(\d+)\}([^{},]*)")
+
+_DIGITS = 18
+"""Of the number of rank 0's host, at most."""
 
 
 def rank_names(hosts: str, count: int) -> Callable[[int], str]:
@@ -26,6 +29,8 @@ def rank_names(hosts: str, count: int) -> Callable[[int], str]:
         raise FarloopError(f"hosts {shown(hosts)}: is not UTF-8 text; expected names of hosts") from None
     if counted := _COUNTED.fullmatch(hosts.strip()):
         before, first, behind = counted.groups()
+        if len(first) > _DIGITS:
+            raise FarloopError(f"hosts {shown(hosts)}: {shown(first)} is too large; expected at most {_DIGITS} digits")
         return lambda rank: f"{before}{int(first) + rank}{behind}"
     names = [host.strip() for host in hosts.split(",")]
     if "{" in hosts or not all(names):
