@@ -11,7 +11,7 @@
 #   make web     the playground, a page with the simulator in WebAssembly, as out/web/playground.html (docs/playground.md; needs what scripts/web-tools.sh says)
 #   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
 #   make bench   speed of the simulator, in packet-hops per second
-#   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
+#   make guard   instructions per packet-hop, held to baselines (needs valgrind; TOLERANCE=1 for one percent; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
 #   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), in both profiles
 #   make fuzz-importers  ten minutes of bytes for what reads the files of other programs (needs a C++ compiler); FUZZ_SECONDS=600, and part of make fuzz
@@ -108,8 +108,9 @@ bench: build
 	@$(FARLOOP) bench
 
 # scripts/guard.py says what is counted, and why it may skip.
+TOLERANCE ?= 3
 guard:
-	@$(PYTHON) scripts/guard.py
+	@$(PYTHON) scripts/guard.py --tolerance $(TOLERANCE)
 
 # The message of the commit that stores new baselines says what the cost is paid for.
 guard-accept:

@@ -135,3 +135,10 @@ def test_a_wrong_command_line_is_refused():
         done = run(*arguments)
         assert done.returncode == 2
         assert part in done.stderr
+
+
+def test_a_tolerance_replaces_the_usual_one():
+    count = guard.Count(1_015_000, 1_000, 1_000)
+    assert guard.verdict("D1", count, BASELINE)[0]
+    passed, line = guard.verdict("D1", count, BASELINE, 0.01)
+    assert not passed and line.endswith("(+1.50%): over 1% more")
