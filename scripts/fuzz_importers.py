@@ -135,6 +135,7 @@ class Readers:
         self.folder = folder
         run = farloop.run(farloop.Scenario.from_text(SCENARIO, "fuzz.toml"))
         run.save(folder / "run", report=False)
+        self.run = run
         self.manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
         self.explanation = why(run, "f1").as_json
         self.chosen = why_chosen.flows_of(run)[0]
@@ -155,7 +156,7 @@ class Readers:
         store = Store(self.folder / "store")
         store.directory.mkdir(exist_ok=True)
         (store.directory / f"key.{EXPLANATION}").write_bytes(text_of(changed(self.explanation, rng), rng))
-        tails._kept(store.explanation("key"), self.chosen)
+        tails._kept(store.explanation("key"), self.run, self.chosen)
 
 
 def go_on(examine: Callable[[random.Random], None], seed: int, until: float) -> int:
