@@ -1,7 +1,8 @@
 # What the README, CI and people call. Every target sets up .venv, after which .venv/bin/farloop is the command.
 #
 #   make demo    build, run eight algorithms through one bottleneck, print the table, name the report
-#   make test    build, run every test of the Rust crates and of the Python package
+#   make test    build, run every test of the Rust crates and of the Python package (its parts: test-rust, test-python, test-site, test-live)
+#   make test FAST=1  within a minute or three: the tests that are closest to the files changed since the last commit (SINCE=main: since another)
 #   make test-dataframes  the tests that read and write tables, with pandas and polars installed
 #   make statements  repeat the commands that show why a paper's statement fails (those below ten seconds; docs/findings/statements.md)
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
@@ -35,7 +36,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test test-dataframes statements validate lint site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test test-module test-rust test-python test-site test-live test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -43,34 +44,64 @@ help:
 demo: build
 	@$(VENV)/bin/python scripts/demo.py
 
-# Tests of the live kernel come by themselves: real packets wait for real processors. Their last line says how many ran, and why others did not
-# (scripts/live-tools.sh installs what they need; FARLOOP_LIVE_REQUIRED=1: a missing program fails them).
+# The module that ships, if it is up to date (.ci/run builds it first); else a build that takes a third of the time and runs nearly as fast.
+TEST_PROFILE = $(shell test -e $(VENV)/.native-release && test -z "$$(find $(NATIVE_SOURCES) -newer $(VENV)/.native-release -print -quit)" && echo release || echo quick)
 WORKERS ?= auto
-test: build $(VENV)/.dev
+SINCE ?= HEAD
+# Seconds of each case, from which FAST=1 chooses.
+TIMES := target/pytest.xml
+ifdef FAST
+test: $(VENV)/.dev
+	@$(VENV)/bin/python scripts/fast_tests.py --since $(SINCE) --times $(TIMES) --workers $(WORKERS)
+else
+test:
+	@for part in test-rust test-python test-site test-live; do \
+		begin=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "make $$part took $$((SECONDS - begin)) s"; done
+endif
+
+test-module:
+	@$(MAKE) --no-print-directory build PROFILE=$(TEST_PROFILE)
+
+test-rust:
 	cargo test --workspace --exclude farloop-py
 	$(PLUGIN_CARGO) test $(PLUGIN)
-	$(VENV)/bin/python -m pytest -m "not live and not record and not browser" -n $(WORKERS) --dist loadfile
+
+test-python: test-module $(VENV)/.dev
+	@mkdir -p $(dir $(TIMES))
+	$(VENV)/bin/python -m pytest -m "not live and not record and not browser and not site" -n $(WORKERS) --dist loadfile --junitxml=$(TIMES)
+
+# What a reader of the documentation runs: the tour, the notebooks, the demo, the packages.
+test-site: test-module $(VENV)/.dev
+	$(VENV)/bin/python -m pytest -m site -n $(WORKERS) --dist loadfile
+
+# Tests of the live kernel come by themselves: real packets wait for real processors. Their last line says how many ran, and why others did not
+# (scripts/live-tools.sh installs what they need; FARLOOP_LIVE_REQUIRED=1: a missing program fails them).
+test-live: test-module $(VENV)/.dev
 	$(VENV)/bin/python -m pytest -m live
 
 # Results do not depend on what else is installed. The packages are in a directory of their own, before all others for these tests alone.
 DATAFRAMES := $(CURDIR)/$(VENV)/dataframes
-test-dataframes: build $(VENV)/.dataframes
+test-dataframes: test-module $(VENV)/.dataframes
 	FARLOOP_DATAFRAMES=$(DATAFRAMES) PYTHONPATH=$(DATAFRAMES) $(VENV)/bin/python -m pytest -n $(WORKERS) tests/running/test_installed_packages.py \
 		tests/formats/test_flow_list.py tests/commands/test_faults.py tests/results/test_metrics.py tests/results/test_outputs_page.py tests/sweep/test_study_findings.py
 
 # Simulations of the papers' figures, five minutes of processor time: they show what the record says, not whether the code is right.
-statements: build $(VENV)/.dev
+statements: test-module $(VENV)/.dev
 	$(VENV)/bin/python -m pytest -m record -n $(WORKERS) tests/papers
 
 validate: build
 	$(FARLOOP) validate --no-report --quiet
 
-lint: build $(VENV)/.dev
+lint: lint-rust lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	cargo fmt --check $(PLUGIN)
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(PLUGIN_CARGO) clippy --all-targets $(PLUGIN) -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps
+
+lint-python: $(VENV)/.dev
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
@@ -131,7 +162,7 @@ FUZZ := FARLOOP_FUZZ_CASES=$(FUZZ_CASES) FARLOOP_FUZZ_SEED=$(FUZZ_SEED) FARLOOP_
 fuzz:
 	mkdir -p target && rm -f target/fuzz-digests
 	$(FUZZ) -p farloop-scenario --test fuzz -- --nocapture
-	$(FUZZ) --profile fuzz -p farloop-scenario --test fuzz -- --nocapture
+	$(FUZZ) --profile quick -p farloop-scenario --test fuzz -- --nocapture
 	$(FUZZ) -p farloop-scenario --test threads random -- --nocapture
 	$(MAKE) fuzz-importers
 
@@ -141,7 +172,7 @@ FUZZ_IMPORTERS := target/fuzz-importers
 SANCOV := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
 RUST_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-fuzz-importers: $(VENV)/.native
+fuzz-importers: test-module
 	RUSTFLAGS="$(SANCOV)" cargo build --release --locked --manifest-path crates/job/fuzz/Cargo.toml --target-dir $(FUZZ_IMPORTERS) --target $(RUST_HOST)
 	$(VENV)/bin/python scripts/fuzz_importers.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) \
 		--program $(FUZZ_IMPORTERS)/$(RUST_HOST)/release/importers
@@ -166,7 +197,7 @@ $(KERNEL_OBJECTS)/%.bpf.o: %.bpf.c $(wildcard linux/*.h linux/*/*.h)
 FUZZ_SECONDS ?= 600
 FUZZ_KERNEL := target/fuzz-kernel
 FUZZ_SANITIZERS := fuzzer,address,undefined,unsigned-integer-overflow
-fuzz-kernel: $(VENV)/.native
+fuzz-kernel: test-module
 	mkdir -p $(FUZZ_KERNEL)/found
 	$(CLANG) -g -O1 -fsanitize=$(FUZZ_SANITIZERS) -fno-sanitize-recover=all -fsanitize-ignorelist=linux/fuzz/wraps.txt -o $(FUZZ_KERNEL)/fuzz linux/fuzz/fuzz.c
 	$(FUZZ_KERNEL)/fuzz -max_total_time=$(FUZZ_SECONDS) -len_control=0 -max_len=2048 -artifact_prefix=$(FUZZ_KERNEL)/ $(FUZZ_KERNEL)/found linux/fuzz/corpus
@@ -176,7 +207,12 @@ deny:
 	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }
 	cargo deny --all-features check
 
-build: $(VENV)/.native
+# The module stands in the package; each profile keeps a copy of its own, so that no target builds again what another has built.
+PROFILE ?= release
+MODULE := python/farloop/_native.abi3.so
+BUILT = target/module/$(PROFILE)/_native.abi3.so
+build: $(VENV)/.native-$(PROFILE)
+	@cmp -s $(BUILT) $(MODULE) || { rm -f $(MODULE) && cp $(BUILT) $(MODULE); }
 
 clean:
 	cargo clean
@@ -217,7 +253,8 @@ $(VENV)/.packages: requirements/packages.txt $(VENV)/.runtime
 	@touch $@
 
 # An editable install: changes of Python files count at once, changes of Rust files when make runs again.
-$(VENV)/.native: $(NATIVE_SOURCES) $(VENV)/.runtime | prerequisites
-	@echo "building the simulator (a few minutes the first time)"
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PIP) install --no-build-isolation --no-deps --editable .
+$(VENV)/.native-$(PROFILE): $(NATIVE_SOURCES) $(VENV)/.runtime | prerequisites
+	@echo "building the simulator (profile $(PROFILE); a few minutes the first time)"
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" MATURIN_PEP517_ARGS="--profile $(PROFILE)" $(PIP) install --no-build-isolation --no-deps --editable .
+	@mkdir -p $(dir $(BUILT)) && cp $(MODULE) $(BUILT)
 	@touch $@
