@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support import live
+from support import in_process, live
 
 import farloop
 from farloop import _native
@@ -62,7 +62,10 @@ size = "100kB"
 
 
 class Command:
-    """Runs `farloop` in a directory of its own."""
+    """Runs `farloop` in a directory of its own: in this process, or in one of its own where that makes a difference.
+
+    It does for signals, pipes, memory, what is loaded, what a process reads once at its start, and for commands at the same time.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -79,10 +82,12 @@ class Command:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
-    def __call__(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def __call__(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        return in_process.run(arguments, self.directory, **environment)
+
+    def process(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         process = self.start(*arguments)
-        # Against what never ends; a machine with other work may be slow.
-        out, err = process.communicate(timeout=600)
+        out, err = process.communicate(timeout=in_process.TIMEOUT)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
