@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.cases import cases
 from typer.testing import CliRunner
 
 from farloop.commands.app import app
@@ -193,7 +194,8 @@ def test_no_bytes_of_the_kernel_end_in_anything_but_rows_or_an_error():
     rng = random.Random(1)
     size = programs.ROW.size
     assert size == 240
-    for length in [0, 1, size - 1, size, size + 1, *(rng.randrange(4 * size) for _ in range(300)), *[size] * 300]:
+    lengths = [rng.randrange(4 * size) for _ in range(cases(300))]
+    for length in [0, 1, size - 1, size, size + 1, *lengths, *[size] * cases(300)]:
         data = rng.randbytes(length)
         for program in PROGRAMS:
             if length % size:
@@ -251,7 +253,7 @@ def test_a_connection_ends_where_events_are_lost():
 def test_no_event_of_the_kernel_ends_in_anything_but_a_line_or_an_error():
     rng = random.Random(2)
     recorded = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
-    for length in [*range(100), *[88] * 1000]:
+    for length in [*range(100), *[88] * cases(1000)]:
         try:
             recorded.take(rng.randbytes(length))
         except FarloopError as error:

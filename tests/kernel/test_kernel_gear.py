@@ -5,6 +5,7 @@ import random
 import struct
 
 import pytest
+from support.cases import cases
 from typer.testing import CliRunner
 
 from farloop.commands.app import app
@@ -106,7 +107,7 @@ def test_bytes_that_are_no_rows_are_refused():
         with pytest.raises(FarloopError, match="which are no rows"):
             telemetry.parsed(dice.randbytes(size))
     whole = len(flow_row(1, 0))
-    for _ in range(200):
+    for _ in range(cases(200)):
         gear.GEAR.connections(dice.randbytes(3 * whole))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cases import cases
 
 from farloop import statistics
 from farloop.statistics import Interval
@@ -151,17 +152,19 @@ def measured():
     "name", ["mean over runs", "mean over flows", "paired ratio of means", "paired ratio of p99", "p50", "p90", "p99"]
 )
 def test_intervals_cover_the_truth(measured, name, seeds):
-    """As docs/statistics.md has it, with fewer repetitions: 200 of 95 % have a standard deviation of 1.5 %."""
+    """As docs/statistics.md has it, with fewer repetitions: 200 of 95 % have a standard deviation of 1.5 %, of which four are allowed."""
     module, populations = measured
+    repetitions = cases(200)
+    least = 0.95 - 0.06 * math.sqrt(200 / repetitions)
     for kind, population in populations.items():
         if "100" in kind and "bursts" not in kind:
             continue  # Means say the same of them as those with 500 flows.
         estimator = module.ESTIMATORS[name]
-        given, covers, _ = module.coverage(population, estimator, seeds, 200, np.random.default_rng(8))
+        given, covers, _ = module.coverage(population, estimator, seeds, repetitions, np.random.default_rng(8))
         if name in ("p90", "p99", "paired ratio of p99") and seeds < 10:
             assert given == 0, "withheld"
         elif given > 0.25:
-            assert covers > 0.89, (kind, covers)
+            assert covers > least, (kind, covers)
         else:
             assert name in ("p90", "p99"), "rarely given where a tail is made of a few bursts alone"
 
