@@ -9,6 +9,8 @@ from PIL import Image
 
 from farloop import api
 
+pytestmark = pytest.mark.site
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -15,6 +15,8 @@ import pytest
 import farloop
 from farloop.commands import build_facts
 
+pytestmark = pytest.mark.site
+
 REPOSITORY = Path(__file__).parents[2]
 
 

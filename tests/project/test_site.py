@@ -14,6 +14,8 @@ import pytest
 import farloop
 from farloop.scenario import figure_names
 
+pytestmark = pytest.mark.site
+
 REPOSITORY = Path(__file__).parents[2]
 TUTORIALS = sorted((REPOSITORY / "docs" / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
