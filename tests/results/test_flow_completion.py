@@ -63,6 +63,27 @@ def test_slowdowns_by_hand():
     assert unfinished == {"intra": 1, "cross": 0}
 
 
+def test_flows_of_the_median_size_are_small():
+    table = flows((0, 100, 0, 20, 10), (0, 300, 0, 30, 10), (0, 300, 0, 50, 10), (0, 900, 0, 90, 10))
+    intra = flow_completion.slowdown_summary(table, 1.0)[0]["intra"]
+    assert (intra["small"]["flows"], intra["small"]["mean"]) == (3, pytest.approx(10 / 3))
+    assert (intra["large"]["flows"], intra["large"]["mean"]) == (1, 9.0)
+
+
+def test_an_unfinished_flow_counts_with_its_age_and_at_least_with_one():
+    second = 10**12
+    table = flows(
+        (0, 100, 0, None, second // 4),  # four times as old as it is long
+        (0, 100, second - 10, None, second),  # has just begun
+        (0, None, 0, None, None),
+        (1, 100, 2 * second, None, 10),  # starts after the end
+        (1, 100, 0, second // 2, second // 10),
+    )
+    assert flow_completion.bounded(table, 1.0) == pytest.approx([4.0, 1.0, np.nan, np.nan, 5.0], nan_ok=True)
+    intra = flow_completion.at_least(table, 1.0)
+    assert (intra["intra"]["flows"], intra["intra"]["mean"], intra["cross"]) == (2, 2.5, None)
+
+
 def test_nothing_finished_is_no_distribution():
     slowdowns, unfinished = flow_completion.slowdown_summary(flows((0, 10, 0, None, 5)), 1.0)
     assert slowdowns == {"intra": None, "cross": None}
