@@ -1,0 +1,70 @@
+"""What the arena measures of a run with endless flows and finite ones at the bounds of the classes of sizes."""
+
+import numpy as np
+import pytest
+
+import farloop
+from farloop import metrics
+from farloop.arena import measuring
+from farloop.results import summary
+
+MIXED = """\
+[run]
+duration = "20ms"
+[network]
+topology = "dumbbell"
+intra_pairs = 2
+cross_pairs = 2
+rate = "10Gbps"
+link_delay = "5us"
+wan_delay = "100us"
+[algorithm]
+name = "dctcp"
+[[flow]]
+name = "endless-intra"
+from = "s1"
+to = "d1"
+[[flow]]
+name = "endless-cross"
+from = "s3"
+to = "r1"
+[[flow]]
+name = "small"
+from = "s2"
+to = "d2"
+size = "100kB"
+start = "2ms"
+[[flow]]
+name = "medium"
+from = "s4"
+to = "r2"
+size = "10MB"
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mixed") / "mixed.toml"
+    path.write_text(MIXED, encoding="utf-8")
+    return farloop.run(path)
+
+
+def test_fairness_of_endless_flows_is_of_these_alone(mixed):
+    whole = measuring.measured(mixed, "mixed")
+    assert whole.traffic == measuring.ENDLESS
+    rates = summary.throughputs(mixed.flows, mixed.duration)
+    assert whole.values["jain"] == pytest.approx(metrics.jain(rates[:2]))
+    assert whole.values["jain"] != pytest.approx(metrics.jain(rates), rel=0.01)
+    assert whole.costs == pytest.approx({"goodput": 1 / rates[:2].sum(), "fairness": 1 / whole.values["jain"]})
+
+
+def test_a_class_of_sizes_holds_the_flows_at_its_upper_bound(mixed):
+    values = measuring.measured(mixed, "mixed").values
+    counts = {
+        f"{kind} {size}": values[f"{kind}_{size}_flows"] for kind in ("intra", "cross") for size in measuring.SIZES
+    }
+    filled = {"intra small": 1, "cross medium": 1}
+    assert counts == dict.fromkeys(counts, 0) | filled
+    slowdowns = measuring.finite_slowdowns(mixed)
+    assert np.isnan(slowdowns).tolist() == [True, True, False, False]
+    assert values["intra_small_slowdown_p99"] == pytest.approx(slowdowns[2])
