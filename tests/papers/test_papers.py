@@ -28,6 +28,7 @@ def statement(holds, *, number=False):
         ([statement(True), statement(True, number=True)], "reproduced"),
         ([statement(True), statement(False, number=True)], "direction"),
         ([statement(False), statement(True, number=True)], "differs"),
+        ([statement(True), statement(False), statement(True, number=True)], "differs"),
         ([statement(False, number=True)], "differs"),
         ([], "differs"),
         ([statement(True), statement(None)], "partial"),
