@@ -81,4 +81,15 @@ def test_each_run_of_the_list_has_a_name_of_its_own(scripts):
     names = [run["name"] for run in tomllib.loads(module.RUNS.read_text("utf-8"))["run"]]
     assert len(names) == len(set(names))
     commands = {run["command"].split()[0] for run in tomllib.loads(module.RUNS.read_text("utf-8"))["run"]}
-    assert commands >= {"run", "compare", "sweep", "advise", "arena", "reproduce", "validate", "why", "interference", "report"}
+    assert commands >= {
+        "run",
+        "compare",
+        "sweep",
+        "advise",
+        "arena",
+        "reproduce",
+        "validate",
+        "why",
+        "interference",
+        "report",
+    }

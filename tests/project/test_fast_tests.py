@@ -40,7 +40,13 @@ def test_what_is_closest_to_an_edit_comes_first(fast_tests, edited, ranked):
 
 
 def test_edited_crates_have_their_own_tests_run_but_for_the_module_which_has_none(fast_tests):
-    edits = ["crates/tcp/src/lib.rs", "crates/net/src/part.rs", "crates/net/Cargo.toml", "crates/py/src/lib.rs", "docs/crates/x.md"]
+    edits = [
+        "crates/tcp/src/lib.rs",
+        "crates/net/src/part.rs",
+        "crates/net/Cargo.toml",
+        "crates/py/src/lib.rs",
+        "docs/crates/x.md",
+    ]
     assert fast_tests.list_crates(edits) == ["farloop-net", "farloop-tcp"]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
+from farloop.results.measures import of_cell
 from farloop.units import rate_text, time_text
 
 LESS, MORE = "less", "more"
@@ -37,6 +38,11 @@ class Quantity:
     better: str
     meaning: str
     key: str
+
+    @property
+    def measure(self) -> str:
+        """Its identifier among all measures (`farloop.results.measures`)."""
+        return of_cell(self.key)
 
     def of(self, values: Mapping[str, Any]) -> float | None:
         """The quantity of a run; `None` where the run has none, such as a slowdown where no flow has a size."""

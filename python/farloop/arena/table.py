@@ -161,7 +161,6 @@ def write(table: pa.Table, into: Path, name: str) -> None:
 def _table(declared: Sequence[fields.Field], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     columns = [pa.array([row.get(f.name) for row in rows], _TYPES.get(f.unit, pa.float64())) for f in declared]
     schema_fields = [
-        pa.field(f.name, column.type, metadata={"unit": f.unit, "meaning": f.meaning})
-        for f, column in zip(declared, columns, strict=True)
+        pa.field(f.name, column.type, metadata=fields.metadata(f)) for f, column in zip(declared, columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=pa.schema(schema_fields))

@@ -7,11 +7,13 @@ docs/outputs.md` writes.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from dataclasses import dataclass
 
 from farloop import _native
+from farloop.results import measures
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Field:
         meaning: What it says.
         optional: Whether it can be null; the meaning says when.
         kind: What the simulator has it as: "i64", "u32", "f64", or "dict" for texts; empty for what Python computes.
+        measure: The identifier of a number of a run (`farloop.results.measures`); empty for what is none.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Field:
     meaning: str
     optional: bool = False
     kind: str = ""
+    measure: str = ""
 
     @property
     def nothing(self) -> int | None:
@@ -61,7 +65,7 @@ _CLASSES = {
 
 _NO_SUCH = "null where there are none"
 
-CELLS = (
+_CELLS = (
     Field("scenario", "text", "Scenario of the arena."),
     Field(
         "start", "text", "How flows begin: `own`, each as its algorithm does, or `transport.start`, the same for all."
@@ -246,6 +250,8 @@ CELLS = (
     ),
 )
 
+CELLS = tuple(dataclasses.replace(field, measure=measures.of_cell(field.name)) for field in _CELLS)
+
 RANKING = (
     Field("scenario", "text", "Scenario of the arena."),
     Field("start", "text", "As in cells."),
@@ -320,15 +326,45 @@ ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 """The tables of an arena with their columns: one CSV and one Parquet file each. `WHY` is one more, with `--why`."""
 
 
+def metadata(field: Field) -> dict[str, str]:
+    """What the Parquet files say of a column."""
+    described = {"unit": field.unit, "meaning": field.meaning}
+    return described | {"measure": field.measure} if field.measure else described
+
+
 def columns(table: str) -> list[str]:
     """Names of a table's columns, in order."""
     return [field.name for field in TABLES[table]]
 
 
 def markdown(fields: tuple[Field, ...], what: str) -> str:
-    """A Markdown table of columns or metrics."""
+    """A Markdown table of columns or metrics, with the identifiers of measures where there are any."""
+    has_measures = any(f.measure for f in fields)
     rows = [f"| {what} | unit | meaning |", "| --- | --- | --- |"]
-    rows += [f"| `{f.name}` | {f.unit} | {f.meaning.replace('|', chr(92) + '|')} |" for f in fields]
+    if has_measures:
+        rows = [f"| {what} | unit | measure | meaning |", "| --- | --- | --- | --- |"]
+    for f in fields:
+        measure = f" {_code(f.measure)} |" if has_measures else ""
+        rows.append(f"| `{f.name}` | {f.unit} |{measure} {_escape(f.meaning)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _measures() -> str:
+    """A Markdown table of the measures that are no statistics of completion times, which go by a rule."""
+    rows = ["| measure | unit | better | meaning |", "| --- | --- | --- | --- |"]
+    rows += [
+        f"| `{m.identifier}` | {m.unit} | {m.better} | {_escape(m.definition)} |"
+        for m in measures.MEASURES.values()
+        if not m.until and not m.identifier.startswith("flows/")
+    ]
     return "\n".join(rows) + "\n"
 
 
@@ -338,11 +374,12 @@ def outputs_page(text: str) -> str:
     blocks = {f"columns of {name}": markdown(fields, "column") for name, fields in declared.items()}
     blocks |= {f"metrics of {kind}s": markdown(fields, "metric") for kind, fields in METRICS.items()}
     blocks["totals of runs"] = markdown(TOTALS, "total")
+    blocks["measures of runs"] = _measures()
 
     def fill(match: re.Match[str]) -> str:
         return f"<!-- {match[1]} -->\n\n{blocks[match[1]]}\n<!-- end -->"
 
-    return re.sub(r"<!-- ((?:columns|metrics|totals) of \w+) -->.*?<!-- end -->", fill, text, flags=re.DOTALL)
+    return re.sub(r"<!-- ((?:columns|metrics|totals|measures) of \w+) -->.*?<!-- end -->", fill, text, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

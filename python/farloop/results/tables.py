@@ -112,7 +112,7 @@ def column_names(path: Path) -> list[str]:
 def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
     if field is None:
         return column.remove_metadata()
-    return column.with_metadata({"unit": field.unit, "meaning": field.meaning})
+    return column.with_metadata(fields.metadata(field))
 
 
 def _has_worst(series: pa.Table) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from farloop.results import fields
 from farloop.statistics import Interval
 from farloop.sweep import points
 from farloop.sweep.measures import Measure
@@ -95,9 +96,8 @@ def runs(rows: Sequence[Row], keys: Sequence[str], collect: Sequence[Measure]) -
     """
     columns: list[tuple[pa.Field, list[Any]]] = []
 
-    def add(declared: tuple[str, pa.DataType, str, str], values: list[Any]) -> None:
-        name, kind, unit, meaning = declared
-        columns.append((_field(name, kind, unit, meaning), values))
+    def add(declared: tuple[str, pa.DataType, str, str], values: list[Any], measure: str = "") -> None:
+        columns.append((_field(*declared, measure), values))
 
     add(_RUN[0], [i + 1 for i in range(len(rows))])
     add(_RUN[1], [row.point + 1 for row in rows])
@@ -108,7 +108,8 @@ def runs(rows: Sequence[Row], keys: Sequence[str], collect: Sequence[Measure]) -
     add(_STATUS[1], [row.because or None for row in rows])
     for metric in collect:
         meaning = f"{metric.meaning[:1].upper()}{metric.meaning[1:]}; null where there is none."
-        add((metric.name, pa.float64(), metric.unit, meaning), [row.values.get(metric.name) for row in rows])
+        values = [row.values.get(metric.name) for row in rows]
+        add((metric.name, pa.float64(), metric.unit, meaning), values, metric.identifier)
     add(_END[0], [row.warm_up if row.status == DONE else None for row in rows])
     add(_END[1], [row.path or None for row in rows])
     add(_END[2], [row.key or None for row in rows])
@@ -157,9 +158,11 @@ def summaries(rows: Sequence[Summary], keys: Sequence[str], collect: Sequence[Me
         intervals = [row.intervals[metric.name] for row in rows]
         middle = "over the flows of all seeds together" if metric.sample is not None else "mean over the seeds"
         text = f"{metric.meaning[:1].upper()}{metric.meaning[1:]}, {middle}; null where there is none."
-        columns.append((_field(metric.name, pa.float64(), metric.unit, text), [i.estimate for i in intervals]))
+        declared = _field(metric.name, pa.float64(), metric.unit, text, metric.identifier)
+        columns.append((declared, [i.estimate for i in intervals]))
         for end, meaning, value in _ENDS:
-            declared = _field(f"{metric.name} {end}", pa.float64(), metric.unit, f"{meaning} {_WITHOUT}")
+            text = f"{meaning} {_WITHOUT}"
+            declared = _field(f"{metric.name} {end}", pa.float64(), metric.unit, text, metric.identifier)
             columns.append((declared, [value(i) for i in intervals]))
     return _table(columns)
 
@@ -187,8 +190,8 @@ def _parameters(settings: Sequence[Mapping[str, Value]], keys: Sequence[str]) ->
     return columns
 
 
-def _field(name: str, kind: pa.DataType, unit: str, meaning: str) -> pa.Field:
-    return pa.field(name, kind, metadata={"unit": unit, "meaning": meaning})
+def _field(name: str, kind: pa.DataType, unit: str, meaning: str, measure: str = "") -> pa.Field:
+    return pa.field(name, kind, metadata=fields.metadata(fields.Field(name, unit, meaning, measure=measure)))
 
 
 def _table(columns: Sequence[tuple[pa.Field, list[Any]]]) -> pa.Table:

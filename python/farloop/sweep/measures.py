@@ -12,6 +12,7 @@ import numpy as np
 from farloop import metrics
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.results import fields, flow_completion
+from farloop.results import measures as declared
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
@@ -65,6 +66,11 @@ class Measure:
     is_mean: bool = False
     floor: float | None = None
     ceiling: float | None = None
+
+    @property
+    def identifier(self) -> str:
+        """Its identifier among all measures; empty for what was recorded, and for what a function of the user's makes."""
+        return declared.of_study(self.name)
 
     def of(self, run: Run, cut: float = 0.0) -> float | None:
         """The number of one run without its first `cut` seconds; `None` where it does not exist."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from farloop.errors import FarloopError, nearest, shown
+from farloop.results import measures
 from farloop.scenario import Scenario
 from farloop.validation import references
 from farloop.validation.checks import FidelityCheck
@@ -111,6 +112,7 @@ def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequ
                 explained.why if explained else "",
                 explained.settled if explained else True,
                 case.judge == RANGE,
+                measures.of_validation(metric, case.fct, case.since),
             )
         )
     return checks

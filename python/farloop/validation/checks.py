@@ -31,6 +31,7 @@ class FidelityCheck:
         why: That explanation; empty without one.
         settled: Whether the experiment removes the difference.
         ranged: The number agrees where it is in the range of the reference's repetitions or no further beyond it than the limit.
+        measure: Its identifier among the declared measures; empty for a cell or a series by its name.
     """
 
     reference: str
@@ -44,6 +45,7 @@ class FidelityCheck:
     why: str = ""
     settled: bool = True
     ranged: bool = False
+    measure: str = ""
 
     @property
     def mean(self) -> float:
@@ -99,6 +101,7 @@ class FidelityCheck:
             "case": self.case,
             "algorithm": self.algorithm,
             "metric": self.metric,
+            "measure": self.measure,
             "own": [_finite(value) for value in self.own],
             "theirs": list(self.theirs),
             "farloop": _finite(self.mean),
@@ -128,6 +131,7 @@ def read(row: Mapping[str, Any]) -> FidelityCheck:
         str(row["why"]),
         bool(row["settled"]),
         bool(row.get("ranged", False)),
+        str(row.get("measure", "")),
     )
 
 

@@ -1,0 +1,181 @@
+"""One identifier, one number: what the commands compute of the same run, compared by the identifiers of their measures."""
+
+import math
+
+import pytest
+
+import farloop
+from farloop.arena import measuring, quantities
+from farloop.results import fields, measures
+from farloop.sweep import dataset
+from farloop.sweep import measures as of_studies
+from farloop.validation import compared_numbers, references
+
+SCENARIO = """\
+[run]
+duration = "30ms"
+
+[network]
+topology = "dumbbell"
+intra_pairs = 3
+cross_pairs = 3
+rate = "1Gbps"
+link_delay = "5us"
+wan_delay = "500us"
+
+[workload]
+load = 0.6
+sizes = "websearch"
+cross_share = 0.5
+stop = "20ms"
+
+[record]
+flows = []
+"""
+
+ENDLESS = """
+[[flow]]
+name = "endless"
+from = "s1"
+to = "d1"
+"""
+
+#: Columns and keys that hold no number of a run.
+NO_MEASURES = {"scenario", "start", "algorithm", "seed", "because", "traffic", "queue_port"}
+
+UNITS = {"paused_ps": 1e12}
+
+
+def numbers_by_measure(run):
+    """Each number of a run that a command computes: identifier, command and name, value."""
+    for name, metric in of_studies.MEASURES.items():
+        yield metric.identifier, f"sweep {name}", metric.of(run)
+    values = measuring.measured(run, "two sites").values
+    for field in fields.CELLS:
+        if field.measure and field.name in values:
+            value = values[field.name]
+            yield field.measure, f"arena {field.name}", None if value is None else value / UNITS.get(field.name, 1.0)
+    for name in ("fct_mean", "fct_p50", "fct_p99", "fct_small_p99", "fct_large_mean", "unfinished", "jain"):
+        yield measures.of_validation(name), f"validate {name}", compared_numbers.measure(run, name)
+    for path, value in leaves(run.summary):
+        if identifier := measures.of_summary(path):
+            yield identifier, f"summary {path}", value
+
+
+def leaves(value, path=""):
+    """Path and value of each number of a summary."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, f"{path}/{key}" if path else key)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path, value
+
+
+@pytest.fixture(scope="module", params=["unfinished", "endless", "no flows", "long"])
+def run(request, tmp_path_factory):
+    text = SCENARIO
+    if request.param == "endless":
+        text += ENDLESS
+    elif request.param == "no flows":
+        text = text.replace('stop = "20ms"', 'stop = "1ns"')
+    elif request.param == "long":
+        text = text.replace('duration = "30ms"', 'duration = "300ms"')
+    path = tmp_path_factory.mktemp("measures") / "two-sites.toml"
+    path.write_text(text, encoding="utf-8")
+    return farloop.run(path, algorithm="cubic")
+
+
+#: Of ports each number of a summary is another port's.
+OF_ONE_OF_SEVERAL = (
+    "queue/mean",
+    "queue/p99",
+    "queue/max",
+    "dropped/port",
+    "paused/port",
+    "utilisation/port",
+    "marked/port",
+)
+
+
+def test_numbers_with_one_identifier_are_equal_in_all_commands(run):
+    seen = {}
+    for identifier, name, value in numbers_by_measure(run):
+        assert identifier in measures.MEASURES, name
+        if identifier in OF_ONE_OF_SEVERAL:
+            continue
+        number = math.nan if value is None else float(value)
+        first_name, first = seen.setdefault(identifier, (name, number))
+        assert number == pytest.approx(first, rel=1e-12, nan_ok=True), (identifier, first_name, name)
+    assert sum(1 for _ in numbers_by_measure(run)) > len(seen), "commands share numbers"
+
+
+def test_numbers_that_are_computed_otherwise_have_two_identifiers():
+    assert of_studies.measure("jain").identifier == "jain"
+    assert measures.of_cell("jain") == "jain/endless_or_relative"
+    assert of_studies.measure("intra_large_p99_slowdown").identifier == "fct_slowdown/p99/intra/above_median/finished"
+    assert measures.of_cell("intra_large_slowdown_p99") == "fct_slowdown/p99/intra/large/aged"
+    assert measures.of_validation("fct_small_p99") == "fct/p99/below_100kB/finished"
+    assert (
+        measures.of_validation("fct_small_p99", references.ACKNOWLEDGED) == "fct/p99/below_100kB/finished/acknowledged"
+    )
+    assert of_studies.measure("small_p99_fct").identifier == "fct/p99/at_most_median/finished"
+    assert of_studies.measure("throughput").identifier == quantities.quantity("goodput").measure == "goodput"
+    assert quantities.quantity("fairness").measure != of_studies.measure("jain").identifier
+
+
+def test_every_number_that_a_command_writes_has_a_declared_measure():
+    assert [name for name, metric in of_studies.MEASURES.items() if metric.identifier not in measures.MEASURES] == []
+    without = {field.name for field in fields.CELLS if not field.measure}
+    assert without == NO_MEASURES
+    assert {field.measure for field in fields.CELLS} - {""} <= set(measures.MEASURES)
+    assert [name for name in quantities.names() if quantities.quantity(name).measure not in measures.MEASURES] == []
+    for text in ("mean slowdown", "p99 slowdown of small flows across", "p50 slowdown inside"):
+        assert quantities.quantity(text).measure in measures.MEASURES
+
+
+def test_every_number_of_a_summary_has_a_measure_or_is_a_fact(run):
+    without = [
+        path
+        for path, _ in leaves(run.summary)
+        if measures.of_summary(path) not in measures.MEASURES and path.partition("/")[0] not in measures.FACTS
+    ]
+    assert without == []
+
+
+def test_every_number_of_the_references_has_a_measure_or_is_a_cell_or_a_series():
+    for name in references.names():
+        reference = references.load(name)
+        for case in reference.cases:
+            for entry in case.entries:
+                for metric in entry.numbers:
+                    kind = metric.partition(":")[0]
+                    identifier = measures.of_validation(metric, case.fct, case.since)
+                    assert (identifier in measures.MEASURES) != (
+                        kind in ("flow", "port", "flows", "ports", "series")
+                    ), metric
+
+
+def test_the_columns_of_tables_name_their_measures(tmp_path):
+    collect = [of_studies.measure("p99_slowdown"), of_studies.measure("mean flow/cross throughput")]
+    runs = dataset.runs([], [], collect)
+    assert runs.schema.field("p99_slowdown").metadata[b"measure"] == b"fct_slowdown/p99/finished"
+    assert b"measure" not in runs.schema.field("mean flow/cross throughput").metadata
+    assert b"measure" not in runs.schema.field("seed").metadata
+    points = dataset.summaries([], [], collect)
+    for column in ("p99_slowdown", "p99_slowdown low", "p99_slowdown ci95"):
+        assert points.schema.field(column).metadata[b"measure"] == b"fct_slowdown/p99/finished", column
+
+
+def test_a_measure_says_what_it_is():
+    for identifier, measure in measures.MEASURES.items():
+        assert identifier == measure.identifier
+        assert measure.definition.endswith("."), identifier
+        assert not measure.definition[0].islower(), identifier
+        assert measure.unit, identifier
+        assert measure.better in ("", measures.LESS, measures.MORE), identifier
+        has_quantile = "/p" in identifier and identifier.split("/")[1].lstrip("p").isdigit()
+        assert bool(measure.quantile) == (has_quantile or identifier == "arena_score"), identifier
+    # What a study says of a number is what its declaration says.
+    for name, metric in of_studies.MEASURES.items():
+        declared = measures.MEASURES[metric.identifier]
+        assert (metric.unit, metric.better) == (declared.unit, declared.better), name
