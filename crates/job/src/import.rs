@@ -255,7 +255,7 @@ fn write(
             }
             if !copied && !job.groups.is_empty() {
                 let groups: serde_json::Map<String, Value> =
-                    job.groups.iter().map(|g| (g.name.clone(), json!(g.ranks))).collect();
+                    job.groups.iter().map(|g| (g.name.clone(), json!(&g.ranks[..]))).collect();
                 let text = Value::Object(groups).to_string();
                 let name = format!("{path}.groups.json");
                 written.push(write_file(&name, open, |out| Ok(out.write_all(text.as_bytes())?))?);

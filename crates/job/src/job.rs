@@ -2,6 +2,7 @@
 
 use crate::error::{JobError, Place};
 use farloop_units::Delta;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// As a source or tag of a receive: any.
@@ -310,8 +311,63 @@ impl ProgramBuilder {
 pub struct Group {
     /// Its name in the file.
     pub name: String,
-    /// Its ranks, in the order of the collective's algorithm.
-    pub ranks: Vec<u32>,
+    /// Its ranks, in the order of the collective's algorithm. Groups may share their list.
+    pub ranks: Arc<[u32]>,
+}
+
+/// Ranks with their places in a list, sorted.
+type Sorted = Vec<(u32, u32)>;
+
+/// The place of a rank in each group, by binary search. Groups that share a list of ranks share an index.
+pub(crate) struct MemberIndex<'a> {
+    /// By list that differs: its ranks, and if these do not ascend, ranks with their places, sorted.
+    lists: Vec<(&'a [u32], Option<Sorted>)>,
+    /// By group: its list.
+    of_group: Vec<usize>,
+}
+
+impl<'a> MemberIndex<'a> {
+    /// An index of these groups.
+    pub fn new(groups: &'a [Group]) -> MemberIndex<'a> {
+        // Nobody goes through the map in its order.
+        let mut known: HashMap<*const u32, usize> = HashMap::new();
+        let mut lists = Vec::new();
+        let list_of = |group: &'a Group| {
+            *known.entry(group.ranks.as_ptr()).or_insert_with(|| {
+                let ranks = &group.ranks[..];
+                let ascends = ranks.windows(2).all(|pair| pair[0] < pair[1]);
+                lists.push((ranks, (!ascends).then(|| sort_members(ranks))));
+                lists.len() - 1
+            })
+        };
+        let of_group = groups.iter().map(list_of).collect();
+        MemberIndex { lists, of_group }
+    }
+
+    /// The lists that differ.
+    pub fn lists(&self) -> impl Iterator<Item = &'a [u32]> + '_ {
+        self.lists.iter().map(|list| list.0)
+    }
+
+    /// The list of a group, a position in [`MemberIndex::lists`].
+    pub fn list(&self, group: u32) -> usize {
+        self.of_group[group as usize]
+    }
+
+    /// The place of a rank in a group; `None` where it is no member, or there is no such group.
+    pub fn place(&self, group: u32, rank: u32) -> Option<usize> {
+        let (ranks, sorted) = &self.lists[*self.of_group.get(group as usize)?];
+        match sorted {
+            None => ranks.binary_search(&rank).ok(),
+            Some(sorted) => sorted.binary_search_by_key(&rank, |member| member.0).ok().map(|at| sorted[at].1 as usize),
+        }
+    }
+}
+
+fn sort_members(ranks: &[u32]) -> Sorted {
+    let mut members: Sorted = ranks.iter().copied().zip(0..).collect();
+    members.sort_unstable();
+    members
 }
 
 /// What the numbers in [`Operation::place`] are.

@@ -12,7 +12,7 @@ pub use size::{Calls, Patterns, Size, of_job};
 use crate::collectives::{Choice, Location};
 use crate::error::{JobError, Place};
 use crate::formats::Format;
-use size::{DEPENDENCY_READ, GROUP, MEMBER_READ, OPERATION};
+use size::{DEPENDENCY_READ, GROUP, MEMBER, OPERATION};
 use std::fmt::Write;
 
 /// Bytes that a process takes without a job: the interpreter and its libraries.
@@ -163,9 +163,14 @@ impl Ledger {
         self.add(bytes as u64)
     }
 
-    /// A group of so many members.
-    pub fn add_group(&mut self, members: u64) -> Result<(), String> {
-        self.add((GROUP + MEMBER_READ * members as f64) as u64)
+    /// A group, whose list of ranks is another one's.
+    pub fn add_group(&mut self) -> Result<(), String> {
+        self.add(GROUP as u64)
+    }
+
+    /// A list of so many ranks.
+    pub fn add_members(&mut self, members: u64) -> Result<(), String> {
+        self.add((MEMBER * members as f64) as u64)
     }
 
     fn add(&mut self, bytes: u64) -> Result<(), String> {

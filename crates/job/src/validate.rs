@@ -3,9 +3,10 @@
 
 use crate::error::JobError;
 use crate::ideal::{self, Network};
-use crate::job::{ANY, Job, MAX_BYTES, MAX_COMPUTING, Program, Work};
+use crate::job::{ANY, Job, MAX_BYTES, MAX_COMPUTING, MemberIndex, Program, Work};
 use farloop_units::{Delta, Rate, Time};
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 /// Checks a job whose collectives are expanded, and gives how long it takes at least; the error names the place.
 ///
@@ -21,7 +22,9 @@ pub fn check(job: &Job, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Delta
 /// Checks ranks one by one: peers, sums of times and bytes, and cycles.
 pub fn check_programs(job: &Job) -> Result<(), JobError> {
     let ranks = job.ranks();
+    let members = MemberIndex::new(&job.groups);
     let mut all_bytes = 0;
+    let mut without_cycle: Option<&Arc<Program>> = None;
     for (rank, program) in (0..).zip(&job.programs) {
         let mut computing = Delta::ZERO;
         for (position, operation) in (0..).zip(program.operations()) {
@@ -31,7 +34,7 @@ pub fn check_programs(job: &Job) -> Result<(), JobError> {
                 Work::Send { to, .. } => to,
                 Work::Receive { from, .. } if from != ANY => from,
                 Work::Collective { group, .. } => match job.groups.get(group as usize) {
-                    Some(group) if group.ranks.contains(&rank) => continue,
+                    Some(_) if members.place(group, rank).is_some() => continue,
                     Some(group) => {
                         let text = format!("is not of the group {}, whose collective it does", group.name);
                         return Err(job.error(rank, position, text));
@@ -45,6 +48,11 @@ pub fn check_programs(job: &Job) -> Result<(), JobError> {
                 return Err(job.error(rank, position, text));
             }
         }
+        // Ranks may share a program.
+        if without_cycle.is_some_and(|known| Arc::ptr_eq(known, program)) {
+            continue;
+        }
+        without_cycle = Some(program);
         if let Some(cycle) = cycle(program) {
             let shown: Vec<String> = cycle.iter().take(4).map(|&o| named(job, rank, o)).collect();
             let more = if cycle.len() > 4 { format!(" and {} more", cycle.len() - 4) } else { String::new() };

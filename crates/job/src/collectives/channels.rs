@@ -12,7 +12,7 @@
 
 use super::Location;
 use super::nccl::{Chosen, Machine, Members, Protocol, graph_channels};
-use super::schedule::{Schedule, part};
+use super::schedule::{Schedule, group_members, part};
 use super::tree::{Tree, double_tree, reduce_and_broadcast};
 
 /// Bytes of data in a step of a connection's buffer, of which it has eight (src/init.cc, `computeBuffSizes`).
@@ -163,17 +163,7 @@ pub(super) fn schedule(channels: &[Channel], chosen: Chosen, locations: &[Locati
 
 /// Members by host, in the order of the hosts' first members, each host's own beginning with the one at `first`.
 fn hosts(locations: &[Location], first: usize) -> Vec<Vec<usize>> {
-    let mut names: Vec<u32> = Vec::new();
-    let mut members: Vec<Vec<usize>> = Vec::new();
-    for (member, location) in locations.iter().enumerate() {
-        match names.iter().position(|name| *name == location.host) {
-            Some(at) => members[at].push(member),
-            None => {
-                names.push(location.host);
-                members.push(vec![member]);
-            }
-        }
-    }
+    let mut members = group_members(locations.iter().map(|location| location.host));
     for own in &mut members {
         let turn = first % own.len();
         own.rotate_left(turn);

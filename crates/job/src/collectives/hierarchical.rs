@@ -3,23 +3,13 @@
 //! Across a site's border goes 1/m of the data per member, with m members in a site, so that each byte crosses once. Sites must have
 //! equally many members.
 
-use super::schedule::{Schedule, part};
+use super::schedule::{Schedule, group_members, part};
 use super::{Traffic, ring};
 use crate::job::Collective;
 
 /// Members by site, in the order of the sites' first members; `None` where sites differ in size or there is one.
 pub fn equal_sites(sites: &[u32]) -> Option<Vec<Vec<usize>>> {
-    let mut names: Vec<u32> = Vec::new();
-    let mut members: Vec<Vec<usize>> = Vec::new();
-    for (member, site) in sites.iter().enumerate() {
-        match names.iter().position(|n| n == site) {
-            Some(at) => members[at].push(member),
-            None => {
-                names.push(*site);
-                members.push(vec![member]);
-            }
-        }
-    }
+    let members = group_members(sites.iter().copied());
     let size = members.first()?.len();
     (members.len() > 1 && members.iter().all(|m| m.len() == size)).then_some(members)
 }
@@ -58,10 +48,9 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, sites: &[u32]) {
     }
 }
 
-/// How much it is among members at `sites`.
-pub fn traffic(kind: Collective, sites: &[u32]) -> Traffic {
-    let Some(inside) = equal_sites(sites) else { return Traffic::default() };
-    let (many, size) = (inside.len() as f64, inside[0].len() as f64);
+/// How much it is among `sites` sites of `size` members each.
+pub fn traffic(kind: Collective, sites: u32, size: u32) -> Traffic {
+    let (many, size) = (f64::from(sites), f64::from(size));
     let half = if kind == Collective::AllReduce { Collective::AllGather } else { kind };
     let (within, across) = (ring::traffic(half, size), ring::traffic(kind, many));
     let passes = if kind == Collective::AllReduce { 2.0 } else { 1.0 };

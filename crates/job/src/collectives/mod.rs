@@ -23,7 +23,7 @@ mod tree;
 pub use schedule::{LANES, Schedule, Step};
 
 use crate::error::{JobError, Place};
-use crate::job::{Collective, Job, Operation, Program, ProgramBuilder, Work};
+use crate::job::{Collective, Group, Job, MemberIndex, Operation, Program, ProgramBuilder, Work};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -98,8 +98,11 @@ pub fn usual(kind: Collective) -> Algorithm {
 
 /// Whether an algorithm does a collective among `sites` (the site of each rank, in the order of the group).
 pub fn does(algorithm: Algorithm, kind: Collective, sites: &[u32]) -> bool {
+    does_among(algorithm, kind, sites.len(), || hierarchical::equal_sites(sites).is_some())
+}
+
+fn does_among(algorithm: Algorithm, kind: Collective, n: usize, of_equal_sites: impl Fn() -> bool) -> bool {
     use Collective::*;
-    let n = sites.len();
     match algorithm {
         Algorithm::Ring => matches!(kind, AllReduce | AllGather | ReduceScatter),
         Algorithm::Doubling => {
@@ -107,9 +110,7 @@ pub fn does(algorithm: Algorithm, kind: Collective, sites: &[u32]) -> bool {
         }
         Algorithm::Tree => matches!(kind, AllReduce | Broadcast | Reduce),
         Algorithm::Direct => matches!(kind, AllToAll | Gather | Scatter | AllGather | ReduceScatter),
-        Algorithm::Hierarchical => {
-            matches!(kind, AllReduce | AllGather | ReduceScatter) && hierarchical::equal_sites(sites).is_some()
-        }
+        Algorithm::Hierarchical => matches!(kind, AllReduce | AllGather | ReduceScatter) && of_equal_sites(),
     }
 }
 
@@ -142,37 +143,58 @@ pub struct Traffic {
     pub channels: f64,
 }
 
+/// Counts of the members of a collective that decide how much it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Members and their hosts.
+    pub members: nccl::Members,
+    /// How many sites there are, and the members of each; `None` where sites differ in size or there is one.
+    pub equal_sites: Option<(u32, u32)>,
+}
+
+impl Layout {
+    /// That of members at `locations`.
+    pub fn of(locations: &[Location]) -> Layout {
+        let sites: Vec<u32> = locations.iter().map(|l| l.site).collect();
+        let equal = hierarchical::equal_sites(&sites);
+        let equal_sites = equal.map(|sites| (sites.len() as u32, sites[0].len() as u32));
+        Layout { members: nccl::Members::of(locations), equal_sites }
+    }
+}
+
 /// How much a collective is as `choice` has it sent, without making its schedule; `most` as in [`send_as`].
-pub fn estimated(choice: Choice, kind: Collective, bytes: u64, locations: &[Location], most: u64) -> Traffic {
+pub fn estimated(choice: Choice, kind: Collective, bytes: u64, layout: &Layout, most: u64) -> Traffic {
+    let members = layout.members;
     let wanted = match choice {
         Choice::Told(algorithm) => algorithm,
-        Choice::Nccl(machine) if kind == Collective::AllReduce && locations.len() > 1 => {
-            let members = nccl::Members::of(locations);
+        Choice::Nccl(machine) if kind == Collective::AllReduce && members.ranks > 1 => {
             let chosen = nccl::choose(&machine, bytes, members);
             let made = channels::channels(&machine, chosen, bytes, members, most);
             let messages = channels::message_count(&made, chosen, members.ranks.into()) as f64;
-            let pairs = locations.len() as f64 * 2.0 * made.len() as f64;
+            let pairs = f64::from(members.ranks) * 2.0 * made.len() as f64;
             return Traffic { steps: 2.0 * messages, channels: messages.min(pairs) };
         }
         Choice::Nccl(_) => usual(kind),
     };
-    let sites: Vec<u32> = locations.iter().map(|l| l.site).collect();
-    let algorithm = if does(wanted, kind, &sites) { wanted } else { usual(kind) };
-    traffic(algorithm, kind, bytes, &sites)
+    let can = does_among(wanted, kind, members.ranks as usize, || layout.equal_sites.is_some());
+    traffic(if can { wanted } else { usual(kind) }, kind, bytes, layout)
 }
 
 /// How much [`schedule`] makes of a collective, without making it.
-pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32]) -> Traffic {
-    if sites.len() < 2 {
+pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, layout: &Layout) -> Traffic {
+    let ranks = layout.members.ranks;
+    if ranks < 2 {
         return Traffic::default();
     }
-    let members = sites.len() as f64;
+    let members = f64::from(ranks);
     match algorithm {
         Algorithm::Ring => ring::traffic(kind, members),
-        Algorithm::Doubling => doubling::traffic(kind, sites.len()),
+        Algorithm::Doubling => doubling::traffic(kind, ranks as usize),
         Algorithm::Tree => tree::traffic(kind, bytes, members),
         Algorithm::Direct => direct::traffic(kind, members),
-        Algorithm::Hierarchical => hierarchical::traffic(kind, sites),
+        Algorithm::Hierarchical => {
+            layout.equal_sites.map_or_else(Traffic::default, |(sites, size)| hierarchical::traffic(kind, sites, size))
+        }
     }
 }
 
@@ -181,52 +203,67 @@ pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32]
 /// The k-th collective of a group in one rank's program is the k-th in those of all others; what differs in kind or size is refused. The
 /// messages of a collective have tags of their own. Operations on which the collective depends come before all of its messages.
 pub fn expand(job: &Job, choice: Choice, locate: &dyn Fn(u32) -> Location) -> Result<Job, JobError> {
-    let calls = calls(job)?;
+    let index = MemberIndex::new(&job.groups);
+    let Calls { calls, first_of_group } = Calls::of(job, &index)?;
     if calls.is_empty() {
         return Ok(job.clone());
     }
-    // Equal collectives of equal groups have one schedule.
-    let mut numbers: HashMap<(Collective, u64, Vec<Location>), usize> = HashMap::new();
-    let mut distinct: Vec<(Collective, u64, Vec<Location>, u64)> = Vec::new();
+    // By list of ranks: the first one whose members are at the same places.
+    let mut known: HashMap<Vec<Location>, usize> = HashMap::new();
+    let pattern_of: Vec<usize> = (index.lists().enumerate())
+        .map(|(number, ranks)| *known.entry(ranks.iter().map(|&r| locate(r)).collect()).or_insert(number))
+        .collect();
+    let mut patterns: Vec<(usize, Vec<Location>)> = known.into_iter().map(|(at, number)| (number, at)).collect();
+    patterns.sort_unstable_by_key(|pattern| pattern.0);
+    let locations = |pattern: usize| {
+        let at = patterns.binary_search_by_key(&pattern, |known| known.0).expect("each list has a pattern");
+        &patterns[at].1
+    };
+    // Equal collectives of equal groups have one schedule. Nobody goes through the map in its order.
+    let mut numbers: HashMap<(Collective, u64, usize), usize> = HashMap::new();
+    let mut distinct: Vec<(Collective, u64, usize, u64)> = Vec::new();
     let mut number_of = Vec::with_capacity(calls.len());
     for call in &calls {
-        let locations: Vec<Location> = job.groups[call.group as usize].ranks.iter().map(|&r| locate(r)).collect();
-        let number = *numbers.entry((call.kind, call.bytes, locations.clone())).or_insert_with(|| {
-            distinct.push((call.kind, call.bytes, locations, 0));
+        let pattern = pattern_of[index.list(call.group)];
+        let number = *numbers.entry((call.kind, call.bytes, pattern)).or_insert_with(|| {
+            distinct.push((call.kind, call.bytes, pattern, 0));
             distinct.len() - 1
         });
         distinct[number].3 += 1;
         number_of.push(number);
     }
-    let most = most_merged(choice, &distinct);
-    let schedules: Vec<Arc<Schedule>> =
-        distinct.iter().map(|(kind, bytes, at, _)| Arc::new(chosen(choice, *kind, *bytes, at, most))).collect();
-    let of_call: Vec<&Arc<Schedule>> = number_of.iter().map(|&number| &schedules[number]).collect();
-    let lanes: Vec<u32> = schedules.iter().map(|schedule| schedule.lanes()).collect();
+    let members: HashMap<usize, nccl::Members> =
+        patterns.iter().map(|(number, at)| (*number, nccl::Members::of(at))).collect();
+    let most = most_merged(choice, distinct.iter().map(|&(kind, bytes, at, count)| (kind, bytes, members[&at], count)));
+    let schedules: Vec<Schedule> =
+        distinct.iter().map(|&(kind, bytes, at, _)| chosen(choice, kind, bytes, locations(at), most)).collect();
     let mut tag = highest_tag(job).map_or(Some(0), |t| t.checked_add(1));
-    // By rank and operation: the call and the rank's place in its group. Nobody goes through it in its order.
-    let mut at: HashMap<(u32, u32), (usize, usize)> = HashMap::new();
     let mut tags = Vec::with_capacity(calls.len());
-    for (number, call) in calls.iter().enumerate() {
-        let next = tag.and_then(|tag| tag.checked_add(lanes[number_of[number]]));
+    let lanes: Vec<u32> = schedules.iter().map(Schedule::lanes).collect();
+    for &number in &number_of {
+        let next = tag.and_then(|tag| tag.checked_add(lanes[number]));
         let (Some(own), Some(next)) = (tag, next) else {
             return Err(JobError::new(job.file(0), Place::File, "more collectives than there are tags"));
         };
         tags.push(own);
         tag = Some(next);
-        for (member, (&rank, &operation)) in
-            job.groups[call.group as usize].ranks.iter().zip(&call.operations).enumerate()
-        {
-            at.insert((rank, operation), (number, member));
-        }
     }
     let mut programs = Vec::with_capacity(job.programs.len());
+    let mut met: Vec<u32> = vec![0; job.groups.len()];
     for (rank, program) in (0u32..).zip(&job.programs) {
-        let part = |operation: u32| {
-            let &(call, member) = at.get(&(rank, operation))?;
-            Some((&of_call[call].steps[member], &job.groups[calls[call].group as usize].ranks, tags[call]))
+        program.operations().iter().for_each(|operation| {
+            if let Work::Collective { group, .. } = operation.work {
+                met[group as usize] = 0;
+            }
+        });
+        let mut part = |operation: u32| {
+            let Work::Collective { group, .. } = program.operations()[operation as usize].work else { return None };
+            let call = first_of_group[group as usize] + met[group as usize] as usize;
+            met[group as usize] += 1;
+            let member = index.place(group, rank).expect("a member does the collective");
+            Some((&schedules[number_of[call]].steps[member], &job.groups[group as usize].ranks[..], tags[call]))
         };
-        programs.push(Arc::new(expand_program(program, &part)));
+        programs.push(Arc::new(expand_program(program, &mut part)));
     }
     let mut made = job.clone();
     (made.programs, made.groups) = (programs, Vec::new());
@@ -282,19 +319,21 @@ fn least_merged(count: &dyn Fn(u64) -> u64) -> u64 {
 
 /// How far channels and chunks of NCCL are merged, so that the all-reduces have at most [`MAX_MESSAGES`]: [`u64::MAX`] where they need not
 /// be, 1 where that is not enough. Each has how often it is done.
-pub(crate) fn most_merged(choice: Choice, distinct: &[(Collective, u64, Vec<Location>, u64)]) -> u64 {
+pub(crate) fn most_merged(
+    choice: Choice,
+    distinct: impl Iterator<Item = (Collective, u64, nccl::Members, u64)> + Clone,
+) -> u64 {
     let Choice::Nccl(machine) = choice else { return u64::MAX };
     let count = |most: u64| {
-        let of = |(kind, bytes, locations, times): &(Collective, u64, Vec<Location>, u64)| {
-            if *kind != Collective::AllReduce || locations.len() < 2 {
+        let of = |(kind, bytes, members, times): (Collective, u64, nccl::Members, u64)| {
+            if kind != Collective::AllReduce || members.ranks < 2 {
                 return 0;
             }
-            let members = nccl::Members::of(locations);
-            let chosen = nccl::choose(&machine, *bytes, members);
-            let made = channels::channels(&machine, chosen, *bytes, members, most);
-            channels::message_count(&made, chosen, members.ranks.into()).saturating_mul(*times)
+            let chosen = nccl::choose(&machine, bytes, members);
+            let made = channels::channels(&machine, chosen, bytes, members, most);
+            channels::message_count(&made, chosen, members.ranks.into()).saturating_mul(times)
         };
-        distinct.iter().map(of).fold(0, u64::saturating_add)
+        distinct.clone().map(of).fold(0, u64::saturating_add)
     };
     least_merged(&count)
 }
@@ -304,58 +343,84 @@ struct Call {
     kind: Collective,
     group: u32,
     bytes: u64,
-    /// By place in the group.
-    operations: Vec<u32>,
+    /// How many members do it, and the first of them: rank and operation.
+    done: usize,
+    first: (u32, u32),
 }
 
-fn calls(job: &Job) -> Result<Vec<Call>, JobError> {
-    let places: Vec<HashMap<u32, usize>> =
-        job.groups.iter().map(|g| g.ranks.iter().enumerate().map(|(i, &r)| (r, i)).collect()).collect();
-    // By group: its calls, and how many of them each member has met.
-    let mut of_group: Vec<Vec<Call>> = job.groups.iter().map(|_| Vec::new()).collect();
-    let mut met: Vec<Vec<usize>> = job.groups.iter().map(|g| vec![0; g.ranks.len()]).collect();
-    for (rank, program) in (0u32..).zip(&job.programs) {
-        for (position, operation) in (0u32..).zip(program.operations()) {
-            let Work::Collective { kind, group, bytes } = operation.work else { continue };
-            let group_at = group as usize;
-            let Some(&member) = places.get(group_at).and_then(|p| p.get(&rank)) else {
-                return Err(job.error(rank, position, "is not of the group whose collective it does"));
-            };
-            let number = met[group_at][member];
-            met[group_at][member] += 1;
-            let calls = &mut of_group[group_at];
-            if number == calls.len() {
-                let operations = vec![u32::MAX; job.groups[group_at].ranks.len()];
-                calls.push(Call { kind, group, bytes, operations });
+/// The collectives of a job, by group, then in order.
+struct Calls {
+    calls: Vec<Call>,
+    /// By group: the position of its first one.
+    first_of_group: Vec<usize>,
+}
+
+impl Calls {
+    fn of(job: &Job, index: &MemberIndex<'_>) -> Result<Calls, JobError> {
+        let mut of_group: Vec<Vec<Call>> = job.groups.iter().map(|_| Vec::new()).collect();
+        // By group: how many of its collectives this rank has met, and the rank, counted from 1.
+        let mut met: Vec<(usize, u32)> = vec![(0, 0); job.groups.len()];
+        for (rank, program) in (0u32..).zip(&job.programs) {
+            for (position, operation) in (0u32..).zip(program.operations()) {
+                let Work::Collective { kind, group, bytes } = operation.work else { continue };
+                let at = group as usize;
+                if index.place(group, rank).is_none() {
+                    return Err(job.error(rank, position, "is not of the group whose collective it does"));
+                }
+                if met[at].1 != rank + 1 {
+                    met[at] = (0, rank + 1);
+                }
+                let number = met[at].0;
+                met[at].0 += 1;
+                let calls = &mut of_group[at];
+                if number == calls.len() {
+                    calls.push(Call { kind, group, bytes, done: 0, first: (rank, position) });
+                }
+                let call = &mut calls[number];
+                if (call.kind, call.bytes) != (kind, bytes) {
+                    let text = format!(
+                        "{} of {bytes} bytes is collective {number} of group {} here, but {} of {} bytes at another rank",
+                        kind.name(),
+                        job.groups[at].name,
+                        call.kind.name(),
+                        call.bytes
+                    );
+                    return Err(job.error(rank, position, text));
+                }
+                call.done += 1;
             }
-            let call = &mut calls[number];
-            if (call.kind, call.bytes) != (kind, bytes) {
-                let text = format!(
-                    "{} of {bytes} bytes is collective {number} of group {} here, but {} of {} bytes at another rank",
-                    kind.name(),
-                    job.groups[group_at].name,
-                    call.kind.name(),
-                    call.bytes
-                );
-                return Err(job.error(rank, position, text));
-            }
-            call.operations[member] = position;
         }
-    }
-    for (group, calls) in job.groups.iter().zip(&of_group) {
-        for (number, call) in calls.iter().enumerate() {
-            let Some(absent) = call.operations.iter().position(|&o| o == u32::MAX) else { continue };
-            let there = call.operations.iter().position(|&o| o != u32::MAX).unwrap_or(0);
+        for (group, calls) in job.groups.iter().zip(&of_group) {
+            let Some(number) = calls.iter().position(|call| call.done < group.ranks.len()) else { continue };
+            let call = &calls[number];
+            let absent = find_absent(job, group, call.group, number);
             let text = format!(
-                "{} is collective {number} of group {}, which rank {} does not do",
+                "{} is collective {number} of group {}, which rank {absent} does not do",
                 call.kind.name(),
-                group.name,
-                group.ranks[absent]
+                group.name
             );
-            return Err(job.error(group.ranks[there], call.operations[there], text));
+            return Err(job.error(call.first.0, call.first.1, text));
         }
+        let begin = |next: &mut usize, calls: &Vec<Call>| {
+            let own = *next;
+            *next += calls.len();
+            Some(own)
+        };
+        let first_of_group = of_group.iter().scan(0, begin).collect();
+        Ok(Calls { calls: of_group.into_iter().flatten().collect(), first_of_group })
     }
-    Ok(of_group.into_iter().flatten().collect())
+}
+
+/// The first member of a group that does not do its collective of that number; a rank that the group lists twice counts once.
+fn find_absent(job: &Job, group: &Group, number: u32, collective: usize) -> u32 {
+    let done = |rank: u32| {
+        let of_group =
+            |operation: &&Operation| matches!(operation.work, Work::Collective { group, .. } if group == number);
+        let program = job.programs.get(rank as usize);
+        program.map_or(0, |program| program.operations().iter().filter(of_group).count())
+    };
+    let absent = group.ranks.iter().find(|&&rank| done(rank) <= collective);
+    absent.or(group.ranks.first()).copied().unwrap_or(0)
 }
 
 fn highest_tag(job: &Job) -> Option<u32> {
@@ -366,9 +431,9 @@ fn highest_tag(job: &Job) -> Option<u32> {
     tags.max()
 }
 
-type Part<'a> = (&'a Vec<Step>, &'a Vec<u32>, u32);
+type Part<'a> = (&'a Vec<Step>, &'a [u32], u32);
 
-fn expand_program<'a>(program: &Program, part: &dyn Fn(u32) -> Option<Part<'a>>) -> Program {
+fn expand_program<'a>(program: &Program, part: &mut dyn FnMut(u32) -> Option<Part<'a>>) -> Program {
     let mut builder = ProgramBuilder::new();
     // Where each operation begins and ends now.
     let mut bounds: Vec<(u32, u32)> = Vec::with_capacity(program.operations().len());

@@ -1,5 +1,7 @@
 //! What each rank of a group sends and receives, and in which order.
 
+use std::collections::HashMap;
+
 /// A message of a member: sent or received.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
@@ -13,6 +15,21 @@ pub struct Step {
     pub lane: u8,
     /// Steps of the member that come before.
     pub after: Box<[u32]>,
+}
+
+/// Members by key, such as their site, in the order of the keys' first members.
+pub(super) fn group_members(keys: impl Iterator<Item = u32>) -> Vec<Vec<usize>> {
+    // Nobody goes through the map in its order.
+    let mut numbers: HashMap<u32, usize> = HashMap::new();
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    for (member, key) in keys.enumerate() {
+        let number = *numbers.entry(key).or_insert(members.len());
+        if number == members.len() {
+            members.push(Vec::new());
+        }
+        members[number].push(member);
+    }
+    members
 }
 
 /// Lanes that a schedule has at least.

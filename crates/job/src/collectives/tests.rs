@@ -26,6 +26,14 @@ fn seconds(job: &Job, network: &Network) -> f64 {
 
 const MB: u64 = 1_000_000;
 
+/// What compares each site with all sites before it would take minutes.
+#[test]
+fn a_layout_of_a_million_sites_is_counted_once() {
+    let locations: Vec<Location> = (0..1_000_000).map(|at| Location { site: at, host: at }).collect();
+    let members = nccl::Members { ranks: 1_000_000, hosts: 1_000_000 };
+    assert_eq!(Layout::of(&locations), Layout { members, equal_sites: Some((1_000_000, 1)) });
+}
+
 #[test]
 fn counts_are_those_of_the_table() {
     for n in [2usize, 3, 4, 6, 8, 16] {

@@ -358,7 +358,8 @@ fn to_job(workload: &Workload, name: &str, options: &Options, budget: &Budget<'_
         first[number] = job.groups.len() as u32;
         let names = ["tensor", "data", "expert", "expert-data"];
         let lists = partition(ranks, size, stride).into_iter().enumerate();
-        job.groups.extend(lists.map(|(i, ranks)| Group { name: format!("{}-{i}", names[number]), ranks }));
+        job.groups
+            .extend(lists.map(|(i, ranks)| Group { name: format!("{}-{i}", names[number]), ranks: ranks.into() }));
     }
     for rank in 0..ranks {
         let group = |number: usize| {

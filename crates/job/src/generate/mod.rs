@@ -259,8 +259,7 @@ pub fn generate_within(plan: &Plan, name: &str, budget: &Budget<'_>) -> Result<J
         let at = plan.at(rank);
         let mut group = |name: &str, index: [u32; 2], ranks: &mut dyn Iterator<Item = u32>| {
             let name = format!("{name}-{}-{}", index[0], index[1]);
-            let ranks: Vec<u32> = ranks.collect();
-            job.groups.push(Group { name, ranks });
+            job.groups.push(Group { name, ranks: ranks.collect() });
             job.groups.len() as u32 - 1
         };
         let first = |tensor: u32, data: u32, stage: u32| plan.rank(At { tensor, data, stage }) as usize;

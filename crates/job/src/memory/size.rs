@@ -1,8 +1,8 @@
 //! A job in numbers, and the bytes that these come to.
 
 use super::{Keys, MemoryShare};
-use crate::collectives::{Choice, Location, Traffic, estimated, most_merged};
-use crate::job::{Collective, Job, Program, Work};
+use crate::collectives::{Choice, Layout, Location, Traffic, estimated, most_merged};
+use crate::job::{Collective, Job, MemberIndex, Program, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -12,10 +12,8 @@ pub(super) const OPERATION: f64 = 50.0;
 const DEPENDENCY: f64 = 4.2;
 /// A rank with its mailbox.
 const RANK: f64 = 700.0;
-/// A member of a group: its number, its place by number, and how many collectives it has met.
-const MEMBER: f64 = 45.0;
-/// A member of a group while a file is read.
-pub(super) const MEMBER_READ: f64 = 4.0;
+/// A rank in a list of groups: its number, its place by number, and where it is.
+pub(super) const MEMBER: f64 = 22.0;
 /// A group with its name.
 pub(super) const GROUP: f64 = 180.0;
 /// A member's part in a collective, by rank and operation.
@@ -72,13 +70,17 @@ impl Size {
     /// What it takes, the largest share first. `path` adds what the critical path needs.
     pub fn shares(&self, choice: Choice, path: bool, keys: Keys) -> Vec<MemoryShare> {
         let (mut steps, mut channels, mut scheduled, mut parts) = (0.0, self.messages as f64 / 8.0, 0.0, 0.0);
-        let distinct: Vec<_> = (self.calls.iter())
-            .map(|c| (c.kind, c.bytes, c.locations.to_vec(), u64::try_from(c.count).unwrap_or(u64::MAX)))
+        // Of each list once, which many calls may share. Nobody goes through the map in its order.
+        let mut layouts: HashMap<*const Location, Layout> = HashMap::new();
+        let of_calls: Vec<(&Calls, Layout)> = (self.calls.iter())
+            .map(|c| (c, *layouts.entry(c.locations.as_ptr()).or_insert_with(|| Layout::of(&c.locations))))
             .collect();
-        let most = most_merged(choice, &distinct);
-        for calls in &self.calls {
-            let Traffic { steps: own, channels: joined } =
-                estimated(choice, calls.kind, calls.bytes, &calls.locations, most);
+        let most = most_merged(
+            choice,
+            of_calls.iter().map(|(c, at)| (c.kind, c.bytes, at.members, u64::try_from(c.count).unwrap_or(u64::MAX))),
+        );
+        for (calls, layout) in &of_calls {
+            let Traffic { steps: own, channels: joined } = estimated(choice, calls.kind, calls.bytes, layout, most);
             steps += calls.count as f64 * own;
             channels += calls.count as f64 * joined;
             scheduled += calls.schedules as f64 * own;
@@ -155,17 +157,25 @@ fn hash(places: impl Iterator<Item = Location>) -> u64 {
 /// The size of a job whose collectives are not expanded yet.
 pub fn of_job(job: &Job, locate: &dyn Fn(u32) -> Location) -> Size {
     let mut size = Size { ranks: job.programs.len() as u128, groups: job.groups.len() as u128, ..Size::default() };
+    let index = MemberIndex::new(&job.groups);
+    // Nobody goes through the maps in their order.
     let mut patterns: HashMap<u64, Arc<[Location]>> = HashMap::new();
-    let mut pattern_of: Vec<u64> = Vec::with_capacity(job.groups.len());
-    let mut first: BTreeSet<u32> = BTreeSet::new();
-    for group in &job.groups {
-        size.members += group.ranks.len() as u128;
-        let key = hash(group.ranks.iter().map(|rank| locate(*rank)));
-        patterns.entry(key).or_insert_with(|| group.ranks.iter().map(|rank| locate(*rank)).collect());
+    let mut pattern_of: Vec<u64> = Vec::new();
+    for ranks in index.lists() {
+        size.members += ranks.len() as u128;
+        let key = hash(ranks.iter().map(|rank| locate(*rank)));
+        patterns.entry(key).or_insert_with(|| ranks.iter().map(|rank| locate(*rank)).collect());
         pattern_of.push(key);
-        first.extend(group.ranks.first());
+    }
+    let mut begun_by: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (group, ranks) in (0..).zip(job.groups.iter().map(|group| &group.ranks)) {
+        if let Some(first) = ranks.first() {
+            begun_by.entry(*first).or_default().push(group);
+        }
     }
     let mut calls: BTreeMap<(Collective, u64, u64), u128> = BTreeMap::new();
+    let mut by_group: HashMap<u32, Vec<(Collective, u64)>> = HashMap::new();
+    let mut listed_of: Option<&Arc<Program>> = None;
     let mut counted: Option<(&Arc<Program>, Counted)> = None;
     for (rank, program) in (0u32..).zip(&job.programs) {
         let (shared, own) = match counted {
@@ -177,14 +187,19 @@ pub fn of_job(job: &Job, locate: &dyn Fn(u32) -> Location) -> Size {
         size.kept += own.operations - own.collectives;
         size.dependencies += own.dependencies;
         size.messages += own.messages;
-        if !first.contains(&rank) {
-            continue;
+        let Some(groups) = begun_by.get(&rank) else { continue };
+        if !listed_of.is_some_and(|known| Arc::ptr_eq(known, program)) {
+            by_group.clear();
+            for operation in program.operations() {
+                let Work::Collective { kind, group, bytes } = operation.work else { continue };
+                by_group.entry(group).or_default().push((kind, bytes));
+            }
+            listed_of = Some(program);
         }
-        for operation in program.operations() {
-            let Work::Collective { kind, group, bytes } = operation.work else { continue };
-            let of = job.groups.get(group as usize);
-            if of.and_then(|group| group.ranks.first()) == Some(&rank) {
-                *calls.entry((kind, bytes, pattern_of[group as usize])).or_default() += 1;
+        for &group in groups {
+            let pattern = pattern_of[index.list(group)];
+            for &(kind, bytes) in by_group.get(&group).into_iter().flatten() {
+                *calls.entry((kind, bytes, pattern)).or_default() += 1;
             }
         }
     }

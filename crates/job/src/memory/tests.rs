@@ -1,5 +1,5 @@
 use super::*;
-use crate::collectives::{Algorithm, Location, does, schedule, traffic};
+use crate::collectives::{Algorithm, Layout, Location, does, schedule, traffic};
 use crate::formats::{NO_OPTIONS, aicb, goal_binary, goal_text};
 use crate::generate::{Plan, Stall, Zero, generate, generate_within, size};
 use crate::job::Collective;
@@ -27,7 +27,8 @@ fn traffic_is_that_of_the_schedule() {
                         sends.map(|step| (member, step.peer, step.lane)).collect::<Vec<_>>()
                     };
                     let channels: std::collections::BTreeSet<_> = made.steps.iter().enumerate().flat_map(of).collect();
-                    let counted = traffic(algorithm, kind, bytes, &sites);
+                    let places: Vec<Location> = sites.iter().map(|&site| Location { site, host: site }).collect();
+                    let counted = traffic(algorithm, kind, bytes, &Layout::of(&places));
                     let at = format!("{algorithm:?} {kind:?} {n} {per_site} {bytes}");
                     assert_eq!(counted.steps, steps as f64, "{at}");
                     let channels = channels.len() as f64;

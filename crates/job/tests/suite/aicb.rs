@@ -39,7 +39,7 @@ fn a_rank_goes_forward_and_back() {
     let other = read(&[file], Format::Aicb, &Options { ranks: Some(8), ..NO_OPTIONS }, &mut |_, _| true);
     std::fs::remove_file(&path).unwrap();
     assert!(other.unwrap_err().to_string().contains("all_gpus: 4, but 8 ranks are asked for"));
-    assert_eq!(job.groups.iter().find(|g| g.name == "expert-data-1").unwrap().ranks, [1, 3]);
+    assert_eq!(job.groups.iter().find(|g| g.name == "expert-data-1").unwrap().ranks[..], [1, 3]);
     let whole = expand(&job, Choice::Told(Algorithm::Ring), &|_| Location::default()).unwrap();
     check(&whole, &mut |_, _| true).unwrap();
     let network = Network::alpha_beta(Delta::from_ns(10), Rate::from_gbps(8));

@@ -1,8 +1,10 @@
 //! Chakra traces: in and out, what they leave out, and what is refused.
 
 use farloop_job::formats::chakra::schema::{Attribute, GlobalMetadata, IoInfo, Node, Value, kind};
-use farloop_job::formats::{Format, NO_OPTIONS, Options, chakra, read};
+use farloop_job::formats::{Format, NO_OPTIONS, Options, chakra, read, read_within};
 use farloop_job::ideal::{Network, run};
+use farloop_job::memory::{Budget, MemoryLimit, of_job};
+use farloop_job::validate::check_programs;
 use farloop_job::{Collective, Job, Work};
 use farloop_units::{Delta, Rate};
 use prost::Message;
@@ -171,10 +173,44 @@ fn messages_collectives_and_groups() {
     let gathered = Work::Collective { kind: Collective::AllGather, group: 0, bytes: 200 };
     assert_eq!(made.programs[1].operations()[1].work, gathered);
     let grouped = |text: &str| job(&files, &Options { groups: Some(("g.json".into(), text.into())), ..NO_OPTIONS });
-    assert_eq!(grouped("{\"0\": [1, 0]}").unwrap().groups[0].ranks, [1, 0]);
+    assert_eq!(grouped("{\"0\": [1, 0]}").unwrap().groups[0].ranks[..], [1, 0]);
     assert_eq!(grouped("{\"0\": [2]}").unwrap_err(), "g.json: group 0: 2: expected ranks of 0 to 1, each once");
     assert!(grouped("[").unwrap_err().starts_with("g.json:1: is no JSON: "));
     assert!(grouped("{\"7\": [0]}").unwrap_err().ends_with("node 6: its group 0 is not in the file of groups"));
+}
+
+/// A million ranks in one group, of which each does its collective: what looks through the group for each rank would take minutes.
+#[test]
+fn a_group_of_a_million_ranks_is_looked_through_once() {
+    let folder = Folder::new("million");
+    let ranks = 1_000_000;
+    let attributes =
+        [("comm_size", Value::Int64(64)), ("comm_type", Value::Int64(0)), ("pg_name", Value::Text("g".into()))];
+    let collective = node(1, kind::COMM_COLL, &[], &attributes);
+    let descending: Vec<String> = (0..ranks).rev().map(|rank| rank.to_string()).collect();
+    let groups = Some(("g.json".into(), format!("{{\"g\": [{}]}}", descending.join(","))));
+    let options = Options { ranks: Some(ranks), groups, ..NO_OPTIONS };
+    let made = job(&[folder.file("m.0.et", &trace(&[collective]))], &options).unwrap();
+    check_programs(&made).unwrap();
+    assert_eq!((made.groups[0].ranks.len(), made.groups[0].ranks[0]), (1_000_000, 999_999));
+    let twice = Options { groups: Some(("g.json".into(), "{\"g\": [1, 0, 1]}".into())), ..options };
+    let refused = job(&[folder.file("m.0.et", &trace(&[]))], &twice).unwrap_err();
+    assert_eq!(refused, "g.json: group g: 1: expected ranks of 0 to 999999, each once");
+}
+
+/// 20,000 groups of 100,000 ranks each in 429 kB. Lists of their own would take 8 GB.
+#[test]
+fn groups_of_all_ranks_share_their_list() {
+    let folder = Folder::new("shared");
+    let names: Vec<String> = (0..20_000).map(|number| format!("{{\"pg_name\": \"{number}\"}}")).collect();
+    let inputs = Some(IoInfo { values: format!("[{}]", names.join(", ")), ..IoInfo::default() });
+    let file = folder.file("s.0.et", &trace(&[Node { inputs, ..node(1, kind::METADATA, &[], &[]) }]));
+    let options = Options { ranks: Some(100_000), ..NO_OPTIONS };
+    let budget = Budget { limit: MemoryLimit(Some(1_000_000_000)), ..Budget::NONE };
+    let made = read_within(&[file], Format::Chakra, &options, &budget, &mut |_, _| true).unwrap();
+    assert_eq!((made.groups.len(), made.groups[19_999].ranks.len()), (20_000, 100_000));
+    assert_eq!(of_job(&made, budget.locate).members, 100_000);
+    check_programs(&made).unwrap();
 }
 
 #[test]
@@ -187,7 +223,7 @@ fn groups_of_pytorch_are_learnt() {
     };
     let made = job(&[folder.file("a.0.et", &trace(&[init]))], &Options { ranks: Some(2), ..NO_OPTIONS }).unwrap();
     assert_eq!(made.ranks(), 2);
-    let groups: Vec<_> = made.groups.iter().map(|g| (g.name.as_str(), g.ranks.clone())).collect();
+    let groups: Vec<_> = made.groups.iter().map(|g| (g.name.as_str(), g.ranks.to_vec())).collect();
     assert_eq!(groups, [("0", vec![0, 1]), ("1", vec![1])]);
 }
 

@@ -154,6 +154,8 @@ struct Groups {
     /// By name; nobody goes through it in its order.
     by_name: HashMap<String, u32>,
     given: bool,
+    /// All ranks: the list of every group that names none.
+    all: Arc<[u32]>,
     ledger: Ledger,
     /// Bytes of the files before the one that is read.
     before: u64,
@@ -162,7 +164,8 @@ struct Groups {
 impl Groups {
     fn new(options: &Options, ranks: u32, ledger: Ledger) -> Result<Groups, JobError> {
         let given = options.groups.is_some();
-        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given, ledger, before: 0 };
+        let all = (0..ranks).collect();
+        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given, all, ledger, before: 0 };
         let Some((file, text)) = &options.groups else { return Ok(groups) };
         let refused = |reason: String| JobError::new(file, Place::File, reason);
         let expected = "expected an object of groups, each a list of ranks, such as {\"0\": [0, 1]}";
@@ -172,13 +175,16 @@ impl Groups {
             JobError::new(file, Place::Line(e.line() as u64), format!("is no JSON: {said}; {expected}"))
         })?;
         let object = parsed.as_object().ok_or_else(|| refused(expected.into()))?;
-        for (name, list) in object {
+        // By rank: the last group, counted from 1, that has it.
+        let mut newest = vec![0usize; ranks as usize];
+        for (number, (name, list)) in (1..).zip(object) {
             let list = list.as_array().ok_or_else(|| refused(format!("group {name}: {expected}")))?;
             let mut members = Vec::new();
             for value in list {
                 match value.as_u64() {
-                    Some(rank) if rank < u64::from(ranks) && !members.contains(&(rank as u32)) => {
-                        members.push(rank as u32)
+                    Some(rank) if rank < u64::from(ranks) && newest[rank as usize] < number => {
+                        newest[rank as usize] = number;
+                        members.push(rank as u32);
                     }
                     _ => {
                         return Err(refused(format!(
@@ -188,13 +194,19 @@ impl Groups {
                     }
                 }
             }
-            groups.add(name, members).map_err(refused)?;
+            groups.add_list(name, members).map_err(refused)?;
         }
         Ok(groups)
     }
 
-    fn add(&mut self, name: &str, ranks: Vec<u32>) -> Result<u32, String> {
-        self.ledger.add_group(ranks.len() as u64)?;
+    /// Adds a group with a list of its own.
+    fn add_list(&mut self, name: &str, ranks: Vec<u32>) -> Result<u32, String> {
+        self.ledger.add_members(ranks.len() as u64)?;
+        self.add(name, ranks.into())
+    }
+
+    fn add(&mut self, name: &str, ranks: Arc<[u32]>) -> Result<u32, String> {
+        self.ledger.add_group()?;
         let number = self.list.len() as u32;
         self.list.push(Group { name: name.to_string(), ranks });
         self.by_name.insert(name.to_string(), number);
@@ -216,8 +228,7 @@ impl Groups {
         if let Some(&number) = self.by_name.get(&name) {
             return Ok(number);
         }
-        let all = (0..self.ranks).collect();
-        self.add(&name, all)
+        self.add(&name, self.all.clone())
     }
 
     /// Groups that a metadata node of PyTorch lists: `[{"pg_name": "0", "ranks": [0, 1], ...}]`, no ranks standing for all.
@@ -231,13 +242,17 @@ impl Groups {
         for item in &list {
             let Some(name) = item.get("pg_name").and_then(|n| n.as_str()) else { continue };
             let listed = item.get("ranks").and_then(|r| r.as_array()).map(Vec::as_slice).unwrap_or(&[]);
+            if self.by_name.contains_key(name) {
+                continue;
+            }
+            if listed.is_empty() {
+                self.add(name, self.all.clone())?;
+                continue;
+            }
             let mut ranks: Vec<u32> = listed.iter().filter_map(|r| u32::try_from(r.as_u64()?).ok()).collect();
             ranks.retain(|&r| r < self.ranks);
-            if listed.is_empty() {
-                ranks = (0..self.ranks).collect();
-            }
-            if !self.by_name.contains_key(name) && !ranks.is_empty() {
-                self.add(name, ranks)?;
+            if !ranks.is_empty() {
+                self.add_list(name, ranks)?;
             }
         }
         Ok(())
