@@ -329,7 +329,42 @@ impl Draw {
             text += "flows = \"all\"\nports = \"all\"\n";
         }
         self.phases(&mut text);
+        self.parallel_links(&mut text);
         text
+    }
+
+    /// Parallel links between switches of a listed network, by `links` or by a second `[[link]]`, which may have a rate of its own; and events of the second
+    /// one alone. After all else, so that what is drawn before stays the same.
+    fn parallel_links(&mut self, text: &mut String) {
+        if !text.contains("\n[[link]]\n") || self.chance(0.4) {
+            return;
+        }
+        let (mut made, mut events) = (String::new(), String::new());
+        for block in text.split_inclusive('\n').collect::<Vec<_>>().chunk_by(|_, next| !next.starts_with('[')) {
+            let block = block.concat();
+            let value =
+                |key: &str| block.lines().find_map(|line| line.strip_prefix(key)).map(|text| text.replace('"', ""));
+            let ends = value("a = ").zip(value("b = "));
+            let Some((a, b)) =
+                ends.filter(|(a, _)| a.starts_with('x') && block.starts_with("[[link]]\n") && self.chance(0.5))
+            else {
+                made += &block;
+                continue;
+            };
+            if self.chance(0.5) {
+                let _ = write!(made, "{block}links = {}\n", self.between(2, 4));
+            } else {
+                let own = self.one_of(&["1Gbps", "10Gbps", "40Gbps"]);
+                let rate = value("rate = ").unwrap_or_default();
+                made += &(block.clone() + &block.replace(&rate, own));
+            }
+            if self.chance(0.5) {
+                let change = self.one_of(&["state = \"down\"", "rate = \"1Gbps\"", "loss = 0.01"]);
+                let at = self.between(0, 200);
+                let _ = writeln!(events, "[[event]]\nat = \"{at}us\"\nlink = \"{a}<->{b}#2\"\n{change}");
+            }
+        }
+        *text = made + &events;
     }
 
     /// Choosers with their parameters; most often switches that trim. Algorithms that read telemetry take one path.
