@@ -117,6 +117,7 @@ print(json.dumps([made["memory_bytes"], started, peak()]))
         ("tensor = 4\ndata = 16\nlayers = 32\nmicrobatches = 8\n", {"collectives": "ring"}),
         ("tensor = 8\ndata = 8\nlayers = 16\nmicrobatches = 8\n", {"timed": False, "collectives": "tree"}),
         ("pipeline = 32\nmicrobatches = 1024\ndata = 4\n", {"timed": False}),
+        ("tensor = 8\ndata = 16\nlayers = 8\nmicrobatches = 2\n", {"timed": False, "collectives": "nccl"}),
         (workload(256, 40), {"timed": False, "collectives": "ring"}),
     ],
 )

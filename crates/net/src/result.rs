@@ -96,7 +96,7 @@ pub struct RankRow {
     /// When its last operation was over.
     pub end: Time,
     /// Where the time went, by phase; adds up to all of it.
-    pub phases: Vec<PhaseTimes>,
+    pub phases: Box<[PhaseTimes]>,
 }
 
 /// Times of a phase in an iteration of a rank.

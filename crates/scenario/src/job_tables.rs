@@ -59,35 +59,42 @@ impl Jobs {
 
     /// One row per iteration.
     pub fn iterations(&self, result: &RunResult) -> Table {
-        let mut rows: Vec<(u32, i64, Option<Time>, Option<Time>)> = Vec::new();
+        let all: usize = self.specs.iter().map(|job| job.iterations as usize).sum();
+        let mut jobs: Vec<u32> = Vec::with_capacity(all);
+        let mut columns = IterationColumns {
+            job: self.words(std::iter::empty()),
+            iteration: Vec::with_capacity(all),
+            begin_ps: Vec::with_capacity(all),
+            end_ps: Vec::with_capacity(all),
+            time_ps: Vec::with_capacity(all),
+            ideal_ps: Vec::with_capacity(all),
+            scale: Vec::with_capacity(all),
+            ideal_unscaled_ps: Vec::with_capacity(all),
+            slowdown: Vec::with_capacity(all),
+        };
         for (number, job) in (0..).zip(&self.specs) {
+            let [ideal, unscaled] = self.ideal(number as usize);
             let mut begin = Some(job.start);
             for (iteration, end) in (1..).zip(ends(result, number, job.hosts.len(), job.iterations)) {
                 let end = end.map(|(end, _)| end);
-                rows.push((number, iteration, begin, end));
+                let time = end.zip(begin).map(|(end, begin)| end.since(begin));
+                let slowdown = match (time, ideal) {
+                    (Some(time), Some(ideal)) if ideal > Delta::ZERO => time.as_secs_f64() / ideal.as_secs_f64(),
+                    _ => f64::NAN,
+                };
+                jobs.push(number);
+                columns.iteration.push(iteration);
+                columns.begin_ps.push(begin.map(moment));
+                columns.end_ps.push(end.map(moment));
+                columns.time_ps.push(time.map(span));
+                columns.ideal_ps.push(ideal.map(span));
+                columns.scale.push(job.job.scale as i64);
+                columns.ideal_unscaled_ps.push(unscaled.map(span));
+                columns.slowdown.push(slowdown);
                 begin = end;
             }
         }
-        let ideals: Vec<[Option<Delta>; 2]> = (0..self.specs.len()).map(|job| self.ideal(job)).collect();
-        let time = |begin: Option<Time>, end: Option<Time>| Some(end?.since(begin?));
-        let slowdown = |&(job, _, begin, end): &(u32, i64, Option<Time>, Option<Time>)| match (
-            time(begin, end),
-            ideals[job as usize][0],
-        ) {
-            (Some(time), Some(ideal)) if ideal > Delta::ZERO => time.as_secs_f64() / ideal.as_secs_f64(),
-            _ => f64::NAN,
-        };
-        let columns = IterationColumns {
-            job: self.words(rows.iter().map(|row| row.0)),
-            iteration: rows.iter().map(|row| row.1).collect(),
-            begin_ps: rows.iter().map(|row| row.2.map(moment)).collect(),
-            end_ps: rows.iter().map(|row| row.3.map(moment)).collect(),
-            time_ps: rows.iter().map(|row| time(row.2, row.3).map(span)).collect(),
-            ideal_ps: rows.iter().map(|row| ideals[row.0 as usize][0].map(span)).collect(),
-            scale: rows.iter().map(|row| self.specs[row.0 as usize].job.scale as i64).collect(),
-            ideal_unscaled_ps: rows.iter().map(|row| ideals[row.0 as usize][1].map(span)).collect(),
-            slowdown: rows.iter().map(slowdown).collect(),
-        };
+        columns.job = self.words(jobs.into_iter());
         columns.table()
     }
 

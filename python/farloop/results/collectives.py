@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from farloop.results import flow_completion
 
@@ -49,13 +51,27 @@ def trained(iterations: pa.Table) -> dict[str, dict[str, Any]]:
         iterations: The table of iterations.
     """
     jobs_by_name: dict[str, dict[str, Any]] = {}
-    for row in iterations.select(["job", "time_ps", "ideal_ps", "scale", "ideal_unscaled_ps"]).to_pylist():
+    for name, own in iterations_by_job(iterations):
+        # What is the same in all of its rows.
+        first = own.select(["ideal_ps", "scale", "ideal_unscaled_ps"]).slice(0, 1).to_pylist()[0]
         ideal, unscaled = (
-            None if row[name] is None else row[name] / 1e12 for name in ("ideal_ps", "ideal_unscaled_ps")
+            None if first[name] is None else first[name] / 1e12 for name in ("ideal_ps", "ideal_unscaled_ps")
         )
-        facts = {"ideal_s": ideal, "scale": row["scale"], "ideal_unscaled_s": unscaled}
-        own = jobs_by_name.setdefault(str(row["job"]), {"rounds": 0, "rounds_s": []} | facts)
-        own["rounds"] += 1
-        if row["time_ps"] is not None:
-            own["rounds_s"].append(row["time_ps"] / 1e12)
+        jobs_by_name[name] = {
+            "rounds": own.num_rows,
+            "rounds_s": (own["time_ps"].drop_null().to_numpy() / 1e12).tolist(),
+            "ideal_s": ideal,
+            "scale": first["scale"],
+            "ideal_unscaled_s": unscaled,
+        }
     return jobs_by_name
+
+
+def iterations_by_job(iterations: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The name of each `[[job]]` with its rows, in the order of their first ones: a million iterations are no million objects.
+
+    Args:
+        iterations: The table of iterations.
+    """
+    for name in pc.unique(iterations["job"]).to_pylist():
+        yield str(name), iterations.filter(pc.equal(iterations["job"].cast(pa.string()), name))

@@ -124,7 +124,7 @@ def _has_worst(series: pa.Table) -> bool:
 def _array(column: Column) -> pa.Array:
     kind, buffer, names = column
     if kind == "dict":
-        indices = pa.array(np.frombuffer(buffer, dtype="<u4").astype("<i4"))
+        indices = pa.array(np.frombuffer(buffer, dtype="<i4"))
         return pa.DictionaryArray.from_arrays(indices, pa.array(names or [], pa.string()))
     if kind == "i64?":
         numbers = np.frombuffer(buffer, dtype="<i8")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.results import flow_completion
+from farloop.results import collectives, flow_completion
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
 
@@ -95,14 +96,12 @@ def flows_of(run: Run) -> list[Chosen]:
 def iterations_of(run: Run) -> tuple[list[Chosen], list[str]]:
     """The slowest iteration of each of the first `MOST_JOBS` jobs; and the names of those without one that is over."""
     slowest: dict[str, Chosen | None] = {}
-    longest: dict[str, int] = {}
-    for row in run.iterations.select(["job", "iteration", "time_ps", "ideal_ps"]).to_pylist():
-        job, time = str(row["job"]), row["time_ps"]
-        if job not in slowest and len(slowest) == MOST_JOBS:
-            continue
-        slowest.setdefault(job, None)
-        if time is not None and time > longest.get(job, -1):
-            longest[job] = time
-            slowdown = time / row["ideal_ps"] if row["ideal_ps"] else None
+    for job, own in itertools.islice(collectives.iterations_by_job(run.iterations), MOST_JOBS):
+        slowest[job] = None
+        over = own.select(["iteration", "time_ps", "ideal_ps"]).filter(own["time_ps"].is_valid())
+        if over.num_rows:
+            # The first of the longest.
+            row = over.slice(int(np.argmax(over["time_ps"].to_numpy())), 1).to_pylist()[0]
+            slowdown = row["time_ps"] / row["ideal_ps"] if row["ideal_ps"] else None
             slowest[job] = Chosen(job, "slowest", slowdown, int(row["iteration"]))
     return [chosen for chosen in slowest.values() if chosen], [job for job, chosen in slowest.items() if not chosen]

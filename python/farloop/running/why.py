@@ -8,6 +8,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from farloop import _native, memory
 from farloop.errors import FarloopError, require_utf8, shown
 from farloop.results.why import Explanation
@@ -143,7 +145,8 @@ def check_same_run(run: Run, explanation: Explanation | JobExplanation) -> None:
     if isinstance(explanation, JobExplanation):
         wanted = (explanation.job, explanation.iteration, explanation.start_ps, explanation.end_ps)
         table = run.iterations.select(["job", "iteration", "begin_ps", "end_ps"])
-        if wanted not in {tuple(row.values()) for row in table.to_pylist()}:
+        own = table.filter(pc.equal(table["iteration"], explanation.iteration))
+        if wanted not in {tuple(row.values()) for row in own.to_pylist()}:
             raise FarloopError(_another(explanation.title))
         return
     number = explanation.number

@@ -16,8 +16,8 @@ const RANK: f64 = 700.0;
 pub(super) const MEMBER: f64 = 22.0;
 /// A group with its name.
 pub(super) const GROUP: f64 = 180.0;
-/// A member's part in a collective, by rank and operation.
-const PART: f64 = 45.0;
+/// A member's part in a collective: its list of steps.
+const PART: f64 = 24.0;
 /// A step of a schedule, with the list of steps before it.
 const STEP: f64 = 58.0;
 /// A message while sends and receives are matched.

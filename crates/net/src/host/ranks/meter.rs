@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Iteration {
     pub start: Time,
     pub end: Time,
-    pub phases: Vec<PhaseTimes>,
+    pub phases: Box<[PhaseTimes]>,
 }
 
 /// See the module.
