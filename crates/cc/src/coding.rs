@@ -216,6 +216,7 @@ pub fn repairs(blocks: &Blocks, block: u64, whole: bool, acknowledged: impl Fn(u
 mod tests {
     use super::*;
     use farloop_engine::RandomStream;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     fn at(us: u64) -> Time {
@@ -321,7 +322,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(cases(64)))]
         /// Whatever comes in whatever order: no panic, and done exactly when each block has had what it needs.
         #[test]
         fn any_order_completes(

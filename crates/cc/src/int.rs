@@ -367,6 +367,7 @@ impl IntHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     fn record(ts: u64, tx: u64, qlen: u64) -> IntRecord {
@@ -375,6 +376,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Computed from the fields, and from the words.
         #[test]
         fn intervals_are_those_of_the_fields(

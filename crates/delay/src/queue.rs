@@ -143,6 +143,7 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     /// So fast that frames take no time.
@@ -226,6 +227,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// In any time no more leaves than the link carries in it, the burst, and a frame.
         #[test]
         fn no_faster_than_the_link(rate in 1_000_000..10_000_000_000u64, steps in prop::collection::vec((any::<bool>(), 0..3_000_000u64, 0..1500usize), 0..200)) {

@@ -177,10 +177,12 @@ fn walk<const LEVELS: u32, const SIZE: usize>(tree: &mut [u64], id: EventId, key
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Against a sorted map: any sequence of set, cancel and advance gives the same events in the same order.
         #[test]
         fn agrees_with_a_sorted_map(ops in proptest::collection::vec((0u32..37, 0u64..1u64 << 46, 0u8..4), 1..300)) {

@@ -5,6 +5,7 @@ use farloop_cc::coding::block_failure;
 use farloop_cc::paths::chooser;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
 
@@ -100,7 +101,7 @@ fn parts_and_threads_cannot_be_seen() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
     /// Any code, size and loss, with what overtakes and without: every byte arrives once.
     #[test]
     fn everything_arrives(

@@ -4,6 +4,7 @@ use crate::common::*;
 use farloop_net::result::{Cause, Totals};
 use farloop_net::spec::*;
 use farloop_net::{Cores, NetworkSpec, RunResult, Simulation, simulate};
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
 
@@ -186,7 +187,7 @@ fn events_of(lives: &[Life]) -> Vec<LinkEventSpec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
     /// Whatever fails when, under an incast with PFC: every packet is accounted for, buffers and pauses are given back, all flows end, and
     /// the network can be cut anywhere.
     #[test]

@@ -5,6 +5,7 @@ use farloop_cc::paths::{ChooserParams, chooser};
 use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use proptest::prelude::*;
 
@@ -124,7 +125,7 @@ fn one_path_is_one_path_and_adaptive_routing_needs_no_chooser() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
     /// Over links that lose and damage packets, with paths of other lengths: every byte arrives, each packet is sent for the first time
     /// once, and every destroyed data packet is sent again.
     #[test]

@@ -4,6 +4,7 @@ use crate::common::*;
 use farloop_net::result::Cause;
 use farloop_net::spec::*;
 use farloop_net::{required_headroom, simulate};
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
 
@@ -16,7 +17,7 @@ fn lossless(buffer: u64, xoff: XoffSpec) -> SwitchSpec {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
     /// Any incast up to 64:1, any rates and delays, any buffer from the smallest that is supported: no drop.
     #[test]
     fn incast_loses_nothing(

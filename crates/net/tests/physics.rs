@@ -4,6 +4,7 @@ use crate::common::*;
 use farloop_engine::RandomStream;
 use farloop_net::simulate;
 use farloop_net::spec::*;
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
 
@@ -41,7 +42,7 @@ fn recursion(rates: &[(u64, u64)], size: u64) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
     /// Store-and-forward paths of one to six hops, any rates: the ideal completion time is met to the picosecond, and agrees
     /// with the recursion.
     #[test]

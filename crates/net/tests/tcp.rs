@@ -4,6 +4,7 @@ use crate::common::*;
 use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use proptest::prelude::*;
 
@@ -43,7 +44,7 @@ fn first_sendings(row: &FlowRow) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(cases(150)))]
     /// Whatever is lost or damaged, data, ACKs or SYNs: every byte arrives, each packet is new once, every destroyed data packet is
     /// counted and sent again, and nothing is left over.
     #[test]

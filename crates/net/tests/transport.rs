@@ -4,6 +4,7 @@ use crate::common::*;
 use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
 
@@ -43,7 +44,7 @@ fn first_sendings(row: &FlowRow) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
     /// Lost or damaged, data or ACKs: every byte arrives, each packet is sent for the first time once, and every destroyed
     /// data packet is sent again.
     #[test]

@@ -5,6 +5,7 @@ use crate::common::*;
 use farloop_engine::RandomStream;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, Simulation, simulate};
+use farloop_test_support::cases;
 use farloop_trace::why::{Answer, Blame, Why};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use proptest::prelude::*;
@@ -89,7 +90,7 @@ pub type AnyOf = (&'static str, &'static [(&'static str, Value)]);
 const ALGORITHMS: [AnyOf; 5] = [("dcqcn", &[]), ("dctcp", &[]), ("hpcc", &[]), ("timely", &[]), ("fixed", &[])];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
     /// Whatever the algorithms, losses, pauses, buffers and stalls: the parts add up, and no port holds a packet back that nothing stops.
     #[test]
     fn parts_add_up_to_the_completion_time(

@@ -6,6 +6,7 @@ use farloop_job::ideal::Level;
 use farloop_job::{ANY, Host, Job, ProgramBuilder, Work};
 use farloop_net::spec::*;
 use farloop_net::{JobPath, RunResult, Simulation, Step, Stretch, simulate};
+use farloop_test_support::cases;
 use farloop_trace::why::{Explained, Limit, Segment, Wanted, Why};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
@@ -127,7 +128,7 @@ fn random_job(seed: u64, ranks: u32, steps: u32, wildcards: bool) -> Job {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
     /// Whatever the job, its neighbours, transport, algorithm, losses, pauses, costs and stalls of hosts.
     #[test]
     fn the_parts_of_an_iteration_add_up(

@@ -5,6 +5,7 @@ use crate::why::{AnyOf, adds_up, line, part, run, why};
 use farloop_cc::paths::chooser;
 use farloop_net::spec::*;
 use farloop_tcp::Recovery;
+use farloop_test_support::cases;
 use farloop_trace::why::{Limit, Why};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
@@ -24,7 +25,7 @@ fn all_add_up(spec: &NetworkSpec) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
     /// Whatever paths, losses, trimmed packets, blocks and credit: the parts add up.
     #[test]
     fn of_multipath_flows_the_parts_add_up(

@@ -2,6 +2,7 @@
 
 use farloop_net::Simulation;
 use farloop_scenario::parse;
+use farloop_test_support::cases;
 use proptest::prelude::*;
 
 const SAMPLES: [&str; 6] = [
@@ -35,7 +36,7 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(3000)))]
 
     #[test]
     fn mutated_files_are_refused_or_can_be_simulated(which in 0..SAMPLES.len(), changes in prop::collection::vec(change(), 1..4)) {

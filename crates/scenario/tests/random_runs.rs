@@ -6,7 +6,9 @@
 use farloop_cc::Catalog;
 use farloop_net::Simulation;
 use farloop_scenario::parse_with;
+use farloop_test_support::cases;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 
 const RATES: [u64; 8] =
@@ -114,8 +116,8 @@ fn scenario() -> impl Strategy<Value = String> {
 #[test]
 fn random_scenarios_run_soundly() {
     let (ran, refused) = (Cell::new(0), Cell::new(0));
-    let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::with_cases(cases(300)) };
+    let mut runner = TestRunner::new(config);
     let outcome = runner.run(&scenario(), |text| {
         let Ok(built) = parse_with(&text, "random.toml", &[], &catalog()).and_then(|s| s.build()) else {
             refused.set(refused.get() + 1);

@@ -57,6 +57,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use farloop_units::Bytes;
     use proptest::prelude::*;
 
@@ -103,6 +104,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         #[test]
         fn timers_are_never_early(now in 0..1u64 << 60, timeout in 0..1u64 << 60) {
             let (now, timeout) = (Time::from_ps(now), Delta::from_ps(timeout));

@@ -133,6 +133,7 @@ impl Reassembly {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     fn r(begin: u64, end: u64) -> Range {
@@ -170,6 +171,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Against a bitmap: any segments in any order.
         #[test]
         fn agrees_with_a_bitmap(segments in proptest::collection::vec((0u64..60, 1u64..12), 1..60)) {

@@ -94,6 +94,7 @@ impl RttEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use farloop_units::Bytes;
     use proptest::prelude::*;
 
@@ -148,6 +149,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// SRTT stays within the samples, and RTO within its bounds.
         #[test]
         fn estimates_stay_in_range(samples in proptest::collection::vec(1u64..1 << 45, 1..50)) {

@@ -2,6 +2,7 @@
 //! configured error.
 
 use farloop_tcp::{Config, Ecn, GiveUp, Receiver, Recovery, Segment, Sender, State};
+use farloop_test_support::cases;
 use farloop_units::{Bytes, Delta, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -239,7 +240,7 @@ fn clocks() -> impl Strategy<Value = (Delta, Delta, Delta)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
 
     #[test]
     fn every_byte_arrives_once_and_in_order(

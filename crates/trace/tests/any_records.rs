@@ -1,5 +1,6 @@
 //! Whatever is recorded: one order for any cut, and files for any numbers.
 
+use farloop_test_support::cases;
 use farloop_trace::{
     Cause, Ecn, Event, Filter, FlowName, Names, Packet, PacketKind, Place, Protocol, Record, TcpFlags, Trace, Tracer,
     join, pcapng, perfetto,
@@ -143,6 +144,7 @@ fn blocks(file: &[u8]) -> Vec<u32> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(256)))]
     #[test]
     fn the_cut_makes_no_difference(records in story(), limit in 0..2_500usize, cut in proptest::collection::vec(0..4usize, 12)) {
         let whole = in_parts(&records, limit, |_| 0, 1);

@@ -407,6 +407,7 @@ text!(Rate, RATE_UNITS, RATE_EXPECTED, RATE_SHOW, "unlimited", None);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     #[test]
@@ -464,6 +465,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         #[test]
         fn what_is_shown_reads_back(v in 0u64..u64::MAX / 2) {
             prop_assert_eq!(Delta(v).to_string().parse::<Delta>(), Ok(Delta(v)));

@@ -154,6 +154,7 @@ pub fn check(spec: &Poisson, population: &Population, sizes: &SizeDistribution) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     fn spec() -> Poisson {
@@ -290,6 +291,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         #[test]
         fn pairs_are_valid_for_any_number_of_hosts(n in 2u32..40, seed in any::<u64>()) {
             let spec = Poisson { stop: Time::ZERO + Delta::from_ms(2), ..spec() };

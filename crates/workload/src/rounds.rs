@@ -205,6 +205,7 @@ fn shuffle(hosts: &mut [u32], drawn: usize, random: &mut RandomStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use farloop_units::Bytes;
     use proptest::prelude::*;
 
@@ -288,6 +289,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         #[test]
         fn senders_are_drawn_as_by_shuffling_all(
             datacenters in prop::collection::vec(0u16..4, 2..40),

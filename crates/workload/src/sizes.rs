@@ -346,6 +346,7 @@ const TABLES: &[Table] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     fn table(name: &str) -> SizeDistribution {
@@ -493,6 +494,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         #[test]
         fn any_text_is_read_or_refused(text in "[0-9a-zA-Z,.# \n-]{0,80}", seed in any::<u64>()) {
             if let Ok(d) = SizeDistribution::from_table("t.csv", &text) {

@@ -299,6 +299,7 @@ mod tests {
     use super::*;
     use crate::testing::{Bench, ack, flow};
     use farloop_engine::RandomStream;
+    use farloop_test_support::cases;
     use farloop_units::Time;
     use proptest::prelude::*;
 
@@ -452,6 +453,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Whatever the queue does, feedback fits six bits and packets are admitted.
         #[test]
         fn the_port_survives_any_queue(queues in proptest::collection::vec(0u64..u64::MAX / 2, 1..200), seed in any::<u64>()) {

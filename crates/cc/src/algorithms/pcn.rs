@@ -221,6 +221,7 @@ mod tests {
     use super::*;
     use crate::testing::{Bench, flow};
     use farloop_engine::RandomStream;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     fn at(us: u64) -> Time {
@@ -377,6 +378,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Whatever arrives whenever, the receiver reports at most once per period, and never without a mark.
         #[test]
         fn reports_are_spaced_and_need_marks(arrivals in proptest::collection::vec((0u64..300, any::<bool>()), 1..200)) {

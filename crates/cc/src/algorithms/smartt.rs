@@ -258,6 +258,7 @@ impl Sender for SmarttSender {
 mod tests {
     use super::*;
     use crate::testing::{Bench, ack, any_signals, torture};
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     /// 400 Gbps, 12 us, 4096 B in 4160 B: BDP 600,000 B, target 18.12 us, fair increase of one packet.
@@ -418,6 +419,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         #[test]
         fn any_signals_leave_the_window_between_a_packet_and_its_cap(signals in any_signals(), cap in 0.01..100.0f64) {
             let params = SmarttParams { cap, ..SmarttParams::default() };

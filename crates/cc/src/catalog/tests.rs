@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::plugins::{Aimd, MadeAtRunTime};
 use crate::testing::{any_signals, flow, torture};
+use farloop_test_support::cases;
 use farloop_units::Words;
 use proptest::prelude::*;
 
@@ -217,7 +218,7 @@ fn parameters_that_cannot_be_used_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
     /// Whatever signals come in whatever order, windows and rates stay finite, positive and within bounds.
     #[test]
     fn every_algorithm_survives_any_signals(signals in any_signals(), cross in any::<bool>()) {

@@ -1,6 +1,7 @@
 //! What holds for every chooser, and a desk to drive one by hand.
 
 use super::*;
+use farloop_test_support::cases;
 use proptest::prelude::*;
 
 /// A flow of 144 packets of 4096 B in 12 us.
@@ -92,7 +93,7 @@ fn two_flows_do_not_use_the_same_values_in_the_same_order() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
     /// Whatever comes back in whatever order, no chooser panics; and if only its own values come back, it uses no others.
     #[test]
     fn every_chooser_survives_any_feedback(

@@ -1,6 +1,7 @@
 use super::*;
 use crate::job::ProgramBuilder;
 use crate::validate::check;
+use farloop_test_support::cases;
 use proptest::prelude::*;
 
 const TEXT: &str = "num_ranks 2 // two\n/* a\n comment */\nrank 0 {\nl1: calc 100 cpu 1\nl2: send 8b to 1 tag 4 cpu 0 nic 2\n\
@@ -136,6 +137,7 @@ fn a_binary_cut_anywhere_is_refused() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(256)))]
     #[test]
     fn jobs_come_back_from_text_and_binary(
         plan in prop::collection::vec((0u32..3, 0u32..3, 0u64..1 << 40, 0u16..256, 0u8..5, any::<bool>()), 0..50)

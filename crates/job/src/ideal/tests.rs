@@ -1,5 +1,6 @@
 use super::*;
 use crate::job::{Job, Program, ProgramBuilder, Work};
+use farloop_test_support::cases;
 use farloop_units::Time;
 use proptest::prelude::*;
 
@@ -134,6 +135,7 @@ fn random_job(ranks: u32, plan: &[(u32, u32, u64, u16, bool)]) -> Job {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(256)))]
     #[test]
     fn the_critical_path_adds_up_to_the_end(
         ranks in 2u32..6,

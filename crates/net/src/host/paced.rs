@@ -139,10 +139,12 @@ impl PacedHeap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Against a sorted map: any sequence of insertions, changes and removals gives the same flows in the same order.
         #[test]
         fn agrees_with_a_sorted_map(ops in proptest::collection::vec((0u32..12, 0u64..40, 0u8..4), 1..200)) {

@@ -350,6 +350,7 @@ mod tests {
     use super::*;
     use crate::packet::{DATA, PacketKind};
     use NodeRef::{Host, Switch};
+    use farloop_test_support::cases;
     use farloop_units::Time;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -518,6 +519,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Hosts with no link, with several, to one switch or to many or to each other; islands; parallel links.
         #[test]
         fn any_network_has_the_routes_of_the_plain_way(

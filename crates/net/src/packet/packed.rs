@@ -363,10 +363,12 @@ mod tests {
     use crate::packet::arena::Packets;
     use crate::packet::{DATA, MAX_HOPS, MAX_NOTES};
     use farloop_cc::int::RateCode;
+    use farloop_test_support::cases;
     use farloop_units::{Bytes, Rate};
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Any number of packets, in bursts, with any number of hops and of notes, some of them handed from one arena to another: each
         /// comes back as it was, and in order.
         #[test]

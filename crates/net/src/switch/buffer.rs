@@ -272,6 +272,7 @@ fn in_65536ths(alpha: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::spec::QueueLimit;
+    use farloop_test_support::cases;
     use farloop_units::Rate;
     use proptest::prelude::*;
 
@@ -331,6 +332,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Whatever comes and goes by however many ports: what is used is the sum of what the ports hold, no more than there is; a port is
         /// stopped as long as it holds headroom; and when all has left, nothing is held and nobody stopped.
         #[test]

@@ -7,21 +7,18 @@ mod cases;
 use cases::{Case, Removal};
 use farloop_cc::Catalog;
 use farloop_scenario::{JOB_CAUSES, Prepared};
+use farloop_test_support::read_number;
 use farloop_trace::why::{Limit, Why};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// Cases in a test run.
-const CASES: u64 = 24;
+const CASES: u32 = 24;
 /// A first cause counts from this share of the time on; one below the second is small.
 const LARGE: f64 = 0.3;
 const SMALL: f64 = 0.05;
 /// A small cause gains no more than this.
 const SMALL_GAIN: f64 = 0.1;
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable).ok().map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable}: {text}")))
-}
 
 /// Where the time of a case's first flow went: how long it took, and the share of each cause and limit.
 struct Explained {
@@ -180,9 +177,10 @@ impl Judged {
 /// - of a small cause, where losses took more than a small share: any change decides which packets are lost.
 #[test]
 fn removing_a_cause_gains_what_its_share_says() {
-    let (first, cases) = (number("FARLOOP_WHY_SEED", 1), number("FARLOOP_WHY_CASES", CASES));
+    let first = read_number("FARLOOP_WHY_SEED", 1);
+    let count = read_number("FARLOOP_WHY_CASES", farloop_test_support::cases(CASES).into());
     let mut tally = Tally::default();
-    for seed in first..first + cases {
+    for seed in first..first + count {
         let mut judged = Judged::new(seed);
         judged.judge_first(&mut tally);
         judged.judge_small(&mut tally);
@@ -194,12 +192,12 @@ fn removing_a_cause_gains_what_its_share_says() {
     }
     let Tally { large, small, left_out } = tally;
     println!(
-        "{cases} cases from seed {first}: {} of {} first causes hold, {} of {} small ones",
+        "{count} cases from seed {first}: {} of {} first causes hold, {} of {} small ones",
         large.0, large.1, small.0, small.1
     );
     println!("left out: {} first causes with another limit right behind, {} small ones", left_out[0], left_out[1]);
     // Of 24 cases two are a twelfth.
-    let least = if cases < 100 { 0.9 } else { 0.95 };
+    let least = if count < 100 { 0.9 } else { 0.95 };
     assert!(large.share() >= least && small.share() >= least, "{} and {}", large.share(), small.share());
 }
 

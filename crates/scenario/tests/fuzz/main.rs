@@ -11,18 +11,15 @@ use farloop_cc::Catalog;
 use farloop_net::result::Totals;
 use farloop_scenario::tables::Column;
 use farloop_scenario::{Cores, Outcome, Prepared, RunError, Settings, run_with};
+use farloop_test_support::{cases, read_number};
 use generate::{Draw, repair};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 /// Cases in a test run: under a minute.
-const CASES: u64 = 150;
+const CASES: u32 = 150;
 /// Progress is reported every few hundred thousand events; longer runs than this many are stopped, and tell nothing but that they live.
 const PATIENCE: u32 = 8;
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable).ok().map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable}: {text}")))
-}
 
 fn simulate(text: &str, cores: Cores, patience: u32) -> Result<Outcome, RunError> {
     let mut reports = 0;
@@ -81,9 +78,10 @@ fn digest(text: &str) -> u64 {
 
 #[test]
 fn random_scenarios_run_soundly_and_repeat() {
-    let (first, cases) = (number("FARLOOP_FUZZ_SEED", 1), number("FARLOOP_FUZZ_CASES", CASES));
+    let first = read_number("FARLOOP_FUZZ_SEED", 1);
+    let count = read_number("FARLOOP_FUZZ_CASES", cases(CASES).into());
     let (mut ran, mut stopped, mut refused, mut digests) = (0, 0, Vec::new(), String::new());
-    for seed in first..first + cases {
+    for seed in first..first + count {
         let mut text = Draw::new(seed).scenario();
         match catch_unwind(AssertUnwindSafe(|| {
             repair(&mut text);
@@ -98,12 +96,12 @@ fn random_scenarios_run_soundly_and_repeat() {
             Err(_) => panic!("repeat with FARLOOP_FUZZ_SEED={seed} FARLOOP_FUZZ_CASES=1:\n{text}"),
         }
     }
-    println!("{cases} scenarios from seed {first}: {ran} ran, {stopped} were stopped, {} were refused", refused.len());
-    if cases == 1 {
+    println!("{count} scenarios from seed {first}: {ran} ran, {stopped} were stopped, {} were refused", refused.len());
+    if count == 1 {
         println!("{}", refused.join("\n"));
     }
     // A generator whose scenarios are refused would test nothing.
-    assert!(cases < 10 || ran * 10 > cases * 7, "too many were refused: {refused:#?}");
+    assert!(count < 10 || ran * 10 > count * 7, "too many were refused: {refused:#?}");
     if let Some(file) = std::env::var_os("FARLOOP_FUZZ_DIGESTS").map(PathBuf::from) {
         match std::fs::read_to_string(&file) {
             Ok(known) => assert_eq!(known, digests, "what came out differs from {}", file.display()),

@@ -7,11 +7,12 @@ mod generate;
 use farloop_net::result::{Cause, Totals};
 use farloop_net::{Progress, Simulation};
 use farloop_scenario::{Cores, Outcome, RunError, Settings, parse, run_with};
+use farloop_test_support::read_number;
 use generate::{Draw, repair};
 use std::time::{Duration, Instant};
 
 /// Of random scenarios in a test run.
-const CASES: u64 = 60;
+const CASES: u32 = 60;
 /// Longer random runs than so many packet-hops are left out.
 const PATIENCE: u64 = 300_000;
 
@@ -93,16 +94,13 @@ fn the_cases_show_what_they_are_for() {
     );
 }
 
-fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable).ok().map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable}: {text}")))
-}
-
 /// `FARLOOP_FUZZ_CASES` and `FARLOOP_FUZZ_SEED` as for the other random scenarios.
 #[test]
 fn random_scenarios_in_parts() {
-    let (first, cases) = (number("FARLOOP_FUZZ_SEED", 1), number("FARLOOP_FUZZ_CASES", CASES));
+    let first = read_number("FARLOOP_FUZZ_SEED", 1);
+    let count = read_number("FARLOOP_FUZZ_CASES", farloop_test_support::cases(CASES).into());
     let (mut ran, mut in_parts) = (0, 0);
-    for seed in first..first + cases {
+    for seed in first..first + count {
         let mut text = Draw::new(seed).scenario();
         repair(&mut text);
         let patience = &mut |p: Progress| p.packet_hops < PATIENCE;
@@ -116,8 +114,8 @@ fn random_scenarios_in_parts() {
         let parts = cut(&text, cores, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e:?}"));
         same(&name, cores, &whole, &parts);
     }
-    println!("{cases} scenarios from seed {first}: {ran} ran, {in_parts} in parts");
-    assert!(cases < 10 || u64::from(in_parts) * 3 > cases, "only {in_parts} of {cases} were cut, {ran} ran");
+    println!("{count} scenarios from seed {first}: {ran} ran, {in_parts} in parts");
+    assert!(count < 10 || u64::from(in_parts) * 3 > count, "only {in_parts} of {count} were cut, {ran} ran");
 }
 
 fn parts(text: &str, cores: Cores) -> usize {

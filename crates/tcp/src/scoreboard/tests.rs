@@ -1,6 +1,7 @@
 //! The incremental scoreboard against a naive one that follows the text of RFC 6675 octet by octet, in units of a segment.
 
 use super::*;
+use farloop_test_support::cases;
 use farloop_units::Delta;
 use proptest::prelude::*;
 
@@ -103,7 +104,7 @@ fn agree(board: &mut Scoreboard, naive: &Naive) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(2000)))]
 
     #[test]
     fn agrees_with_the_naive_scoreboard(steps in proptest::collection::vec(step(), 1..120)) {

@@ -149,6 +149,7 @@ mod tests {
     use crate::algorithms::icc::Icc;
     use crate::testing::port;
     use farloop_engine::RandomStream;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     /// A port of 100 Gbps with its queue, moved by hand.
@@ -339,6 +340,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Whatever comes and goes, reports are sound, and the timer is armed exactly as long as a flow counts.
         #[test]
         fn reports_are_sound(steps in proptest::collection::vec((0u8..4, 0u32..9, 0u64..3000), 1..200)) {

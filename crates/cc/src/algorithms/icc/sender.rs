@@ -137,6 +137,7 @@ mod tests {
     use super::*;
     use crate::algorithms::icc::Icc;
     use crate::testing::{Bench, ack, any_signals, flow, torture};
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     const GBPS: f64 = 1e9;
@@ -264,6 +265,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Whatever a field says, and whenever it comes, the rate stays between the smallest and the line's.
         #[test]
         fn rates_stay_within_bounds(

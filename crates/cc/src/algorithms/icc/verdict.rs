@@ -102,6 +102,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     const VERDICT: Verdict = Verdict {
@@ -147,6 +148,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// Whatever bits a field has, they can be read; written again they are the same verdict.
         #[test]
         fn any_field_can_be_read(bits in any::<u128>()) {

@@ -58,6 +58,7 @@ impl Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
 
     #[test]
@@ -72,6 +73,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         #[test]
         fn packets_add_up(size in 1u64..100_000, mss in 1u64..2_000, data in 1u8..12, repair in 0u8..5) {
             let code = Code::new(size, mss, (data, repair));

@@ -225,6 +225,7 @@ impl AnyOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_test_support::cases;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -269,6 +270,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
         /// An ACK names each packet, where none is lost: the one that it answers, one of its bitmap, or one before the first gap.
         #[test]
         fn each_packet_is_named(numbers in prop::collection::vec(0u64..400, 1..600), threshold in 1u64..3_000) {

@@ -1,6 +1,7 @@
 //! The integer core by hand, at its bounds, and under any events.
 
 use super::*;
+use farloop_test_support::cases;
 use proptest::prelude::*;
 
 #[test]
@@ -229,6 +230,7 @@ fn alpha_decays_to_zero() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(256)))]
     /// Whatever constants and events within the bounds: no overflow (checked in tests), and the state stays within them.
     #[test]
     fn any_events_within_the_bounds(

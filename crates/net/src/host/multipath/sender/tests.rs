@@ -1,5 +1,6 @@
 use super::*;
 use crate::host::multipath::receiver::{AnyOrder, Arrival};
+use farloop_test_support::cases;
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -261,7 +262,7 @@ fn check_flight(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
     /// Whatever the network does, everything is delivered once, nothing is in flight at the end, in flight is what was sent and is neither
     /// delivered nor lost, and the flow finishes.
     #[test]

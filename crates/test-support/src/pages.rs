@@ -1,0 +1,87 @@
+//! Tables of a page in Markdown that rows are put into.
+
+/// The page with these rows. A row that the page has stays where it is. One that differs replaces the row with the same first cell, in the
+/// table that has most of the first cells; a new one comes after the row before it in `rows`.
+///
+/// # Panics
+///
+/// No table has a first cell in common with the rows.
+pub fn update_rows(page: &str, rows: &[String]) -> String {
+    let mut lines: Vec<String> = page.lines().map(str::to_string).collect();
+    let mut previous: Option<&str> = None;
+    for row in rows {
+        if !lines.contains(row) {
+            let (begin, end) = best_table(&lines, rows);
+            let place = |cell: &str| (begin..end).find(|i| first_cell(&lines[*i]) == cell);
+            match place(first_cell(row)) {
+                Some(old) => lines[old].clone_from(row),
+                // Behind the head of two lines where it is the first.
+                None => lines.insert(previous.and_then(place).unwrap_or(begin + 1) + 1, row.clone()),
+            }
+        }
+        previous = Some(first_cell(row));
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn first_cell(line: &str) -> &str {
+    line.trim_start_matches('|').split('|').next().unwrap_or_default().trim()
+}
+
+/// Begin and end of the table with most rows of the same first cells; among equals the one with most of the whole rows.
+fn best_table(lines: &[String], rows: &[String]) -> (usize, usize) {
+    let mut best = ((0, 0), (0, 0));
+    let mut begin = 0;
+    while begin < lines.len() {
+        let length = lines[begin..].iter().take_while(|line| line.starts_with('|')).count();
+        let table = &lines[begin..begin + length];
+        let same = rows.iter().filter(|row| table.iter().any(|line| first_cell(line) == first_cell(row))).count();
+        let whole = rows.iter().filter(|row| table.contains(row)).count();
+        best = best.max(((same, whole), (begin, begin + length)));
+        begin += length.max(1);
+    }
+    assert!(best.0.0 > 0, "no table of the page has one of these rows; begin it with the first:\n{}", rows.join("\n"));
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "\
+Words.
+
+| key | default |
+| --- | --- |
+| `a` | 1 |
+| `c` | 3 |
+
+| key | default |
+| --- | --- |
+| `a` | 10 |
+";
+
+    fn updated(rows: &[&str]) -> String {
+        update_rows(PAGE, &rows.iter().map(|row| row.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_page_that_has_the_rows_stays_as_it_is() {
+        assert_eq!(updated(&["| `a` | 10 |"]), PAGE);
+        assert_eq!(updated(&["| `a` | 1 |", "| `c` | 3 |"]), PAGE);
+    }
+
+    #[test]
+    fn rows_are_replaced_and_inserted_in_their_table() {
+        let rows = ["| `a` | 1 |", "| `b` | 2 |", "| `c` | 4 |"];
+        assert_eq!(updated(&rows), PAGE.replace("| `c` | 3 |", "| `b` | 2 |\n| `c` | 4 |"));
+        let rows = ["| `0` | 0 |", "| `a` | 1 |", "| `c` | 3 |"];
+        assert_eq!(updated(&rows), PAGE.replace("| `a` | 1 |", "| `0` | 0 |\n| `a` | 1 |"));
+    }
+
+    #[test]
+    #[should_panic(expected = "begin it with the first:\n| `z` | 1 |")]
+    fn rows_without_a_table_are_refused() {
+        updated(&["| `z` | 1 |"]);
+    }
+}
