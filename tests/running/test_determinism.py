@@ -2,11 +2,7 @@
 
 import contextlib
 import hashlib
-import json
-import os
-import shutil
-import subprocess
-import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -114,42 +110,30 @@ def test_the_seed_counts(small):
     assert not first.flows.equals(second.flows)
 
 
-def test_debug_and_release_builds_give_the_same_bytes(small, tmp_path):
-    """The installed module is a release build; the same sources unoptimised, with every check on, must agree."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("no cargo to build with")
-    root = Path(__file__).parents[2]
-    subprocess.run([cargo, "build", "--quiet", "--package", "farloop-py", "--lib"], cwd=root, check=True)
-    package = tmp_path / "debug" / "farloop"
-    package.mkdir(parents=True)
-    for part in (root / "python" / "farloop").iterdir():
-        if not part.name.startswith("_native"):
-            (package / part.name).symlink_to(part)
-    (package / "_native.abi3.so").symlink_to(_debug_library(root, cargo))
-    # Every source of randomness: RED marks, a lossy link, pauses.
-    changes = {"switch.kmin": "3kB", "switch.kmax": "300kB", "network.wan_loss": "0.001", "switch.xoff": "20kB"}
-    for algorithm in ("dcqcn", "gear", "gemini", "annulus"):
-        script = (
-            "import sys, farloop; assert farloop._native.__file__.startswith(sys.argv[1]), farloop._native.__file__; "
-            "changes = dict(pair.split('=') for pair in sys.argv[5:]); "
-            "farloop.run(sys.argv[2], algorithm=sys.argv[3], set=changes).save(sys.argv[4])"
-        )
-        arguments = [str(tmp_path / "debug"), str(small), algorithm, str(tmp_path / "debug-out" / algorithm)]
-        subprocess.run(
-            [sys.executable, "-c", script, *arguments, *(f"{k}={v}" for k, v in changes.items())],
-            env=os.environ | {"PYTHONPATH": str(tmp_path / "debug")},
-            check=True,
-        )
-        release = digests(farloop.run(small, algorithm=algorithm, set=changes).save(tmp_path / "release" / algorithm))
-        assert digests(tmp_path / "debug-out" / algorithm) == release, algorithm
+DIGESTS = Path(__file__).parents[2] / "crates" / "scenario" / "tests" / "digests"
+"""A scenario, and digests of its columns that tests of Rust compute with every check on (crates/scenario/tests/digests.rs)."""
 
 
-def _debug_library(root, cargo):
-    metadata = subprocess.run(
-        [cargo, "metadata", "--no-deps", "--format-version=1"], cwd=root, check=True, capture_output=True, text=True
-    )
-    return next((Path(json.loads(metadata.stdout)["target_directory"]) / "debug").glob("lib_native.*[!d]"))
+def column_digests(algorithm):
+    """The digest of each column that the installed module gives, as that file has them."""
+    text = (DIGESTS / "small.toml").read_text("utf-8")
+    tables = farloop._native.Scenario(text, "small.toml", [("algorithm.name", algorithm)]).run().tables
+    return {
+        f"{algorithm} {table}.{name}": format(
+            zlib.crc32(values + b"".join(w.encode() + b"\0" for w in words or ())), "08x"
+        )
+        for table, columns in tables.items()
+        for name, (_, values, words) in columns.items()
+    }
+
+
+@pytest.mark.parametrize("algorithm", ["dcqcn", "gear", "gemini", "annulus"])
+def test_debug_and_release_builds_give_the_same_bytes(algorithm):
+    """The installed module is a release build; the digests are of one with assertions and overflow checks."""
+    lines = (DIGESTS / "small.txt").read_text("utf-8").splitlines()
+    stored = dict(line.rsplit(" ", 1) for line in lines if line.startswith(f"{algorithm} "))
+    assert len(stored) > 50
+    assert column_digests(algorithm) == stored
 
 
 def test_summary_and_pictures_are_the_same_bytes_and_the_rest_but_for_the_time_that_it_took(small, tmp_path):

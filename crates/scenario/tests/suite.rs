@@ -3,6 +3,7 @@
 mod acceltor;
 mod circuits;
 mod detected;
+mod digests;
 mod elephants;
 mod fabrics;
 mod format_page;
