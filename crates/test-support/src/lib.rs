@@ -70,13 +70,18 @@ fn assert_same(file: &Path, text: &str, accept: bool) {
 /// Lines that a message shows at most.
 const MAX_SHOWN: usize = 40;
 
-/// The lines in which two texts differ, place by place: those of the first behind `-`, those of the second behind `+`.
+/// The lines in which two texts differ: those of the first behind `-`, those of the second behind `+`. Place by place where both
+/// have as many lines; else those that the other text has nowhere.
 fn differences(stored: &str, text: &str) -> String {
     let (old, new): (Vec<_>, Vec<_>) = (stored.lines().collect(), text.lines().collect());
-    let differ = (0..old.len().max(new.len())).filter(|i| old.get(*i) != new.get(*i));
-    let lines =
-        differ.flat_map(|i| [old.get(i).map(|line| format!("- {line}")), new.get(i).map(|line| format!("+ {line}"))]);
-    let lines: Vec<String> = lines.flatten().collect();
+    let lines: Vec<String> = if old.len() == new.len() {
+        let differ = old.iter().zip(&new).filter(|(a, b)| a != b);
+        differ.flat_map(|(a, b)| [format!("- {a}"), format!("+ {b}")]).collect()
+    } else {
+        let gone = old.iter().filter(|line| !new.contains(line)).map(|line| format!("- {line}"));
+        let added = new.iter().filter(|line| !old.contains(line)).map(|line| format!("+ {line}"));
+        gone.chain(added).collect()
+    };
     let rest =
         if lines.len() > MAX_SHOWN { format!("\nand {} lines more", lines.len() - MAX_SHOWN) } else { String::new() };
     format!("{}{rest}", lines[..lines.len().min(MAX_SHOWN)].join("\n"))
@@ -124,7 +129,8 @@ mod tests {
 
     #[test]
     fn a_message_shows_some_of_the_lines_that_differ() {
-        assert_eq!(differences("a\nb\nc", "a\nd"), "- b\n+ d\n- c");
+        assert_eq!(differences("a\nb\nc", "a\nd\ne"), "- b\n+ d\n- c\n+ e");
+        assert_eq!(differences("a\nb\nc", "a\nc"), "- b");
         assert_eq!(differences("", "a"), "+ a");
         let many: String = (0..50).map(|i| format!("{i}\n")).collect();
         let shown = differences("", &many);

@@ -1,11 +1,13 @@
 //! docs/jobs.md has a row for each key of a plan.
 
 use farloop_job::generate::Plan;
+use farloop_test_support::{assert_stored, update_rows};
 use farloop_units::{Kind, Params};
 
 #[test]
-fn every_key_has_its_row() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/jobs.md")).unwrap();
+fn every_key_has_its_stored_row() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/jobs.md");
+    let page = std::fs::read_to_string(file).unwrap();
     // 400000000000000.0 is written 4e14.
     let short = |text: String| {
         let word = |w: &str| match w.parse::<f64>() {
@@ -24,6 +26,7 @@ fn every_key_has_its_row() {
         format!("| `{}` | {default} | {accepted} | {} |", spec.name, spec.doc)
     };
     let rows: Vec<String> = Plan::specs().iter().map(row).collect();
-    let wanted = format!("| key | default | accepted | |\n| --- | --- | --- | --- |\n{}\n", rows.join("\n"));
-    assert!(page.contains(&wanted), "docs/jobs.md lacks this table:\n{wanted}");
+    let page = update_rows(&page, &rows);
+    assert_stored(file, &page);
+    assert!(page.contains(&rows.join("\n")), "docs/jobs.md has other rows between these:\n{}", rows.join("\n"));
 }
