@@ -200,7 +200,7 @@ def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_sc
     text = small.read_text() + '[figure]\nid = "nobody/fig1"\n[[claim]]\nid = "nobody/fig1"\nwhat = "nothing"\n'
     scenario = farloop.Scenario.from_text(text, str(small))
     compared = farloop.compare(scenario, ["hpcc"], set={"run.duration": "1ms"})
-    target = compared.save(tmp_path / "r")
+    target = compared.save(tmp_path / "r", report=False)
     (claim,) = json.loads((target / "claims.json").read_text())
     on_scenario(lambda *_: pytest.fail("it is simulated"))
 

@@ -98,7 +98,7 @@ def test_variations_repeat_whatever_the_threads_and_without_ties_nothing_is_frag
 
 
 def test_outputs_say_it_and_say_it_again(step, command, tmp_path):
-    done = command("run", "step.toml", "--jitter", "2", "--out", "o")
+    done = command("run", "step.toml", "--jitter", "2", "--out", "o", "--no-report")
     assert done.returncode == 0, done.stderr
     assert "fixed: fragile: throughput of" in done.stdout
     out = tmp_path / "o"

@@ -46,7 +46,7 @@ iterations = 2
 def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("why")
     (folder / "job.toml").write_text(JOB, encoding="utf-8")
-    farloop.run(folder / "job.toml").save(folder / "run")
+    farloop.run(folder / "job.toml").save(folder / "run", report=False)
     return folder / "run"
 
 
