@@ -1,6 +1,7 @@
 import dataclasses
 import errno
 import json
+import math
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 import farloop
 from farloop import reproduce
 from farloop.commands.report import rewrite
-from farloop.output import directories, manifest, reading, saving
+from farloop.output import directories, manifest, names, reading, saving
 
 
 def test_what_is_saved_can_be_loaded(result, tmp_path):
@@ -31,6 +32,11 @@ def test_json_has_no_infinities(comparison, tmp_path):
     saved = comparison.save(tmp_path / "r", report=False)
     for path in saved.glob("**/*.json"):
         json.loads(path.read_text(), parse_constant=lambda name, path=path: pytest.fail(f"{name} in {path}"))
+
+
+def test_json_has_null_where_there_is_no_number(tmp_path):
+    manifest.write_json(tmp_path / "a.json", {"a": [math.nan, math.inf, 1.5], "b": {"c": -math.inf}})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"a": [None, None, 1.5], "b": {"c": None}}
 
 
 def test_an_output_replaces_an_output_with_all_its_files(result, comparison, tmp_path):
@@ -114,6 +120,22 @@ def test_the_working_directory_is_filled_and_not_replaced(result, tmp_path, monk
         result.save(".", report=False)
         assert target.stat().st_ino == node
         assert reading.load(target).runs[0].label == result.label
+
+
+def test_the_manifest_of_a_directory_that_is_filled_comes_last(result, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result.save(".", report=False)
+    placed = []
+    real = names.place
+
+    def place(source, root, name):
+        placed.append((name, (root / manifest.MANIFEST).exists()))
+        real(source, root, name)
+
+    monkeypatch.setattr(names, "place", place)
+    result.save(".", report=False)
+    assert placed[-1] == (manifest.MANIFEST, False), "until then it is no output"
+    assert sorted(name for name, _ in placed) == manifest.files(tmp_path)
 
 
 def test_a_failure_leaves_the_old_output(result, tmp_path):

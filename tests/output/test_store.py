@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 
 import farloop
@@ -192,7 +193,7 @@ def test_what_is_kept_comes_back(outcome, tmp_path):
     assert len(kept) == 1
 
 
-@pytest.mark.parametrize("damage", ["cut", "gone", "swapped", "no address"])
+@pytest.mark.parametrize("damage", ["cut", "gone", "swapped", "other rows", "no address"])
 def test_a_run_that_is_not_whole_does_not_count(damage, outcome, tmp_path):
     kept = Store(tmp_path / "runs")
     kept.put("ab", outcome)
@@ -203,11 +204,22 @@ def test_a_run_that_is_not_whole_does_not_count(damage, outcome, tmp_path):
         flows.unlink()
     elif damage == "swapped":
         shutil.copyfile(flows.with_name("ports.parquet"), flows)
+    elif damage == "other rows":
+        pq.write_table(pq.read_table(flows).slice(1), flows)
     else:
         note = flows.with_name("run.json")
         note.write_text(json.dumps(json.loads(note.read_text()) | {"address": "cd"}))
     assert "ab" not in kept
     assert kept.get("ab") is None
+
+
+def test_a_run_that_is_damaged_is_replaced(outcome, tmp_path):
+    kept = Store(tmp_path / "runs")
+    kept.put("ab", outcome)
+    (tmp_path / "runs" / "ab" / "flows.parquet").unlink()
+    kept.put("ab", outcome)
+    assert "ab" in kept
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["ab"], "not beside what is damaged"
 
 
 def test_a_run_that_cannot_be_written_is_not_there(outcome, tmp_path):

@@ -44,6 +44,10 @@ def test_it_is_readable_in_light_and_dark(page):
 def test_texts_are_escaped(comparison):
     sly = dataclasses.replace(comparison, title="<script>alert(1)</script>")
     assert "<script>alert(1)" not in report.page(sly)
+    runs = [dataclasses.replace(run, label=f"{run.label} <i>") for run in comparison]
+    assert "<i>" not in report.fragment(dataclasses.replace(comparison, runs=runs))
+    assert "<td>&lt;i&gt;</td><td>–</td>" in report.table(["<b>", ""], [["<i>", None]])
+    assert "<th>&lt;b&gt;</th>" in report.table(["<b>", ""], [["<i>", None]])
 
 
 @pytest.mark.parametrize("name", ["<!--<script>", "</script><b>", "a\u2028b-->", "<![CDATA["])

@@ -257,6 +257,8 @@ def test_agreement_is_about_shares_and_the_queue(measurement):
     row = agreement.finding(run, [other])
     assert row["verdict"] == "differs"
     assert [s["holds"] for s in row["statements"]] == [False, False, True]
+    row = agreement.finding(run, [run, other, run])
+    assert row["verdict"] == "reproduced", "of three the median counts"
 
 
 def test_what_is_missing_is_said_in_one_line(example, monkeypatch, tmp_path):
