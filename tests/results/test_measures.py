@@ -111,7 +111,9 @@ def test_numbers_with_one_identifier_are_equal_in_all_commands(run):
 
 def test_numbers_that_are_computed_otherwise_have_two_identifiers():
     assert of_studies.measure("jain").identifier == "jain"
-    assert measures.of_cell("jain") == "jain/endless_or_relative"
+    assert measures.of_cell("jain") == "jain"
+    assert measures.of_cell("jain_endless") == "jain/endless"
+    assert quantities.quantity("fairness").measure == "jain/endless_or_relative"
     assert of_studies.measure("intra_large_p99_slowdown").identifier == "fct_slowdown/p99/intra/above_median/finished"
     assert measures.of_cell("intra_large_slowdown_p99") == "fct_slowdown/p99/intra/large/aged"
     assert measures.of_validation("fct_small_p99") == "fct/p99/below_100kB/finished"

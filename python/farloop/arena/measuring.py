@@ -96,9 +96,10 @@ def measured(run: Run, scenario: str) -> Measured:
         values[f"{start['kind']}_first_rtt_bdps"] = float(max(start["first_rtt_bdps"]))
     values["slow_start"] = int(any(start["slow_start"] for start in run.info.get("starts", [])))
     values["cross_share"] = float(delivered[kinds["cross"]].sum()) / total if total > 0 else None
+    values["jain"] = run.summary["jain"]
     # Flows of different sizes have different rates even where all are treated alike: theirs count relative to what each would get alone.
-    shares = rates[endless & began] if endless.any() else 1 / slowdowns[~np.isnan(slowdowns)]
-    values["jain"] = _finite(metrics.jain(shares)) if shares.size else None
+    for name, shares in (("endless", rates[endless & began]), ("relative", 1 / slowdowns[~np.isnan(slowdowns)])):
+        values[f"jain_{name}"] = _finite(metrics.jain(shares)) if shares.size else None
     classes = _classes(run, slowdowns, kinds)
     for name, of_class in classes.items():
         values |= _distribution(name, of_class)
@@ -133,7 +134,7 @@ def measured(run: Run, scenario: str) -> Measured:
 
 
 def _costs_of_endless(rates: Floats, values: Mapping[str, Any]) -> dict[str, float]:
-    total, jain = float(rates.sum()), values["jain"]
+    total, jain = float(rates.sum()), values["jain_endless"]
     return {"goodput": 1 / total if total > 0 else math.inf, "fairness": 1 / jain if jain else math.inf}
 
 

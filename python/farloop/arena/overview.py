@@ -326,6 +326,9 @@ def _columns(result: Result) -> list[_Column]:
         columns.append(_Column("share across", _share, "Part of all delivered payload that flows across got"))
     if _known(runs, "jain"):
         columns.append(_plain("Jain", "jain", "{:.3f}".format, Scale([0.0, 1.0])))
+    for which in ("endless", "relative"):
+        if _known(runs, f"jain_{which}"):
+            columns.append(_plain(f"Jain, {which}", f"jain_{which}", "{:.3f}".format, Scale([0.0, 1.0])))
     for kind, words in (("intra", "inside"), ("cross", "across")):
         columns += [_slowdown(runs, kind, words, size) for size in SIZES if _known(runs, f"{kind}_{size}_slowdown_p50")]
     if any(run.values["unfinished"] for run in runs):

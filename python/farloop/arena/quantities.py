@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
-from farloop.results.measures import of_cell
+from farloop.results.measures import of_cell, of_choice
 from farloop.units import rate_text, time_text
 
 LESS, MORE = "less", "more"
@@ -31,6 +31,7 @@ class Quantity:
         better: "less" or "more".
         meaning: What it says.
         key: Its name among the values of [Measured][farloop.arena.measuring.Measured].
+        otherwise: That of what it is where a run has none of `key`; empty without one.
     """
 
     name: str
@@ -38,15 +39,18 @@ class Quantity:
     better: str
     meaning: str
     key: str
+    otherwise: str = ""
 
     @property
     def measure(self) -> str:
         """Its identifier among all measures (`farloop.results.measures`)."""
-        return of_cell(self.key)
+        return of_choice(self.key, self.otherwise) if self.otherwise else of_cell(self.key)
 
     def of(self, values: Mapping[str, Any]) -> float | None:
         """The quantity of a run; `None` where the run has none, such as a slowdown where no flow has a size."""
         value = values.get(self.key)
+        if value is None and self.otherwise:
+            value = values.get(self.otherwise)
         return None if value is None else float(value)
 
     def text(self, value: float) -> str:
@@ -64,7 +68,8 @@ _PLAIN = {
     quantity.name: quantity
     for quantity in (
         Quantity("goodput", RATE, MORE, "delivered payload over the time of the run, all flows together", "goodput_bps"),
-        Quantity("fairness", SHARE, MORE, "Jain's index of the throughputs of the endless flows", "jain"),
+        Quantity("fairness", SHARE, MORE, "Jain's index of the throughputs of the endless flows; where none is endless, of the throughputs "
+                 "of flows that could finish relative to what each gets alone", "jain_endless", "jain_relative"),
         Quantity("least share", SHARE, MORE, "least throughput of an endless flow over their mean", "least_share"),
         Quantity("paused", SHARE, LESS, "part of the time that the port with the longest PFC pauses was paused", "paused_share"),
         Quantity("paused across", SHARE, LESS, "the same of the ports of switches with a long-haul link", "border_paused_share"),
@@ -80,9 +85,14 @@ _ALIASES = {
     "pfc": "paused",
     "pfc across": "paused across",
     "pauses": "paused",
-    "jain": "fairness",
     "throughput": "goodput",
 }
+
+_RENAMED = {
+    "jain": "fairness, of the endless flows, or relative to what each flow gets alone (jain is the index of all flows' throughputs, "
+    "as in farloop sweep)",
+}
+"""Names that meant something else, each with what to write now. They go with the next version."""
 
 _SLOWDOWN = re.compile(
     r"(?:(mean|p50|p99) )?slowdown(?:(?: of)?(?: (small|medium|large))?(?: flows)?)?(?: (inside|across))?"
@@ -101,6 +111,8 @@ def quantity(text: str) -> Quantity:
     name = _ALIASES.get(name, name)
     if name in _PLAIN:
         return _PLAIN[name]
+    if name in _RENAMED:
+        raise FarloopError(f"{shown(text)}: no such quantity any more; expected {_RENAMED[name]}")
     match = _SLOWDOWN.fullmatch(name)
     if match is None:
         hint = nearest(name, [*_PLAIN, "p99 slowdown"])

@@ -127,8 +127,19 @@ _CELLS = (
     Field(
         "jain",
         "1",
-        "Jain's fairness index of the throughputs of the endless flows; without any, of the flows' throughputs relative to "
-        f"what each gets alone; {_NO_SUCH}.",
+        "Jain's fairness index of all flows' throughputs; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "jain_endless",
+        "1",
+        f"The same of the endless flows, of which it is scored; {_NO_SUCH}.",
+        optional=True,
+    ),
+    Field(
+        "jain_relative",
+        "1",
+        f"The same of the throughputs of flows that could finish, relative to what each gets alone (1 over its slowdown); {_NO_SUCH}.",
         optional=True,
     ),
     *(

@@ -194,16 +194,12 @@ _OTHERS = (
     RunMeasure("jain", "1", "Jain's fairness index of all flows' throughputs.", "all flows", better=MORE),
     RunMeasure("jain/since", "1", "Jain's fairness index of all flows' recorded throughputs from `since` on.", "all flows", better=MORE,
             needs="throughput of all flows recorded"),
-    RunMeasure(
-        "jain/endless_or_relative",
-        "1",
-        "Jain's fairness index of the throughputs of the endless flows; where none is endless, of 1 over the slowdown of flows that could "
-        "finish.",
-        "begun endless flows, or flows that could finish",
-        unfinished=AGED,
-        seeds=EACH,
-        better=MORE,
-    ),
+    RunMeasure("jain/endless", "1", "Jain's fairness index of the throughputs of the endless flows that had begun.", "begun endless flows",
+            seeds=EACH, better=MORE),
+    RunMeasure("jain/relative", "1", "Jain's fairness index of 1 over the slowdown of flows that could finish.", "flows that could finish",
+            unfinished=AGED, seeds=EACH, better=MORE),
+    RunMeasure("jain/endless_or_relative", "1", "`jain/endless`; where no flow is endless, `jain/relative`.", "flows of either",
+            unfinished=AGED, seeds=EACH, better=MORE),
     RunMeasure("delivered_share/cross", "1", "Part of all delivered payload that flows across got.", "all flows", seeds=EACH),
     # How flows begin and end.
     *(
@@ -323,7 +319,9 @@ _OF_CELLS = {
     "rank": "arena_rank",
     "slow_start": "slow_start",
     "cross_share": "delivered_share/cross",
-    "jain": "jain/endless_or_relative",
+    "jain": "jain",
+    "jain_endless": "jain/endless",
+    "jain_relative": "jain/relative",
     "unfinished": "unfinished/could_finish",
     "is_steady": "is_steady",
     "paused_ps": "paused",
@@ -395,6 +393,12 @@ def of_cell(column: str) -> str:
     if is_count:
         return count_identifier(kind, size, AGED)
     return time_identifier("fct_slowdown", statistic, kind, size, AGED)
+
+
+def of_choice(column: str, otherwise: str) -> str:
+    """The identifier of a number that is one column of an arena's cells, or another one where a run has none of the first."""
+    first, second = of_cell(column), of_cell(otherwise)
+    return f"{first}_or_{second.rpartition('/')[2]}"
 
 
 def of_validation(name: str, until: str = RECEIVED, since: float = 0.0) -> str:
