@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support import in_process, live
+from support import in_process, live, studies
 
 import farloop
 from farloop import _native
@@ -132,6 +132,12 @@ def scripts() -> Iterator[Callable[[str], ModuleType]]:
 def kernel_objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled programs for the kernel, where it can run them; otherwise the test is skipped, with the reason."""
     return live.kernel_objects(tmp_path_factory.mktemp("objects"))
+
+
+@pytest.fixture
+def without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies, and commands in this process, make their runs in this process. For tests that are not about workers."""
+    monkeypatch.setattr("farloop.sweep.study.LocalPool", studies.PoolOfOne)
 
 
 @pytest.fixture

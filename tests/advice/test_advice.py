@@ -1,42 +1,17 @@
 """`farloop advise`: candidates, races, searches, other conditions, the page, and questions that are wrong."""
 
-import json
 import math
 import re
 
 import numpy as np
 import pytest
+from support.advice import ALGORITHMS, SITES
 
 import farloop
 from farloop.advice import answer as answers
 from farloop.advice import answer_page, conditions, question, racing, runs, tuning
 from farloop.arena.measuring import Measured
 from farloop.scenario import ARENA, Scenario
-
-SITES = """\
-title = "Two small sites"
-[run]
-duration = "30ms"
-[network]
-topology = "dumbbell"
-intra_pairs = 2
-cross_pairs = 2
-rate = "1Gbps"
-link_delay = "5us"
-wan_delay = "1ms"
-[switch]
-buffer = "2MB"
-kmin = "30kB"
-kmax = "30kB"
-[workload]
-sizes = "30kB"
-load = 0.5
-stop = "15ms"
-[record]
-flows = []
-"""
-
-ALGORITHMS = "dctcp,swift,dcqcn,timely"
 
 
 class Made:
@@ -338,67 +313,6 @@ def test_a_wrong_question_file_is_told_with_its_key(text, message, tmp_path):
     (tmp_path / "ask.toml").write_text(text, encoding="utf-8")
     with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(message)):
         question.read(tmp_path / "ask.toml")
-
-
-def test_the_command_answers_goes_on_and_is_drawn_again(command):
-    pytest.importorskip("optuna")
-    (command.directory / "sites.toml").write_text(SITES, encoding="utf-8")
-    ask = [
-        "advise",
-        "sites.toml",
-        "--goal",
-        "p99 slowdown",
-        "--must",
-        "none",
-        "--candidates",
-        ALGORITHMS,
-        "--budget",
-        "3min",
-    ]
-    done = command(*ask, "--out", "a")
-    assert done.returncode == 0, done.stderr
-    assert "Run " in done.stdout
-    content = json.loads((command.directory / "a" / "answer.json").read_text("utf-8"))
-    assert content["advised"]
-    assert content["spent_s"] <= content["question"]["budget_s"]
-    assert {row["name"] for row in content["candidates"]} == set(ALGORITHMS.split(","))
-    assert len(content["conditions"]) > 5
-    report = (command.directory / "a" / "report.html").read_text("utf-8")
-    for heading in (
-        "The question",
-        "The candidates",
-        "When the choice changes",
-        "What to write and type",
-        "How it was judged",
-    ):
-        assert heading in report
-    assert not re.search(r'(?:src|href)="(?!#)', report)
-    best = content["advised"][0]
-    assert f'name = "{best}"' in (command.directory / "a" / "deploy" / f"{best}.toml").read_text("utf-8")
-    again = command(*ask, "--out", "b")
-    assert again.returncode == 0
-    assert " runs to make" not in again.stderr, "all runs are there"
-    assert (command.directory / "b" / "answer.json").read_bytes() == (
-        command.directory / "a" / "answer.json"
-    ).read_bytes()
-    assert command("report", "b").returncode == 0
-    assert (command.directory / "b" / "report.html").read_text("utf-8") == report
-
-
-def test_where_nothing_holds_python_says_what_is_nearest(tmp_path):
-    advice = farloop.advise(
-        Scenario.from_text(SITES),
-        must=["queue delay <= 1ns"],
-        candidates=ALGORITHMS,
-        budget="1min",
-        tune=False,
-        out=tmp_path / "a",
-    )
-    assert advice.advised == ()
-    assert advice.sentence.startswith("Nothing holds your constraints; nearest is ")
-    assert "Nothing holds your constraints" in (tmp_path / "a" / "report.html").read_text("utf-8")
-    with pytest.raises(farloop.FarloopError, match=r"its numbers are in answer\.json"):
-        farloop.load(tmp_path / "a")
 
 
 def test_a_page_says_what_tuned_parameters_cost():

@@ -229,6 +229,7 @@ def test_a_figure_with_one_start_for_all_is_not_judged():
         reproduce.plan("gemini/fig09", full=False, same_start="fast")
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_a_study_says_it_and_can_set_it(tmp_path):
     (tmp_path / "base.toml").write_text(TINY, encoding="utf-8")
     study = farloop.study(

@@ -40,6 +40,20 @@ seed = "1-3"
 """
 
 
+class PoolOfOne:
+    """Makes the tasks of a study in this process, one after the other: quicker than workers, which take longer to start than small runs."""
+
+    def __init__(self, workers):
+        self.workers = workers
+
+    def outcomes(self, waiting):
+        """Each task with its outcome."""
+        return ((task, tasks.make(task)) for task in waiting)
+
+    def close(self):
+        """There is nothing to end."""
+
+
 def written(directory):
     """Writes study and base scenario into the directory, and gives the directory back."""
     (directory / "base.toml").write_text(BASE, encoding="utf-8")

@@ -227,6 +227,7 @@ def test_warm_up_of_a_run(tmp_path):
         precision.check_warm_up("mser")
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
     (tmp_path / "queue.toml").write_text(QUEUE, encoding="utf-8")
     common = {"base": tmp_path / "queue.toml", "store": tmp_path / "store", "workers": 2, "report": False}
@@ -258,6 +259,7 @@ def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
     assert again.runs.equals(study.runs)
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_a_precision_that_is_not_reached_is_told(tmp_path, command):
     """The points by name, how wide they are and what they would need: on standard error, in report and manifest, by the exit code."""
     (command.directory / "queue.toml").write_text(QUEUE, encoding="utf-8")

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -138,6 +137,7 @@ def how_many(run):
     return run.flows.num_rows
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_an_output_is_enough_where_the_store_is_gone(place):
     first = farloop.study(place / "study.toml", out=place / "s", report=False)
     assert first.counts.made == 12
@@ -296,6 +296,7 @@ def chain(switches):
     return f'[run]\nduration = "1ms"\n[network]\ntopology = "links"\n{nodes}{links}[algorithm]\nname = "dctcp"\n{flow}'
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_failures_are_listed_and_tried_again_only_when_asked(command, place):
     (place / "far.toml").write_text(chain(20), encoding="utf-8")
     text = 'base = "far.toml"\ncollect = "p99_slowdown"\n[grid]\nalgorithm = ["dctcp", "bbr"]\nswitch.int = [false, true]\n'
@@ -311,11 +312,11 @@ def test_failures_are_listed_and_tried_again_only_when_asked(command, place):
     assert [row["path"] is None for row in table] == [False, True, True, True]
     assert "at most 16 fit" in (place / "s" / "report.html").read_text("utf-8")
     began = journal(place / "run-store", "began")
-    again = command("sweep", "study.toml", "--out", "s")
+    again = command("sweep", "study.toml", "--out", "s", "--no-report")
     assert again.returncode == 1
     assert journal(place / "run-store", "began") == began, "known to fail"
     assert "at most 16 fit" in again.stderr
-    retried = command("sweep", "study.toml", "--out", "s", "--retry")
+    retried = command("sweep", "study.toml", "--out", "s", "--retry", "--no-report")
     assert retried.returncode == 1
     assert sum(journal(place / "run-store", "began").values()) == sum(began.values()) + 1
 
@@ -413,10 +414,8 @@ def test_progress_says_how_long_it_takes(capsys):
     assert lines[3].startswith("3 of 3 runs done, 1 failed, in ")
 
 
-def test_help_and_python_agree():
-    shown = subprocess.run(
-        [sys.executable, "-m", "farloop", "sweep", "--help"], capture_output=True, text=True, check=True
-    ).stdout
+def test_help_and_python_agree(command):
+    shown = command("sweep", "--help").stdout
     for option in ("--until", "--workers", "--retry", "--store", "--most-seeds"):
         assert option in shown
     assert points.NAMES == {"algorithm": "algorithm.name", "seed": "run.seed"}
