@@ -94,14 +94,14 @@ def test_compare_judges_the_claims_of_a_figure(command):
 
 
 def test_reproduce_a_small_figure(command):
-    done = command("reproduce", "mlcc/fig02", "--out", "r", "--quiet")
+    done = command("reproduce", "mlcc/fig03", "--out", "r", "--quiet")
     assert done.returncode == 0, done.stderr
     claims = json.loads((command.directory / "r" / "claims.json").read_text())
-    assert [c["id"] for c in claims] == ["mlcc/fig02"]
+    assert [c["id"] for c in claims] == ["mlcc/fig03"]
     assert claims[0]["scale"] == "quick"
     assert claims[0]["verdict"] in ("reproduced", "direction", "differs")
     assert (command.directory / "r" / "report.html").is_file()
-    assert (command.directory / "r" / "mlcc" / "fig02" / "figures" / "fig02.png").is_file()
+    assert (command.directory / "r" / "mlcc" / "fig03" / "figures" / "fig03.png").is_file()
     again = command("report", "r")
     assert again.returncode == 0, again.stderr
 

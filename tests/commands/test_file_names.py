@@ -60,10 +60,11 @@ def test_an_output_whose_name_is_not_utf8(environment, here):
         ["compare", "small.toml", "--algorithms", "hpcc,dctcp"],
         ["run", "small.toml", "--trace", "all"],
     ):
-        done = farloop_in(here, *command, "--out", LATIN, **environment)
+        done = farloop_in(here, *command, "--out", LATIN, "--no-report", **environment)
         assert done.returncode == 0, done.stderr
         assert farloop.load(here / LATIN).runs[0].flows.num_rows == 3
         assert farloop_in(here, "report", LATIN, **environment).returncode == 0
+        assert (here / LATIN / "report.html").is_file()
 
 
 def test_a_scenario_whose_name_is_not_utf8(here):
