@@ -9,8 +9,9 @@ from support.advice import ALGORITHMS, SITES
 
 import farloop
 from farloop.advice import answer as answers
-from farloop.advice import answer_page, conditions, question, racing, runs, tuning
+from farloop.advice import answer_page, asking, conditions, question, racing, runs, tuning
 from farloop.arena.measuring import Measured
+from farloop.commands import advise
 from farloop.scenario import ARENA, Scenario
 
 
@@ -313,6 +314,37 @@ def test_a_wrong_question_file_is_told_with_its_key(text, message, tmp_path):
     (tmp_path / "ask.toml").write_text(text, encoding="utf-8")
     with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(message)):
         question.read(tmp_path / "ask.toml")
+
+
+def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(asking, "write", lambda *arguments, **options: given.append((arguments, options)))
+    (tmp_path / "sites.toml").write_text(SITES, encoding="utf-8")
+    advise.advise(
+        str(tmp_path / "sites.toml"),
+        goal="goodput",
+        must=["no pfc"],
+        can=["ecn"],
+        candidates="dctcp,swift",
+        budget="90s",
+        set_=["workload.load=0.3"],
+        seed=7,
+        no_tune=True,
+        workers=3,
+        store=tmp_path / "store",
+        out=tmp_path / "a",
+        force=True,
+        no_report=True,
+        quiet=True,
+    )
+    (((question_, target), options),) = given
+    assert (question_.goal_text, question_.can, question_.candidates) == ("goodput", ("ecn",), ("dctcp", "swift"))
+    assert (question_.budget, question_.seed, question_.tune) == (90, 7, False)
+    assert "no paused" in map(str, question_.must)
+    assert question_.scenario.parsed["workload"]["load"] == 0.3
+    assert target == tmp_path / "a"
+    named = {name: options[name] for name in ("workers", "store", "force", "report")}
+    assert named == {"workers": 3, "store": tmp_path / "store", "force": True, "report": False}
 
 
 def test_a_page_says_what_tuned_parameters_cost():

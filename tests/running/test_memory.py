@@ -106,6 +106,11 @@ def test_of_a_study_those_runs_are_refused_that_do_not_fit(tmp_path: Path) -> No
     assert long["address"] is None
     assert "the run may take" in long["because"]
     assert "1.2 GB for it in all" in long["because"]
+    # Workers are other processes: they start it, too, where that is wanted.
+    forced = ("-q", "--out", "forced", "--store", "another", "--no-report", "--force-memory")
+    done = limited(tmp_path, "sweep", "study.toml", "--workers", "1", *forced)
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(tmp_path / "forced" / "runs.parquet")["status"].to_pylist() == ["done", "done"]
     # Alone it is an error, as a scenario is that is wrong.
     (tmp_path / "study.toml").write_text(study.replace('"1ms", ', ""))
     done = limited(tmp_path, "sweep", "study.toml", "--workers", "1", "-q", "--out", "other")

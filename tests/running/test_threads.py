@@ -83,6 +83,24 @@ def test_a_number_of_threads_is_told_apart_from_none(small, asked, monkeypatch):
     assert asked == [(4, True), (4, False), (1, False)]
 
 
+def test_no_more_simulations_run_side_by_side_than_there_are_threads(small, on_scenario):
+    running, most = [], []
+
+    def run(real, *arguments):
+        running.append(real)
+        most.append(len(running))
+        time.sleep(0.2)
+        result = real(*arguments)
+        running.remove(real)
+        return result
+
+    on_scenario(run)
+    scenario = farloop.Scenario.load(small)
+    simulate([Job(str(seed), scenario.override(seed=seed)) for seed in range(6)], threads=2)
+    assert len(most) == 6
+    assert max(most) <= 2
+
+
 def test_threads_of_a_benchmark_are_told_apart_too(monkeypatch):
     from farloop.commands import bench
     from farloop.running.progress import Silent

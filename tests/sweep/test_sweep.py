@@ -1,5 +1,6 @@
 """Studies: which points there are, runs that no kill can spoil and nobody makes twice, one dataset, a report."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -273,6 +274,28 @@ def test_a_sweep_that_is_killed_goes_on_and_leaves_no_worker(command, place):
     assert again.returncode == 0, again.stderr
     assert max(journal(store, "finished").values()) == 1
     assert pq.read_table(place / "s" / "runs.parquet")["status"].to_pylist() == ["done"] * RUNS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the workers in /proc")
+def test_a_worker_stops_in_the_middle_of_a_run_when_who_started_it_is_killed(command, place):
+    endless = SMALL.replace('"20ms"', '"3600s"') + "[record]\nflows = []\nports = []\n"
+    (place / "base.toml").write_text(endless, encoding="utf-8")
+    (place / "study.toml").write_text('base = "base.toml"\ncollect = ["throughput"]\n[grid]\nseed = "1"\n', "utf-8")
+    process = command.start("sweep", "study.toml", "--out", "s", "--workers", "1", "--no-report", "--force-memory")
+    while not (place / "run-store" / tasks.JOURNAL).exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    (worker,) = workers_of(process)
+    process.kill()
+    process.communicate()
+    try:
+        until = time.monotonic() + 30
+        while Path(f"/proc/{worker}/cmdline").exists():
+            assert time.monotonic() < until, "the run goes on for nobody"
+            time.sleep(0.05)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
 
 
 def test_two_sweeps_at_once_share_the_work(command, place):

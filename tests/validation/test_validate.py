@@ -4,9 +4,11 @@ import json
 from dataclasses import replace
 
 import pytest
+import typer
 from conftest import SMALL
 
 import farloop
+from farloop.commands import validate
 from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
 from farloop.validation import check_tables, checking, compared_numbers, metamorphic, record, references, relations
@@ -287,6 +289,19 @@ def test_a_validation_is_written_and_says_what_differs(pencil, tmp_path, capsys,
     assert (into / "report.html").read_text("utf-8") == text
     with pytest.raises(FarloopError, match="has no runs; its numbers are in validation"):
         farloop.load(into)
+
+
+def test_the_command_ends_with_a_code_where_a_number_differs(pencil, tmp_path, monkeypatch):
+    judged = checking.run(checking.select([], full=False))
+    wrong = replace(judged[0], own=(9.0,), theirs=(1.0,), expected=0.0, why="")
+    assert wrong.verdict == "differs"
+    quietly = {"no_report": True, "quiet": True}
+    validate.validate(["pencil"], out=tmp_path / "right", **quietly)
+    monkeypatch.setattr(checking, "run", lambda *_, **__: [*judged, wrong])
+    with pytest.raises(typer.Exit) as ended:
+        validate.validate(["pencil"], out=tmp_path / "wrong", **quietly)
+    assert ended.value.exit_code == 1
+    assert (tmp_path / "wrong" / "validation.json").is_file()
 
 
 def test_worlds_are_always_the_same_and_every_algorithm_has_its_turn():
