@@ -19,7 +19,7 @@ def test_every_fault_can_be_put_into_the_package(trials):
     faults = trials.read_faults()
     assert len(faults) == len({fault.name for fault in faults}) == 40
     for fault in faults:
-        path, text = trials.faulty_text(fault, trials.ROOT)
+        path, text = trials.faulty_text(fault, trials.ROOT / trials.PACKAGE)
         assert text != path.read_text("utf-8")
 
 
@@ -39,7 +39,7 @@ def test_a_fault_whose_line_has_changed_is_named(trials, fault, edit, problem):
     name, *lines = edit
     old = dataclasses.replace(fault, name="old", edits=((f"{trials.PACKAGE}/{name}", *lines),))
     with pytest.raises(trials.ListError) as refused:
-        trials.faulty_text(old, trials.ROOT)
+        trials.faulty_text(old, trials.ROOT / trials.PACKAGE)
     assert str(refused.value) == f"old: {trials.PACKAGE}/{name}: {problem}"
 
 
@@ -47,18 +47,20 @@ def test_a_fault_whose_line_has_changed_is_named(trials, fault, edit, problem):
 def test_tests_that_have_another_place_now_are_named(trials, fault, absent):
     old = dataclasses.replace(fault, name="old", tests=(absent,))
     with pytest.raises(trials.ListError, match=f"^old: {absent}: no such test; expected what is likely to notice"):
-        trials.faulty_text(old, trials.ROOT)
+        trials.faulty_text(old, trials.ROOT / trials.PACKAGE)
 
 
 def test_a_fault_is_caught_by_a_test_that_passes_without_it(trials, fault, monkeypatch, tmp_path):
     sound = tmp_path / "sound"
-    sources = sound / "farloop" / fault.edits[0][0].removeprefix(f"{trials.PACKAGE}/")
-    sources.parent.mkdir(parents=True)
-    sources.write_text("the same\n")
+    ((name, line, instead),) = fault.edits
+    source = sound / "farloop" / name.removeprefix(f"{trials.PACKAGE}/")
+    source.parent.mkdir(parents=True)
+    source.write_text(f"if True:\n    {line}\n")
     seen = []
 
     def run_tests(copy, tests):
         seen.append((copy == sound, tuple(tests)))
+        assert (line if copy == sound else instead) in (copy / source.relative_to(sound)).read_text()
         return answers.pop(0)
 
     monkeypatch.setattr(trials, "run_tests", run_tests)
@@ -73,7 +75,6 @@ def test_a_fault_is_caught_by_a_test_that_passes_without_it(trials, fault, monke
     answers = [("", "all pass"), ("tests/b.py::test_b", ""), ("", "all pass")]
     assert trials.try_fault(fault, sound=sound, whole=True).caught == "tests/b.py::test_b"
     assert seen[-2:] == [(False, ("tests",)), (True, ("tests/b.py::test_b",))]
-    assert sources.read_text() == "the same\n"
 
 
 def test_tests_that_run_against_another_package_count_for_nothing(trials, tmp_path):
