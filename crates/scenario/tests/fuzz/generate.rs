@@ -333,8 +333,8 @@ impl Draw {
         text
     }
 
-    /// Parallel links between switches of a listed network, by `links` or by a second `[[link]]`, which may have a rate of its own; and events of the second
-    /// one alone. After all else, so that what is drawn before stays the same.
+    /// Parallel links between switches of a listed network, by `links` or by a second `[[link]]`, which may have a rate of its own; and
+    /// events of the second one alone. After all else, so that what is drawn before stays the same.
     fn parallel_links(&mut self, text: &mut String) {
         if !text.contains("\n[[link]]\n") || self.chance(0.4) {
             return;
