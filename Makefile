@@ -3,6 +3,7 @@
 #   make demo    build, run eight algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package (its parts: test-rust, test-python, test-site, test-live)
 #   make test FAST=1  within a minute or three: the tests that are closest to the files changed since the last commit (SINCE=main: since another)
+#   make accept  write what tests compare with (digests, snapshots, tables of pages), for a change that moves it
 #   make test-dataframes  the tests that read and write tables, with pandas and polars installed
 #   make statements  repeat the commands that show why a paper's statement fails (those below ten seconds; docs/findings/statements.md)
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
@@ -36,7 +37,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test test-module test-rust test-python test-site test-live test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -78,6 +79,11 @@ test-site: test-module $(VENV)/.dev
 # (scripts/live-tools.sh installs what they need; FARLOOP_LIVE_REQUIRED=1: a missing program fails them).
 test-live: test-module $(VENV)/.dev
 	$(VENV)/bin/python -m pytest -m live
+
+# Writes what tests compare with: digests, snapshots, tables of pages that are made from the code. `git diff` shows what has changed.
+accept: test-module $(VENV)/.dev
+	FARLOOP_ACCEPT=1 cargo test --workspace --exclude farloop-py --test suite --test defaults stored
+	$(VENV)/bin/python -m farloop.results.fields docs/outputs.md
 
 # Results do not depend on what else is installed. The packages are in a directory of their own, before all others for these tests alone.
 DATAFRAMES := $(CURDIR)/$(VENV)/dataframes
