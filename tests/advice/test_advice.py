@@ -301,18 +301,38 @@ def test_a_question_that_is_wrong_leaves_what_was_there(command):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('scenario = "sites.toml"\ngaol = "goodput"', "gaol: unknown key; did you mean goal?"),
-        ('goal = "goodput"', "scenario: is missing"),
-        ('scenario = "sites.toml"\nmust = "no pfc"', "must: expected a list of texts"),
-        ('scenario = "sites.toml"\nbudget = 10', 'budget: expected a text, such as "10min"'),
-        ('scenario = "sites.toml"\ngoal = "speed"', "ask.toml: goal: speed: no such quantity"),
-        ('scenario = "absent.toml"', "no such file; expected a scenario file"),
+        (
+            'scenario = "sites.toml"\ngaol = "goodput"',
+            ":2: gaol: unknown key; did you mean goal? accepted keys: scenario, goal",
+        ),
+        ('scenario = "sites.toml"\n\n"a\\u202e" = 1', ":3: a\\u202e: unknown key; accepted keys: scenario, goal"),
+        ('goal = "goodput"', ":1: scenario: is missing; expected the file of a scenario beside goal"),
+        ('scenario = "sites.toml"\nmust = "no pfc"', ":2: must: expected a list of texts"),
+        ('scenario = "sites.toml"\nmust = ["no luck"]', ":2: must: luck: no such quantity; "),
+        ('scenario = "sites.toml"\nbudget = 10', ':2: budget: expected a text, such as "10min"'),
+        ('scenario = "sites.toml"\n\nbudget = "10 days"', ":3: budget: 10 days: expected a time such as 90s"),
+        ('scenario = "sites.toml"\ngoal = "speed"', ":2: goal: speed: no such quantity"),
+        ('scenario = "sites.toml"\ncan = ["lasers"]', ":2: can: lasers: unknown; there is ecn"),
+        (
+            'scenario = "sites.toml"\ncandidates = ["dctcp", "gemni"]',
+            ":2: candidates: gemni: no such algorithm; did you mean gemini?",
+        ),
+        ('scenario = "sites.toml"\nseed = -1', ":2: seed: -1: expected a whole number from 0"),
+        (
+            'scenario = "sites.toml"\n[set]\nrun.durations = "1s"',
+            ':3: set.run.durations: unknown key; did you mean "duration"?',
+        ),
+        (
+            'scenario = "sites.toml"\nset."run.duration" = "x"',
+            ':2: set.run.duration: "x" has no number; expected a time',
+        ),
+        ('\nscenario = "absent"', ":2: scenario: absent: "),
     ],
 )
-def test_a_wrong_question_file_is_told_with_its_key(text, message, tmp_path):
+def test_a_wrong_question_file_is_told_with_its_line_and_key(text, message, tmp_path):
     (tmp_path / "sites.toml").write_text(SITES, encoding="utf-8")
     (tmp_path / "ask.toml").write_text(text, encoding="utf-8")
-    with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(message)):
+    with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape("ask.toml" + message)):
         question.read(tmp_path / "ask.toml")
 
 

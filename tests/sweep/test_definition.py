@@ -173,6 +173,12 @@ ERRORS = {
     "wrong seeds": ('"1-3"', '"3-1"', ["study.toml:8: grid.seed: seeds: 3-1: expected whole numbers"]),
     "too many": ('"1-3"', '"1-10000"\nrun.duration = ["1ms", "2ms", "3ms"]', ["study.toml:5: grid: 120000 points; expected"]),
     "a key twice": ("[grid]", '[grid]\nrun.seed = "4"', ["study.toml:9: grid.seed: seed is there already"]),
+    "a metric twice": ('"p99_slowdown"', '"p99_slowdown", "p99_slowdown"', ["study.toml:3: collect:", "twice; expected each metric once"]),
+    "a reason that is no text": (
+        "[grid]", '[[constraint]]\nwhere = "seed > 0"\nbecause = 3\n[grid]',
+        ["study.toml:7: constraint.1.because: 3: expected a text"],
+    ),
+    "a name that turns the line": ("[grid]", '"a\\u202e" = 1\n[grid]', ["study.toml:5: a\\u202e: unknown key; accepted keys:"]),
     "a wrong expression": ("[grid]", 'where = "a ** 2"\n[grid]', ["study.toml:5: where: a ** 2: is no", "expected keys"]),
     "a constraint's wrong key": ("[grid]", 'where = "workload.lod < 1"\n[grid]', ["toml:5: where: workload.lod: is", "mean workload"]),
     "no point left": ("[grid]", 'where = "workload.load > 1"\n[grid]', ["study.toml:5: where: no point of 12 is left"]),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from farloop import catalogue
+from farloop._native import ScenarioError
 from farloop.arena import constraints, requirements
 from farloop.arena.constraints import Requirement
 from farloop.arena.measuring import Measured
@@ -18,6 +19,10 @@ from farloop.arena.quantities import MORE, RATE, SHARE, TIME, Quantity, quantity
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import Scenario, Settings, Source, read_text
 from farloop.sweep import toml_lines
+from farloop.sweep.document import Document
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 BUDGET = "10min"
 """How long an answer may take if nobody says otherwise."""
@@ -107,32 +112,31 @@ def read(
         FarloopError: something is wrong; nothing has been simulated.
         ScenarioError: the scenario is not valid.
     """
-    content: dict[str, Any] = {}
-    if isinstance(source, Scenario | Mapping):
-        loaded = Scenario.load(source)
-    else:
-        if str(source).endswith(".toml") and Path(source).is_file():
-            content = _file(Path(source))
-        beside = Path(source).parent / str(content.get("scenario", ""))
-        # A name without an ending is a paper's figure.
-        named = str(beside) if beside.suffix else str(content.get("scenario"))
-        loaded = Scenario.load(named if content else str(source))
-    where = f"{source}: " if content else ""
-    try:
-        return Question(
-            loaded.override(dict(_dotted(content.get("set", {})))).override(set),
-            _goal(goal if goal is not None else content.get("goal")),
-            constraints.read(must if must is not None else content.get("must", ()), constraints.ARENA),
-            _can(can if can is not None else content.get("can")),
-            _candidates(candidates if candidates is not None else content.get("candidates")),
-            seconds(budget if budget is not None else content.get("budget", BUDGET)),
-            _seed(seed if seed is not None else content.get("seed", 1)),
-            tune if tune is not None else content.get("tune"),
-        )
-    except FarloopError as error:
-        if type(error) is not FarloopError:
-            raise
-        raise FarloopError(f"{where}{error}") from None
+    document = None
+    if not isinstance(source, Scenario | Mapping) and str(source).endswith(".toml") and Path(source).is_file():
+        document = _document(Path(source))
+    content = document.content if document else {}
+
+    def read_key(key: str, given: T | None, make: Callable[[Any], R], default: Any = None) -> R:
+        """The value of a key, from the argument or else from the file, whose line an error names."""
+        if given is not None or document is None or key not in content:
+            return make(default if given is None else given)
+        try:
+            return make(content[key])
+        except FarloopError as error:
+            raise document.error((key,), str(error).removeprefix(f"{key}: ")) from None
+
+    loaded = _scenario(document) if document else Scenario.load(source)
+    return Question(
+        (_override(loaded, document) if document else loaded).override(set),
+        read_key("goal", goal, _goal),
+        read_key("must", must, lambda texts: constraints.read(texts, constraints.ARENA), ()),
+        read_key("can", can, _can),
+        read_key("candidates", candidates, _candidates),
+        read_key("budget", budget, seconds, BUDGET),
+        read_key("seed", seed, _seed, 1),
+        read_key("tune", tune, lambda value: value),
+    )
 
 
 def seconds(budget: str) -> float:
@@ -153,8 +157,8 @@ def budget_text(budget: float) -> str:
     return f"{budget / _SECONDS[unit]:g} {unit}"
 
 
-def _file(path: Path) -> dict[str, Any]:
-    """The keys of a question's file; empty for a file that is a scenario."""
+def _document(path: Path) -> Document | None:
+    """A question's file; `None` for a file that is a scenario."""
     text = read_text(path, str(path))
     if isinstance(trouble := toml_lines.spans(text), toml_lines.Trouble):
         raise FarloopError(f"{path}:{trouble.line}: {trouble.problem}")
@@ -162,30 +166,58 @@ def _file(path: Path) -> dict[str, Any]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         # The scenario's reader says where.
-        return {}
+        return None
+    of_question = [key for key in ("goal", "must", "can") if key in content]
+    if "scenario" not in content and not of_question:
+        return None
+    document = Document.from_text(text, str(path))
     if "scenario" not in content:
-        if "goal" in content or "must" in content or "can" in content:
-            raise FarloopError(
-                f'{path}: scenario: is missing; expected the file of a scenario, such as scenario = "sites.toml"'
-            )
-        return {}
+        problem = f'expected the file of a scenario beside {of_question[0]}, such as scenario = "sites.toml"'
+        raise document.error((of_question[0],), f"is missing; {problem}", "scenario")
+    document.refuse_others(content, KEYS)
     for key, value in content.items():
-        if key not in KEYS:
-            raise FarloopError(f"{path}: {shown(key)}: unknown key; {nearest(key, KEYS)}")
-        _check_type(path, key, value)
-    return content
+        _check_type(document, key, value)
+    return document
 
 
-def _dotted(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings by dotted keys: TOML reads `run.duration = "1s"` as a table in a table."""
+def _scenario(document: Document) -> Scenario:
+    """The scenario of a question's file: one beside it, or a paper's figure, whose name has no ending."""
+    written = str(document.content["scenario"])
+    beside = Path(document.file).parent / written
+    try:
+        return Scenario.load(str(beside) if beside.suffix else written)
+    except ScenarioError as error:
+        if beside.suffix and beside.is_file():
+            raise
+        raise document.error(("scenario",), str(error)) from None
+
+
+def _leaves(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Settings with the way to each: TOML reads `run.duration = "1s"` as a table in a table."""
     for key, value in tables.items():
         if isinstance(value, Mapping):
-            yield from _dotted(value, f"{above}{key}.")
+            yield from _leaves(value, (*above, key))
         else:
-            yield f"{above}{key}", value
+            yield (*above, key), value
 
 
-def _check_type(path: Path, key: str, value: Any) -> None:
+def _override(scenario: Scenario, document: Document) -> Scenario:
+    """The scenario with the settings of a question's file; an error about one of them names its line."""
+    settings = {".".join(way): (way, value) for way, value in _leaves(document.content.get("set", {}))}
+    changed = scenario.override({name: value for name, (_, value) in settings.items()})
+    try:
+        # Settings are read when something is asked of a scenario.
+        _ = changed.resolved
+    except ScenarioError as error:
+        option, _, problem = str(error).partition(": ")
+        name, _, rest = problem.partition(": ")
+        if option not in ("--set", "set") or name not in settings:
+            raise
+        raise document.error(("set", *settings[name][0]), rest) from None
+    return changed
+
+
+def _check_type(document: Document, key: str, value: Any) -> None:
     texts = isinstance(value, list) and all(isinstance(element, str) for element in value)
     expected = {
         "scenario": (isinstance(value, str), "the name of a file"),
@@ -199,7 +231,7 @@ def _check_type(path: Path, key: str, value: Any) -> None:
         "set": (isinstance(value, Mapping), "a table of settings"),
     }[key]
     if not expected[0]:
-        raise FarloopError(f"{path}: {key}: expected {expected[1]}")
+        raise document.error((key,), f"expected {expected[1]}")
 
 
 def _goal(text: str | None) -> Quantity | None:

@@ -314,7 +314,7 @@ class _Reader:
             for name, entry in inner.items():
                 short = points.key_name(name)
                 if short in flat:
-                    raise self._error(entry[0], f"{short} is there already")
+                    raise self._error(entry[0], f"{short} is there already; expected each key once")
                 flat[short] = entry
                 self._places[short] = str(self._error(entry[0], "", short)).removesuffix(f"{short}: ").rstrip(": ")
         return flat
@@ -397,9 +397,12 @@ class _Reader:
             for key in table:
                 if key not in ("where", "because"):
                     raise self._error(("constraint", i, key), "unknown key; accepted keys: where, because")
+            because = table.get("because", "")
+            if not isinstance(because, str):
+                raise self._error(("constraint", i, "because"), f"{shown(repr(because))}: expected a text")
             way: Key = ("constraint", i, "where")
             expression = self._guarded(way, Expression.read, table.get("where"))
-            constraints.append((way, Constraint(expression, str(table.get("because", "")))))
+            constraints.append((way, Constraint(expression, because)))
         return constraints
 
     def _holds(self, constraints: Sequence[tuple[Key, Constraint]], point: Point, base: Scenario) -> bool:
@@ -418,7 +421,7 @@ class _Reader:
             {metric.name for metric in metrics if [other.name for other in metrics].count(metric.name) > 1}
         )
         if doubled:
-            raise self._error(("collect",), f"{', '.join(doubled)} is there twice")
+            raise self._error(("collect",), f"{', '.join(doubled)} is there twice; expected each metric once")
         return tuple(metrics)
 
     def _measures(self, i: int, name: Any) -> list[Measure]:
@@ -478,7 +481,7 @@ def _values(key: str, value: Any, classes: Collection[str]) -> list[Value]:
     seen: set[tuple[type, str]] = set()
     for element in values:
         if (type(element), repr(element)) in seen:
-            raise FarloopError(f"{shown(repr(element))} is there twice")
+            raise FarloopError(f"{shown(repr(element))} is there twice; expected each value once")
         seen.add((type(element), repr(element)))
     if key == ALGORITHM:
         _check_algorithms(values, classes)

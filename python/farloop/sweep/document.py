@@ -105,7 +105,7 @@ class Document:
 
     def error(self, key: Sequence[str | int], problem: str, name: str = "") -> FarloopError:
         """An error about a key; `name` is what the message calls it."""
-        called = name or ".".join(str(part + 1) if isinstance(part, int) else part for part in key)
+        called = name or shown(".".join(str(part + 1) if isinstance(part, int) else part for part in key))
         return FarloopError(f"{self.file}:{self.line(*key)}: {called}: {problem}")
 
     def _check_values(self) -> None:

@@ -124,7 +124,9 @@ class Range:
         ends = [_quantity(end) for end in (low, high)]
         (first, unit), (last, other) = ends
         if unit != other:
-            raise FarloopError(f"{shown(repr(low))} and {shown(repr(high))} are not of one kind")
+            raise FarloopError(
+                f"{shown(repr(low))} and {shown(repr(high))} are not of one kind; expected two numbers, or two quantities of one unit"
+            )
         if not first < last:
             raise FarloopError(f"from {shown(low)} to {shown(high)}: expected the smaller one first")
         if scale == "log" and first <= 0:
