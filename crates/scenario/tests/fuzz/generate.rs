@@ -352,7 +352,7 @@ impl Draw {
                 continue;
             };
             if self.chance(0.5) {
-                let _ = write!(made, "{block}links = {}\n", self.between(2, 4));
+                let _ = writeln!(made, "{block}links = {}", self.between(2, 4));
             } else {
                 let own = self.one_of(&["1Gbps", "10Gbps", "40Gbps"]);
                 let rate = value("rate = ").unwrap_or_default();
