@@ -5,7 +5,6 @@
 use farloop_job::collectives::nccl::{self, Chosen, Machine, Members};
 use farloop_job::collectives::{Location, send_merged};
 use farloop_job::ideal::{Network, run};
-use farloop_job::{Job, ProgramBuilder, Work};
 use farloop_units::{Delta, Rate};
 
 const MACHINE: Machine = Machine { rank_rate: 50e9, host_rate: f64::INFINITY, domain: 450e9 };
@@ -13,19 +12,7 @@ const MACHINE: Machine = Machine { rank_rate: 50e9, host_rate: f64::INFINITY, do
 /// Microseconds of an all-reduce that is sent like this.
 fn measure(chosen: Chosen, bytes: u64, ranks: u32, latency: Delta) -> f64 {
     let locations: Vec<Location> = (0..ranks).map(|host| Location { site: 0, host }).collect();
-    let made = send_merged(&MACHINE, chosen, bytes, &locations);
-    let program = |steps: &Vec<farloop_job::collectives::Step>| {
-        let mut builder = ProgramBuilder::new();
-        for step in steps {
-            let (peer, tag, bytes) = (step.peer, step.lane.into(), step.bytes);
-            let work =
-                if step.send { Work::Send { to: peer, tag, bytes } } else { Work::Receive { from: peer, tag, bytes } };
-            builder.add(work, 0, 0, &step.after);
-        }
-        builder.finish()
-    };
-    let job = Job::new("all-reduce", made.steps.iter().map(program).collect());
-    drop(made);
+    let job = send_merged(&MACHINE, chosen, bytes, &locations).to_job("all-reduce");
     let network = Network::alpha_beta(latency, Rate::from_gbps(400));
     run(&job, &network, 1, false, &mut |_, _| true).expect("it ends").end.as_secs_f64() * 1e6
 }

@@ -1,5 +1,6 @@
 //! What each rank of a group sends and receives, and in which order.
 
+use crate::job::{Job, ProgramBuilder, Work};
 use std::collections::HashMap;
 
 /// A message of a member: sent or received.
@@ -70,6 +71,23 @@ impl Schedule {
     pub fn lanes(&self) -> u32 {
         let own = self.steps.iter().flatten().map(|s| u32::from(s.lane) + 1).max();
         own.unwrap_or(0).max(LANES)
+    }
+
+    /// A job of this name that does it once, with a rank for each member.
+    pub fn to_job(&self, name: &str) -> Job {
+        let program = |steps: &Vec<Step>| {
+            let mut builder = ProgramBuilder::new();
+            for step in steps {
+                let (peer, tag, bytes) = (step.peer, step.lane.into(), step.bytes);
+                let work = match step.send {
+                    true => Work::Send { to: peer, tag, bytes },
+                    false => Work::Receive { from: peer, tag, bytes },
+                };
+                builder.add(work, 0, 0, &step.after);
+            }
+            builder.finish()
+        };
+        Job::new(name, self.steps.iter().map(program).collect())
     }
 
     /// The member's newest step.

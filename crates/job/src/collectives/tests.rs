@@ -26,7 +26,7 @@ fn seconds(job: &Job, network: &Network) -> f64 {
 
 const MB: u64 = 1_000_000;
 
-/// What compares each site with all sites before it would take minutes.
+/// Comparing each site with all sites before it would take minutes.
 #[test]
 fn a_layout_of_a_million_sites_is_counted_once() {
     let locations: Vec<Location> = (0..1_000_000).map(|at| Location { site: at, host: at }).collect();
@@ -170,18 +170,7 @@ fn collectives_that_differ_are_refused() {
 /// Microseconds of an all-reduce that NCCL sends like this among hosts of a rank each.
 fn sent_as(chosen: nccl::Chosen, bytes: u64, hosts: u32, latency: Delta) -> f64 {
     let locations: Vec<Location> = (0..hosts).map(|host| Location { site: 0, host }).collect();
-    let made = send_merged(&HOPPER, chosen, bytes, &locations);
-    let program = |steps: &Vec<Step>| {
-        let mut builder = ProgramBuilder::new();
-        for step in steps {
-            let (peer, tag, bytes) = (step.peer, step.lane.into(), step.bytes);
-            let work =
-                if step.send { Work::Send { to: peer, tag, bytes } } else { Work::Receive { from: peer, tag, bytes } };
-            builder.add(work, 0, 0, &step.after);
-        }
-        builder.finish()
-    };
-    let job = Job::new("all-reduce", made.steps.iter().map(program).collect());
+    let job = send_merged(&HOPPER, chosen, bytes, &locations).to_job("all-reduce");
     check(&job, &mut |_, _| true).unwrap();
     let network = Network::alpha_beta(latency, Rate::from_gbps(400));
     run(&job, &network, 1, false, &mut |_, _| true).unwrap().end.as_secs_f64() * 1e6
