@@ -129,7 +129,7 @@ def text_of(content: Any, rng: random.Random) -> bytes:
 
 
 class Readers:
-    """What reads files in Python, with a valid file for each."""
+    """Readers of files in Python, with a valid file for each."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -152,7 +152,7 @@ class Readers:
         farloop.load(self.folder / "run")
 
     def explanations(self, rng: random.Random) -> None:
-        """What is kept of a slow flow: read, or taken for nothing."""
+        """Record that is kept of a slow flow: read, or taken for nothing."""
         store = Store(self.folder / "store")
         store.directory.mkdir(exist_ok=True)
         (store.directory / f"key.{EXPLANATION}").write_bytes(text_of(changed(self.explanation, rng), rng))

@@ -56,7 +56,7 @@ def say(message: str) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error is because memory is used up: Python's own, of a thread that does not start, of a library that cannot be loaded."""
+    """Returns whether memory is used up: an error of Python's own, of a thread that does not start, of a library that cannot be loaded."""
     if isinstance(error, MemoryError):
         return True
     text = str(error)

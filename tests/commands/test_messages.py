@@ -1,4 +1,4 @@
-"""What users wrote, in messages and tables: nothing that a terminal obeys, nothing without end, and the place where it stands."""
+"""Users' texts in messages and tables: nothing that a terminal obeys, nothing without end, and the place where it stands."""
 
 import ctypes
 import io

@@ -9,7 +9,7 @@ import farloop
 
 
 class Period(pa.ExtensionType):
-    """What pandas registers with Arrow as soon as it is imported."""
+    """Types that pandas registers with Arrow as soon as it is imported."""
 
     def __init__(self):
         super().__init__(pa.int64(), "pandas.period")

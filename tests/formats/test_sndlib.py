@@ -105,7 +105,7 @@ def flows(text):
 
 
 def body(text):
-    """What stands below the comments at the top."""
+    """Text below the comments at the top."""
     return text[text.index("\n[network]") :]
 
 

@@ -1,4 +1,4 @@
-"""What else is installed changes nothing: pandas and polars that break, and those that work."""
+"""Other packages change nothing: pandas and polars that break, and those that work."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from conftest import SMALL
 
 OTHERS = ("pandas", "polars", "scipy", "orjson", "lxml", "numexpr", "bottleneck", "pydantic", "numba", "xarray", "dask")
-"""What libraries of ours load where it is there, and what is often there."""
+"""Packages that our libraries load where they are there, and packages that are often there."""
 
 COMMANDS = (
     ["run", "small.toml", "--out", "run"],
@@ -34,7 +34,7 @@ def inputs():
 
 
 def outcome(directory, inputs, packages):
-    """What the commands print and write with a directory of packages before all others."""
+    """Outputs that the commands print and write with a directory of packages before all others."""
     directory.mkdir()
     for name, columns in inputs.items():
         pq.write_table(pa.table(columns), directory / name)

@@ -149,7 +149,7 @@ def measure_case(
 
 
 def accidents(event: Mapping[str, Any]) -> tuple[NumberedSegments, NumberedSegments]:
-    """What an [[event]] does to segments from the sender, and to those towards it."""
+    """Effects of an [[event]] on segments from the sender, and to those towards it."""
     late_by = round(float(event.get("late_by", "0ms").removesuffix("ms")) * 1e6)
     data = NumberedSegments(event.get("lose_data", ""), "", event.get("late_data", ""), late_by)
     return data, NumberedSegments("", event.get("lose_acks", ""))
@@ -236,7 +236,7 @@ def made(control: str) -> socket.socket:
 
 
 def unacknowledged(sender: socket.socket) -> bool:
-    """Whether bytes of a connection are on their way (SIOCOUTQ, tcp(7))."""
+    """Returns whether bytes of a connection are on their way (SIOCOUTQ, tcp(7))."""
     return struct.unpack("i", fcntl.ioctl(sender, termios.TIOCOUTQ, bytes(4)))[0] > 0
 
 

@@ -1,6 +1,6 @@
 //! The demands of an algorithm on network and endpoints.
 
-/// What a network must offer for an algorithm to work; checked when a scenario is built.
+/// The demands of an algorithm on the network; checked when a scenario is built.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
     /// Some switch marks ECN.

@@ -3,7 +3,7 @@
 use farloop_units::Numbers;
 use std::collections::HashMap;
 
-/// What happens to TCP's segments in one direction, by their number in their connection, counted from 1.
+/// Losses and delays of TCP's segments in one direction, by their number in their connection, counted from 1.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Accidents {
     /// Of the segments with payload these are lost.
@@ -14,7 +14,7 @@ pub struct Accidents {
     pub late_data: Option<(Numbers, u64)>,
 }
 
-/// What becomes of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It leaves when it is due.
@@ -33,7 +33,7 @@ pub struct Counter {
     arrived: HashMap<[u8; 12], [u64; 2]>,
 }
 
-/// What a segment is counted as.
+/// The kinds of segments, which are counted apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Data,
@@ -51,7 +51,7 @@ impl Counter {
         (accidents != Accidents::default()).then(|| Counter { accidents, arrived: HashMap::new() })
     }
 
-    /// What becomes of the next frame.
+    /// Gives the fate of the next frame.
     pub fn decide(&mut self, frame: &[u8]) -> Fate {
         let Some((connection, kind)) = segment(frame) else { return Fate::Passes };
         let count = &mut self.arrived.entry(connection).or_default()[kind as usize];

@@ -35,7 +35,7 @@ pub struct Request {
     pub out: Option<(String, Format)>,
     /// Write sends and receives in place of collectives, where the format has both.
     pub expanded: bool,
-    /// What memory it may take.
+    /// Limit of its memory.
     pub limit: MemoryLimit,
 }
 
@@ -60,7 +60,7 @@ pub fn positive_rate(option: &str, text: &str) -> Result<Rate, JobError> {
     Ok(rate)
 }
 
-/// How collectives are expanded, by name; `nccl` chooses for this rate of each rank to other hosts, and this one in its host.
+/// Reads the algorithm of collectives from its name; `nccl` chooses for this rate of each rank to other hosts, and this one in its host.
 pub fn choice(name: &str, rate: Rate, domain: Rate) -> Result<Choice, JobError> {
     if name == "nccl" {
         let machine =

@@ -256,7 +256,7 @@ impl ProgramBuilder {
         self.absent.push((later, node));
     }
 
-    /// How many dependencies there are.
+    /// Number of dependencies.
     pub fn dependencies(&self) -> usize {
         self.edges.len()
     }

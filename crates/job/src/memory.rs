@@ -1,4 +1,4 @@
-//! How much memory a job takes, computed from its keys and files before anything is expanded.
+//! The memory that a job takes, computed from its keys and files before anything is expanded.
 //!
 //! A [`Size`] has counts: operations, members of groups, calls of collectives. [`Size::shares`] makes bytes of them: the programs with
 //! their collectives as messages, the schedules these come from, and what runs them. The constants were measured as peaks of resident
@@ -21,7 +21,7 @@ pub const PROCESS: u64 = 105 << 20;
 /// A part of what a job or a run takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MemoryShare {
-    /// What takes it.
+    /// Its name.
     pub what: &'static str,
     /// Bytes.
     pub bytes: u64,
@@ -34,7 +34,7 @@ pub fn sum(shares: &[MemoryShare]) -> u64 {
     shares.iter().fold(0, |sum, share| sum.saturating_add(share.bytes))
 }
 
-/// How much memory a job may take in this process; without a number there is no limit.
+/// The memory that a job may take in this process; without a number there is no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MemoryLimit(pub Option<u64>);
 
@@ -92,16 +92,16 @@ fn text(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
-/// What a reader needs to know before it makes a job: how the job is used, and what memory it may take.
+/// The use of a job and the limit of its memory, which a reader needs before it makes the job.
 #[derive(Clone, Copy)]
 pub struct Budget<'a> {
-    /// What it may take.
+    /// The limit of its memory.
     pub limit: MemoryLimit,
-    /// How its collectives are expanded.
+    /// The algorithm of its collectives.
     pub choice: Choice,
     /// Where a rank is.
     pub locate: &'a dyn Fn(u32) -> Location,
-    /// Whether its critical path is asked for.
+    /// True if its critical path is computed.
     pub path: bool,
 }
 

@@ -91,7 +91,7 @@ impl Simulation {
         Ok(Simulation { network, parts, lookahead, lanes, part_of_host, pauses, watch, events_left, pace })
     }
 
-    /// What messages of a job cost alone in this network: for the time of the job on an ideal one.
+    /// Costs of a job's messages alone in this network: for the time of the job on an ideal one.
     pub fn message_paths(&self, job: u32) -> Arc<dyn Paths> {
         Arc::new(self.network.message_paths(job))
     }

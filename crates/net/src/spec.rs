@@ -328,7 +328,7 @@ pub struct DetourSpec {
     pub destination: NodeId,
     /// The neighbour.
     pub next: NodeId,
-    /// Which of the links to it, from 0.
+    /// Number of the link among those to it, from 0.
     pub link: u32,
 }
 

@@ -41,7 +41,7 @@ const RANK: f64 = 1000.0;
 const CHANNEL: f64 = 420.0;
 /// An iteration of a job, in the tables of Rust and Arrow.
 const ITERATION: f64 = 260.0;
-/// What an iteration of a rank took, as the simulator has it and in the tables of Rust and Arrow.
+/// Times of an iteration of a rank, as the simulator has it and in the tables of Rust and Arrow.
 const RANK_ITERATION: f64 = 460.0;
 /// A counter of a sketch.
 const COUNTER: f64 = 16.0;

@@ -67,7 +67,7 @@ pub struct Scenario {
     pub cases: Vec<Case>,
     /// Every `[[claim]]`.
     pub claims: Vec<Claim>,
-    /// What memory its jobs may take.
+    /// Limit of its jobs' memory.
     pub(crate) memory_limit: MemoryLimit,
     pub(crate) algorithm_settings: AlgorithmSettings,
     pub(crate) document: Document,

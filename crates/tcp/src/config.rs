@@ -85,7 +85,7 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Longest delay of an ACK that a tail-loss probe of a lone segment allows for (RFC 8985 §7.2: 200 ms unless known better).
     pub max_ack_delay: Delta,
-    /// What the tail-loss probe of several segments and RACK's reordering timer wait in addition, so that timers of little have a least
+    /// Additional wait of the tail-loss probe of several segments and of RACK's reordering timer, so that timers of little have a least
     /// length (RFC 8985: nothing; Linux, `TCP_TIMEOUT_MIN_US`: 2 ms).
     pub timeout_min: Delta,
     /// Tick of the host's timers, which fire at whole ticks only (`clock.rs`; Linux: a jiffy); nothing for exact ones.

@@ -17,7 +17,7 @@ struct Run {
     step: u64,
 }
 
-/// What is accepted.
+/// The accepted form.
 const EXPECTED: &str =
     "numbers from 1 and ranges, such as \"5, 7-9\", \"3-\" (from the third on) or \"1-100/4\" (each fourth of them)";
 
@@ -25,7 +25,7 @@ const EXPECTED: &str =
 const MAX_ENTRIES: usize = 1000;
 
 impl Numbers {
-    /// Whether `number` is one of them.
+    /// True if `number` is one of them.
     pub fn contains(&self, number: u64) -> bool {
         let holds =
             |run: &Run| run.first <= number && number <= run.last && (number - run.first).is_multiple_of(run.step);

@@ -1,4 +1,4 @@
-//! What users wrote, in messages.
+//! Users' texts in messages.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub fn shown(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(short.chars().map(plain).collect())
 }
 
-/// Whether a character changes what a terminal does or in which order it shows others: controls, line and paragraph separators, and the
+/// True if a character changes what a terminal does or in which order it shows others: controls, line and paragraph separators, and the
 /// invisible formats of Unicode, marks of direction (UAX #9) among them.
 fn is_unsafe(c: char) -> bool {
     c.is_control()

@@ -34,7 +34,7 @@ class Coordinates(NamedTuple):
     longitude: float
 
     def is_on_earth(self) -> bool:
-        """Whether both are in their range."""
+        """Returns whether both are in their range."""
         return abs(self.latitude) <= 90.0 and abs(self.longitude) <= 180.0
 
 

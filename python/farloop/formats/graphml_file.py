@@ -70,12 +70,12 @@ def _complete(attributes: dict[str, Any], defaults: dict[str, Any]) -> None:
 
 
 def edge_name(a: str, b: str) -> str:
-    """What messages call an edge."""
+    """Name of an edge in messages."""
     return f"{shown(a)}–{shown(b)}"
 
 
 def _content(file: str | PathLike[str], path: str) -> bytes:
-    """What the file holds, unpacked."""
+    """Content of the file, unpacked."""
     try:
         name = os.fspath(file)
         with open_input(Path(name)) as raw:

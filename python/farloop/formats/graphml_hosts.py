@@ -60,7 +60,7 @@ def balanced_rate(
 def _loads(
     ports: Mapping[str, list[tuple[str, int]]], count: Mapping[str, int], destination: str
 ) -> dict[tuple[str, str], float]:
-    """What the links carry if each host sends 1 to each host at the destination."""
+    """Loads of the links if each host sends 1 to each host at the destination."""
     distance = {destination: 0}
     order = [destination]
     for node in order:

@@ -153,7 +153,7 @@ def flows_from_hpcc(path: str | PathLike[str], flows: str | PathLike[str]) -> st
 
 
 def _has_numbers(words: list[str], columns: int) -> bool:
-    """Whether a line would be a link or a flow."""
+    """Returns whether a line would be a link or a flow."""
     return len(words) == columns and words[0].isdigit() and words[1].isdigit()
 
 

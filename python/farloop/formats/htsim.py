@@ -269,7 +269,7 @@ def _wait(matrix: _Matrix, target: _Connection, activators: list[_Connection]) -
 
 
 def _is_early(target: _Connection) -> bool:
-    """Whether a flow that it waits for activates the trigger by the end at which this flow is not."""
+    """Returns whether a flow that it waits for activates the trigger by the end at which this flow is not."""
     trigger = target.keys.get("trigger")
     return any(
         before.keys.get("send_done_trigger" if target.source == before.destination else "recv_done_trigger") == trigger

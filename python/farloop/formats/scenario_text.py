@@ -76,7 +76,7 @@ class CaseSettings:
 
 
 def _names(table: str, name: str) -> bool:
-    """Whether the text of a case has this name: in quotes of either kind, or with escapes."""
+    """Returns whether the text of a case has this name: in quotes of either kind, or with escapes."""
     return any(f"{quote}{name}{quote}" in table for quote in "\"'") or json.dumps(name) in table
 
 

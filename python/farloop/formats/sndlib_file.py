@@ -1,4 +1,4 @@
-"""What a network file of SNDlib holds in either form: nodes, links and demands with their lines."""
+"""Content of a network file of SNDlib in either form: nodes, links and demands with their lines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SndlibDemand:
 
 @dataclass
 class NetworkFile:
-    """What a network file holds.
+    """Content of a network file.
 
     Attributes:
         path: The file, for messages.

@@ -159,7 +159,7 @@ def library() -> ctypes.CDLL:
 _said: list[str] = []
 
 _kept: list[BaseException] = []
-"""What was raised in a function that libbpf calls, such as by a signal: C knows no exceptions, and ctypes would print it and go on."""
+"""Exception of a function that libbpf calls, such as by a signal: C knows no exceptions, and ctypes would print it and go on."""
 
 
 def _keeping(function: Callable[..., int], otherwise: int) -> Callable[..., int]:

@@ -111,7 +111,7 @@ def _network(drawn: NetworkMap) -> dict[str, Any]:
 
 
 def _range(text: Callable[[float], str], ends: tuple[float, float]) -> str:
-    """What the links of an edge have, all of them, or from the least to the largest."""
+    """Values of the links of an edge, all of them, or from the least to the largest."""
     low, high = map(text, ends)
     return low if low == high else f"{low} to {high}"
 

@@ -101,7 +101,7 @@ def _ratio(interval: Interval | None) -> Cell:
 
 
 def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """How long the rounds of each job took, and of a `[[job]]` what they take on an ideal network; no rows if there is none.
+    """Times of each job's rounds, and of a `[[job]]` those on an ideal network; no rows if there is none.
 
     Where the bytes of a job are divided, so is what the network takes, while computing times are not: the table says by how much, and
     has the time on an ideal network with all bytes as well.

@@ -115,7 +115,7 @@ def percent(part: float) -> str:
 
 
 def _how_far(check: FidelityCheck) -> float:
-    """How far a number is from where it has to be, in limits."""
+    """Distance of a number from the place where it has to be, in limits."""
     if math.isnan(check.difference):
         return math.inf
     return check.beyond if check.ranged else abs(check.difference - check.expected) / check.limit

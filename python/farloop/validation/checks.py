@@ -65,13 +65,13 @@ class FidelityCheck:
 
     @property
     def slack(self) -> float:
-        """How far from the reference farloop's number may be, in the number's unit."""
+        """Limit of the distance between farloop's number and the reference, in the number's unit."""
         by_limit = self.limit * (abs(self.reference_mean) or 1.0)
         return max(by_limit, 1.0) if self.ranged and self.metric.rpartition(":")[2] in COUNTS else by_limit
 
     @property
     def beyond(self) -> float:
-        """How far farloop's number is from the reference's mean, or from the range of its repetitions, in slacks."""
+        """Distance of farloop's number from the reference's mean, or from the range of its repetitions, in slacks."""
         low, high = (min(self.theirs), max(self.theirs)) if self.ranged else (self.reference_mean, self.reference_mean)
         return max(low - self.mean, self.mean - high, 0.0) / self.slack
 

@@ -32,7 +32,7 @@ TIES, SEED = "ties", "seed"
 """What repetitions differ in: the order of simultaneous events and starts by less than a packet's time; or all that is drawn, too."""
 
 MEAN, RANGE = "mean", "range"
-"""What farloop's mean is held to: the mean of the reference's repetitions, or their range, each with the limit around it."""
+"""Reference of farloop's mean: the mean of the reference's repetitions, or their range, each with the limit around it."""
 
 OF_THE_PROGRAM = ("wall_s", "packet_hops", "memory_bytes")
 """What results have beside metrics: how long the program took, how far it got in it, how much memory it needed."""

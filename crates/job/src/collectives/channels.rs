@@ -30,10 +30,10 @@ const MIN_TRAFFIC: u64 = 32 << 10;
 const MIN_SLICE: u64 = (1 << 20) / 32;
 const MAX_CHANNELS: u64 = 64;
 
-/// What a channel carries.
+/// The load of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Channel {
-    /// Which of the two trees; of a ring zero.
+    /// Number of its tree, of two; of a ring zero.
     tree: usize,
     /// At which rank of each host its chain begins.
     first: usize,
@@ -144,7 +144,7 @@ pub fn wire(protocol: Protocol, data: u64) -> u64 {
     }
 }
 
-/// What each of the ranks at `locations` sends and receives for an all-reduce.
+/// Makes the sends and receives of an all-reduce among the ranks at `locations`.
 pub(super) fn schedule(channels: &[Channel], chosen: Chosen, locations: &[Location]) -> Schedule {
     let mut made = Schedule::new(locations.len());
     for (number, channel) in channels.iter().enumerate() {

@@ -28,7 +28,7 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64) {
     }
 }
 
-/// How much it is among so many.
+/// Counts its messages among so many members.
 pub fn traffic(kind: Collective, members: f64) -> Traffic {
     let messages = match kind {
         Collective::Gather | Collective::Scatter => members - 1.0,

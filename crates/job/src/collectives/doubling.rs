@@ -42,7 +42,7 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64) {
     }
 }
 
-/// How much it is among so many.
+/// Counts its messages among so many members.
 pub fn traffic(kind: Collective, members: usize) -> Traffic {
     let core = if members.is_power_of_two() { members } else { members.next_power_of_two() / 2 };
     let fold = (members - core) as f64;

@@ -48,7 +48,7 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, sites: &[u32]) {
     }
 }
 
-/// How much it is among `sites` sites of `size` members each.
+/// Counts its messages among `sites` sites of `size` members each.
 pub fn traffic(kind: Collective, sites: u32, size: u32) -> Traffic {
     let (many, size) = (f64::from(sites), f64::from(size));
     let half = if kind == Collective::AllReduce { Collective::AllGather } else { kind };

@@ -134,7 +134,7 @@ pub fn schedule(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32
     made
 }
 
-/// How much a collective is, for all of its members together.
+/// Counts of a collective's messages, for all of its members together.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Traffic {
     /// Sends and receives.
@@ -148,7 +148,7 @@ pub struct Traffic {
 pub struct Layout {
     /// Members and their hosts.
     pub members: nccl::Members,
-    /// How many sites there are, and the members of each; `None` where sites differ in size or there is one.
+    /// Number of sites, and of members in each; `None` where sites differ in size or there is one.
     pub equal_sites: Option<(u32, u32)>,
 }
 
@@ -162,7 +162,7 @@ impl Layout {
     }
 }
 
-/// How much a collective is as `choice` has it sent, without making its schedule; `most` as in [`send_as`].
+/// Counts the messages of a collective as `choice` has it sent, without making its schedule; `most` as in [`send_as`].
 pub fn estimated(choice: Choice, kind: Collective, bytes: u64, layout: &Layout, most: u64) -> Traffic {
     let members = layout.members;
     let wanted = match choice {
@@ -180,7 +180,7 @@ pub fn estimated(choice: Choice, kind: Collective, bytes: u64, layout: &Layout, 
     traffic(if can { wanted } else { usual(kind) }, kind, bytes, layout)
 }
 
-/// How much [`schedule`] makes of a collective, without making it.
+/// Counts the messages of [`schedule`] without making it.
 pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, layout: &Layout) -> Traffic {
     let ranks = layout.members.ranks;
     if ranks < 2 {
@@ -317,8 +317,8 @@ fn least_merged(count: &dyn Fn(u64) -> u64) -> u64 {
     [u64::MAX, 64, 32, 16, 8, 4, 2].into_iter().find(|&most| count(most) <= MAX_MESSAGES).unwrap_or(1)
 }
 
-/// How far channels and chunks of NCCL are merged, so that the all-reduces have at most [`MAX_MESSAGES`]: [`u64::MAX`] where they need not
-/// be, 1 where that is not enough. Each has how often it is done.
+/// Bounds the messages of a round and way, to which channels and chunks of NCCL are merged so that the all-reduces have at most
+/// [`MAX_MESSAGES`]: [`u64::MAX`] where they need not be merged, 1 where that is not enough. Each has how often it is done.
 pub(crate) fn most_merged(
     choice: Choice,
     distinct: impl Iterator<Item = (Collective, u64, nccl::Members, u64)> + Clone,
@@ -343,7 +343,7 @@ struct Call {
     kind: Collective,
     group: u32,
     bytes: u64,
-    /// How many members do it, and the first of them: rank and operation.
+    /// Number of members that do it, and the first of them: rank and operation.
     done: usize,
     first: (u32, u32),
 }

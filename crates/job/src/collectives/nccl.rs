@@ -9,7 +9,7 @@
 use super::Location;
 use std::collections::BTreeSet;
 
-/// What carries a collective's messages.
+/// Rates of the hosts that do a collective.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Machine {
     /// Bytes per second that a rank sends to other hosts.
@@ -20,7 +20,7 @@ pub struct Machine {
     pub domain: f64,
 }
 
-/// How data is written so that the receiver knows when it has come (NCCL's protocols).
+/// NCCL's protocols: ways to write data so that the receiver knows when it has come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Protocol {
     /// 4 bytes of flag behind 4 bytes of data.
@@ -45,12 +45,12 @@ impl Protocol {
     }
 }
 
-/// How an all-reduce is sent.
+/// Algorithm and protocol of an all-reduce.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Chosen {
     /// By the double binary tree, else by a ring.
     pub tree: bool,
-    /// How its data is written.
+    /// Its protocol.
     pub protocol: Protocol,
 }
 

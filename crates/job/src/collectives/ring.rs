@@ -27,7 +27,7 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, members: &[usize])
     }
 }
 
-/// How much a ring of so many is.
+/// Counts the messages of a ring of so many.
 pub fn traffic(kind: Collective, members: f64) -> Traffic {
     let rounds = if kind == Collective::AllReduce { 2.0 } else { 1.0 };
     if members < 2.0 {

@@ -17,7 +17,7 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64) {
     }
 }
 
-/// How much it is among so many.
+/// Counts its messages among so many members.
 pub fn traffic(kind: Collective, bytes: u64, members: f64) -> Traffic {
     let links = members - 1.0;
     if kind != Collective::AllReduce {

@@ -9,7 +9,7 @@ use crate::job::Collective;
 use crate::memory::{Calls, Patterns, Size};
 use std::collections::BTreeMap;
 
-/// Which ranks do a collective together.
+/// The groups of ranks that do a collective together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Members {
     Tensor,
@@ -22,7 +22,7 @@ enum Members {
 impl Members {
     const ALL: [Members; 5] = [Members::Tensor, Members::Data, Members::Expert, Members::ExpertData, Members::Replicas];
 
-    /// How many ranks a group has.
+    /// Number of ranks of a group.
     fn count(self, plan: &Plan) -> u32 {
         let replica = plan.data / plan.replicas;
         match self {
@@ -34,7 +34,7 @@ impl Members {
         }
     }
 
-    /// How many groups a stage has.
+    /// Number of groups of a stage.
     fn groups(self, plan: &Plan) -> u32 {
         plan.tensor * plan.data / self.count(plan)
     }
@@ -56,7 +56,7 @@ impl Members {
     }
 }
 
-/// What a rank of a stage does in a step: operations without collectives, messages, and collectives by members, kind and bytes.
+/// Counts of a rank of a stage in a step: operations without collectives, messages, and collectives by members, kind and bytes.
 #[derive(Default)]
 struct Counts {
     operations: u128,

@@ -43,22 +43,22 @@ impl Level {
     }
 }
 
-/// What a message takes: alone, and of the interfaces, where others wait for it.
+/// The time of a message: alone, and of the interfaces, where others wait for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
     /// From when it leaves until the receiver's interface can have its first byte.
     pub first: Delta,
     /// From when it leaves until its last byte is there, alone in the network.
     pub last: Delta,
-    /// How long the sender's interface is busy with its bytes.
+    /// Time for which the sender's interface is busy with its bytes.
     pub sending: Delta,
-    /// How long the receiver's is.
+    /// The same of the receiver's.
     pub receiving: Delta,
 }
 
 /// Paths between ranks, which say more than levels do: what packets, headers and store-and-forward switches make of a message.
 pub trait Paths: std::fmt::Debug + Send + Sync {
-    /// What a message of `bytes` costs from one rank to another; `None` where no path joins them.
+    /// The cost of a message of `bytes` from one rank to another; `None` where no path joins them.
     fn cost(&self, from: u32, to: u32, bytes: u64) -> Option<Cost>;
 }
 
@@ -148,7 +148,7 @@ impl Network {
         self
     }
 
-    /// What a message costs, and whether it takes the scale-up domain.
+    /// The cost of a message, and whether it takes the scale-up domain.
     pub fn cost(&self, from: u32, to: u32, bytes: u64) -> (Cost, bool) {
         let (level, domain) = self.level(from, to);
         let of_path = self.paths.as_ref().filter(|_| !domain).and_then(|paths| paths.cost(from, to, bytes));

@@ -24,7 +24,7 @@ const STEP: f64 = 58.0;
 const MESSAGE: f64 = 20.0;
 /// Sender, receiver and tag in the mailboxes and in the check of messages.
 const CHANNEL: f64 = 350.0;
-/// What the critical path keeps of an operation.
+/// Record of an operation on the critical path.
 const RECORD: f64 = 165.0;
 
 /// A dependency while its program is read: as an edge and as a follower.
@@ -33,19 +33,19 @@ pub(super) const DEPENDENCY_READ: f64 = 13.0;
 /// Equal collectives of groups that are alike.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Calls {
-    /// Which collective.
+    /// The collective.
     pub kind: Collective,
     /// Its size.
     pub bytes: u64,
     /// Where each member of a group is.
     pub locations: Arc<[Location]>,
-    /// How often groups do it.
+    /// Number of times that groups do it.
     pub count: u128,
-    /// How many schedules differ: those of groups whose places differ.
+    /// Number of schedules that differ: those of groups whose places differ.
     pub schedules: u128,
 }
 
-/// What a job comes to in numbers.
+/// Counts of a job.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Size {
     /// Ranks.
@@ -67,7 +67,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// What it takes, the largest share first. `path` adds what the critical path needs.
+    /// Computes its shares of memory, the largest first. `path` adds what the critical path needs.
     pub fn shares(&self, choice: Choice, path: bool, keys: Keys) -> Vec<MemoryShare> {
         let (mut steps, mut channels, mut scheduled, mut parts) = (0.0, self.messages as f64 / 8.0, 0.0, 0.0);
         // Of each list once, which many calls may share. Nobody goes through the map in its order.
@@ -214,7 +214,7 @@ pub fn of_job(job: &Job, locate: &dyn Fn(u32) -> Location) -> Size {
     size
 }
 
-/// What a program has.
+/// Counts of a program.
 #[derive(Clone, Copy)]
 struct Counted {
     operations: u128,

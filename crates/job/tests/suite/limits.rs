@@ -28,7 +28,7 @@ impl Scratch {
         self.0.to_str().unwrap().to_string()
     }
 
-    /// What importing it says, behind the name of the file.
+    /// Imports it and gives the refusal behind the name of the file.
     fn refusal(&self, options: Options) -> String {
         let request = Request {
             limit: farloop_job::memory::MemoryLimit::NONE,

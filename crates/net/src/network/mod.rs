@@ -434,7 +434,7 @@ impl Network {
         path::plus(handshake, path::ideal_time(&hops(&there), full, format.packet, last))
     }
 
-    /// What messages of a job cost alone in the network, by the paths of its queue pairs.
+    /// Costs of a job's messages alone in the network, by the paths of its queue pairs.
     pub fn message_paths(&self, job: u32) -> MessagePaths {
         let kind = self.transport.kind;
         let sprays = |node: &NodeSpec| match &node.kind {

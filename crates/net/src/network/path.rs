@@ -113,7 +113,7 @@ impl MessagePath {
     }
 }
 
-/// What messages of a job cost on the paths of its queue pairs: by sending and receiving rank.
+/// Costs of a job's messages on the paths of its queue pairs: by sending and receiving rank.
 #[derive(Clone, Debug)]
 pub(crate) struct MessagePaths(pub BTreeMap<(u32, u32), Arc<MessagePath>>);
 

@@ -3,7 +3,7 @@
 use crate::packet::{Packet, PacketKind, SYN};
 use farloop_units::{Delta, Numbers};
 
-/// What becomes of a packet at the end of a link.
+/// The fate of a packet at the end of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     /// It arrives.
@@ -14,7 +14,7 @@ pub(crate) enum Fate {
     Late(Delta),
 }
 
-/// What happens to packets of one direction of a link by their number.
+/// Losses and delays of packets of one direction of a link by their number.
 #[derive(Default)]
 pub(crate) struct NumberedPackets {
     lost_data: Option<Count>,

@@ -29,7 +29,7 @@ pub(crate) struct PortStats {
     pub loss: f64,
     pub corruption: f64,
     pub random: RandomStream,
-    /// What happens to packets by their number, if to any.
+    /// Losses and delays of packets by their number, if of any.
     pub numbered: Option<Box<NumberedPackets>>,
     /// How the switch marks packets that wait here.
     pub marking: Option<Marking>,

@@ -53,7 +53,7 @@ pub struct TcpSpec {
     pub tail_loss_probe: bool,
     /// How much later than twice the round-trip time the probe of a lone packet goes out.
     pub max_ack_delay: Delta,
-    /// What tail-loss probes of several packets and RACK's reordering timer wait in addition.
+    /// Additional wait of tail-loss probes of several packets and of RACK's reordering timer.
     pub timeout_min: Delta,
     /// Tick of the hosts' timers; zero for exact ones.
     pub timer_tick: Delta,

@@ -99,7 +99,7 @@ fn built(
     Ok((spec, shortest))
 }
 
-/// How its collectives are expanded.
+/// Reads the algorithm of its collectives.
 fn choice(section: &JobSection, hosts: &Hosts<'_>, first: NodeId) -> Choice {
     let fixed = Choice::Told;
     match section.keys.collectives {

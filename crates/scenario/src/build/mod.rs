@@ -63,7 +63,7 @@ pub struct Built {
     pub routers: BTreeSet<NodeId>,
     /// What its circuits come to, where it has any.
     pub circuits: Option<CircuitFacts>,
-    /// How long an iteration takes at least, by job.
+    /// Shortest time of an iteration, by job.
     pub(crate) shortest_iterations: Vec<Delta>,
     /// What happens to its links.
     pub events: Vec<EventFact>,

@@ -184,10 +184,10 @@ fn window(scenario: &Scenario, workload: &Workload, flows: &RandomFlows) -> Resu
     Ok((start, stop))
 }
 
-/// What a table of sizes holds.
+/// Content of a table of sizes.
 const SIZES_FILE: &str = "a file of two columns: bytes, cumulative probability (0 to 1, or 0 to 100 in percent)";
 
-/// Whether the name is that of a file, such as "sizes.csv", "web_cdf.txt" or "../sizes", and not that of a distribution.
+/// True if the name is that of a file, such as "sizes.csv", "web_cdf.txt" or "../sizes", and not that of a distribution.
 fn is_path(name: &str) -> bool {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     name.contains(['/', '\\']) || extension.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -41,7 +41,7 @@ pub struct Case {
     rivals: Vec<(u64, u64)>,
 }
 
-/// What is taken away: keys of docs/why.md.
+/// Changes that take a cause away: keys of docs/why.md.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Removal {
     Rates,

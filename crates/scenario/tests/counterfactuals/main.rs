@@ -52,7 +52,7 @@ fn explain(text: &str) -> Explained {
     Explained { time, causes, limits }
 }
 
-/// How many hold of how many.
+/// Counts of cases that hold, and of all.
 #[derive(Default)]
 struct Score(u64, u64);
 
@@ -71,7 +71,7 @@ impl Explained {
         shares.get(name).copied().unwrap_or(0.0)
     }
 
-    /// What took most of the time, where that is much: a limit of the source, where it spent most of its time under these; else a cause.
+    /// The cause of most of the time, where that is much: a limit of the source, where it spent most of its time under these; else a cause.
     fn first(&self) -> Option<(&'static str, String, f64)> {
         let limited = self.limits.values().sum::<f64>() > 0.5;
         let (kind, shares) = if limited { ("limit", &self.limits) } else { ("cause", &self.causes) };
@@ -123,7 +123,7 @@ impl Judged {
         self.failures += &line;
     }
 
-    /// What took most of the time gains at least half of it.
+    /// The cause of most of the time gains at least half of it.
     fn judge_first(&mut self, tally: &mut Tally) {
         let Some((kind, name, share)) = self.before.first() else { return };
         let Some(removal) = Removal::of(kind, &name) else { panic!("{kind} {name} has no key: {:?}", self.case) };

@@ -76,7 +76,7 @@ pub struct Source {
     pub turn: Option<Turn>,
 }
 
-/// What forbids a TCP sender to send its next packet; several limits may hold at once.
+/// Limits that forbid a TCP sender to send its next packet; several limits may hold at once.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Turn {
     /// [`Limit::Handshake`].

@@ -16,7 +16,7 @@ pub(super) struct Walk<'a> {
     /// Of a message its first byte: packets before it are of earlier ones, and whether this is the way of one.
     begin: u64,
     earlier: bool,
-    /// What is later than this is explained already.
+    /// Time from which all is explained already.
     end: Time,
 }
 
