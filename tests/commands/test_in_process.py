@@ -5,8 +5,10 @@ import logging
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -168,6 +170,13 @@ def test_a_command_that_ends_at_once_ends_no_test(command, monkeypatch):
         1,
         "ZeroDivisionError: integer division or modulo by zero",
     )
+
+
+def test_a_command_that_never_ends_is_an_error(command, monkeypatch):
+    monkeypatch.setattr(in_process, "TIMEOUT", 1)
+    monkeypatch.setattr("farloop.commands.app.run", lambda: time.sleep(60))
+    with pytest.raises(subprocess.TimeoutExpired):
+        command("--version")
 
 
 def test_an_error_of_the_runner_itself_puts_everything_back(tmp_path):

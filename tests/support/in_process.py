@@ -26,7 +26,11 @@ TIMEOUT = 600
 """Seconds after which a command counts as one that never ends; a machine with other work may be slow."""
 
 
-class Left(BaseException):
+class Overtime(BaseException):
+    """The command has not ended by itself."""
+
+
+class ImmediateExit(BaseException):
     """The command has ended its process at once, by `os._exit`."""
 
     def __init__(self, code: int) -> None:
@@ -63,8 +67,10 @@ def run(arguments: tuple[str, ...], directory: Path, **environment: str) -> "sub
 def _exit_code() -> int:
     try:
         __main__.main()
-    except Left as left:
-        return left.code
+    except ImmediateExit as end:
+        return end.code
+    except Overtime:
+        raise subprocess.TimeoutExpired(sys.argv, TIMEOUT) from None
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
@@ -79,14 +85,24 @@ def _exit_code() -> int:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in __main__.SIGNALS}
+    before = {number: signal.getsignal(number) for number in (*__main__.SIGNALS, signal.SIGALRM)}
     # A shell starts its background jobs with interrupts ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(TIMEOUT)
+    # Compiled code hears no signal: then the whole process ends.
+    faulthandler.dump_traceback_later(TIMEOUT + 60, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.alarm(0)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _give_up(_number: int, _frame: object) -> None:
+    raise Overtime
 
 
 @contextlib.contextmanager
@@ -180,15 +196,13 @@ def _exits() -> Iterator[None]:
     def leave(code: int) -> None:
         if os.getpid() != process:
             real(code)
-        raise Left(code)
+        raise ImmediateExit(code)
 
     os._exit = leave  # type: ignore[assignment]
     _native.end_without_memory = lambda: None
-    faulthandler.dump_traceback_later(TIMEOUT, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
         os._exit, _native.end_without_memory = real, signals
 
 
