@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from conftest import SMALL
+from support import in_process
 
 import farloop
 from farloop.scenario import Scenario
@@ -37,6 +38,10 @@ OLD = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 def farloop_in(directory, *arguments, **environment):
+    """The command with bytes as output; in a process of its own where it is to have another system's environment."""
+    if not environment:
+        done = in_process.run(arguments, directory)
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.encode(), done.stderr.encode())
     words = [sys.executable, "-m", "farloop", *arguments]
     named = os.environ | {"NO_COLOR": "1"} | environment
     return subprocess.run(words, cwd=directory, env=named, capture_output=True, timeout=120, check=False)
