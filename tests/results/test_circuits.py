@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +42,18 @@ size = "20kB"
 @pytest.fixture(scope="module")
 def hybrid() -> farloop.Run:
     return farloop.run(farloop.Scenario.from_text(HYBRID))
+
+
+@pytest.fixture(scope="module")
+def plain() -> farloop.Run:
+    """A run without circuits."""
+    return farloop.run("gear/fig09", set={"run.duration": "1ms"})
+
+
+@pytest.fixture(scope="module")
+def saved(hybrid: farloop.Run, plain: farloop.Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Both with their reports: none of the tests changes a file."""
+    return {name: run.save(tmp_path_factory.mktemp(name) / "r") for name, run in (("hybrid", hybrid), ("plain", plain))}
 
 
 def test_explain_says_what_circuits_need(command):
@@ -82,16 +95,15 @@ def test_explain_tells_cases_apart_and_refuses_what_is_no_scenario(command):
         assert expected in done.stderr
 
 
-def test_reports_show_what_circuits_need(hybrid, tmp_path):
-    page = (hybrid.save(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+def test_reports_show_what_circuits_need(saved):
+    page = (saved["hybrid"] / "report.html").read_text(encoding="utf-8")
     anchors = re.findall(r'<h2 id="([^"]+)">', page)
     assert anchors[0] == "circuits", "before everything that the schedule explains"
     section = page.partition('id="circuits"')[2]
     assert section.index('<img class="schedule"') < section.index("<table"), "the schedule comes first"
     for cell in ("acceltor", "780 µs", "360 µs (Eq. 6)", "360 µs", "50 Gbps"):
         assert f"<td>{cell}</td>" in section, cell
-    plain = farloop.run("gear/fig09", set={"run.duration": "1ms"}).save(tmp_path / "plain")
-    assert 'id="circuits"' not in (plain / "report.html").read_text(encoding="utf-8")
+    assert 'id="circuits"' not in (saved["plain"] / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_week_that_is_drawn_is_the_last_whole_one(hybrid):
@@ -153,8 +165,8 @@ def test_parallel_links_are_told_apart(hybrid):
     assert {names[row] for i in known for row in drawn.directions[i]} == {f"tor{rack}->ocs" for rack in range(1, 5)}
 
 
-def test_every_run_with_circuits_has_its_picture(hybrid, tmp_path):
-    out = hybrid.save(tmp_path / "out")
+def test_every_run_with_circuits_has_its_picture(hybrid, plain, saved):
+    out = saved["hybrid"]
     assert (out / "figures" / "schedule.png").stat().st_size > 10_000
     assert '<img class="schedule"' in (out / "report.html").read_text(encoding="utf-8")
     figure = schedules([hybrid], "title")
@@ -163,9 +175,8 @@ def test_every_run_with_circuits_has_its_picture(hybrid, tmp_path):
     assert len(circuits.collections) >= 3
     assert [axis.get_xlim()[1] for axis in (matching, circuits, packets, occupancy)] == pytest.approx([780] * 4)
     assert whole.get_xlim()[0] == 0
-    plain = farloop.run("gear/fig09", set={"run.duration": "1ms"})
     assert not has_schedule(plain)
-    assert not (plain.save(tmp_path / "plain") / "figures" / "schedule.png").exists()
+    assert not (saved["plain"] / "figures" / "schedule.png").exists()
 
 
 def test_a_long_schedule_is_drawn_with_as_many_points_as_can_be_told_apart(hybrid):
