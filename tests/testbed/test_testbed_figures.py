@@ -1,5 +1,7 @@
 """The papers' figures on a testbed: what they take, what is judged and written. The simulator stands in for the kernel."""
 
+import copy
+import dataclasses
 import json
 import signal
 import subprocess
@@ -19,13 +21,32 @@ from farloop.judging import schedule
 from farloop.judging.claims import read_claims
 from farloop.messages import Stopped
 from farloop.output.reading import load
+from farloop.output.store import address
 from farloop.papers.gemini import fig10
+from farloop.running import simulate
 from farloop.scenario import Scenario, figure_names, kernel_figure_names
 from farloop.testbed import blueprint, paper_figures
 from farloop.testbed.measured import MEASURED
 
 NAMES = kernel_figure_names()
 FIG10 = "gemini/kernel-fig10"
+
+SIMULATED = {}
+"""What the simulator gave, by the address of the scenario."""
+
+
+@pytest.fixture(autouse=True)
+def simulated_once(monkeypatch):
+    """Tests of this file simulate the same runs of a hundred seconds: each of them once."""
+    real = simulate.simulated
+
+    def simulated(job, *arguments, **named):
+        key = address(job.scenario), job.trace
+        if key not in SIMULATED:
+            SIMULATED[key] = real(job, *arguments, **named)
+        return dataclasses.replace(SIMULATED[key], info=copy.deepcopy(SIMULATED[key].info))
+
+    monkeypatch.setattr(simulate, "simulated", simulated)
 
 
 def test_there_are_four_and_no_reproduction_lists_them():
