@@ -107,7 +107,8 @@ def compared(rng, replay, folder, flows, cargo):
     if cargo:
         file = folder / "random.jsonl"
         file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in [HEAD, *lines]))
-        words = ["cargo", "test", "-q", "-p", "farloop-cc", "--test", "gemini_vectors", "recorded"]
+        workspace = ["--workspace", "--exclude", "farloop-py"]
+        words = ["cargo", "test", "-q", *workspace, "--test", "gemini_vectors", "recorded"]
         done = subprocess.run(words, cwd=ROOT, env={**os.environ, "FARLOOP_GEMINI_VECTORS": str(file)}, check=False)
         if done.returncode:
             raise SystemExit(f"C and Rust differ: {file.read_text()[:2000]}")

@@ -27,8 +27,12 @@ REPOSITORY = Path(__file__).parents[2]
 def sample(tmp_path_factory):
     directory = tmp_path_factory.mktemp("sample")
     cargo = os.environ.get("CARGO", "cargo")
-    command = [cargo, "run", "--quiet", "--profile", "test", "-p", "farloop-trace", "--example", "sample", "--"]
-    subprocess.run([*command, str(directory)], cwd=REPOSITORY, check=True)
+    # Of the workspace as its tests are built: with `-p` other features of dependencies are chosen, and they are compiled once more.
+    workspace = ["--workspace", "--exclude", "farloop-py"]
+    command = [cargo, "build", "--quiet", "--profile", "test", *workspace, "--example", "sample"]
+    subprocess.run(command, cwd=REPOSITORY, check=True)
+    program = REPOSITORY / os.environ.get("CARGO_TARGET_DIR", "target") / "debug" / "examples" / "sample"
+    subprocess.run([program, str(directory)], cwd=REPOSITORY, check=True)
     return directory
 
 
