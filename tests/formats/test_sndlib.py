@@ -234,6 +234,22 @@ def test_network_and_demands_run(write, tmp_path):
     assert first["base_rtt"] == pytest.approx(2 * way, rel=0.01)
 
 
+def test_two_links_between_the_same_nodes_are_parallel_and_carry_the_demands(write):
+    """As in SNDlib's ta1 and zib54."""
+    line = "  L2 ( Bonn.west Kiel ) 0.00 0.00 0.00 0.00 ( 30000.00 5.00 2500.00 1.00 )\n"
+    assert line in NATIVE
+    path = write(NATIVE.replace(line, line + line.replace("L2", "L4").replace("2500.00 1.00", "1000.00 1.00")))
+    network = farloop.from_sndlib(path)
+    rates = [link["rate"] for link in tomllib.loads(network)["link"] if {link["a"], link["b"]} == {"Bonn-west", "Kiel"}]
+    assert rates == ["2.5Gbps", "1Gbps"]
+    write(farloop.flows_from_sndlib(path, duration="20ms", size="50kB"), "flows.csv")
+    rest = '[run]\nduration = "1s"\n[workload]\nflows = "flows.csv"\n[transport]\nkind = "tcp"\n[algorithm]\nname = "cubic"\n'
+    result = farloop.run(write(network + rest, "s.toml"))
+    assert all(flow["outcome"] == "finished" for flow in result.summary["flows"])
+    links = {port["link"] for port in result.ports.to_pylist() if {port["node"], port["peer"]} == {"Bonn-west", "Kiel"}}
+    assert len(links) == 2
+
+
 HEAD = NATIVE[: NATIVE.index("NODES")]
 WRONG_NATIVE = {
     "": ": is empty; expected a network file of SNDlib",
