@@ -37,7 +37,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept mutants fuzz fuzz-importers fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept mutants fuzz fuzz-scenarios fuzz-importers fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -165,12 +165,13 @@ mutants:
 FUZZ_CASES ?= 2000
 FUZZ_SEED ?= 1
 FUZZ := FARLOOP_FUZZ_CASES=$(FUZZ_CASES) FARLOOP_FUZZ_SEED=$(FUZZ_SEED) FARLOOP_FUZZ_DIGESTS=$(CURDIR)/target/fuzz-digests cargo test
-fuzz:
+fuzz: fuzz-scenarios fuzz-importers
+
+fuzz-scenarios:
 	mkdir -p target && rm -f target/fuzz-digests
-	$(FUZZ) -p farloop-scenario --test fuzz -- --nocapture
+	$(FUZZ) --workspace --exclude farloop-py --test fuzz -- --nocapture
 	$(FUZZ) --profile quick -p farloop-scenario --test fuzz -- --nocapture
-	$(FUZZ) -p farloop-scenario --test threads random -- --nocapture
-	$(MAKE) fuzz-importers
+	$(FUZZ) --workspace --exclude farloop-py --test threads random -- --nocapture
 
 # Readers of other programs' files. libFuzzer sees the coverage of the Rust ones, which the stable compiler counts; the sanitizers of nightly
 # ones are not needed where nothing is unsafe.
