@@ -271,6 +271,23 @@ def test_writers_at_once_all_succeed(here):
     assert read_job(["i.bin"])["sends"] == 1
 
 
+def test_a_file_that_another_writer_replaces_meanwhile_is_replaced(here, monkeypatch):
+    (here / "a").write_text("old")
+    (here / "b").write_text("another writer's")
+    resolve = os.path.realpath
+
+    def replace_and_resolve(path, **options):
+        if (here / "b").exists():
+            (here / "b").replace(here / "a")
+        return resolve(path, **options)
+
+    monkeypatch.setattr(os.path, "realpath", replace_and_resolve)
+    with NamedFiles() as files:
+        files.write("a", b"mine")
+    assert (here / "a").read_text() == "mine"
+    assert [path.name for path in here.iterdir()] == ["a"]
+
+
 def test_files_of_strangers_stay(here):
     (here / "j.goal").write_text(JOB)
     (here / "victim").write_text(MINE)

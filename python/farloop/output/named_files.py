@@ -277,6 +277,9 @@ def _find_place(path: Path) -> tuple[_Place, Identity]:
     try:
         folder = target.parent.stat()
         if status is not None and not os.path.samestat(status, target.stat()):
+            # Another writer has put a new file there in between; or the name is that of a descriptor whose file is removed.
+            if not os.path.samestat(status, path.stat()):
+                return _find_place(path)
             raise OSError(errno.ENOENT, "it has no name any more")
         if os.access in os.supports_effective_ids:
             _check_access(target, status is not None)
