@@ -9,13 +9,19 @@ use std::ops::Bound::{Excluded, Unbounded};
 pub(crate) enum Turns {
     /// Whoever has waited longest is next.
     Ready(VecDeque<SenderId>),
+    /// Another order, in a box of its own: it costs the usual one a single test.
+    Sorted(Box<Sorted>),
+}
+
+/// Flows that may send, where the next turn costs the logarithm of how many there are.
+pub(crate) enum Sorted {
     /// Whoever follows the last one in the cycle of all flows is next.
-    Cycle(Box<Cycle>),
+    Cycle(Cycle),
     /// Whoever was handed its message first is next: by the message's number, and flow.
     InOrder(BTreeMap<(u64, FlowId), SenderId>),
 }
 
-/// Flows that may send, by number: the next turn costs the logarithm of how many there are.
+/// Flows that may send, by number.
 #[derive(Default)]
 pub(crate) struct Cycle {
     waiting: BTreeMap<FlowId, SenderId>,
@@ -27,8 +33,8 @@ impl Turns {
     pub fn new(order: NicOrder) -> Turns {
         match order {
             NicOrder::Ready => Turns::Ready(VecDeque::new()),
-            NicOrder::Cycle => Turns::Cycle(Box::default()),
-            NicOrder::InOrder => Turns::InOrder(BTreeMap::new()),
+            NicOrder::Cycle => Turns::Sorted(Box::new(Sorted::Cycle(Cycle::default()))),
+            NicOrder::InOrder => Turns::Sorted(Box::new(Sorted::InOrder(BTreeMap::new()))),
         }
     }
 
@@ -36,19 +42,14 @@ impl Turns {
     pub fn is_empty(&self) -> bool {
         match self {
             Turns::Ready(queue) => queue.is_empty(),
-            Turns::Cycle(cycle) => cycle.waiting.is_empty(),
-            Turns::InOrder(waiting) => waiting.is_empty(),
+            Turns::Sorted(sorted) => sorted.is_empty(),
         }
     }
 
     /// Nobody waits, and it does not matter whose turn was the last one.
     #[inline]
     pub fn are_over(&self) -> bool {
-        match self {
-            Turns::Ready(queue) => queue.is_empty(),
-            Turns::Cycle(_) => false,
-            Turns::InOrder(waiting) => waiting.is_empty(),
-        }
+        matches!(self, Turns::Ready(queue) if queue.is_empty())
     }
 
     /// Adds a flow; `message` gives the number of the message that it sends next.
@@ -56,12 +57,7 @@ impl Turns {
     pub fn push(&mut self, flow: FlowId, sender: SenderId, message: impl FnOnce() -> u64) {
         match self {
             Turns::Ready(queue) => queue.push_back(sender),
-            Turns::Cycle(cycle) => {
-                cycle.waiting.insert(flow, sender);
-            }
-            Turns::InOrder(waiting) => {
-                waiting.insert((message(), flow), sender);
-            }
+            Turns::Sorted(sorted) => sorted.push(flow, sender, message),
         }
     }
 
@@ -70,8 +66,7 @@ impl Turns {
     pub fn pop(&mut self) -> Option<SenderId> {
         match self {
             Turns::Ready(queue) => queue.pop_front(),
-            Turns::Cycle(cycle) => cycle.pop(),
-            Turns::InOrder(waiting) => waiting.pop_first().map(|(_, sender)| sender),
+            Turns::Sorted(sorted) => sorted.pop(),
         }
     }
 
@@ -79,8 +74,10 @@ impl Turns {
     pub fn remove(&mut self, sender: SenderId) {
         match self {
             Turns::Ready(queue) => queue.retain(|s| *s != sender),
-            Turns::Cycle(cycle) => cycle.waiting.retain(|_, s| *s != sender),
-            Turns::InOrder(waiting) => waiting.retain(|_, s| *s != sender),
+            Turns::Sorted(sorted) => match &mut **sorted {
+                Sorted::Cycle(cycle) => cycle.waiting.retain(|_, s| *s != sender),
+                Sorted::InOrder(waiting) => waiting.retain(|_, s| *s != sender),
+            },
         }
     }
 
@@ -88,12 +85,40 @@ impl Turns {
     pub fn iter(&self) -> impl Iterator<Item = SenderId> + '_ {
         let (queue, cycle, ordered) = match self {
             Turns::Ready(queue) => (Some(queue), None, None),
-            Turns::Cycle(cycle) => (None, Some(&cycle.waiting), None),
-            Turns::InOrder(waiting) => (None, None, Some(waiting)),
+            Turns::Sorted(sorted) => match &**sorted {
+                Sorted::Cycle(cycle) => (None, Some(&cycle.waiting), None),
+                Sorted::InOrder(waiting) => (None, None, Some(waiting)),
+            },
         };
         let (cycle, ordered) =
             (cycle.into_iter().flat_map(BTreeMap::values), ordered.into_iter().flat_map(|w| w.values()));
         queue.into_iter().flatten().chain(cycle).chain(ordered).copied()
+    }
+}
+
+impl Sorted {
+    #[inline(never)]
+    fn is_empty(&self) -> bool {
+        match self {
+            Sorted::Cycle(cycle) => cycle.waiting.is_empty(),
+            Sorted::InOrder(waiting) => waiting.is_empty(),
+        }
+    }
+
+    #[inline(never)]
+    fn push(&mut self, flow: FlowId, sender: SenderId, message: impl FnOnce() -> u64) {
+        match self {
+            Sorted::Cycle(cycle) => drop(cycle.waiting.insert(flow, sender)),
+            Sorted::InOrder(waiting) => drop(waiting.insert((message(), flow), sender)),
+        }
+    }
+
+    #[inline(never)]
+    fn pop(&mut self) -> Option<SenderId> {
+        match self {
+            Sorted::Cycle(cycle) => cycle.pop(),
+            Sorted::InOrder(waiting) => waiting.pop_first().map(|(_, sender)| sender),
+        }
     }
 }
 
