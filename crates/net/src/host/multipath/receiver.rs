@@ -26,10 +26,24 @@ pub(crate) struct AnyOrder {
     pub trims: bool,
     /// Payload that arrived since the last ACK.
     unanswered: u64,
-    /// The lowest number that arrived since, and the one behind the highest, at most [`WORD`] apart; the latter is 0 where none has.
-    pending: (u64, u64),
+    /// The numbers that arrived since, at most [`WORD`] apart where nothing trims.
+    pending: Span,
     /// The flow has blocks.
     coded: Option<Box<Coded>>,
+}
+
+/// Numbers from the lowest to the one before `end`.
+#[derive(Clone, Copy)]
+struct Span {
+    lowest: u64,
+    end: u64,
+}
+
+impl Default for Span {
+    /// An empty span. The first number joins it as any other does, without a test of its own.
+    fn default() -> Span {
+        Span { lowest: u64::MAX, end: 0 }
+    }
 }
 
 /// What a receiver remembers of blocks. A whole block counts as delivered with all of its packets.
@@ -159,13 +173,11 @@ impl AnyOrder {
         if self.trims {
             return true;
         }
-        let (first, end) = match self.pending {
-            (_, 0) => (number, number + 1),
-            (first, end) => (first.min(number), end.max(number + 1)),
-        };
-        let fits = end - first <= WORD;
+        let Span { lowest, end } = self.pending;
+        let span = Span { lowest: lowest.min(number), end: end.max(number + 1) };
+        let fits = span.end - span.lowest <= WORD;
         if fits {
-            self.pending = (first, end);
+            self.pending = span;
         }
         fits
     }
@@ -174,7 +186,7 @@ impl AnyOrder {
     /// cumulatively (`UecSink::sackBitmapBase`), or, where nothing trims, what waits for an ACK and lies elsewhere.
     pub fn answer(&mut self, number: u64) -> Received {
         self.wait(number);
-        let end = if self.trims { number + 1 } else { std::mem::take(&mut self.pending).1 };
+        let end = if self.trims { number + 1 } else { std::mem::take(&mut self.pending).end };
         self.unanswered = 0;
         let base = end.saturating_sub(WORD).max(self.expected + 1);
         let (word, bit) = (base / WORD, base % WORD);

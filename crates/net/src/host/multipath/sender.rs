@@ -495,16 +495,14 @@ impl SelectiveRepeat {
             return;
         }
         let payload = self.payload(number, limit);
-        let presumed = !self.presumed.is_empty() && self.presumed.remove(&number);
-        if !presumed {
-            self.identified += payload;
-        }
         match place {
             Place::Lost => drop(self.lost.remove(&number)),
-            _ => {
-                self.outstanding -= payload;
-                self.repeats -= if presumed { payload } else { 0 };
-            }
+            _ => self.outstanding -= payload,
+        }
+        if self.presumed.is_empty() {
+            self.identified += payload;
+        } else {
+            self.identify(number, payload, place);
         }
     }
 

@@ -22,6 +22,7 @@ impl SelectiveRepeat {
     }
 
     /// A packet in flight is about to be lost without proof: presumes that it is delivered, where as much is unnamed.
+    #[cold]
     pub(super) fn presume(&mut self, number: u64, limit: u64) {
         let payload = self.payload(number, limit);
         if self.unnamed() >= payload && self.presumed.insert(number) {
@@ -31,6 +32,7 @@ impl SelectiveRepeat {
     }
 
     /// A lost packet is about to be sent again. Where more is unnamed than is in flight, a lost packet has been delivered late: this one.
+    #[cold]
     pub(super) fn repeat(&mut self, number: u64, limit: u64) {
         let (payload, unnamed) = (self.payload(number, limit), self.unnamed());
         if unnamed >= payload && unnamed > self.outstanding - self.repeats && self.presumed.insert(number) {
@@ -38,6 +40,16 @@ impl SelectiveRepeat {
         }
         if self.presumed.contains(&number) {
             self.repeats += payload;
+        }
+    }
+
+    /// An ACK names a packet of this payload, which was lost or in flight `before`, while some packets are presumed to be delivered.
+    #[cold]
+    pub(super) fn identify(&mut self, number: u64, payload: u64, before: Place) {
+        if !self.presumed.remove(&number) {
+            self.identified += payload;
+        } else if before == Place::InFlight {
+            self.repeats -= payload;
         }
     }
 
