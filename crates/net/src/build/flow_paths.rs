@@ -150,12 +150,7 @@ pub(super) fn largest_intra_rtt(network: &Network) -> Delta {
         let way = |from, to| network.path(from, to, FlowId(0));
         if let (Some(there), Some(back)) = (way(*origin, *host), way(*host, *origin)) {
             let ends = |ports: Vec<PortNumber>| ports.into_iter().map(|p| network.ends[p]).collect::<Vec<_>>();
-            largest = largest.max(path::base_rtt(
-                &path::hops(&ends(there)),
-                &path::hops(&ends(back)),
-                format.packet,
-                format.ack_wire,
-            ));
+            largest = largest.max(path::base_rtt(&ends(there), &ends(back), format.packet, format.ack_wire));
         }
     }
     if largest > Delta::ZERO {

@@ -232,7 +232,7 @@ impl Receivers {
                     Some(code) => AnyOrder::with_blocks(code, network.block_wait(flow)),
                     None => AnyOrder::default(),
                 };
-                (state.ack_bytes, state.trims) = (network.ack_bytes(flow).get(), info.trims);
+                (state.ack_bytes, state.trims) = (network.ack_bytes(flow, info.base_rtt).get(), info.trims);
                 Endpoint::Multipath(Box::new(state))
             }
             TransportKind::Tcp => Endpoint::Tcp(Box::new(TcpReceiver::new(network.tcp_configs[algorithm].clone()))),

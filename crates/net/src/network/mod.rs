@@ -37,7 +37,7 @@ use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use flows::Flows;
 pub(crate) use link::{LinkEnd, NodeRef, oversubscription};
-use path::{MessagePath, MessagePaths, hops};
+use path::{Hop, MessagePath, MessagePaths};
 use queue_pairs::QueuePairs;
 use routing::Routes;
 use schedule::Circuits;
@@ -218,7 +218,7 @@ impl Network {
 
     /// The same by these of the [routes](Network::routes).
     fn next_by(&self, routing: usize, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
-        let circuit = self.by_circuit(switch, dst, flow);
+        let circuit = if self.scheduling.is_empty() { None } else { self.by_circuit(switch, dst, flow) };
         circuit
             .or_else(|| self.detours.get(&(switch, dst)).copied())
             .or_else(|| self.routes[routing].next(switch, dst, flow))
@@ -375,14 +375,14 @@ impl Network {
     pub fn base_rtt(&self, flow: FlowId, number: FlowId) -> Delta {
         let (there, back) = self.both_ways(flow, number);
         let format = self.format(flow);
-        path::base_rtt(&hops(&there), &hops(&back), format.packet, format.ack_wire)
+        path::base_rtt(&there, &back, format.packet, format.ack_wire)
     }
 
-    /// New payload after which the receiver of a multipath flow sends an ACK.
-    pub fn ack_bytes(&self, flow: FlowId) -> Bytes {
+    /// New payload after which the receiver of a multipath flow with such a base round-trip time sends an ACK.
+    pub fn ack_bytes(&self, flow: FlowId, base_rtt: Delta) -> Bytes {
         self.transport.multipath.ack_bytes.unwrap_or_else(|| {
             let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
-            let bdp = line_rate.bytes_in(self.base_rtt(flow, flow));
+            let bdp = line_rate.bytes_in(base_rtt);
             MultipathSpec::ACK_BYTES.min(bdp / 4).max(Bytes::new(1))
         })
     }
@@ -426,12 +426,9 @@ impl Network {
         let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
         let (there, back) = self.both_ways(flow, number);
         let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
-        let handshake = if opens {
-            path::base_rtt(&hops(&there), &hops(&back), format.ack_wire, format.ack_wire)
-        } else {
-            Delta::ZERO
-        };
-        path::plus(handshake, path::ideal_time(&hops(&there), full, format.packet, last))
+        let handshake =
+            if opens { path::base_rtt(&there, &back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
+        path::plus(handshake, path::ideal_time(&there, full, format.packet, last))
     }
 
     /// Costs of a job's messages alone in the network, by the paths of its queue pairs.
@@ -448,8 +445,13 @@ impl Network {
         for (flow, pair) in self.pairs.all().filter(|(_, pair)| pair.job == job) {
             let Format { mss, packet, .. } = self.format(flow);
             let (there, _) = self.both_ways(flow, flow);
-            let path =
-                MessagePath { hops: hops(&there), mss, packet, unit: message_unit(kind, self.format(flow)), many };
+            let path = MessagePath {
+                hops: there.iter().map(Hop::from).collect(),
+                mss,
+                packet,
+                unit: message_unit(kind, self.format(flow)),
+                many,
+            };
             let shape = shapes.get(&path).cloned().unwrap_or_else(|| Arc::new(path));
             shapes.insert(shape.clone());
             paths.insert((pair.from, pair.to), shape);

@@ -66,7 +66,10 @@ impl Network {
         let every = match self.transport.kind {
             TransportKind::Rdma => 1,
             TransportKind::Tcp => tcp.filter(|t| t.delayed_ack.is_some()).map_or(1, |t| u64::from(t.ack_every).max(1)),
-            TransportKind::Multipath => self.ack_bytes(flow).get().div_ceil(u64::from(format.mss)).max(1),
+            TransportKind::Multipath => {
+                let bytes = self.ack_bytes(flow, self.base_rtt(flow, flow));
+                bytes.get().div_ceil(u64::from(format.mss)).max(1)
+            }
         };
         let handshake = if tcp.is_some_and(|t| t.handshake) { ack } else { 0 };
         (data + handshake, u128::from(packets.div_ceil(every)) * ack + handshake)

@@ -21,9 +21,10 @@ impl From<&LinkEnd> for Hop {
     }
 }
 
-/// The links of a path, by the ends that send.
-pub(crate) fn hops(ends: &[LinkEnd]) -> Vec<Hop> {
-    ends.iter().map(Hop::from).collect()
+impl From<&Hop> for Hop {
+    fn from(hop: &Hop) -> Hop {
+        *hop
+    }
 }
 
 impl Hop {
@@ -37,16 +38,19 @@ impl Hop {
 /// `full` packets of `wire` bytes followed by one of `last` bytes (or none, if `last` is zero), alone in the empty network,
 /// through store-and-forward nodes.
 ///
-/// Beyond what fits ([`Delta::MAX`], 213 days) it saturates.
+/// Beyond what fits ([`Delta::MAX`], 213 days) it saturates. The path is given by its hops, or by the ends of links that send.
 ///
 /// With hop times t_i and delays d_i the k-th full packet leaves hop i at Σ_{j≤i} t_j + Σ_{j<i} d_j + (k-1)·max_{j≤i} t_j; the
 /// last packet follows by D(i) = max(D_full(i), D(i-1) + d_{i-1}) + t_i(last).
-pub(crate) fn ideal_time(path: &[Hop], full: u64, wire: u16, last: u16) -> Delta {
+pub(crate) fn ideal_time<E>(path: &[E], full: u64, wire: u16, last: u16) -> Delta
+where
+    Hop: for<'a> From<&'a E>,
+{
     let mut before = Delta::ZERO; // when the last full packet has left hop i
     let mut slowest = Delta::ZERO;
     let mut sum = Delta::ZERO;
     let mut tail = Delta::ZERO; // when the last packet is complete at hop i's input
-    for port in path {
+    for port in path.iter().map(Hop::from) {
         let t = port.transmission_time(wire);
         slowest = slowest.max(t);
         if full > 0 {
@@ -58,7 +62,7 @@ pub(crate) fn ideal_time(path: &[Hop], full: u64, wire: u16, last: u16) -> Delta
         }
         sum = plus(sum, port.delay);
     }
-    let delay = path.last().map_or(Delta::ZERO, |p| p.delay);
+    let delay = path.last().map_or(Delta::ZERO, |p| Hop::from(p).delay);
     if last > 0 { tail } else { plus(before, delay) }
 }
 
@@ -129,7 +133,10 @@ pub(crate) fn plus(a: Delta, b: Delta) -> Delta {
 }
 
 /// Round-trip time of one packet of `wire` bytes along `forward` and its ACK of `ack` bytes along `backward`.
-pub(crate) fn base_rtt(forward: &[Hop], backward: &[Hop], wire: u16, ack: u16) -> Delta {
+pub(crate) fn base_rtt<E>(forward: &[E], backward: &[E], wire: u16, ack: u16) -> Delta
+where
+    Hop: for<'a> From<&'a E>,
+{
     plus(ideal_time(forward, 1, wire, 0), ideal_time(backward, 1, ack, 0))
 }
 
