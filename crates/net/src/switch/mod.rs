@@ -380,7 +380,7 @@ impl Switches {
     }
 
     /// What the forwarder of switch `s` says, or else its routes.
-    #[inline]
+    #[inline(always)]
     fn forward(&self, m: &Medium, s: SwitchId, slot: Slot) -> Option<PortId> {
         let packet = &m.packets[slot];
         let forwarder = self.switches[s].forwarder.as_ref();

@@ -12,8 +12,15 @@ use farloop_units::Bytes;
 
 impl Switches {
     /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn receive_scheduled(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) -> bool {
+        // Most switches with forwarders schedule nothing.
+        self.switches[s].scheduling.is_some() && self.schedule(m, s, slot)
+    }
+
+    /// The same at a switch that schedules.
+    #[inline(never)]
+    fn schedule(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) -> bool {
         let Some(scheduling) = &mut self.switches[s].scheduling else { return false };
         let circuits = scheduling.circuits;
         match scheduling.verdict(m, slot) {
