@@ -37,7 +37,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept mutants fuzz fuzz-scenarios fuzz-importers fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept faults mutants fuzz fuzz-scenarios fuzz-importers fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -152,6 +152,10 @@ guard:
 # The message of the commit that stores new baselines says what the cost is paid for.
 guard-accept:
 	@$(PYTHON) scripts/guard.py --accept
+
+FAULTS ?=
+faults: test-module $(VENV)/.dev
+	nice $(VENV)/bin/python scripts/python_faults.py $(FAULTS)
 
 # Not part of CI: docs/mutation-testing.md. The algorithms, TCP, and where the network decides about packets.
 MUTANTS_VERSION := 27.1.0
