@@ -217,6 +217,7 @@ impl Network {
     }
 
     /// The same by these of the [routes](Network::routes).
+    #[inline(always)] // ACKs that go back by their data's links ask it at each hop
     fn next_by(&self, routing: usize, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let circuit = if self.scheduling.is_empty() { None } else { self.by_circuit(switch, dst, flow) };
         circuit
