@@ -84,6 +84,7 @@ test-live: test-module $(VENV)/.dev
 accept: test-module $(VENV)/.dev
 	FARLOOP_ACCEPT=1 cargo test --workspace --exclude farloop-py --test suite --test defaults stored
 	$(VENV)/bin/python -m farloop.results.fields docs/outputs.md
+	$(VENV)/bin/python scripts/tally.py
 
 # Results do not depend on what else is installed. The packages are in a directory of their own, before all others for these tests alone.
 DATAFRAMES := $(CURDIR)/$(VENV)/dataframes
@@ -162,7 +163,7 @@ MUTANTS_VERSION := 27.1.0
 MUTANTS ?= -f 'crates/cc/src/**' -f 'crates/tcp/src/**' -f 'crates/net/src/switch/**' -f 'crates/net/src/port/**'
 mutants:
 	@cargo mutants --version >/dev/null 2>&1 || { echo "farloop's mutation tests need cargo-mutants; install it with: cargo install cargo-mutants --locked --version $(MUTANTS_VERSION)" >&2; exit 1; }
-	nice cargo mutants $(MUTANTS)
+	nice env FARLOOP_CASES=full cargo mutants $(MUTANTS)
 
 # Both profiles: with overflow checks and assertions (as tests have them), then without; what comes out must be the same. Then cut into parts: the
 # same again. A failure prints the seed that repeats it.
