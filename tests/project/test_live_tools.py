@@ -32,9 +32,8 @@ def test_lacks_a_kernel():
 
 
 def session(tmp_path, *words, required=False):
-    (tmp_path / "support").mkdir(exist_ok=True)
-    for name in ("conftest.py", "support/__init__.py", "support/live.py"):
-        shutil.copyfile(ROOT / "tests" / name, tmp_path / name)
+    shutil.copytree(ROOT / "tests" / "support", tmp_path / "support", dirs_exist_ok=True)
+    shutil.copyfile(ROOT / "tests" / "conftest.py", tmp_path / "conftest.py")
     (tmp_path / "test_inside.py").write_text(INSIDE, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = live\n", encoding="utf-8")
     environment = {key: value for key, value in os.environ.items() if key != live.REQUIRED}
