@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/findings/distance.md and draws its picture, from the outputs of the studies in examples/distance.
 
-scripts/distance.py OUT               OUT/STUDY is the output of `farloop sweep STUDY.toml`, for each study in examples/distance
+scripts/distance.py OUT               OUT/STUDY is the output of `farloop sweep STUDY.toml`, for studies in examples/distance; the tables
+                                      of studies that OUT does not have stay
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ def sections(out: Path) -> dict[str, list[str]]:
         return f"{value:,.0f} km"
 
     made: dict[str, list[str]] = {}
+    given = {folder.name for folder in out.iterdir()}
     for study, is_trimmed in (("one-path", None), ("many-paths", True), ("many-paths", False)):
+        if study not in given:
+            continue
         rows = points(out, study)
         if is_trimmed is not None:
             rows = [row for row in rows if (row["switch.trim"] != "none") == is_trimmed]
@@ -75,10 +79,10 @@ def sections(out: Path) -> dict[str, list[str]]:
             for buffer, size in ((8e6, "shallow"), (256e6, "deep")):
                 part = [row for row in rows if row["workload.pattern"] == pattern and row["switch.buffer"] == buffer]
                 made[f"{name}, {pattern}, {size}"] = table(part, kilometres, "mean slowdown", "mean_slowdown", km)
-    for study in ("all-reduce-one-path", "all-reduce-many-paths"):
+    for study in sorted({"all-reduce-one-path", "all-reduce-many-paths"} & given, reverse=True):
         rows = [row for row in points(out, study) if row["switch.buffer"] == 8e6 and row.get("switch.trim") != "none"]
         made[study] = table(rows, kilometres, "mean slowdown across", "cross_mean_slowdown", km)
-    for study in ("loss-one-path", "loss-many-paths"):
+    for study in sorted({"loss-one-path", "loss-many-paths"} & given, reverse=True):
         for distance in (10, 1_000, 10_000):
             rows = [row for row in points(out, study) if kilometres(row) == distance]
             made[f"{study}, {distance} km"] = table(
