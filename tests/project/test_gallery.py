@@ -114,6 +114,7 @@ def test_what_is_no_reproduction_is_refused(gallery, scripts, tmp_path):
     assert not list(gallery.KEPT.iterdir())
 
 
+@pytest.mark.site
 def test_the_site_marks_what_is_stale_and_says_where_no_picture_is_kept(scripts, tmp_path, monkeypatch):
     site = scripts("build_site")
     kept = scripts("gallery").read_index()
