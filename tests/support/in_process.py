@@ -144,7 +144,11 @@ def _directory(directory: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _modules(argv: list[str], directory: Path) -> Iterator[None]:
-    """Modules of the test's own files are forgotten: the next test may have others at the same place."""
+    """Modules of the test's own files are forgotten: the next test may have others at the same place.
+
+    The command does not see the algorithms that a test before has loaded from files.
+    """
+    of_files = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("farloop_algorithm_")}
     argv_before, path, finders, known = sys.argv, list(sys.path), list(sys.meta_path), set(sys.modules)
     sys.argv = argv
     sys.path.insert(0, str(directory))
@@ -157,6 +161,7 @@ def _modules(argv: list[str], directory: Path) -> Iterator[None]:
             file = getattr(sys.modules[name], "__file__", None)
             if file is not None and not file.startswith(installed):
                 del sys.modules[name]
+        sys.modules.update(of_files)
 
 
 @contextlib.contextmanager
