@@ -34,6 +34,8 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     # Nothing here needs linear algebra; numpy would start a thread per processor for it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Nor does anything here use Arrow's jemalloc, whose thread the C library ends the process for where little memory is left.
+    os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
     try:
         from farloop import _native
 

@@ -155,6 +155,7 @@ def test_a_process_without_memory_ends_with_a_line(tmp_path: Path, command: list
     assert done.returncode in (0, 1, 2), done.stderr[-500:]
     if done.returncode:
         assert "memory" in done.stderr and "Traceback" not in done.stderr, done.stderr[-800:]
+        assert "jemalloc" not in done.stderr, done.stderr[-800:]
 
 
 IN_PARTS = """\
