@@ -24,7 +24,7 @@ def fast_tests(scripts):
 @pytest.mark.parametrize(
     ("edited", "ranked"),
     [
-        # What imports the module comes first, then its room.
+        # Files that import the module come first, then those of its room.
         (
             "python/farloop/sweep/pool.py",
             ["tests/sweep/test_pool.py", "tests/arena/test_arena.py", "tests/sweep/test_study.py"],

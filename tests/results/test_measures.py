@@ -100,7 +100,7 @@ OF_ONE_OF_SEVERAL = (
 def test_numbers_with_one_identifier_are_equal_in_all_commands(run):
     seen = {}
     for identifier, name, value in numbers_by_measure(run):
-        assert identifier in measures.MEASURES, name
+        assert identifier in measures.declared_measures(), name
         if identifier in OF_ONE_OF_SEVERAL:
             continue
         number = math.nan if value is None else float(value)
@@ -126,20 +126,25 @@ def test_numbers_that_are_computed_otherwise_have_two_identifiers():
 
 
 def test_every_number_that_a_command_writes_has_a_declared_measure():
-    assert [name for name, metric in of_studies.MEASURES.items() if metric.identifier not in measures.MEASURES] == []
+    assert [
+        name for name, metric in of_studies.MEASURES.items() if metric.identifier not in measures.declared_measures()
+    ] == []
     without = {field.name for field in fields.CELLS if not field.measure}
     assert without == NO_MEASURES
-    assert {field.measure for field in fields.CELLS} - {""} <= set(measures.MEASURES)
-    assert [name for name in quantities.names() if quantities.quantity(name).measure not in measures.MEASURES] == []
+    assert {field.measure for field in fields.CELLS} - {""} <= set(measures.declared_measures())
+    assert [
+        name for name in quantities.names() if quantities.quantity(name).measure not in measures.declared_measures()
+    ] == []
     for text in ("mean slowdown", "p99 slowdown of small flows across", "p50 slowdown inside"):
-        assert quantities.quantity(text).measure in measures.MEASURES
+        assert quantities.quantity(text).measure in measures.declared_measures()
 
 
 def test_every_number_of_a_summary_has_a_measure_or_is_a_fact(run):
     without = [
         path
         for path, _ in leaves(run.summary)
-        if measures.of_summary(path) not in measures.MEASURES and path.partition("/")[0] not in measures.FACTS
+        if measures.of_summary(path) not in measures.declared_measures()
+        and path.partition("/")[0] not in measures.FACTS
     ]
     assert without == []
 
@@ -152,7 +157,7 @@ def test_every_number_of_the_references_has_a_measure_or_is_a_cell_or_a_series()
                 for metric in entry.numbers:
                     kind = metric.partition(":")[0]
                     identifier = measures.of_validation(metric, case.fct, case.since)
-                    assert (identifier in measures.MEASURES) != (
+                    assert (identifier in measures.declared_measures()) != (
                         kind in ("flow", "port", "flows", "ports", "series")
                     ), metric
 
@@ -169,7 +174,7 @@ def test_the_columns_of_tables_name_their_measures(tmp_path):
 
 
 def test_a_measure_says_what_it_is():
-    for identifier, measure in measures.MEASURES.items():
+    for identifier, measure in measures.declared_measures().items():
         assert identifier == measure.identifier
         assert measure.definition.endswith("."), identifier
         assert not measure.definition[0].islower(), identifier
@@ -177,7 +182,7 @@ def test_a_measure_says_what_it_is():
         assert measure.better in ("", measures.LESS, measures.MORE), identifier
         has_quantile = "/p" in identifier and identifier.split("/")[1].lstrip("p").isdigit()
         assert bool(measure.quantile) == (has_quantile or identifier == "arena_score"), identifier
-    # What a study says of a number is what its declaration says.
+    # A study gives a number the unit and the direction of its declaration.
     for name, metric in of_studies.MEASURES.items():
-        declared = measures.MEASURES[metric.identifier]
+        declared = measures.declared_measures()[metric.identifier]
         assert (metric.unit, metric.better) == (declared.unit, declared.better), name

@@ -8,8 +8,9 @@ from html import escape
 from typing import Any
 
 from farloop.arena.constraints import parse
-from farloop.arena.quantities import MORE, SHARE, TIME, quantity
+from farloop.arena.quantities import SHARE, TIME, quantity
 from farloop.report.page import document
+from farloop.results.measures import MORE
 from farloop.units import count_text
 
 STATES = {

@@ -15,8 +15,9 @@ from farloop._native import ScenarioError
 from farloop.arena import constraints, requirements
 from farloop.arena.constraints import Requirement
 from farloop.arena.measuring import Measured
-from farloop.arena.quantities import MORE, RATE, SHARE, TIME, Quantity, quantity
+from farloop.arena.quantities import RATE, SHARE, TIME, Quantity, quantity
 from farloop.errors import FarloopError, nearest, shown
+from farloop.results.measures import MORE
 from farloop.scenario import Scenario, Settings, Source, read_text
 from farloop.sweep import toml_lines
 from farloop.sweep.document import Document

@@ -14,8 +14,9 @@ from decimal import Decimal
 from typing import Any
 
 from farloop import units
-from farloop.arena.quantities import COUNT, MORE, RATE, RATIO, SHARE, TIME, Quantity, quantity
+from farloop.arena.quantities import COUNT, RATE, RATIO, SHARE, TIME, Quantity, quantity
 from farloop.errors import FarloopError, shown
+from farloop.results.measures import MORE
 
 ARENA = (
     "paused <= 10 %",

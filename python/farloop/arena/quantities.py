@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
-from farloop.results.measures import of_cell, of_choice
+from farloop.results.measures import LESS, MORE, of_cell, of_choice
 from farloop.units import rate_text, time_text
-
-LESS, MORE = "less", "more"
-"""Which values of a quantity are better."""
 
 SHARE, TIME, RATE, COUNT, RATIO = "share", "time", "rate", "count", "ratio"
 """What a quantity is: a share of 1, seconds, bit/s, a number of things, a multiple of what an empty network takes."""

@@ -52,7 +52,7 @@ def trained(iterations: pa.Table) -> dict[str, dict[str, Any]]:
     """
     jobs_by_name: dict[str, dict[str, Any]] = {}
     for name, own in iterations_by_job(iterations):
-        # What is the same in all of its rows.
+        # All rows of a job have the same values here.
         first = own.select(["ideal_ps", "scale", "ideal_unscaled_ps"]).slice(0, 1).to_pylist()[0]
         ideal, unscaled = (
             None if first[name] is None else first[name] / 1e12 for name in ("ideal_ps", "ideal_unscaled_ps")

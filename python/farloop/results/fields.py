@@ -338,7 +338,7 @@ ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 
 
 def metadata(field: Field) -> dict[str, str]:
-    """What the Parquet files say of a column."""
+    """The metadata of a column in Parquet files."""
     described = {"unit": field.unit, "meaning": field.meaning}
     return described | {"measure": field.measure} if field.measure else described
 
@@ -373,7 +373,7 @@ def _measures() -> str:
     rows = ["| measure | unit | better | meaning |", "| --- | --- | --- | --- |"]
     rows += [
         f"| `{m.identifier}` | {m.unit} | {m.better} | {_escape(m.definition)} |"
-        for m in measures.MEASURES.values()
+        for m in measures.declared_measures().values()
         if not m.until and not m.identifier.startswith("flows/")
     ]
     return "\n".join(rows) + "\n"

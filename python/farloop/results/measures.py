@@ -10,8 +10,9 @@ The columns of a run's own tables are no measures of a run: [fields][farloop.res
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 LESS, MORE = "less", "more"
@@ -288,10 +289,14 @@ _OTHERS = (
             seeds=EACH, better=LESS),
 )  # fmt: skip
 
-MEASURES = {measure.identifier: measure for measure in (*_times(), *_counts(), *_OTHERS)}
-"""All measures, by identifier."""
 
-# What a study's names stand for. Its `small` and `large` are split at the median size.
+@functools.cache
+def declared_measures() -> Mapping[str, RunMeasure]:
+    """All measures, by identifier. Made when somebody asks: a command that prints none of them starts without the 1,400."""
+    return {measure.identifier: measure for measure in (*_times(), *_counts(), *_OTHERS)}
+
+
+# Identifiers by the names of a study, whose `small` and `large` are split at the median size.
 _OF_STUDIES = {
     "throughput": "goodput",
     "intra_throughput": "flow_throughput/mean/intra",
@@ -310,10 +315,10 @@ _OF_STUDIES = {
     )
 }  # fmt: skip
 
-_STUDY_TIMES = re.compile(r"(?:(intra|cross)_)?(?:(small|large)_)?(mean|p50|p95|p99|p999|max)_(slowdown|fct)")
+_STUDY_TIMES = r"(?:(intra|cross)_)?(?:(small|large)_)?(mean|p50|p95|p99|p999|max)_(slowdown|fct)"
 _STUDY_SIZES = {None: "", "small": "at_most_median", "large": "above_median"}
 
-# What the columns of an arena's cells stand for.
+# Identifiers by the columns of an arena's cells.
 _OF_CELLS = {
     "score": "arena_score",
     "rank": "arena_rank",
@@ -351,9 +356,9 @@ _OF_CELLS = {
     )
 }
 
-_CELL_TIMES = re.compile(r"(intra|cross|all)_(small|medium|large|all)_(?:slowdown_(mean|p50|p99)|(flows))")
+_CELL_TIMES = r"(intra|cross|all)_(small|medium|large|all)_(?:slowdown_(mean|p50|p99)|(flows))"
 
-# What the names of `farloop validate` stand for, without the flow or port behind a colon.
+# Identifiers by the names of `farloop validate`, without the flow or port behind a colon.
 _OF_VALIDATION = {
     "unfinished": "unfinished/with_size",
     "jain": "jain",
@@ -368,13 +373,13 @@ _OF_VALIDATION = {
     "drops": "dropped/port",
 }
 
-_VALIDATION_TIMES = re.compile(r"fct_(?:(small|large)_)?(mean|p50|p90|p99)")
+_VALIDATION_TIMES = r"fct_(?:(small|large)_)?(mean|p50|p90|p99)"
 _VALIDATION_SIZES = {None: "", "small": "below_100kB", "large": "from_1MB"}
 
 
 def of_study(name: str) -> str:
     """The identifier of what a study collects by name; empty for what was recorded, and for what a function of the user's makes."""
-    match = _STUDY_TIMES.fullmatch(name)
+    match = re.fullmatch(_STUDY_TIMES, name)
     if match is None:
         return _OF_STUDIES.get(name, "")
     kind, size, statistic, quantity = match.groups()
@@ -385,7 +390,7 @@ def of_study(name: str) -> str:
 
 def of_cell(column: str) -> str:
     """The identifier of a column of an arena's cells; empty for a column that is no measure of a run."""
-    match = _CELL_TIMES.fullmatch(column)
+    match = re.fullmatch(_CELL_TIMES, column)
     if match is None:
         return _OF_CELLS.get(column, "")
     kind, size, statistic, is_count = match.groups()
@@ -409,7 +414,7 @@ def of_validation(name: str, until: str = RECEIVED, since: float = 0.0) -> str:
         until: Until when completion times count, "received" or "acknowledged".
         since: From when on, in seconds.
     """
-    match = _VALIDATION_TIMES.fullmatch(name)
+    match = re.fullmatch(_VALIDATION_TIMES, name)
     if match is not None:
         return time_identifier("fct", match[2], "", _VALIDATION_SIZES[match[1]], FINISHED, until)
     if name == "jain" and since > 0:
@@ -435,12 +440,12 @@ _OF_SUMMARY = {
     "unfinished/cross": "unfinished/cross",
 } | {name: name for name in ("dropped", "lost", "packet_hops", "gave_up")}
 
-_SUMMARY_TIMES = re.compile(r"(slowdown|slowdown_at_least)/(intra|cross)/(?:(small|large)/)?(mean|p50|p95|p99|flows)")
-_SUMMARY_PORT = re.compile(r"(?:bottleneck|worst/\w+)/(?:(mean|p99|max)_queue|(drops)|(paused|utilisation|marked))")
-_SUMMARY_STARTS = re.compile(r"before_first_ack/(intra|cross)/(?:(small)/)?(flows|ended|share)")
+_SUMMARY_TIMES = r"(slowdown|slowdown_at_least)/(intra|cross)/(?:(small|large)/)?(mean|p50|p95|p99|flows)"
+_SUMMARY_PORT = r"(?:bottleneck|worst/\w+)/(?:(mean|p99|max)_queue|(drops)|(paused|utilisation|marked))"
+_SUMMARY_STARTS = r"before_first_ack/(intra|cross)/(?:(small)/)?(flows|ended|share)"
 
 FACTS = ("simulated", "network", "starts", "warm_up", "steady", "jobs", "cautions", "flows")
-"""What a summary has besides measures: facts of the scenario and the run, and rows of tables."""
+"""Keys of a summary that hold no measures: facts of the scenario and the run, and rows of tables."""
 
 
 def of_summary(path: str) -> str:
@@ -451,16 +456,16 @@ def of_summary(path: str) -> str:
     """
     if path in _OF_SUMMARY:
         return _OF_SUMMARY[path]
-    if match := _SUMMARY_TIMES.fullmatch(path):
+    if match := re.fullmatch(_SUMMARY_TIMES, path):
         quantity, kind, size, statistic = match.groups()
         unfinished = FINISHED if quantity == "slowdown" else BEGUN
         if statistic == "flows":
             return count_identifier(kind, _STUDY_SIZES[size], unfinished)
         return time_identifier("fct_slowdown", statistic, kind, _STUDY_SIZES[size], unfinished)
-    if match := _SUMMARY_PORT.fullmatch(path):
+    if match := re.fullmatch(_SUMMARY_PORT, path):
         queue, drops, other = match.groups()
         return f"queue/{queue}" if queue else "dropped/port" if drops else f"{other}/port"
-    if match := _SUMMARY_STARTS.fullmatch(path):
+    if match := re.fullmatch(_SUMMARY_STARTS, path):
         kind, size, what = match.groups()
         if what == "flows":
             return count_identifier(kind, _STUDY_SIZES[size], BEGUN)

@@ -13,13 +13,11 @@ from farloop import metrics
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.results import fields, flow_completion
 from farloop.results import measures as declared
+from farloop.results.measures import LESS, MORE
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from farloop.results.run import Run
-
-LESS, MORE = "less", "more"
-"""Which way a number is better."""
 
 _PERCENTS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.results.curves import banded
+from farloop.results.measures import LESS
 from farloop.results.tables import Floats
 from farloop.statistics import Interval, is_apart
 from farloop.sweep.dataset import DONE
-from farloop.sweep.measures import LESS
 from farloop.sweep.points import ALGORITHM
 from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, count_text, rate_text, time_text, unit_for
 
