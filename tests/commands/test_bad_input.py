@@ -50,7 +50,7 @@ EDITS = {
         '[transport]\nmtu = "64B"\nheader = "80B"\n[algorithm]\n',
         ["header"],
     ),
-    "key given twice": ("seed = 3", "seed = 3\nseed = 4", ["not valid TOML", "duplicate key"]),
+    "key given twice": ("seed = 3", "seed = 3\nseed = 4", ["not valid TOML", "duplicate key; expected each key once"]),
     "not TOML": ("[run]", "[run", ["TOML"]),
 }
 

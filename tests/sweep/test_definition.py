@@ -208,6 +208,7 @@ ERRORS = {
     "warm-up without an end": ("[grid]", 'warmup = "1e999s"\n[grid]', ["study.toml:5: warmup: '1e999s': expected", "from 0"]),
     "Pareto": ("[grid]", 'pareto = ["throughput", "jain"]\n[grid]', ["study.toml:5: pareto: jain: expected two metrics"]),
     "not TOML": ("[grid]", "[grid", ["study.toml:5: is not valid TOML"]),
+    "a table twice": ("[grid]", "[grid]\nx = [1]\n[grid]", ["study.toml:7: is not valid TOML: duplicate key; expected each key once"]),
 }  # fmt: skip
 
 

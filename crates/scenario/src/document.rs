@@ -90,7 +90,8 @@ impl Document {
         let mut document = Document { file: file.to_string(), text: text.to_string(), root: Table::default() };
         let toml = toml_edit::Document::parse(text).map_err(|e| {
             let place = Location::Text(e.span().map_or(0, |s| s.start));
-            document.diagnostic(place, "", format!("not valid TOML: {}", e.message().replace('\n', "; ")), "")
+            let expected = if e.message() == "duplicate key" { "expected each key once" } else { "" };
+            document.diagnostic(place, "", format!("not valid TOML: {}", e.message().replace('\n', "; ")), expected)
         })?;
         document.root = table(toml.as_table(), &|span| Location::Text(span.map_or(0, |s| s.start)));
         Ok(document)

@@ -91,7 +91,10 @@ class Document:
             problem = str(error)[: place.start()] if place else str(error)
             last = text.rstrip().count("\n") + 1
             line = int(place[1] or last) if place else last
-            raise FarloopError(f"{file}:{line}: is not valid TOML: {shown(problem)}; expected a study (TOML)") from None
+            # Python's words for a key given twice name neither the key nor the cause.
+            is_repeated = problem.startswith(("Cannot overwrite", "Cannot declare", "Duplicate"))
+            problem, expected = ("duplicate key", "each key once") if is_repeated else (problem, "a study (TOML)")
+            raise FarloopError(f"{file}:{line}: is not valid TOML: {shown(problem)}; expected {expected}") from None
         document = cls(text, file, content, list(_statements(text, spans)))
         document._check_values()
         return document
