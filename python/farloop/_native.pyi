@@ -63,8 +63,7 @@ class Scenario:
 class RunOutput:
     """What one simulation gave."""
 
-    @property
-    def tables(self) -> dict[str, dict[str, _Column]]: ...
+    def take_tables(self) -> dict[str, dict[str, _Column]]: ...
     @property
     def info(self) -> str: ...
     @property

@@ -269,7 +269,11 @@ UNREADABLE = [
     ("folder.toml", "folder", "folder.toml: is a directory; expected a scenario file"),
     ("bytes.toml", b"\xff\xfe\x00", "bytes.toml:1: is not UTF-8 text"),
     ("broken.toml", b'scenario = "sites.toml"\ngoal = "good', "broken.toml:2: is not valid TOML"),
-    ("twice.toml", b'goal = "goodput"\ngoal = "fct"', "twice.toml:2: not valid TOML: duplicate key; expected each key once"),
+    (
+        "twice.toml",
+        b'goal = "goodput"\ngoal = "fct"',
+        "twice.toml:2: not valid TOML: duplicate key; expected each key once",
+    ),
     ("around.toml", b'scenario = "broken.toml"', "broken.toml:2: not valid TOML"),
 ]
 

@@ -278,7 +278,7 @@ def test_a_violated_invariant_is_an_error_that_names_it(small, on_scenario):
 
     class Broken:
         def __init__(self, output):
-            self.tables = output.tables
+            self.take_tables = output.take_tables
             self.info = json.dumps(
                 json.loads(output.info) | {"invariants": [{"name": "conservation", "ok": False, "detail": "7 of 8"}]}
             )

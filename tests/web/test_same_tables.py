@@ -80,7 +80,7 @@ def natively(text: str, settings: dict[str, str]) -> tuple[dict[str, Any], dict[
             column: [kind, hashlib.sha256(values).hexdigest(), words]
             for column, (kind, values, words) in columns.items()
         }
-        for name, columns in output.tables.items()
+        for name, columns in output.take_tables().items()
     }
     return tables, json.loads(output.info)["totals"], wall
 
@@ -100,6 +100,6 @@ def test_tables_are_equal_byte_for_byte(browser: Browser, name: str):
 def test_a_counter_was_beyond_32_bits():
     text, settings = SCENARIOS["counters-beyond-2^32"]
     output = _native.Scenario(text, "scenario.toml", list(settings.items())).run()
-    kind, values, _ = output.tables["flows"]["delivered_bytes"]
+    kind, values, _ = output.take_tables()["flows"]["delivered_bytes"]
     assert kind == "i64"
     assert int.from_bytes(values[:8], "little") > 2**32

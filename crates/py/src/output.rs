@@ -6,12 +6,13 @@ use farloop_scenario::{CircuitFacts, EventFact, Outcome, Traced};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The outcome of a run.
 #[pyclass(frozen)]
 pub(crate) struct RunOutput {
     outcome: Outcome,
+    tables: Mutex<Tables>,
     trace: Option<Arc<Traced>>,
     wall_s: f64,
 }
@@ -51,16 +52,20 @@ impl RunOutput {
     /// Of a run that took so many seconds.
     pub fn new(mut outcome: Outcome, wall_s: f64) -> RunOutput {
         let trace = outcome.trace.take().map(Arc::new);
-        RunOutput { outcome, trace, wall_s }
+        let tables = Mutex::new(std::mem::take(&mut outcome.tables));
+        RunOutput { outcome, tables, trace, wall_s }
     }
 }
 
 #[pymethods]
 impl RunOutput {
-    /// Tables by name; each column is (type, little-endian bytes, words of a dictionary column or None).
-    #[getter]
-    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let Tables { flows, series, ports, pauses, circuits, queues, iterations, ranks } = &self.outcome.tables;
+    /// Takes the tables, by name; each column is (type, little-endian bytes, words of a dictionary column or None).
+    ///
+    /// A second call gets tables without columns. A column's numbers are freed once they are Python's, so that the rows of a long run
+    /// are never there twice.
+    fn take_tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let taken = std::mem::take(&mut *self.tables.lock().unwrap_or_else(PoisonError::into_inner));
+        let Tables { flows, series, ports, pauses, circuits, queues, iterations, ranks } = taken;
         let named = [
             ("flows", flows),
             ("series", series),
@@ -71,7 +76,7 @@ impl RunOutput {
             ("iterations", iterations),
             ("ranks", ranks),
         ];
-        tables(py, &named)
+        tables(py, named)
     }
 
     /// The trace, where one was asked for.
@@ -104,28 +109,31 @@ impl RunOutput {
     }
 }
 
-/// Tables by name, as [`RunOutput::tables`] has them.
-pub(crate) fn tables<'py>(py: Python<'py>, named: &[(&str, &Table)]) -> PyResult<Bound<'py, PyDict>> {
+/// Tables by name, as [`RunOutput::take_tables`] has them.
+pub(crate) fn tables<'py, 'n>(
+    py: Python<'py>,
+    named: impl IntoIterator<Item = (&'n str, Table)>,
+) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
     for (name, columns) in named {
-        tables.set_item(*name, table(py, columns)?)?;
+        tables.set_item(name, table(py, columns)?)?;
     }
     Ok(tables)
 }
 
-fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+fn table<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table {
         let (kind, bytes, words) = match column {
-            Column::I64(v) => ("i64", raw(py, v, i64::to_le_bytes)?, None),
+            Column::I64(v) => ("i64", raw(py, &v, i64::to_le_bytes)?, None),
             // No number of a table is that small.
-            Column::OptionalI64(v) => ("i64?", raw(py, v, |n| n.unwrap_or(i64::MIN).to_le_bytes())?, None),
-            Column::U32(v) => ("u32", raw(py, v, u32::to_le_bytes)?, None),
-            Column::F64(v) => ("f64", raw(py, v, f64::to_le_bytes)?, None),
-            Column::Dictionary(v, words) => ("dict", raw(py, v, u32::to_le_bytes)?, Some(words.clone())),
+            Column::OptionalI64(v) => ("i64?", raw(py, &v, |n| n.unwrap_or(i64::MIN).to_le_bytes())?, None),
+            Column::U32(v) => ("u32", raw(py, &v, u32::to_le_bytes)?, None),
+            Column::F64(v) => ("f64", raw(py, &v, f64::to_le_bytes)?, None),
+            Column::Dictionary(v, words) => ("dict", raw(py, &v, u32::to_le_bytes)?, Some(words)),
         };
         let value: Bound<'py, PyTuple> = (kind, bytes, words).into_pyobject(py)?;
-        columns.set_item(*name, value)?;
+        columns.set_item(name, value)?;
     }
     Ok(columns)
 }

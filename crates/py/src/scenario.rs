@@ -86,7 +86,7 @@ impl PyScenario {
     /// receive window keeps below the rates of their paths.
     fn forecast<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, String)> {
         let (made, capped) = interruptible(py, |go_on| self.prepared.forecast(go_on))?;
-        Ok((tables(py, &[("flows", &made.flows), ("ports", &made.ports)])?, capped.to_string()))
+        Ok((tables(py, [("flows", made.flows), ("ports", made.ports)])?, capped.to_string()))
     }
 
     /// Runs it on `threads` threads, or with `auto` on as many of them as pay, with a trace where `trace` has items that say of what.

@@ -28,7 +28,7 @@ const OUTCOMES: [&str; 4] = ["finished", "stopped", "unfinished", "gave-up"];
 const KINDS: [&str; 4] = ["host", "switch", "router", "circuit"];
 
 /// The tables of one run.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Default, PartialEq, Debug)]
 pub struct Tables {
     /// One row per flow.
     pub flows: Table,

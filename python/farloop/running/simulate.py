@@ -167,7 +167,8 @@ def simulated(
     for invariant in info["invariants"]:
         if not invariant["ok"]:
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
-    arrow_tables = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
+    taken = output.take_tables()
+    arrow_tables = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in taken.items()}
     return Simulated(arrow_tables, info, made(job.trace, output.trace))
 
 
