@@ -11,6 +11,7 @@ import numpy as np
 from farloop import metrics
 from farloop.judging.claims import UndecidedError
 from farloop.palette import CROSS, INTRA
+from farloop.results.flow_samples import aged_times, statistic
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
@@ -125,18 +126,17 @@ class Completion:
         column = {n: run.flows[n].to_numpy().astype(np.float64) for n in ("start_ps", "received_ps", "size_bytes")}
         counted = column["start_ps"] >= 1e12 * settled(run)
         column = {n: values[counted] for n, values in column.items()}
-        done = column["received_ps"] >= 0
-        time = np.where(done, column["received_ps"], 1e12 * run.duration) - column["start_ps"]
-        size = column["size_bytes"]
-        return cls(time[size < SMALL] / 1e12, time[size > LARGE] / 1e12, time / 1e12, int((~done).sum()))
+        time = aged_times(column["start_ps"], column["received_ps"], 1e12 * run.duration)
+        size, unfinished = column["size_bytes"], int((~(column["received_ps"] >= 0)).sum())
+        return cls(time[size < SMALL] / 1e12, time[size > LARGE] / 1e12, time / 1e12, unfinished)
 
     def cells(self) -> dict[str, float]:
         """The numbers of the paper's panels: averages, and the 99th percentile of small flows. NaN where there is no such flow."""
         return {
-            "small, average": mean(self.small),
-            "small, p99": float(np.percentile(self.small, 99)) if self.small.size else float("nan"),
-            "large, average": mean(self.large),
-            "all, average": mean(self.all),
+            "small, average": statistic(self.small, "mean"),
+            "small, p99": statistic(self.small, "p99"),
+            "large, average": statistic(self.large, "mean"),
+            "all, average": statistic(self.all, "mean"),
         }
 
 
@@ -146,11 +146,6 @@ def settled(run: Run) -> float:
     By then most pairs of hosts have the slow start threshold of an earlier flow.
     """
     return float(run.flows["start_ps"].to_numpy().max()) / 2e12 if run.flows.num_rows else 0.0
-
-
-def mean(values: Floats) -> float:
-    """The mean; NaN of nothing."""
-    return float(values.mean()) if values.size else float("nan")
 
 
 def scheme(run: Run) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from farloop import metrics
 from farloop.results.flow_completion import Mask
+from farloop.results.flow_samples import aged_times, statistic
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Flows:
     Attributes:
         cross: Whether a flow goes across datacenters.
         start: When it starts.
-        completion: From its start to its last byte's arrival; negative if it did not finish.
+        received: When its last byte arrives; NaN if it did not finish.
         ideal: The same alone in the empty network.
         size: Payload in bytes.
         delivered: Payload that has arrived in order, in bytes.
@@ -43,7 +44,7 @@ class Flows:
 
     cross: Mask
     start: Floats
-    completion: Floats
+    received: Floats
     ideal: Floats
     size: Floats
     delivered: Floats
@@ -53,11 +54,10 @@ class Flows:
     def of(cls, run: Run) -> Flows:
         """Those of a run."""
         column = {name: run.flows[name].to_numpy().astype(np.float64) for name in COLUMNS}
-        start, received = column["start_ps"] / 1e12, column["received_ps"] / 1e12
         return cls(
             cross=column["cross_datacenter"] > 0,
-            start=start,
-            completion=np.where(received >= 0, received - start, -1.0),
+            start=column["start_ps"] / 1e12,
+            received=column["received_ps"] / 1e12,
             ideal=column["ideal_fct_ps"] / 1e12,
             size=column["size_bytes"],
             delivered=column["delivered_bytes"],
@@ -89,9 +89,8 @@ class Flows:
         Most flows across are shorter than their round trip, so this compares round-trip times rather than shares.
         """
         chosen = self.counted
-        active = np.where(self.completion >= 0, self.completion, self.end - self.start)
-        rates = self.delivered / np.maximum(active, 1e-12)
-        mean = {c: _mean(rates[chosen & (self.cross == c)]) for c in (False, True)}
+        rates = self.delivered / np.maximum(aged_times(self.start, self.received, self.end), 1e-12)
+        mean = {c: statistic(rates[chosen & (self.cross == c)], "mean") for c in (False, True)}
         generated = {c: float(self.size[chosen & (self.cross == c)].sum()) for c in (False, True)}
         return metrics.ratio(metrics.ratio(mean[False], mean[True]), metrics.ratio(generated[False], generated[True]))
 
@@ -113,20 +112,17 @@ class Flows:
         intra = ~self.cross
         median = float(np.median(self.size[intra])) if intra.any() else 0.0
         chosen = intra & self.counted
-        slowdown = metrics.slowdown(np.where(self.completion >= 0, self.completion, self.end - self.start), self.ideal)
+        slowdown = metrics.slowdown(aged_times(self.start, self.received, self.end), self.ideal)
         return {"small": slowdown[chosen & (self.size <= median)], "large": slowdown[chosen & (self.size > median)]}
 
     def unfinished(self) -> int:
         """Counted intra flows that have not finished by the end."""
-        return int((self.counted & ~self.cross & (self.completion < 0)).sum())
+        return int((self.counted & ~self.cross & ~(self.received >= 0)).sum())
 
 
 def slowdown_statistics(slowdowns: Floats) -> dict[str, float]:
     """Average, 95th and 99th percentile; NaN for none."""
-    if not slowdowns.size:
-        return dict.fromkeys(("avg", "p95", "p99"), float("nan"))
-    p95, p99 = np.percentile(slowdowns, [95, 99])
-    return {"avg": float(slowdowns.mean()), "p95": float(p95), "p99": float(p99)}
+    return {"avg": statistic(slowdowns, "mean"), "p95": statistic(slowdowns, "p95"), "p99": statistic(slowdowns, "p99")}
 
 
 def offered(run: Run) -> dict[str, float]:
@@ -161,7 +157,3 @@ def offered_text(runs: Sequence[Run]) -> str:
 def paused(run: Run) -> float:
     """Time for which ports were paused by PFC, added over all ports."""
     return float(run.ports["paused_ps"].to_numpy().sum()) / 1e12
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if values.size else float("nan")

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from farloop import _native
-from farloop.results import measures
+from farloop.results import measures, paper_measures
 
 
 @dataclass(frozen=True)
@@ -379,6 +379,16 @@ def _measures() -> str:
     return "\n".join(rows) + "\n"
 
 
+def _paper_measures() -> str:
+    """A Markdown table of the numbers that papers define otherwise."""
+    rows = ["| measure | unit | meaning | source |", "| --- | --- | --- | --- |"]
+    rows += [
+        f"| `{m.identifier}` | {m.unit} | {_escape(f'{m.definition} {m.open_choice}'.strip())} | {_escape(m.source)} |"
+        for m in paper_measures.PAPER_MEASURES
+    ]
+    return "\n".join(rows) + "\n"
+
+
 def outputs_page(text: str) -> str:
     """The text of docs/outputs.md with the tables between its markers made anew."""
     declared = {**TABLES, **ARENA, "why": WHY}
@@ -386,6 +396,7 @@ def outputs_page(text: str) -> str:
     blocks |= {f"metrics of {kind}s": markdown(fields, "metric") for kind, fields in METRICS.items()}
     blocks["totals of runs"] = markdown(TOTALS, "total")
     blocks["measures of runs"] = _measures()
+    blocks["measures of papers"] = _paper_measures()
 
     def fill(match: re.Match[str]) -> str:
         return f"<!-- {match[1]} -->\n\n{blocks[match[1]]}\n<!-- end -->"

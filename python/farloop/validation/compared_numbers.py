@@ -28,6 +28,7 @@ import numpy as np
 from farloop import metrics
 from farloop.errors import FarloopError, nearest, shown
 from farloop.results.flow_completion import column
+from farloop.results.flow_samples import statistic
 from farloop.results.summary import throughputs
 from farloop.results.tables import Floats, port_names
 from farloop.validation.references import RECEIVED
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 SMALL, LARGE = 100_000, 1_000_000
 """Sizes of flows in bytes: small ones are below, large ones from there on."""
 
-_FCT = re.compile(r"fct_(?:(?P<kind>small|large)_)?(?:(?P<mean>mean)|p(?P<percent>\d{1,2}(?:\.\d+)?))")
+_FCT = re.compile(r"fct_(?:(?P<kind>small|large)_)?(?P<statistic>mean|p\d{1,2}(?:\.\d+)?)")
 
 HOW: Mapping[str, Callable[[Floats], float]] = {
     "sum": lambda v: float(np.sum(v)),
@@ -72,7 +73,7 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
         FarloopError: there is no such number, flow, port, column or recorded metric.
     """
     if matched := _FCT.fullmatch(name):
-        return _fct(run.flows, fct, matched["kind"] or "", None if matched["mean"] else float(matched["percent"]))
+        return _fct(run.flows, fct, matched["kind"] or "", matched["statistic"])
     kind, _, rest = name.partition(":")
     if name == "unfinished":
         sized = column(run.flows, "size_bytes") >= 0
@@ -134,14 +135,11 @@ def _times(flows: pa.Table, fct: str) -> Floats:
     return (end - column(flows, "start_ps")) / 1e12
 
 
-def _fct(flows: pa.Table, fct: str, kind: str, percent: float | None) -> float:
+def _fct(flows: pa.Table, fct: str, kind: str, statistic_name: str) -> float:
     times, sizes = _times(flows, fct), column(flows, "size_bytes")
     if kind:
         times = times[sizes < SMALL] if kind == "small" else times[sizes >= LARGE]
-    times = times[~np.isnan(times)]
-    if not times.size:
-        return float("nan")
-    return float(np.mean(times)) if percent is None else float(np.quantile(times, percent / 100))
+    return statistic(times[~np.isnan(times)], statistic_name)
 
 
 def _throughputs(run: Run, since: float) -> dict[str, float]:

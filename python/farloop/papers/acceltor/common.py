@@ -20,6 +20,7 @@ from farloop.judging.claims import Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
 from farloop.papers.acceltor.slow_start import time_alone
+from farloop.results.flow_samples import aged_times
 from farloop.results.tables import Floats
 from farloop.units import seconds, size
 
@@ -311,7 +312,7 @@ def mice(run: Run, baseline: Run | None = None) -> Floats:
     chosen = named & (start >= 1e12 * SETTLED * week(run)) & (start < 1e12 * (run.duration - LATE))
     if not chosen.any():
         raise UndecidedError("no mouse to measure")
-    time = (np.where(received >= 0, received, 1e12 * run.duration) - start)[chosen]
+    time = aged_times(start, received, 1e12 * run.duration)[chosen]
     if baseline is None:
         return np.asarray(time / time_alone(run)[chosen])
     begun, ended = _times(baseline)

@@ -10,6 +10,7 @@ import numpy as np
 from farloop import metrics
 from farloop.judging.claims import UndecidedError
 from farloop.palette import CROSS, INTRA
+from farloop.results.flow_samples import aged_times
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def completion(run: Run, prefixes: Sequence[str] = ("",)) -> Floats:
     chosen = np.array([name.startswith(tuple(prefixes)) for name in names]) & (start < 1e12 * run.duration)
     if not chosen.any():
         raise UndecidedError("no flow to measure")
-    time = np.where(received >= 0, received, 1e12 * run.duration) - start
+    time = aged_times(start, received, 1e12 * run.duration)
     return np.asarray(time[chosen] / 1e12)
 
 

@@ -28,6 +28,7 @@ from farloop.papers.icc.common import (
     unfinished,
 )
 from farloop.results import pfc
+from farloop.results.flow_samples import statistic
 from farloop.units import count_text, time_text
 
 if TYPE_CHECKING:
@@ -219,18 +220,18 @@ def _completion(judging: Judging) -> Finding:
         judging.measure(_completion_numbers, run)
     for algorithm, name in RIVALS.items():
         both = [need("icc"), need(algorithm)]
-        for key, what, flows, percent in (
-            ("victim", "average completion time of F1", VICTIM, None),
-            ("burst_p99", "99th percentile of H2 to Hn's flows", RACK, 99.0),
+        for key, what, flows, which in (
+            ("victim", "average completion time of F1", VICTIM, "mean"),
+            ("burst_p99", "99th percentile of H2 to Hn's flows", RACK, "p99"),
         ):
 
-            def speedup(own: Run, rival: Run, flows: Sequence[str] = flows, percent: float | None = percent) -> float:
-                return metrics.ratio(_statistic(rival, flows, percent), _statistic(own, flows, percent))
+            def speedup(own: Run, rival: Run, flows: Sequence[str] = flows, which: str = which) -> float:
+                return metrics.ratio(
+                    statistic(completion(rival, flows), which), statistic(completion(own, flows), which)
+                )
 
-            def shorter(
-                own: Run, rival: Run, flows: Sequence[str] = flows, percent: float | None = percent
-            ) -> tuple[bool, str]:
-                a, b = (1e3 * _statistic(run, flows, percent) for run in (own, rival))
+            def shorter(own: Run, rival: Run, flows: Sequence[str] = flows, which: str = which) -> tuple[bool, str]:
+                a, b = (1e3 * statistic(completion(run, flows), which) for run in (own, rival))
                 return a < b, f"{a:.3g} and {b:.3g} ms"
 
             judging.order(f"{what}: shorter than under {name}", both, shorter)
@@ -241,18 +242,12 @@ def _completion(judging: Judging) -> Finding:
     return judging.finding(note=unfinished(runs))
 
 
-def _statistic(run: Run, flows: Sequence[str], percent: float | None) -> float:
-    """The mean or a percentile of completion times."""
-    times = completion(run, flows)
-    return float(times.mean() if percent is None else np.percentile(times, percent))
-
-
 def _completion_numbers(run: Run) -> dict[str, float]:
     numbers = {
-        "F1 (ms)": 1e3 * _statistic(run, VICTIM, None),
-        "H2 to Hn, mean (ms)": 1e3 * _statistic(run, RACK, None),
-        "H2 to Hn, p99 (ms)": 1e3 * _statistic(run, RACK, 99),
-        "Hb, p99 (ms)": 1e3 * _statistic(run, HB, 99),
+        "F1 (ms)": 1e3 * statistic(completion(run, VICTIM), "mean"),
+        "H2 to Hn, mean (ms)": 1e3 * statistic(completion(run, RACK), "mean"),
+        "H2 to Hn, p99 (ms)": 1e3 * statistic(completion(run, RACK), "p99"),
+        "Hb, p99 (ms)": 1e3 * statistic(completion(run, HB), "p99"),
     }
     return {f"{_label(run)}: {name}": value for name, value in numbers.items()}
 
@@ -401,9 +396,13 @@ def _counts(runs: Sequence[Run]) -> Figure:
 
 def _times(runs: Sequence[Run]) -> Figure:
     figure, axes = grid(2, "Completion times under repeated bursts", columns=2, shared=False)
-    for axis, label, percent in ((axes[0], "average (ms)", None), (axes[1], "99th percentile (ms)", 99.0)):
+    for axis, label, which in ((axes[0], "average (ms)", "mean"), (axes[1], "99th percentile (ms)", "p99")):
         groups = {"F1": VICTIM, "H2 to Hn": RACK, "Hb": HB}
-        bars(axis, {r.algorithm: {g: 1e3 * _statistic(r, f, percent) for g, f in groups.items()} for r in runs}, label)
+        bars(
+            axis,
+            {r.algorithm: {g: 1e3 * statistic(completion(r, f), which) for g, f in groups.items()} for r in runs},
+            label,
+        )
         axis.set_yscale("log")
     legend_below(figure, axes)
     return figure

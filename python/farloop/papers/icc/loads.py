@@ -22,6 +22,7 @@ from farloop.papers.icc.common import (
     pauses,
     unfinished,
 )
+from farloop.results.flow_samples import statistic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +81,7 @@ def average(runs: Sequence[Run], senders: str = "all") -> float:
 def tail(runs: Sequence[Run], senders: str = "all") -> float:
     """The same for the 99th percentile."""
     _some(runs)
-    return float(np.mean([np.percentile(completion(run, SENDERS[senders]), 99) for run in runs]))
+    return float(np.mean([statistic(completion(run, SENDERS[senders]), "p99") for run in runs]))
 
 
 def _some(runs: Sequence[Run]) -> None:
@@ -140,9 +141,9 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
             return value > 0, f"{100 * value:.0f} % avoided: {evidence}"
 
         judging.order(f"ICC's average is below {name}'s", both, faster)
-        for what, statistic in (("average", average), ("p99", tail)):
+        for what, over_runs in (("average", average), ("p99", tail)):
 
-            def whoever(*runs: Run, of: Statistic = statistic, count: int = len(own)) -> tuple[bool, str]:
+            def whoever(*runs: Run, of: Statistic = over_runs, count: int = len(own)) -> tuple[bool, str]:
                 each = {s: (of(runs[:count], s), of(runs[count:], s)) for s in HOSTS}
                 evidence = ", ".join(f"{s} {1e6 * a:.4g} and {1e6 * b:.4g} us" for s, (a, b) in each.items())
                 return all(a < b for a, b in each.values()), evidence

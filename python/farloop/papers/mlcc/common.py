@@ -13,6 +13,7 @@ from farloop.judging.claims import UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
 from farloop.results.flow_completion import Mask
+from farloop.results.flow_samples import aged_times
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
@@ -129,9 +130,8 @@ class FlowTimes:
         if cross is not None:
             chosen &= (column["cross_datacenter"] > 0) == cross
         start, received, size = (column[n][chosen] for n in ("start_ps", "received_ps", "size_bytes"))
-        done = received >= 0
-        time = np.where(done, received, 1e12 * run.duration) - start
-        return cls(size, time / 1e12, int((~done).sum()))
+        time = aged_times(start, received, 1e12 * run.duration)
+        return cls(size, time / 1e12, int((~(received >= 0)).sum()))
 
     def mean(self) -> float:
         """The mean completion time.

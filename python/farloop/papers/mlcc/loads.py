@@ -14,6 +14,7 @@ from farloop.judging.schedule import Need
 from farloop.palette import CROSS
 from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, FlowTimes, bars, planned, reductions
 from farloop.results.flow_completion import Mask
+from farloop.results.flow_samples import statistic
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ BINS = {
 SMALL = 5e6
 """Up to here the paper has MLCC's tail of the flows across lower, above slightly higher."""
 
-TAIL = 99.9
+TAIL = "p99.9"
 
 NEARLY_ALL = 0.8
 """The share of sizes and rivals that counts as nearly all."""
@@ -177,7 +178,7 @@ def tail(runs: Sequence[Run], sizes: str, kind: str) -> Floats:
     size, time = np.concatenate([f.size for f in times]), np.concatenate([f.time for f in times])
     at = np.searchsorted(BINS[sizes], size, side="left") - 1
     inside = [time[at == i] for i in range(len(BINS[sizes]) - 1)]
-    return np.array([np.percentile(t, TAIL) if t.size else np.nan for t in inside])
+    return np.array([statistic(t, TAIL) for t in inside])
 
 
 def _of(needs: Sequence[Need], point: str, algorithm: str) -> list[Need]:

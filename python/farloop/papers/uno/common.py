@@ -12,6 +12,7 @@ from farloop.judging.claims import read_claims
 from farloop.judging.measure import completion_times
 from farloop.judging.schedule import Need, own_scenario
 from farloop.palette import CROSS
+from farloop.results.flow_samples import statistic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,12 +70,12 @@ def slowdowns(run: Run, ratio: int) -> np.ndarray:
 
 def mean(values: np.ndarray) -> float:
     """The mean, as a plain number."""
-    return float(np.mean(values))
+    return statistic(values, "mean")
 
 
 def p99(values: np.ndarray) -> float:
     """The 99th percentile."""
-    return float(np.percentile(values, 99))
+    return statistic(values, "p99")
 
 
 def below(
