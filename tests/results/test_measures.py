@@ -1,5 +1,6 @@
 """One identifier, one number: what the commands compute of the same run, compared by the identifiers of their measures."""
 
+import json
 import math
 
 import pytest
@@ -186,3 +187,13 @@ def test_a_measure_says_what_it_is():
     for name, metric in of_studies.MEASURES.items():
         declared = measures.declared_measures()[metric.identifier]
         assert (metric.unit, metric.better) == (declared.unit, declared.better), name
+
+
+def test_a_manifest_has_the_identifiers_of_the_summary(run, tmp_path):
+    run.save(tmp_path / "out", report=False)
+    kept, summary = (
+        json.loads((tmp_path / "out" / name).read_text("utf-8")) for name in ("manifest.json", "summary.json")
+    )
+    facts = {path for path, _ in leaves(summary) if path.partition("/")[0] in measures.FACTS}
+    assert set(kept["measures"]) == {path for path, _ in leaves(summary)} - facts
+    assert set(kept["measures"].values()) <= set(measures.declared_measures())

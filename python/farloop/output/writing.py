@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from farloop import _native
 from farloop.output import store
 from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
-from farloop.results import cautions, fields, jitter
+from farloop.results import cautions, fields, jitter, measures
 from farloop.results.cautions import Caution
 from farloop.results.summary import finite
 
@@ -112,6 +112,7 @@ def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
             "tables": hashes,
             **({} if run.trace is None else {"trace": run.trace.manifest_entry}),
             **store.info(run.info),
+            "measures": measures.identifiers_of_summary(run.summary),
             "scenario": run.scenario,
         }
     )

@@ -14,6 +14,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 LESS, MORE = "less", "more"
 """Which way a number is better."""
@@ -473,3 +474,18 @@ def of_summary(path: str) -> str:
             p for p in ("before_first_ack", kind, _STUDY_SIZES[size], "share" if what == "share" else "") if p
         )
     return ""
+
+
+def identifiers_of_summary(summary: Mapping[str, Any]) -> dict[str, str]:
+    """The identifier of each number of a run's summary, by the number's path; facts are left out, and numbers that do not exist."""
+    return {path: identifier for path in _paths(summary) if (identifier := of_summary(path))}
+
+
+def _paths(value: Any, path: str = "") -> Iterator[str]:
+    """The paths of a summary's numbers."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if path or key not in FACTS:
+                yield from _paths(item, f"{path}/{key}" if path else key)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
