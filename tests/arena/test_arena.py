@@ -17,9 +17,10 @@ import pytest
 
 import farloop
 from farloop import api, catalogue
-from farloop.arena import execution, measuring, pictures, plan, table
+from farloop.arena import execution, measuring, plan, table
 from farloop.results import fields
 from farloop.scenario import ARENA, Scenario, arena_names
+from farloop.views import svg
 
 ROOT = Path(__file__).parents[2]
 
@@ -261,13 +262,13 @@ def test_the_page_is_whole_and_loads_nothing(held):
 
 
 def test_pictures_are_drawn_within_their_box():
-    scale = pictures.Scale([1.0, 100.0], logarithmic=True)
+    scale = svg.Scale([1.0, 100.0], logarithmic=True)
     assert [scale.at(v) for v in (0.0, 1.0, 10.0, 100.0, 1e9)] == [2.0, 2.0, 42.0, 82.0, 82.0]
-    assert pictures.Scale([5.0, 5.0]).at(5.0) == 42.0
-    drawn = pictures.curves({"intra": np.array([0.0, 1.0, 5.0])}, 1.0, 'a "b" & c')
+    assert svg.Scale([5.0, 5.0]).at(5.0) == 42.0
+    drawn = svg.curves({"intra": np.array([0.0, 1.0, 5.0])}, 1.0, 'a "b" & c')
     assert 'points="2.0,18.0 42.0,2.0 82.0,2.0"' in drawn
     assert "a &quot;b&quot; &amp; c" in drawn
-    assert pictures.curves({"intra": np.empty(0)}, 1.0, "") == pictures.area(np.empty(0), 1.0, "") == ""
+    assert svg.curves({"intra": np.empty(0)}, 1.0, "") == svg.area(np.empty(0), 1.0, "") == ""
 
 
 def test_the_command_says_where_and_who_is_first(command):

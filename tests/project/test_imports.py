@@ -117,7 +117,7 @@ def test_files_know_no_views():
     known = modules(PACKAGE)
     edges = arrows(known)
     views = {name for name in known if name.startswith(("farloop.report.", "farloop.figures.", "farloop.commands."))}
-    above = {"farloop.output.saving", "farloop.output.views", "farloop.output.why_files"}
+    above = {"farloop.output.saving", "farloop.output.report_files", "farloop.output.why_files"}
     assert {"farloop.figures.draw", "farloop.report.page"} <= views & below("farloop.output.saving", edges)
     for name in known:
         if name.startswith("farloop.output.") and name not in above:
@@ -177,8 +177,8 @@ def test_a_class_has_its_name_alone():
     ("options", "absent"),
     [
         # What takes longer to load than a short run to simulate.
-        (["--no-report", "--quiet"], {"matplotlib", "networkx", "plotly", "rich", "pydantic", "PIL"}),
-        (["--no-report"], {"matplotlib", "networkx", "plotly", "pydantic", "PIL"}),
+        (["--no-report", "--quiet"], {"matplotlib", "networkx", "plotly", "rich", "pydantic", "PIL", "jinja2"}),
+        (["--no-report"], {"matplotlib", "networkx", "plotly", "pydantic", "PIL", "jinja2"}),
         (["--quiet"], {"networkx", "plotly", "rich", "pydantic", "matplotlib.pyplot"}),
     ],
 )

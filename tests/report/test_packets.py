@@ -127,7 +127,7 @@ def test_of_a_long_trace_the_first_records_are_kept(traced, monkeypatch):
     assert first.time_ps == everything.time_ps[:100]
     assert first.port == everything.port[:100]
     assert "These are the first" not in packets.section(run.alone)
-    monkeypatch.setattr(packets, "MOST_RECORDS", 100)
+    monkeypatch.setattr(packets, "MAX_RECORDS", 100)
     section = packets.section(run.alone)
     assert "These are the first 100 records" in section
     assert f"the trace has {run.trace.records:,} records in all" in re.sub(r"\s+", " ", section)
@@ -183,7 +183,7 @@ def test_no_name_ends_the_data(name, traced):
 
 def test_a_network_of_many_ports_is_cut_to_those_used(traced, monkeypatch):
     run, directory = traced
-    monkeypatch.setattr(packets, "MOST_PORTS", 3)
+    monkeypatch.setattr(packets, "MAX_PORTS", 3)
     records = records_of(run, directory, 5)
     drawn = packets.drawing(run, records)
     _, columns = data_of(f'<script type="application/json" id="packets-data">{json.dumps(drawn)}</script>')

@@ -150,7 +150,7 @@ def test_without_pauses_there_is_no_section(result):
 
 
 def test_a_large_table_is_cut_with_a_note(spreading, monkeypatch):
-    monkeypatch.setattr("farloop.report.pfc.MOST_ROWS", 2)
+    monkeypatch.setattr("farloop.report.pfc.MAX_ROWS", 2)
     page = report.page(compared(spreading))
     assert page.count(f"2 of {spreading.pauses.num_rows}; all are in pauses.parquet.") == 2
     tree = page[page.index('<ul class="tree">') :]

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from typing import Any
+
+from markupsafe import Markup
 
 from farloop import palette
 from farloop.arena.ranking import RANKED
 from farloop.arena.table import Result
 from farloop.results.starts import OWN
 from farloop.units import rate, seconds, size
+from farloop.views import svg
+from farloop.views.html import render
+from farloop.views.tabular import AnyCell, Head, StyledCell, Table
 
-LEAST = 2
+MIN_POINTS = 2
 """Points that make a curve."""
 
-MOST = 8
+MAX_CURVES = 8
 """Algorithms that a picture shows; the table beside it has those as well."""
 
 WIDTH, HEIGHT, PAD = 560.0, 260.0, 44.0
@@ -73,7 +78,7 @@ def curves(results: Sequence[Result]) -> list[OrderCurve]:
                     rest = tuple((k, result.point.get(k)) for k in varying if k != key and k not in together)
                     groups.setdefault(rest, []).append(result)
             for rest, members in groups.items():
-                if len({m.point[key] for m in members}) >= LEAST and len({m.point[key] for m in members}) == len(
+                if len({m.point[key] for m in members}) >= MIN_POINTS and len({m.point[key] for m in members}) == len(
                     members
                 ):
                     ordered = sorted(members, key=lambda m: _number(m.point[key]))
@@ -115,39 +120,35 @@ def _number(value: str) -> float:
     return math.inf
 
 
-def section(results: Sequence[Result]) -> str:
+def section(results: Sequence[Result]) -> Markup:
     """The curves of an arena as a part of its page; empty where nothing was held at several values."""
-    drawn = curves(results)
-    if not drawn:
-        return ""
-    parts = [
-        '<h2 id="order">Where the order changes</h2><p class="soft">How many times the best score an algorithm has, over one key; 1 is '
-        "the best. A curve ends where the algorithm breaks a constraint. Below: the first group at each value.</p>"
-    ]
-    return "".join(parts + [_drawn(curve) for curve in drawn])
+    drawn = [_drawn(curve) for curve in curves(results)]
+    return render("order_changes.html.j2", curves=drawn) if drawn else Markup("")
 
 
-def _drawn(curve: OrderCurve) -> str:
+def _drawn(curve: OrderCurve) -> dict[str, Any]:
+    """A curve's title, picture and table."""
     rows = curve.multiples()
     known = {name: [v for v in row if v is not None] for name, row in rows.items()}
-    shown = sorted((name for name in rows if known[name]), key=lambda name: min(known[name]))[:MOST]
-    title = f"{curve.of}: {curve.key}" + (f" ({curve.fixed})" if curve.fixed else "")
-    picture = svg({name: rows[name] for name in shown}, curve.values, f"multiples of the best score over {curve.key}")
-    heads = "".join(f"<th>{escape(value)}</th>" for value in curve.values)
-    firsts = "".join(f"<td class='text'>{escape(', '.join(names)) or 'nothing holds'}</td>" for names in curve.first())
-    cells = "".join(
-        f"<tr><td class='text'>{escape(name)}</td>"
-        + "".join(f"<td>{'–' if v is None else f'{v:.3g} ×'}</td>" for v in rows[name])
-        + "</tr>"
-        for name in shown
-    )
-    return (
-        f'<h3>{escape(title)}</h3><div class="card scroll">{picture}<table><thead><tr><th>{escape(curve.key)}</th>{heads}</tr></thead>'
-        f"<tbody>{cells}<tr><td class='text'>first group</td>{firsts}</tr></tbody></table></div>"
-    )
+    shown = sorted((name for name in rows if known[name]), key=lambda name: min(known[name]))[:MAX_CURVES]
+    cells: list[list[AnyCell]] = [
+        [StyledCell(name, style="text"), *(None if v is None else f"{v:.3g} ×" for v in rows[name])] for name in shown
+    ]
+    firsts = [StyledCell(", ".join(names) or "nothing holds", style="text") for names in curve.first()]
+    return {
+        "title": f"{curve.of}: {curve.key}" + (f" ({curve.fixed})" if curve.fixed else ""),
+        "picture": picture(
+            {name: rows[name] for name in shown}, curve.values, f"multiples of the best score over {curve.key}"
+        ),
+        "table": Table(
+            [Head(curve.key), *map(Head, curve.values)],
+            [*cells, [StyledCell("first group", style="text"), *firsts]],
+            in_card=False,
+        ),
+    }
 
 
-def svg(rows: Mapping[str, Sequence[float | None]], values: Sequence[str], words: str) -> str:
+def picture(rows: Mapping[str, Sequence[float | None]], values: Sequence[str], words: str) -> Markup:
     """Lines over values that stand at equal distances, on a logarithmic axis that begins at 1."""
     top = max((v for row in rows.values() for v in row if v is not None), default=1.0)
     high = math.log(max(top, 1.5))
@@ -156,28 +157,32 @@ def svg(rows: Mapping[str, Sequence[float | None]], values: Sequence[str], words
     def at(index: int, value: float) -> tuple[float, float]:
         return PAD + index * step, HEIGHT - PAD - math.log(max(value, 1.0)) / high * (HEIGHT - 2 * PAD)
 
-    parts = []
+    shapes = [svg.element("title", words)]
     for level in (1.0, math.exp(high / 2), math.exp(high)):
         y = at(0, level)[1]
-        parts.append(
-            f'<path d="M{PAD},{y:.1f}H{WIDTH - 2 * PAD:.1f}" class="axis"/><text x="4" y="{y + 4:.1f}">{level:.3g} ×</text>'
-        )
+        shapes.append(svg.element("path", d=f"M{PAD},{y:.1f}H{WIDTH - 2 * PAD:.1f}", class_="axis"))
+        shapes.append(svg.element("text", f"{level:.3g} ×", x=4, y=f"{y + 4:.1f}"))
     for index, value in enumerate(values):
-        parts.append(
-            f'<text x="{PAD + index * step:.1f}" y="{HEIGHT - PAD / 3:.1f}" text-anchor="middle">{escape(value)}</text>'
-        )
+        place = {"x": f"{PAD + index * step:.1f}", "y": f"{HEIGHT - PAD / 3:.1f}"}
+        shapes.append(svg.element("text", value, **place, text_anchor="middle"))
     ends: list[float] = []
     for (name, row), look in zip(rows.items(), palette.port_looks(list(rows)).values(), strict=True):
         colour, points = look.colour, [at(i, v) for i, v in enumerate(row) if v is not None]
         d = " ".join(f"{'M' if n == 0 else 'L'}{x:.1f},{y:.1f}" for n, (x, y) in enumerate(points))
-        dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points)
-        parts.append(f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="2"/>{dots}')
+        shapes.append(svg.element("path", d=d, fill="none", stroke=colour, stroke_width=2))
+        shapes += [svg.element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, fill=colour) for x, y in points]
         y = points[-1][1]
         while any(abs(y - other) < 12 for other in ends):
             y += 12
         ends.append(y)
-        parts.append(f'<text x="{WIDTH - 2 * PAD + 8:.1f}" y="{y + 4:.1f}" fill="{colour}">{escape(name)}</text>')
-    return (
-        f'<svg class="curve" role="img" aria-label="{escape(words)}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
-        f'width="{WIDTH:g}" height="{HEIGHT:g}"><title>{escape(words)}</title>{"".join(parts)}</svg>'
+        shapes.append(svg.element("text", name, x=f"{WIDTH - 2 * PAD + 8:.1f}", y=f"{y + 4:.1f}", fill=colour))
+    return svg.element(
+        "svg",
+        svg.together(shapes),
+        class_="curve",
+        role="img",
+        aria_label=words,
+        viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}",
+        width=f"{WIDTH:g}",
+        height=f"{HEIGHT:g}",
     )

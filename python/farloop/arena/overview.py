@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from html import escape
 from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
+from markupsafe import Markup
+
 from farloop import _native, statistics
-from farloop.arena import order_changes, pictures, requirements, tails
+from farloop.arena import order_changes, requirements, tails
 from farloop.arena.measuring import ENDLESS, FINITE, SIZES, Measured
-from farloop.arena.pictures import Scale
 from farloop.arena.ranking import FAILS, RANKED, REFERENCE, Standing
 from farloop.arena.table import Result
-from farloop.report.page import document
 from farloop.results.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
 from farloop.validation.references import programs
+from farloop.views import svg
+from farloop.views.html import document, render
+from farloop.views.svg import Scale
+from farloop.views.tabular import NOTHING, Head, StyledCell, Table
 
 JUDGED = {
     ENDLESS: "Ranked by the geometric mean of two multiples of the best: goodput of all endless flows, and Jain's index of their "
@@ -28,15 +31,6 @@ JUDGED = {
     "and across (medium ones of a kind that has neither). A flow that has not finished counts with its age.",
 }
 """What a scenario ranks by."""
-
-_LEGEND = (
-    "All measurements, means over the seeds. In the pictures "
-    + ", ".join(
-        f'<span class="swatch" style="background: {pictures.COLOURS[kind]}"></span> is {words}'
-        for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))
-    )
-    + "."
-)
 
 FRAGILE = "Another order of simultaneous events, and starts by less than a packet's time, move this score"
 
@@ -56,9 +50,9 @@ WIDE = 200.0
 
 
 class _Column:
-    """A column of a table that sorts: its heading, and for an algorithm's runs what stands in the cell and what sorts it."""
+    """A column of a table that sorts: its heading, and for an algorithm's runs its cell."""
 
-    def __init__(self, title: str, cell: Callable[[list[Measured]], tuple[str, float | None]], hint: str = "") -> None:
+    def __init__(self, title: str, cell: Callable[[list[Measured]], StyledCell], hint: str = "") -> None:
         self.title, self.cell, self.hint = title, cell, hint
 
 
@@ -71,70 +65,68 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
         seeds: The seeds.
         scale: "quick" or "full".
     """
-    links = [("overview", "Overview"), *((_anchor(r), r.name) for r in results), ("measured", "What is measured")]
-    navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name in links)
     counted = f"{count_text(len(algorithms), 'algorithm')}, {count_text(len(results), 'scenario')}, {count_text(len(seeds), 'seed')}"
-    header = (
-        f"<header><h1>Arena: congestion control across datacenters</h1><p>{counted} ({', '.join(map(str, seeds))}), {scale} scale, "
-        f"farloop {_native.version()}</p><nav>{navigation}</nav></header>"
+    content = render(
+        "arena.html.j2",
+        subtitle=f"{counted} ({', '.join(map(str, seeds))}), {scale} scale, farloop {_native.version()}",
+        links=[(_anchor(result), result.name) for result in results],
+        constraints=results[0].constraints if results else (),
+        overview=_overview(results, algorithms),
+        order_changes=order_changes.section(results),
+        sections=[_section(result, algorithms, len(seeds)) for result in results],
+        colours=[(svg.COLOURS[kind], words) for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))],
+        script=files("farloop.arena").joinpath("sort.js").read_text("utf-8"),
     )
-    sections = [_overview(results, algorithms), order_changes.section(results)]
-    sections += [*(_section(r, algorithms, len(seeds)) for r in results), _measured()]
-    script = files("farloop.arena").joinpath("sort.js").read_text("utf-8")
-    content = f'{header}<div class="arena">{"".join(sections)}</div><script>{script}</script>'
     return document("farloop: arena", content)
 
 
 def _anchor(result: Result) -> str:
-    return escape(f"scenario-{result.name}")
+    return f"scenario-{result.name}"
 
 
-def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
-    heads = ["<th>algorithm</th>", '<th class="text">needs</th>', "<th>in the first group</th>"]
-    heads += [f'<th><a href="#{_anchor(r)}">{escape(r.name)}</a></th>' for r in results]
+def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> Table:
+    asks_why = any(r.tails for r in results)
+    heads = [
+        Head("algorithm"),
+        Head("needs", is_text=True),
+        Head("in the first group"),
+        *([Head(f"{SLOW}, most often", is_text=True, hint=WHY)] if asks_why else []),
+        *(Head(r.name, link=f"#{_anchor(r)}") for r in results),
+    ]
     by_algorithm = [{standing.algorithm: standing for standing in r.standings} for r in results]
     axes = [_axis(r) for r in results]
-    asks_why = any(r.tails for r in results)
-    if asks_why:
-        heads.insert(3, f'<th class="text" title="{escape(WHY)}">{SLOW}, most often</th>')
     rows = []
     for algorithm in algorithms:
-        tds = [
-            f"<td>{escape(algorithm)}{_checked(algorithm)}</td>",
-            f'<td class="text soft">{escape(_needs(algorithm))}</td>',
-        ]
         standings = [each[algorithm] for each in by_algorithm if algorithm in each]
         first = sum(standing.group == 1 for standing in standings)
         ran = sum(standing.state != REFERENCE for standing in standings)
-        tds.append(f'<td data-v="{-first / ran!r}">{first} of {ran}</td>' if ran else '<td class="no">reference</td>')
+        cells = [
+            StyledCell(algorithm, _checked(algorithm)),
+            StyledCell(_needs(algorithm), style="text soft"),
+            StyledCell(f"{first} of {ran}", sort=-first / ran) if ran else StyledCell("reference", style="no"),
+        ]
         if asks_why:
             frequent = tails.most_frequent(r.tails[algorithm] for r in results if algorithm in r.tails)
-            tds.append(f'<td class="text">{escape(frequent or "–")}</td>')
+            cells.append(StyledCell(frequent or NOTHING, style="text"))
         for result, each, axis in zip(results, by_algorithm, axes, strict=True):
             own = each.get(algorithm)
-            tds.append(
-                _overview_cell(own, axis) if own else f'<td class="no">{escape(_missing(result, algorithm))}</td>'
-            )
-        rows.append(f"<tr>{''.join(tds)}</tr>")
-    note = (
-        "Each cell: the group, how many times the best score, and where each seed lies (dots) between the worst and the best of all; "
-        "better is to the right. Algorithms of one group are not told apart. Those that break a constraint have no group; the cell says "
-        "which. Click a heading to sort. Below a name: the programs that the algorithm has been compared with (farloop validate)."
-    )
-    return f'<h2 id="overview">Overview</h2>{_asked(results)}<p class="soft">{note}</p>{_table(heads, rows)}'
+            cells.append(_overview_cell(own, axis) if own else StyledCell(_missing(result, algorithm), style="no"))
+        rows.append(cells)
+    return Table(heads, rows, style="sorts")
 
 
-def _overview_cell(own: Standing, axis: Scale) -> str:
-    ratio = own.against_best.estimate
-    picture = pictures.dots(
-        list(own.scores.values()), own.score.estimate or 0.0, axis, f"{_times(ratio)}: mean and each seed"
-    )
-    text = f'<span class="soft">{_times(ratio)}</span>'
+def _overview_cell(own: Standing, axis: Scale) -> StyledCell:
+    ratio = _times(own.against_best.estimate)
+    picture = svg.dots(list(own.scores.values()), own.score.estimate or 0.0, axis, f"{ratio}: mean and each seed")
     if own.state == RANKED:
-        return f'<td data-v="{own.group}"><b>{own.group}</b> {text}{_mark(own)}{picture}</td>'
+        html = Markup('<b>{}</b> <span class="soft">{}</span>{}{}').format(own.group, ratio, _mark(own), picture)
+        return StyledCell(f"{own.group} {ratio}", html, sort=own.group)
     if own.state == FAILS:
-        return f'<td class="fails">{escape(str(own.broken[0]))}{_and_more(own)} {text}{_mark(own)}{picture}</td>'
-    return f'<td class="soft">reference {text}{_mark(own)}{picture}</td>'
+        broken = f"{own.broken[0]}{_and_more(own)}"
+        html = Markup('{} <span class="soft">{}</span>{}{}').format(broken, ratio, _mark(own), picture)
+        return StyledCell(f"{broken} {ratio}", html, "fails")
+    html = Markup('reference <span class="soft">{}</span>{}{}').format(ratio, _mark(own), picture)
+    return StyledCell(f"reference {ratio}", html, "soft")
 
 
 def _and_more(standing: Standing) -> str:
@@ -145,57 +137,45 @@ def _times(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.3g} ×"
 
 
-def _asked(results: Sequence[Result]) -> str:
-    """What must hold, once for all scenarios."""
-    constraints = results[0].constraints if results else ()
-    if not constraints:
-        return '<p class="soft">No constraint is asked for: every algorithm is ranked.</p>'
-    items = "".join(f"<li><b>{escape(str(c))}</b>: {escape(c.quantity.meaning)}</li>" for c in constraints)
-    return (
-        '<div class="card"><p>First of all these must hold, on average over the seeds (change them with <code>--must</code>):</p>'
-        f'<ul class="statements">{items}</ul></div>'
-    )
-
-
 def _needs(algorithm: str) -> str:
     linux = requirements.on_linux(algorithm)
     return f"{requirements.in_words(algorithm)}; {linux}" if linux else requirements.in_words(algorithm)
 
 
-def _checked(algorithm: str) -> str:
-    """The programs that an algorithm has been compared with, small, below its name."""
+def _checked(algorithm: str) -> Markup:
+    """An algorithm's name, and small below it the programs that it has been compared with."""
     algorithms = programs(algorithm)
-    return f'<span class="soft spread">{escape(algorithms)}</span>' if algorithms else ""
+    below = Markup('<span class="soft spread">{}</span>').format(algorithms) if algorithms else ""
+    return Markup("{}{}").format(algorithm, below)
 
 
-def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
+def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str, Any]:
+    """What the template needs of a scenario."""
     about = result.facts
     facts = f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {about['duration']} simulated. "
     facts += f"{about['source']}. {_BEGIN if result.start == OWN else _begun_alike(result.start)}"
-    title = f"{result.name}: {about['title']}" if about["title"] else result.name
-    parts = [f'<h2 id="{_anchor(result)}">{escape(title)}</h2><p class="soft">{escape(facts)}</p>']
-    if result.runs:
-        parts.append(f'<p class="soft">{JUDGED[result.traffic]}</p>{_ranking(result, seeds)}')
     columns = _columns(result)
-    if columns:
-        parts.append(f'<p class="soft">{_LEGEND}</p>')
-    heads = ["<th>algorithm</th>", *(f'<th title="{escape(c.hint)}">{escape(c.title)}</th>' for c in columns)]
-    rows = []
+    rows: list[list[StyledCell]] = []
     for algorithm in algorithms:
         runs = result.of(algorithm)
-        if not runs:
-            text = escape(_missing(result, algorithm))
-            rows.append(
-                f'<tr><td>{escape(algorithm)}</td><td class="no" colspan="{max(len(columns), 1)}"><span>{text}</span></td></tr>'
-            )
+        if runs:
+            rows.append([StyledCell(algorithm), *(column.cell(runs) for column in columns)])
             continue
-        cells = [c.cell(runs) for c in columns]
-        tds = "".join(
-            f"<td{'' if key is None else f' data-v={chr(34)}{key!r}{chr(34)}'}>{html}</td>" for html, key in cells
-        )
-        rows.append(f"<tr><td>{escape(algorithm)}</td>{tds}</tr>")
-    parts.append(_table(heads, rows))
-    return "".join(parts)
+        text = _missing(result, algorithm)
+        wide = StyledCell(text, Markup("<span>{}</span>").format(text), "no", span=max(len(columns), 1))
+        rows.append([StyledCell(algorithm), wide])
+    standings = result.standings
+    nearest = next((standing for standing in standings if standing.state == FAILS), None)
+    return {
+        "anchor": _anchor(result),
+        "title": f"{result.name}: {about['title']}" if about["title"] else result.name,
+        "facts": facts,
+        "judged": JUDGED[result.traffic] if result.runs else "",
+        "nearest": None if any(standing.state == RANKED for standing in standings) else nearest,
+        "ranking": _ranking(result, seeds),
+        "has_legend": bool(columns),
+        "table": Table([Head("algorithm"), *(Head(c.title, hint=c.hint) for c in columns)], rows, style="sorts"),
+    }
 
 
 def _begun_alike(start: str) -> str:
@@ -210,10 +190,8 @@ def _missing(result: Result, algorithm: str) -> str:
     return CANNOT + because if because else "no flow to rank by"
 
 
-def _ranking(result: Result, seeds: int) -> str:
+def _ranking(result: Result, seeds: int) -> Table:
     standings = result.standings
-    if not standings:
-        return ""
     axis = _axis(result)
     costs = list(dict.fromkeys(name for standing in standings for name in standing.multiples))
     least = {
@@ -223,62 +201,59 @@ def _ranking(result: Result, seeds: int) -> str:
     rows = []
     for standing in standings:
         scores, words = list(standing.scores.values()), f"{_times(standing.against_best.estimate)}: mean and each seed"
-        picture = pictures.dots(scores, standing.score.estimate or 0.0, axis, words, WIDE)
-        each = "".join(f"<td>{_multiple(standing.multiples.get(name), least[name])}</td>" for name in costs)
+        picture = svg.dots(scores, standing.score.estimate or 0.0, axis, words, WIDE)
+        against = Markup("{}{}").format(_against(standing), _mark(standing))
         rows.append(
-            f'<tr class="{standing.state}"><td>{_place(standing)}</td><td class="text">{escape(standing.algorithm)}</td><td>{picture}</td>'
-            f"<td>{_against(standing)}{_mark(standing)}</td>{each}"
-            f'<td>{_percent(standing.paused)}</td><td class="text soft">{escape(_needs(standing.algorithm))}</td></tr>'
+            [
+                _place(standing),
+                StyledCell(standing.algorithm, style="text"),
+                StyledCell("", picture),
+                StyledCell(_times(standing.against_best.estimate) or NOTHING, against),
+                *(_multiple(standing.multiples.get(name), least[name]) for name in costs),
+                StyledCell(_percent(standing.paused)),
+                StyledCell(_needs(standing.algorithm), style="text soft"),
+            ]
         )
-    nothing = "" if any(standing.state == RANKED for standing in standings) else _nearest(standings)
     over = "each seed, better to the right" if seeds > 1 else "better to the right"
-    heads = ["<th>group</th>", '<th class="text">algorithm</th>', f"<th>{over}</th>", "<th>times the best score</th>"]
-    heads += [f"<th>{escape(name)}</th>" for name in costs]
-    heads += ["<th>longest paused</th>", '<th class="text">needs</th>']
-    return nothing + _table(heads, rows, sorts=False)
+    heads = [Head("group"), Head("algorithm", is_text=True), Head(over), Head("times the best score")]
+    heads += [*map(Head, costs), Head("longest paused"), Head("needs", is_text=True)]
+    return Table(heads, rows, row_styles=[standing.state for standing in standings])
 
 
-def _place(standing: Standing) -> str:
+def _place(standing: Standing) -> StyledCell:
     if standing.state == RANKED:
-        return f"<b>{standing.group}</b>"
+        return StyledCell(str(standing.group), Markup("<b>{}</b>").format(standing.group))
     if standing.state == FAILS:
-        return f'<span class="fails">{escape("; ".join(map(str, standing.broken)))}</span>'
-    return '<span class="soft">reference</span>'
+        broken = "; ".join(map(str, standing.broken))
+        return StyledCell(broken, Markup('<span class="fails">{}</span>').format(broken))
+    return StyledCell("reference", Markup('<span class="soft">reference</span>'))
 
 
-def _nearest(standings: Sequence[Standing]) -> str:
-    nearest = next((standing for standing in standings if standing.state == FAILS), None)
-    if nearest is None:
-        return ""
-    return (
-        f"<p><b>Nothing holds all constraints here.</b> Nearest is {escape(nearest.algorithm)}: "
-        f"{escape('; '.join(map(str, nearest.broken)))}.</p>"
-    )
-
-
-def _multiple(value: float | None, least: float) -> str:
+def _multiple(value: float | None, least: float) -> StyledCell:
     """A cost as a multiple of the least; the best algorithm's in bold."""
     if value is None:
-        return "–"
+        return StyledCell(NOTHING)
     text = f"{value:.3g}" if math.isfinite(value) else "∞"
-    return f"<b>{text}</b>" if value <= least * 1.0005 else text
+    return StyledCell(text, Markup("<b>{}</b>").format(text) if value <= least * 1.0005 else None)
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share else "0"
 
 
-def _mark(standing: Standing) -> str:
+def _mark(standing: Standing) -> Markup:
     """What stands beside a score that ties decide."""
-    return f' <span class="soft" title="{FRAGILE}">fragile</span>' if standing.is_fragile else ""
+    return (
+        Markup(' <span class="soft" title="{}">fragile</span>').format(FRAGILE) if standing.is_fragile else Markup("")
+    )
 
 
-def _against(standing: Standing) -> str:
+def _against(standing: Standing) -> Markup:
     ratio = standing.against_best
     if ratio.estimate is None:
-        return "–"
+        return Markup(NOTHING)
     reach = ratio.range("{:.3g}".format) if ratio.half_width else ""
-    return f'{ratio.estimate:.3g} × <span class="soft">{reach}</span>'
+    return Markup('{} <span class="soft">{}</span>').format(_times(ratio.estimate), reach)
 
 
 def _axis(result: Result) -> Scale:
@@ -292,7 +267,7 @@ class _Reversed(Scale):
     def __init__(self, values: Sequence[float]) -> None:
         super().__init__(values, logarithmic=True)
 
-    def at(self, value: float, width: float = pictures.WIDTH) -> float:
+    def at(self, value: float, width: float = svg.WIDTH) -> float:
         return width - super().at(value, width)
 
 
@@ -301,7 +276,7 @@ def _columns(result: Result) -> list[_Column]:
     runs = result.runs
     place = {standing.algorithm: number for number, standing in enumerate(result.standings, 1)}
     states = {s.algorithm: str(s.group) if s.group else s.state for s in result.standings}
-    columns = [_Column("group", lambda of: (states.get(of[0].algorithm, "–"), place.get(of[0].algorithm)))]
+    columns = [_Column("group", lambda of: _sorted(states.get(of[0].algorithm, NOTHING), place.get(of[0].algorithm)))]
     if result.tails:
         columns.append(_Column(SLOW, partial(_why, result), WHY))
     top = max((float(values.max()) for run in runs for values in run.rates.values() if values.size), default=0.0)
@@ -309,9 +284,8 @@ def _columns(result: Result) -> list[_Column]:
         columns.append(
             _Column(
                 "over time",
-                lambda of: (
-                    pictures.curves(of[0].rates, top, f"throughput inside and across, to {rate_text(top)}"),
-                    None,
+                lambda of: StyledCell(
+                    "", svg.curves(of[0].rates, top, f"throughput inside and across, to {rate_text(top)}")
                 ),
                 "Throughput of the flows inside (blue) and across (orange), mean over flows, first seed; one scale for all rows",
             )
@@ -349,24 +323,31 @@ def _columns(result: Result) -> list[_Column]:
     return columns if runs else []
 
 
-def _why(result: Result, of: list[Measured]) -> tuple[str, float | None]:
+def _sorted(text: str, key: float | None = None, html: Markup | None = None) -> StyledCell:
+    """A cell that is sorted by a number."""
+    return StyledCell(text, html, sort=key)
+
+
+def _why(result: Result, of: list[Measured]) -> StyledCell:
     tail = result.tails.get(of[0].algorithm)
     if tail is None:
-        return "–", None
-    style = ' class="soft"' if tail.because else ""
-    return f'<span title="{escape(tail.answer or tail.flow, quote=True)}"{style}>{escape(tail.text)}</span>', tail.share
+        return StyledCell(NOTHING)
+    style = Markup(' class="soft"') if tail.because else ""
+    html = Markup('<span title="{}"{}>{}</span>').format(tail.answer or tail.flow, style, tail.text)
+    return _sorted(tail.text, tail.share, html)
 
 
 def _start(kind: str, words: str) -> _Column:
     """How flows begin."""
 
-    def cell(of: list[Measured]) -> tuple[str, float | None]:
+    def cell(of: list[Measured]) -> StyledCell:
         values = of[0].values
         first, share = (values.get(f"{kind}_first_rtt_{what}") for what in ("bytes", "bdps"))
         if first is None or share is None:
-            return "–", None
-        slow = '<span class="soft spread">slow start</span>' if values["slow_start"] else ""
-        return f"{bytes_text(first)}, {share:.3g} BDP{slow}", float(first)
+            return StyledCell(NOTHING)
+        text = f"{bytes_text(first)}, {share:.3g} BDP"
+        slow = Markup('<span class="soft spread">slow start</span>') if values["slow_start"] else ""
+        return _sorted(text, float(first), Markup("{}{}").format(text, slow))
 
     hint = "Payload that window, pacing rate and link let out in the first base round-trip time, and whether there is slow start"
     return _Column(f"start {words}", cell, hint)
@@ -380,14 +361,14 @@ def _values(of: Sequence[Measured], name: str) -> list[float]:
     return [float(run.values[name]) for run in of if run.values[name] is not None]
 
 
-def _mean(values: Sequence[float], text: Callable[[float], str], floor: float = 0.0) -> str:
+def _mean(values: Sequence[float], text: Callable[[float], str], floor: float = 0.0) -> Markup:
     """The mean, with its interval where there are several values that differ."""
     if not values:
-        return "–"
+        return Markup(NOTHING)
     interval = statistics.mean(values, floor=floor)
     reach = interval.range(text) if interval.half_width else ""
-    spread = f'<span class="soft spread">{reach}</span>' if reach else ""
-    return f"{text(fmean(values))}{spread}"
+    spread = Markup('<span class="soft spread">{}</span>').format(reach) if reach else ""
+    return Markup("{}{}").format(text(fmean(values)), spread)
 
 
 def _plain(
@@ -395,13 +376,13 @@ def _plain(
 ) -> _Column:
     """A number, with a bar where there is a scale for it."""
 
-    def cell(of: list[Measured]) -> tuple[str, float | None]:
+    def cell(of: list[Measured]) -> StyledCell:
         values = _values(of, name)
         if not values:
-            return "–", None
+            return StyledCell(NOTHING)
         mean = fmean(values)
-        drawn = pictures.bar(mean * factor, scale, f"{title}: {text(mean)}") if scale and any(values) else ""
-        return _mean(values, text) + drawn, mean
+        drawn = svg.bar(mean * factor, scale, f"{title}: {text(mean)}") if scale and any(values) else Markup("")
+        return _sorted(text(mean), mean, _mean(values, text) + drawn)
 
     return _Column(title, cell)
 
@@ -410,12 +391,13 @@ def _bar(runs: Sequence[Measured], title: str, name: str, text: Callable[[float]
     return _plain(title, name, text, Scale([0.0, *_values(runs, name)], from_zero=True))
 
 
-def _share(of: list[Measured]) -> tuple[str, float | None]:
+def _share(of: list[Measured]) -> StyledCell:
     values = _values(of, "cross_share")
     if not values:
-        return "–", None
-    text = _mean(values, lambda v: f"{100 * v:.1f} %")
-    return text + pictures.parts(fmean(values), "shares of flows inside (left) and across (right)"), fmean(values)
+        return StyledCell(NOTHING)
+    share = fmean(values)
+    drawn = svg.parts(share, "shares of flows inside (left) and across (right)")
+    return _sorted(f"{100 * share:.1f} %", share, _mean(values, lambda v: f"{100 * v:.1f} %") + drawn)
 
 
 def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Column:
@@ -424,91 +406,42 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
     scale = Scale([1.0, *_values(runs, p50), *_values(runs, p99)], logarithmic=True)
     flows = _values(runs, f"{kind}_{size}_flows")
 
-    def cell(of: list[Measured]) -> tuple[str, float | None]:
+    def cell(of: list[Measured]) -> StyledCell:
         median, tail = _values(of, p50), _values(of, p99)
         if not tail:
-            return "–", None
-        text = f"{_slow(fmean(median))} / {_mean(tail, _slow, 1.0)}"
-        drawn = pictures.reach(
-            fmean(median),
-            fmean(tail),
-            scale,
-            f"median to 99th percentile: {_slow(fmean(median))} to {_slow(fmean(tail))}",
-            pictures.COLOURS[kind],
-        )
-        return text + drawn, fmean(tail)
+            return StyledCell(NOTHING)
+        low, high = _slow(fmean(median)), _slow(fmean(tail))
+        words = f"median to 99th percentile: {low} to {high}"
+        drawn = svg.reach(fmean(median), fmean(tail), scale, words, svg.COLOURS[kind])
+        html = Markup("{} / {}{}").format(low, _mean(tail, _slow, 1.0), drawn)
+        return _sorted(f"{low} / {high}", fmean(tail), html)
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
     return _Column(f"{words}, {size}: p50 / p99", cell, hint)
 
 
-def _drifting(of: Sequence[Measured]) -> tuple[str, float | None]:
+def _drifting(of: Sequence[Measured]) -> StyledCell:
     known = [run.values["is_steady"] for run in of if run.values["is_steady"] is not None]
-    return (f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else ("–", None)
+    return _sorted(f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else StyledCell(NOTHING)
 
 
 def _queue(runs: Sequence[Measured]) -> _Column:
     top = max((float(run.queue.max()) for run in runs if run.queue.size), default=0.0)
 
-    def cell(of: list[Measured]) -> tuple[str, float | None]:
+    def cell(of: list[Measured]) -> StyledCell:
         mean, tail = _values(of, "mean_queue_bytes"), _values(of, "p99_queue_bytes")
-        text = f"{bytes_text(fmean(mean))} / {bytes_text(fmean(tail)) if tail else '–'}"
+        text = f"{bytes_text(fmean(mean))} / {bytes_text(fmean(tail)) if tail else NOTHING}"
         ports = list(dict.fromkeys(str(measured_run.values["queue_port"]) for measured_run in of))
         more = f" and {len(ports) - 1} more" if len(ports) > 1 else ""
-        drawn = pictures.area(of[0].queue, top, f"queue over time, to {bytes_text(top)}")
-        return f'{text}{drawn}<span class="soft port">{escape(ports[0])}{more}</span>', fmean(mean)
+        drawn = svg.area(of[0].queue, top, f"queue over time, to {bytes_text(top)}")
+        html = Markup('{}{}<span class="soft port">{}{}</span>').format(text, drawn, ports[0], more)
+        return _sorted(text, fmean(mean), html)
 
     hint = (
         "Of the recorded ports the one with the longest mean queue, which is named: mean and 99th percentile. The picture is "
         "the longest queue over time of the first seed; one scale for all rows. Sorts by the mean"
     )
     return _Column("queue: mean / p99", cell, hint)
-
-
-def _measured() -> str:
-    items = [
-        "Every algorithm that <code>farloop list algorithms</code> knows is in every scenario, presets as rows of their own, "
-        "each with its default parameters. A scenario sets only what its network dictates, such as GEMINI's ECN threshold. Where "
-        "the simulator refuses an algorithm, the cell says why. An algorithm made for another transport runs if this one has all "
-        "that it needs; the transport, named with every scenario, is part of the result.",
-        "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
-        "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
-        "the start decides more than the algorithm: a group that only one of the two gives is the start's.",
-        "An algorithm fails a scenario if it breaks a constraint on average over the seeds. The others stand in groups: the first has the "
-        "best score, all that the seeds, compared one by one, do not tell from it, and all within 5 % of it; the second has the best of "
-        "the others, and so on. All algorithms are compared with the best, so each comparison takes its part of the 5 % (Bonferroni) and "
-        "all hold together: with three seeds and dozens of algorithms little is told apart, with ten seeds much more. Among algorithms "
-        "within 5 % of the best those that pause less stand first.",
-        "References are measured, not ranked: fixed, which ignores congestion and leaves everything to PFC; ablations; and readings of a "
-        "paper by its letter.",
-        "Numbers are means over the seeds with their 95 % confidence intervals, [low, high].",
-        "“Fragile” is a score that moves by more than 5 % (and by more than half its interval) over variations of the first "
-        "seed's run that differ only in the order of simultaneous events, and in starts by less than a packet's time "
-        "(<code>--jitter</code>): the simulation is locked into a phase there. Only own starts are varied.",
-        "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
-        "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
-        "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",
-        "Slowdown is the time until a flow's last byte arrived over that of the same flow alone in the empty network. Small "
-        "flows have up to 100 kB, large ones more than 10 MB (GEMINI, §IV-D). A flow that has not finished counts with its age.",
-        "Pauses are added over all ports; a victim is a flow that waited for a pause whose congested port is not on its way. "
-        "Drops are those of switches and hosts, for any cause.",
-        "Why the tail is slow (only with <code>--why</code>): the flow at the 99th percentile of the FCT slowdown under the first seed is "
-        "simulated again and followed packet by packet; the cell has the cause of most of its time. Endless flows have no slowdown, and "
-        "flows that share a TCP connection are not followed. All of it is in why.csv and why.parquet.",
-        "Every number of every seed is in cells.csv and cells.parquet, the rankings are in ranking.csv and ranking.parquet. "
-        "Beside them lies a directory for each scenario with the tables of its runs; <code>farloop report</code> draws its "
-        "report.",
-    ]
-    listed = "".join(f"<li>{item}</li>" for item in items)
-    return f'<h2 id="measured">What is measured</h2><div class="card"><ul class="statements">{listed}</ul></div>'
-
-
-def _table(heads: Sequence[str], rows: Sequence[str], *, sorts: bool = True) -> str:
-    style = ' class="sorts"' if sorts else ""
-    return (
-        f'<div class="card scroll"><table{style}><thead><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
 
 
 def _slow(value: float) -> str:

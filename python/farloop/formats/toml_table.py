@@ -13,7 +13,7 @@ from farloop.errors import FarloopError, nearest, shown
 
 
 @dataclass(frozen=True)
-class Table:
+class TomlTable:
     """A table of a file, whose keys are taken one by one.
 
     Attributes:
@@ -29,7 +29,7 @@ class Table:
     path: str = ""
 
     @classmethod
-    def of_file(cls, path: Path, expected: str, error: type[FarloopError]) -> Table:
+    def of_file(cls, path: Path, expected: str, error: type[FarloopError]) -> TomlTable:
         """The whole file.
 
         Raises:
@@ -92,14 +92,14 @@ class Table:
             raise self.refused(key, f"expected {expected}")
         return float(value)
 
-    def table(self, key: str, expected: str) -> Table:
+    def table(self, key: str, expected: str) -> TomlTable:
         """A table in it, empty if it is not there."""
         value = self.values.get(key, {})
         if not isinstance(value, Mapping):
             raise self.refused(key, f"expected {expected}")
-        return Table(value, f"{self.where}: {key}", self.error)
+        return TomlTable(value, f"{self.where}: {key}", self.error)
 
-    def tables(self, key: str) -> list[Table]:
+    def tables(self, key: str) -> list[TomlTable]:
         """The entries of an array of tables, none if it is not there."""
         path = f"{self.path}.{key}" if self.path else key
         entries = self.values.get(key, [])
@@ -107,6 +107,6 @@ class Table:
             raise self.refused(key, f"expected entries under [[{path}]]")
         separator = ", " if self.path else ": "
         return [
-            Table(entry, f"{self.where}{separator}[[{path}]] {number}", self.error, path)
+            TomlTable(entry, f"{self.where}{separator}[[{path}]] {number}", self.error, path)
             for number, entry in enumerate(entries, 1)
         ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, shown
-from farloop.formats.toml_table import Table
+from farloop.formats.toml_table import TomlTable
 from farloop.scenario import PAPERS
 
 FILE = "causes.toml"
@@ -101,7 +101,7 @@ def read(path: Path) -> tuple[Cause, ...]:
     Raises:
         CauseError: it is not valid.
     """
-    document = Table.of_file(path, "a TOML file with [[cause]] entries", CauseError)
+    document = TomlTable.of_file(path, "a TOML file with [[cause]] entries", CauseError)
     document.only("cause")
     causes = []
     seen: set[tuple[str, str]] = set()
@@ -115,7 +115,7 @@ def read(path: Path) -> tuple[Cause, ...]:
     return tuple(causes)
 
 
-def _cause(entry: Table) -> Cause:
+def _cause(entry: TomlTable) -> Cause:
     entry.only("claim", "statements", "kind", "why", "page", "reading")
     kind = entry.one_of("kind", KINDS)
     statements = entry.texts("statements", "the texts of one or more statements")
@@ -126,7 +126,7 @@ def _cause(entry: Table) -> Cause:
     return Cause(entry.text("claim"), statements, kind, entry.text("why"), page, readings)
 
 
-def _shown(entry: Table) -> Shown:
+def _shown(entry: TomlTable) -> Shown:
     entry.only("what", "command", "gives", "seconds", "calibrated")
     command = entry.text("command")
     if not command.startswith(PROGRAMS):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from farloop.errors import FarloopError, shown
-from farloop.output import views
+from farloop.output import report_files
 from farloop.output.directories import directory
 from farloop.output.manifest import CLAIMS, MANIFEST, SUMMARY, files, write_json
 from farloop.output.writing import overall, write_run, write_runs
@@ -52,7 +52,7 @@ def fill_run(run: Run, into: Path, *, report: bool = True) -> list[str]:
         report: With report and pictures.
     """
     content = write_run(run, into)
-    notes = views.write(run.alone, into) if report else []
+    notes = report_files.write(run.alone, into) if report else []
     write_json(into / MANIFEST, content | {"notes": notes, "files": files(into)})
     return notes
 
@@ -69,7 +69,7 @@ def fill_comparison(comparison: Comparison, into: Path, kept: Store | None = Non
     content = write_runs(comparison, into, kept)
     if comparison.claims:
         write_json(into / CLAIMS, comparison.claims)
-    notes = [*comparison.notes, *(views.write(comparison, into) if report else [])]
+    notes = [*comparison.notes, *(report_files.write(comparison, into) if report else [])]
     write_json(into / MANIFEST, content | {"notes": notes, "files": files(into)})
     return notes
 
@@ -90,7 +90,7 @@ def rewrite_views(comparison: Comparison, into: Path, kind: str, *more: Section)
     write_json(into / SUMMARY, comparison.runs[0].summary if kind == "run" else overall(comparison))
     if comparison.claims:
         write_json(into / CLAIMS, comparison.claims)
-    notes = [*comparison.notes, *views.write(comparison, into, *more)]
+    notes = [*comparison.notes, *report_files.write(comparison, into, *more)]
     if notes:
         raise FarloopError(f"{shown(comparison.title)}: {'; '.join(notes)}; the old report stays")
     write_json(into / MANIFEST, {"notes": []})

@@ -41,7 +41,7 @@ def write(
         if page is not None:
             made.write(page, _encode_text(where.page(asked)))
         if svg is not None:
-            made.write(svg, _encode_text(where.svg(asked)))
+            made.write(svg, _encode_text(where.picture(asked)))
         if perfetto is not None and isinstance(asked, JobExplanation):
             made.write(perfetto, _encode_text(json.dumps(trace_events(asked)) + "\n"))
 

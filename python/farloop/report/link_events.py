@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from farloop.results.event_facts import EXPLANATION, HEADER, event_rows
 from farloop.results.replicas import replicas
+from farloop.views.html import render
+from farloop.views.tabular import Table
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from farloop.results.run import Comparison
 
 
@@ -17,9 +20,9 @@ def has_events(comparison: Comparison) -> bool:
     return any(run.info.get("events") for run in comparison.runs)
 
 
-def section(comparison: Comparison, table: Any) -> str:
-    """The section's HTML; `table` makes a table of a header and rows."""
+def section(comparison: Comparison) -> Markup:
+    """The section's HTML."""
     rows = [
         row for of in replicas(comparison.runs) for row in event_rows(of.caption, of.runs[0].info.get("events", []))
     ]
-    return f'<h2 id="events">Links</h2>{table(HEADER, rows)}<p class="soft">{escape(EXPLANATION)}</p>'
+    return render("link_events.html.j2", table=Table.of(HEADER, rows), explanation=EXPLANATION)

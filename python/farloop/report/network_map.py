@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,11 @@ from farloop.results.network_map import MAP_METRICS, NetworkMap, map_of
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.tables import Floats
 from farloop.units import rate_text, time_text
+from farloop.views.html import render
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from farloop.results.run import Comparison, Run
 
 MOST_FRAMES = 200
@@ -31,30 +33,16 @@ MOST_NUMBERS = 1_000_000
 LEAST_FRAMES = 20
 
 
-def section(comparison: Comparison) -> str:
+def section(comparison: Comparison) -> Markup:
     """The section's HTML: controls, an empty drawing, the data, and the script that draws."""
-    data = script_json(drawing(comparison), is_data=True)
-    script = files("farloop.report").joinpath("network_map.js").read_text("utf-8")
-    return (
-        '<h2 id="network">Network</h2><p class="soft">Every link with its two directions, each beside the node that sends. Point at links '
-        "and nodes for names and figures. Longest queue, time paused and drops are those of the port that sends; of the links of several "
-        "hosts drawn as one, the mean load, the worst queue and pause, and the sum of drops."
-        f"{_about_seeds(comparison)}{_about_failures(comparison)}</p>"
-        f'<div class="card map" id="map"><div class="controls"></div><div class="scroll"><svg role="img" '
-        f'aria-label="{escape("Map of the network")}"></svg></div><div class="legend soft"></div><div class="tip" hidden></div></div>'
-        f'<script type="application/json" id="map-data">{data}</script><script>{script}</script>'
+    events = [event for run in comparison.runs for event in run.info.get("events", [])]
+    return render(
+        "network_map.html.j2",
+        data=script_json(drawing(comparison), is_data=True),
+        script=files("farloop.report").joinpath("network_map.js").read_text("utf-8"),
+        has_seeds=any(of.n > 1 for of in replicas(comparison.runs)),
+        has_failures=any("down" in event["what"].split(", ") for event in events),
     )
-
-
-def _about_seeds(comparison: Comparison) -> str:
-    several = any(of.n > 1 for of in replicas(comparison.runs))
-    said = " Of several seeds there is one map: the mean over them; where you point, the least and the most of them as well."
-    return said if several else ""
-
-
-def _about_failures(comparison: Comparison) -> str:
-    down = any("down" in event["what"].split(", ") for run in comparison.runs for event in run.info.get("events", []))
-    return " A cross marks a link that was down." if down else ""
 
 
 def drawing(comparison: Comparison) -> dict[str, Any]:

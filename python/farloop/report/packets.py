@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +10,20 @@ import numpy as np
 
 from farloop.formats.perfetto import EVENTS, KINDS, NO_FLOW, PortRecords, port_records
 from farloop.report.inline import script_json
+from farloop.views.html import render
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from farloop.results.run import Comparison, Run
 
-MOST_RECORDS = 25_000
+MAX_RECORDS = 25_000
 """Records of ports in a page, the first of the trace: at most 900 kB, and 15 s at medium speed."""
 
-MOST_PORTS = 4_000
+MAX_PORTS = 4_000
 """Of a network with more ports the page has those at which something happened, and the other ends of their links."""
 
-MOST_FLOWS = 8
+MAX_FLOWS = 8
 """Flows that the legend names: as many as there are colours."""
 
 SCRIPTS = ("colours.js", "layout.js", "replay.js", "packets.js")
@@ -33,35 +35,28 @@ def has_trace(comparison: Comparison) -> bool:
     return any(run.trace is not None for run in comparison.runs)
 
 
-def section(comparison: Comparison) -> str:
+def section(comparison: Comparison) -> Markup:
     """The section's HTML: what is shown, the map, its controls, the records, and the script that plays them."""
     run = next(run for run in comparison.runs if run.trace is not None)
-    title = '<h2 id="packets">Packets</h2>'
     try:
         records = _records(run)
     except (FileNotFoundError, ValueError) as error:
-        return f'{title}<p class="soft">The trace cannot be shown: {escape(str(error))}.</p>'
+        return render("packets.html.j2", problem=f"The trace cannot be shown: {error}.")
     if not len(records):
-        about = "The trace has no packets at ports: --trace chose none, or nothing happened at that time."
-        return f'{title}<p class="soft">{about}</p>'
-    data = drawing(run, records)
+        problem = "The trace has no packets at ports: --trace chose none, or nothing happened at that time."
+        return render("packets.html.j2", problem=problem)
+    names = run.flows["name"].to_pylist()
     sources = [files("farloop.report").joinpath(name).read_text("utf-8") for name in SCRIPTS]
-    script = "(() => {\n" + "\n".join(sources) + "\n})();"
-    return f"""{title}<p class="soft">{_about(run, records, several=len(comparison.runs) > 1)}</p>
-<div class="card packets" id="packets-player">
-<canvas id="packets-map" role="img" aria-label="Map of the network with its packets"></canvas>
-<div class="controls">
-<button type="button" id="packets-play" disabled>Play</button>
-<label class="wide">Time <input type="range" id="packets-time" value="0"></label>
-<label>Speed <select id="packets-speed"><option value="0.05">slowest</option><option value="0.25">slow</option>
-<option value="1" selected>medium</option><option value="4">fast</option></select></label>
-<span id="packets-moment"></span>
-</div>
-<ul class="legend" id="packets-flows">{_legend(run, records)}</ul>
-<p class="soft">A square is a packet in the colour of its flow, a small one an ACK or a signal. A red edge is an ECN mark, a red link a port
-that PFC pauses, a red circle a drop, a bar what waits at a port (longer by the logarithm). The space bar plays and stops.</p>
-</div>
-<script type="application/json" id="packets-data">{script_json(data, is_data=True)}</script><script>{script}</script>"""
+    return render(
+        "packets.html.j2",
+        problem="",
+        about=_about(run, records, several=len(comparison.runs) > 1),
+        # Of more flows than there are colours the legend names none, since two would have the same.
+        flows=[(flow, names[flow]) for flow in sorted({flow for flow in records.flow if flow != NO_FLOW})],
+        max_flows=MAX_FLOWS,
+        data=script_json(drawing(run, records), is_data=True),
+        script="(() => {\n" + "\n".join(sources) + "\n})();",
+    )
 
 
 def drawing(run: Run, records: PortRecords) -> dict[str, Any]:
@@ -70,7 +65,7 @@ def drawing(run: Run, records: PortRecords) -> dict[str, Any]:
     names = ("node", "peer", "link", "kind", "datacenter", "rate_bps", "delay_ps")
     columns = [run.ports[name].to_pylist() for name in names]
     rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    if len(rows) > MOST_PORTS:
+    if len(rows) > MAX_PORTS:
         used = {int(p) for p in np.unique(port)}
         ends = {frozenset((rows[p]["node"], rows[p]["peer"])) for p in used}
         kept = [i for i, row in enumerate(rows) if frozenset((row["node"], row["peer"])) in ends]
@@ -100,13 +95,13 @@ def _records(run: Run) -> PortRecords:
     assert run.trace is not None
     flows = {name: i for i, name in enumerate(run.flows["name"].to_pylist())}
     with run.trace.perfetto() as path:
-        return port_records(path, flows, MOST_RECORDS)
+        return port_records(path, flows, MAX_RECORDS)
 
 
 def _about(run: Run, records: PortRecords, *, several: bool) -> str:
     assert run.trace is not None
     begin, end = (f"{records.time_ps[i] / 1e9:.4f} ms" for i in (0, -1))
-    of = f" of {escape(run.label)}" if several else ""
+    of = f" of {run.label}" if several else ""
     about = f"What the trace{of} recorded at ports from {begin} to {end}, slowed down."
     if not records.complete:
         about += (
@@ -116,15 +111,6 @@ def _about(run: Run, records: PortRecords, *, several: bool) -> str:
     if run.trace.left_out:
         about += f" {run.trace.left_out:,} older records did not fit the trace's limit."
     return about
-
-
-def _legend(run: Run, records: PortRecords) -> str:
-    """The flows by their colours; of more than there are colours none, since two would have the same."""
-    seen = sorted({flow for flow in records.flow if flow != NO_FLOW})
-    if len(seen) > MOST_FLOWS:
-        return f'<li class="soft">{len(seen):,} flows; those whose numbers differ by {MOST_FLOWS} have the same colour</li>'
-    names = run.flows["name"].to_pylist()
-    return "".join(f'<li><span class="swatch" data-flow="{i}"></span> {escape(names[i])}</li>' for i in seen)
 
 
 def _packed(values: Any) -> list[str]:

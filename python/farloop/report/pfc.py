@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from farloop.report.tables import Cell
 from farloop.results import pfc
 from farloop.units import count_text, time_text
+from farloop.views.html import render
+from farloop.views.tabular import Cell, Table
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from farloop.results.run import Comparison, Run
 
-MOST_ROWS = 50
+MAX_ROWS = 50
 """Rows and branches per run; a large fabric has thousands."""
 
-MOST_VICTIMS = 10
+MAX_VICTIMS = 10
 
 HEADER = ["run", "paused port", "by", "because of", "root", "depth", "pauses", "paused for"]
 
@@ -53,66 +55,64 @@ def headline(run: Run) -> str:
     return text + (f" ({victims})" if (victims := _victims(run)) else "")
 
 
-def spreading(run: Run) -> str:
-    """The trees of pauses as indented lists."""
-    parts: list[str] = []
-    left = MOST_ROWS
-    trees = pfc.trees(run.pauses)
-    for root, branches in trees:
+@dataclass
+class BranchNode:
+    """A paused port in the tree of a root.
+
+    Attributes:
+        text: What is said of it.
+        children: The ports that it made pause.
+    """
+
+    text: str
+    children: list[BranchNode] = field(default_factory=list)
+
+
+def spread_trees(run: Run) -> list[tuple[str, list[BranchNode]]]:
+    """The trees of pauses by their root, cut after so many branches as a page has room for."""
+    trees: list[tuple[str, list[BranchNode]]] = []
+    left = MAX_ROWS
+    for root, branches in pfc.trees(run.pauses):
         if left <= 0:
             break
-        parts.append(f"<li><b>{escape(root)}</b>{_nested(branches[:left])}</li>")
+        trees.append((root, _nested(branches[:left])))
         left -= len(branches)
-    total = sum(len(branches) for _, branches in trees)
-    note = _cut(total) if total > MOST_ROWS else ""
-    return f'<ul class="tree">{"".join(parts)}</ul>{note}'
+    return trees
 
 
-def section(comparison: Comparison, table: Any) -> str:
-    """The section's HTML; `table` makes a table of a header and rows."""
-    parts = [
-        '<h2 id="pfc">PFC</h2><p class="soft">Which port paused its neighbour, which full egress port made it do so, and the '
-        "root: the congested port where that chain ends. A victim is a flow that waited for a pause although its path avoids the root.</p>"
-    ]
+def section(comparison: Comparison) -> Markup:
+    """The section's HTML."""
+    runs = []
     for run in comparison.runs:
-        if not run.pauses.num_rows:
-            parts.append(f"<p><b>{escape(run.label)}</b>: no pauses</p>")
-            continue
         rows = pause_rows(run)
-        note = _cut(len(rows)) if len(rows) > MOST_ROWS else ""
-        parts.append(
-            f"<p><b>{escape(run.label)}</b>: {escape(headline(run))}</p>"
-            f"<details><summary>Who paused whom</summary>{table(HEADER, rows[:MOST_ROWS])}{note}</details>"
-            f"<details><summary>How it spread</summary>{spreading(run)}</details>"
+        runs.append(
+            {
+                "label": run.label,
+                "total": len(rows),
+                "headline": headline(run) if rows else "",
+                "table": Table.of(HEADER, rows[:MAX_ROWS]),
+                "trees": spread_trees(run),
+                "branches": sum(len(branches) for _, branches in pfc.trees(run.pauses)),
+            }
         )
-    return "".join(parts)
+    return render("pfc.html.j2", runs=runs, most_rows=MAX_ROWS)
 
 
-def alert(deadlocks: Sequence[str]) -> str:
-    """Deadlocks and other findings, where nobody can overlook them; nothing if there are none."""
-    return "".join(f'<p class="card alert">{escape(text)}</p>' for text in deadlocks)
-
-
-def _nested(branches: list[pfc.Branch]) -> str:
-    parts: list[str] = []
-    level = 0
+def _nested(branches: list[pfc.Branch]) -> list[BranchNode]:
+    """Branches, which say their level, as a tree."""
+    top: list[BranchNode] = []
+    by_level = [top]
     for branch in branches:
-        if branch.level > level:
-            parts.append("<ul><li>")
-        else:
-            parts.append("</li></ul>" * (level - branch.level) + "</li><li>")
-        level = branch.level
         pause = branch.pause
         because = "" if branch.attached else f" because of {pause.cause}"
-        parts.append(escape(f"{pause.port}: {count_text(pause.pauses, 'pause')}, {time_text(pause.paused)}{because}"))
-    return "".join(parts) + "</li></ul>" * level
+        node = BranchNode(f"{pause.port}: {count_text(pause.pauses, 'pause')}, {time_text(pause.paused)}{because}")
+        del by_level[branch.level :]
+        by_level[-1].append(node)
+        by_level.append(node.children)
+    return top
 
 
 def _victims(run: Run) -> str:
     waited = run.flows["victim_packets"].to_numpy()
-    names = [run.flows["name"][int(i)].as_py() for i in waited.nonzero()[0][:MOST_VICTIMS]]
-    return ", ".join(names) + (", …" if (waited > 0).sum() > MOST_VICTIMS else "")
-
-
-def _cut(total: int) -> str:
-    return f'<p class="soft">{MOST_ROWS} of {total}; all are in pauses.parquet.</p>'
+    names = [run.flows["name"][int(i)].as_py() for i in waited.nonzero()[0][:MAX_VICTIMS]]
+    return ", ".join(names) + (", …" if (waited > 0).sum() > MAX_VICTIMS else "")

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from farloop.messages import printable
+from farloop.views.tabular import Table
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from farloop.report.tables import Cell
     from farloop.results.run import Comparison
 
@@ -47,7 +47,7 @@ def as_html(result: Comparison) -> str:
     return fragment(result)
 
 
-def ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table | None:
+def ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> RichTable | None:
     """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
     if not rows:
         return None
@@ -55,14 +55,6 @@ def ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table | Non
     return table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> Table:
+def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> RichTable:
     """A table for the terminal; numbers are on the right."""
-    made = Table(
-        title=Text(printable(title)) if title else None, title_justify="left", header_style="bold", show_lines=False
-    )
-    for i, name in enumerate(header):
-        numeric = i > 0 and all(r[i] is None or str(r[i])[:1].isdigit() for r in rows)
-        made.add_column(printable(str(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text("–" if cell is None else printable(str(cell))) for cell in row))
-    return made
+    return Table.of(header, rows, title=title).terminal()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from farloop.palette import CROSS, IDLE, INTRA
-from farloop.report.page import document, table
 from farloop.results.why import Explanation
 from farloop.results.why_chosen import WhyAnswer
 from farloop.results.why_job import JobExplanation
 from farloop.units import time_text
+from farloop.views import svg
+from farloop.views.html import document, render
+from farloop.views.tabular import Table
 
 COLOURS = [colour for pair in zip(INTRA, CROSS, strict=True) for colour in pair]
 """Of the bands, largest first: cool and warm in turn, so that neighbours are told apart."""
@@ -20,57 +24,87 @@ Band = tuple[str, str, float]
 
 OTHER = "everything else"
 WIDTH, HEIGHT, LEFT, BELOW = 920, 260, 46, 24
-MOST_ROWS = 40
+MAX_ROWS = 40
 """Ranks beyond which a row has no name of its own."""
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 """Steps of a path beyond which it is not drawn."""
 
 
-def svg(asked: Explanation | JobExplanation) -> str:
+def picture(asked: Explanation | JobExplanation) -> str:
     """The stacked picture with its legend, as a file of its own."""
     bands = _bands([asked])
     rows = (len(bands) + 1) // 2
     height = HEIGHT + BELOW + 16 + 20 * rows
-    legend = []
+    shapes = [svg.element("rect", width=WIDTH, height=height, fill="#ffffff"), _stack(asked, bands)]
     for at, (label, colour, share) in enumerate(bands):
         x, y = LEFT + (at % 2) * (WIDTH - LEFT) / 2, HEIGHT + BELOW + 20 + 20 * (at // 2)
-        legend.append(
-            f'<rect x="{x:.0f}" y="{y}" width="12" height="12" fill="{colour}"/>'
-            f'<text x="{x + 18:.0f}" y="{y + 11}">{escape(label)} {share:.1f} %</text>'
-        )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'font-family="system-ui, sans-serif" font-size="13" fill="#1c2126">'
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>{_stack(asked, bands)}{"".join(legend)}</svg>\n'
+        shapes.append(svg.element("rect", x=f"{x:.0f}", y=y, width=12, height=12, fill=colour))
+        shapes.append(svg.element("text", f"{label} {share:.1f} %", x=f"{x + 18:.0f}", y=y + 11))
+    drawn = svg.element(
+        "svg",
+        svg.together(shapes),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {height}",
+        width=WIDTH,
+        height=height,
+        font_family="system-ui, sans-serif",
+        font_size=13,
+        fill="#1c2126",
     )
+    return f"{drawn}\n"
 
 
 def page(asked: Explanation | JobExplanation) -> str:
     """A page with the pictures and all rows of the table; it loads nothing from anywhere."""
     title = f"Where the time of {asked.title} went"
-    content = [f"<header><h1>{escape(title)}</h1><p>{escape(asked.answer)}</p></header>"]
     chain = [asked] if isinstance(asked, JobExplanation) else asked.chain
-    for own in chain:
-        if len(chain) > 1:
-            content.append(f"<h2>{escape(own.title)}</h2><p>{escape(own.answer)}</p>")
-        content.append(section(own))
-    return document(title, "\n".join(content))
+    parts = [_part(own) for own in chain]
+    return document(title, render("why_page.html.j2", title=title, answer=asked.answer, parts=parts))
 
 
-def section(asked: Explanation | JobExplanation, bands: Sequence[Band] | None = None) -> str:
-    """The pictures and the table of one flow or iteration; `bands` are those of several, for the same colours."""
-    shared, bands = bands is not None, bands or _bands([asked])
+@dataclass(frozen=True)
+class ExplainedPart:
+    """The pictures and the table of one flow or iteration.
+
+    Attributes:
+        title: What it explains.
+        answer: In a sentence, what took most of the time.
+        bands: The bands of the picture.
+        with_shares: Whether the legend has their shares; not where bands are those of several.
+        stack: The stacked picture.
+        path: The picture of an iteration's path over ranks; empty where there is none.
+        path_bands: The phases in it.
+        table: All parts of the time.
+    """
+
+    title: str
+    answer: str
+    bands: Sequence[Band]
+    with_shares: bool
+    stack: Markup
+    path: Markup
+    path_bands: Sequence[Band]
+    table: Table
+
+
+def _part(asked: Explanation | JobExplanation, bands: Sequence[Band] | None = None) -> ExplainedPart:
+    """One flow or iteration; `bands` are those of several, for the same colours."""
+    own = bands or _bands([asked])
     header = ["cause", "limit", "where", "by", "time", "share"]
+    path, phases = Markup(""), list[Band]()
     if isinstance(asked, JobExplanation):
         header[2:2] = ["phase", "ranks"]
-    content = [
-        f'<div class="card where">{_inline(_stack(asked, bands), HEIGHT + BELOW, f"{asked.title}: what its time went into")}'
-        f"{_legend(bands, with_shares=not shared)}</div>"
-    ]
-    if isinstance(asked, JobExplanation):
-        content.append(_path(asked))
-    content.append(table(header, [list(row) for row in asked.rows]))
-    return "\n".join(content)
+        path, phases = _path(asked), _phases(asked)
+    return ExplainedPart(
+        asked.title,
+        asked.answer,
+        own,
+        bands is None,
+        _inline(_stack(asked, own), HEIGHT + BELOW, f"{asked.title}: what its time went into"),
+        path,
+        phases,
+        Table.of(header, [list(row) for row in asked.rows]),
+    )
 
 
 def of_runs(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str, str]:
@@ -81,23 +115,17 @@ def of_runs(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str,
         several: Whether they are several, which are named then.
     """
     title = "Where the time went"
-    content = [
-        f'<h2 id="why">{title}</h2><p class="soft">The slowest iteration of each job, and the flows with the largest, the 99th percentile '
-        "and the median of the FCT slowdown (of several seeds those of the first), as <code>farloop why</code> explains them. The parts of "
-        "a bar are shares of its time. A bar opens what each moment of the time went into.</p>"
-    ]
+    groups = []
     for kind, head in ((JobExplanation, "Iterations of jobs"), (Explanation, "Flows")):
         chosen = [of for of in explained if isinstance(of.explanation, kind)]
         if chosen:
             bands = _bands([of.explanation for of in chosen if of.explanation])
-            bars = "".join(_bar(of, bands, several=several) for of in chosen)
-            content.append(f'<h3>{head}</h3><div class="where bars">{_legend(bands, with_shares=False)}{bars}</div>')
+            groups.append({"head": head, "bands": bands, "bars": [_bar(of, bands, several=several) for of in chosen]})
     lines = {_without(of, several=several): None for of in explained if of.explanation is None}
-    content += [f'<p class="soft">{escape(line)}</p>' for line in lines]
-    return "why", title, "".join(content)
+    return "why", title, render("why_section.html.j2", title=title, groups=groups, unexplained=lines)
 
 
-def _bar(of: WhyAnswer, bands: Sequence[Band], *, several: bool) -> str:
+def _bar(of: WhyAnswer, bands: Sequence[Band], *, several: bool) -> dict[str, Any]:
     """A stacked bar that opens the pictures and the table."""
     asked, chosen = of.explanation, of.chosen
     assert asked is not None
@@ -105,19 +133,16 @@ def _bar(of: WhyAnswer, bands: Sequence[Band], *, several: bool) -> str:
     shares = _shares(asked)
     shown = {label: share for label, share in shares.items() if label in [name for name, _, _ in bands]}
     shown[OTHER] = sum(shares.values()) - sum(shown.values())
-    parts = "".join(
-        f'<span style="width:{shown[label]:.2f}%;background:{colour}" title="{escape(label, quote=True)} {shown[label]:.1f} %"></span>'
-        for label, colour, _ in bands
-        if shown.get(label, 0) > 0
-    )
     slowdown = "" if chosen.slowdown is None else f", slowdown {chosen.slowdown:.3g}"
     head = (
         f"{f'{of.label}: ' if several else ''}{chosen.role}: {asked.title}, {time_text(asked.time_ps / 1e12)}{slowdown}"
     )
-    return (
-        f'<details><summary>{escape(head)}<span class="bar" role="img" aria-label="{escape(asked.answer, quote=True)}">{parts}</span>'
-        f"</summary><p>{escape(asked.answer)}</p>{section(asked, bands)}</details>"
-    )
+    return {
+        "head": head,
+        "answer": asked.answer,
+        "shares": [(label, colour, shown[label]) for label, colour, _ in bands if shown.get(label, 0) > 0],
+        "part": _part(asked, bands),
+    }
 
 
 def _without(of: WhyAnswer, *, several: bool) -> str:
@@ -154,7 +179,7 @@ def _shares(asked: Explanation | JobExplanation) -> dict[str, float]:
     return {label: 100 * time / max(asked.time_ps, 1) for label, time in totals.items()}
 
 
-def _stack(asked: Explanation | JobExplanation, bands: Sequence[Band]) -> str:
+def _stack(asked: Explanation | JobExplanation, bands: Sequence[Band]) -> Markup:
     """A column for each slice of the time, of its parts; below it the time."""
     order = {label: at for at, (label, _, _) in enumerate(bands)}
     labels = [order.get(_label(part), len(bands) - 1) for part in asked.parts]
@@ -169,46 +194,56 @@ def _stack(asked: Explanation | JobExplanation, bands: Sequence[Band]) -> str:
         below = 0
         for band, time in enumerate(heights):
             if time:
-                y = HEIGHT - tall * (below + time) / total
                 # A little wider than its slice, so that no seam shows.
                 shapes.append(
-                    f'<rect x="{LEFT + at * wide:.2f}" y="{y:.2f}" width="{wide + 0.3:.2f}" height="{tall * time / total + 0.3:.2f}" '
-                    f'fill="{bands[band][1]}"/>'
+                    svg.element(
+                        "rect",
+                        x=f"{LEFT + at * wide:.2f}",
+                        y=f"{HEIGHT - tall * (below + time) / total:.2f}",
+                        width=f"{wide + 0.3:.2f}",
+                        height=f"{tall * time / total + 0.3:.2f}",
+                        fill=bands[band][1],
+                    )
                 )
                 below += time
-    scale = "".join(
-        f'<text x="{LEFT - 6}" y="{HEIGHT - tall * share / 100 + 4:.0f}" text-anchor="end">{share} %</text>'
+    shapes += [
+        svg.element("text", f"{share} %", x=LEFT - 6, y=f"{HEIGHT - tall * share / 100 + 4:.0f}", text_anchor="end")
         for share in (0, 50, 100)
-    )
-    return "".join(shapes) + scale + _times(asked.time_ps, HEIGHT)
+    ]
+    return svg.together([*shapes, _times(asked.time_ps, HEIGHT)])
 
 
-def _times(time_ps: int, y: float) -> str:
-    texts = []
-    for quarter, anchor in ((0, "start"), (1, "middle"), (2, "middle"), (3, "middle"), (4, "end")):
-        x = LEFT + (WIDTH - LEFT) * quarter / 4
-        texts.append(
-            f'<text x="{x:.0f}" y="{y + 18:.0f}" text-anchor="{anchor}">{time_text(time_ps * quarter / 4e12)}</text>'
+def _times(time_ps: int, y: float) -> Markup:
+    anchors = ("start", "middle", "middle", "middle", "end")
+    return svg.together(
+        svg.element(
+            "text",
+            time_text(time_ps * quarter / 4e12),
+            x=f"{LEFT + (WIDTH - LEFT) * quarter / 4:.0f}",
+            y=f"{y + 18:.0f}",
+            text_anchor=anchor,
         )
-    return "".join(texts)
-
-
-def _legend(bands: Sequence[Band], *, with_shares: bool = True) -> str:
-    items = "".join(
-        f'<li><span style="background:{colour}"></span>{escape(label)}{f" {share:.1f} %" if with_shares else ""}</li>'
-        for label, colour, share in bands
+        for quarter, anchor in enumerate(anchors)
     )
-    return f'<ul class="legend">{items}</ul>'
 
 
-def _inline(shapes: str, height: float, label: str) -> str:
-    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label, quote=True)}">{shapes}</svg>'
+def _inline(shapes: Markup, height: float, label: str) -> Markup:
+    return svg.inline(shapes, WIDTH, height, label)
 
 
-def _path(asked: JobExplanation) -> str:
+def _phases(asked: JobExplanation) -> list[Band]:
+    """The phases of an iteration with their colours and shares."""
+    whole = max(asked.time_ps, 1)
+    return [
+        (phase, COLOURS[at % len(COLOURS)], 100 * time / whole)
+        for at, (phase, time) in enumerate(asked.total_ps("phase").items())
+    ]
+
+
+def _path(asked: JobExplanation) -> Markup:
     """The path of an iteration: a row for each rank on it, a bar for each computation, a line for each message."""
-    if not asked.steps or len(asked.steps) > MOST_STEPS:
-        return ""
+    if not asked.steps or len(asked.steps) > MAX_STEPS:
+        return Markup("")
     ranks = sorted(
         {step["rank"] for step in asked.steps} | {step["to"] for step in asked.steps if step["to"] is not None}
     )
@@ -221,8 +256,10 @@ def _path(asked: JobExplanation) -> str:
         return LEFT + (WIDTH - LEFT) * (time - asked.start_ps) / whole
 
     shapes = []
-    if len(ranks) <= MOST_ROWS:
-        shapes += [f'<text x="{LEFT - 6}" y="{middle[rank] + 4:.1f}" text-anchor="end">{rank}</text>' for rank in ranks]
+    if len(ranks) <= MAX_ROWS:
+        shapes += [
+            svg.element("text", str(rank), x=LEFT - 6, y=f"{middle[rank] + 4:.1f}", text_anchor="end") for rank in ranks
+        ]
     phases = list(asked.total_ps("phase"))
     for step in asked.steps:
         begin, end = x(step["start_ps"]), x(step["end_ps"])
@@ -233,26 +270,13 @@ def _path(asked: JobExplanation) -> str:
             if step["to"] is None
             else f"{step['cause']} from {step['rank']} to {step['to']}"
         )
-        title = f"<title>{escape(what)}, {time_text((step['end_ps'] - step['start_ps']) / 1e12)}</title>"
+        title = svg.element("title", f"{what}, {time_text((step['end_ps'] - step['start_ps']) / 1e12)}")
         if step["to"] is None:
-            bar = 0.7 * tall
-            shapes.append(
-                f'<rect x="{begin:.2f}" y="{y - bar / 2:.2f}" width="{max(end - begin, 0.6):.2f}" height="{bar:.2f}" fill="{colour}">'
-                f"{title}</rect>"
-            )
+            bar, wide = 0.7 * tall, f"{max(end - begin, 0.6):.2f}"
+            place = {"x": f"{begin:.2f}", "y": f"{y - bar / 2:.2f}", "width": wide, "height": f"{bar:.2f}"}
+            shapes.append(svg.element("rect", title, **place, fill=colour))
         else:
-            shapes.append(
-                f'<line x1="{begin:.2f}" y1="{y:.2f}" x2="{end:.2f}" y2="{middle[step["to"]]:.2f}" stroke="{colour}" stroke-width="1.6">'
-                f"{title}</line>"
-            )
-    bands = [
-        (phase, COLOURS[at % len(COLOURS)], 100 * time / whole)
-        for at, (phase, time) in enumerate(asked.total_ps("phase").items())
-    ]
-    drawn = _inline(
-        "".join(shapes) + _times(asked.time_ps, height), height + BELOW, f"{asked.title}: its path over ranks"
-    )
-    return (
-        '<h2>Critical path</h2><p class="soft">A row for each rank on the path; bars are computations, lines are messages, colours are '
-        f'phases.</p><div class="card where">{drawn}{_legend(bands)}</div>'
-    )
+            ends = {"x1": f"{begin:.2f}", "y1": f"{y:.2f}", "x2": f"{end:.2f}", "y2": f"{middle[step['to']]:.2f}"}
+            shapes.append(svg.element("line", title, **ends, stroke=colour, stroke_width="1.6"))
+    drawn = svg.together([*shapes, _times(asked.time_ps, height)])
+    return _inline(drawn, height + BELOW, f"{asked.title}: its path over ranks")

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from markupsafe import Markup
 
 from farloop.palette import run_colours
 from farloop.report import plots
-from farloop.report.page import document, noted, table
-from farloop.report.pfc import alert
 from farloop.report.plots import Panels
 from farloop.report.start_tables import STARTS
-from farloop.report.tables import Cell
 from farloop.results import starts
 from farloop.results.seeds import seed_suffix
 from farloop.results.tables import Floats
@@ -32,6 +30,9 @@ from farloop.sweep.multiples import (
     value_text,
 )
 from farloop.units import count_text
+from farloop.views import svg
+from farloop.views.html import document, render
+from farloop.views.tabular import AnyCell, Cell, Head, StyledCell, Table
 
 COLUMNS = 3
 
@@ -67,15 +68,19 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
     if failed:
         parts.append(("failures", "Not done", _failures(content, runs, failed)))
     parts.append(("points", "All points", _points(content, points)))
-    navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
-    size = f"{count_text(runs.num_rows, 'run')} of {count_text(len(set(runs['point'].to_pylist())), 'point')}, farloop {content['farloop']}"
-    header = f"<header><h1>{escape(str(content['title']))}</h1><p>{escape(size)}</p><nav>{navigation}</nav></header>"
-    warned = alert([caution["text"] for caution in content.get("cautions", [])])
-    sections = "".join(f'<h2 id="{anchor}">{escape(name)}</h2>{body}' for anchor, name, body in parts)
-    return document(f"farloop: {content['title']}", header + warned + noted(notes) + sections, script=plots.script())
+    count = count_text(len(set(runs["point"].to_pylist())), "point")
+    shown = render(
+        "study.html.j2",
+        title=str(content["title"]),
+        size=f"{count_text(runs.num_rows, 'run')} of {count}, farloop {content['farloop']}",
+        warnings=[caution["text"] for caution in content.get("cautions", [])],
+        remarks=notes,
+        sections=parts,
+    )
+    return document(f"farloop: {content['title']}", shown, script=plots.script())
 
 
-def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
+def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> Markup:
     rows: list[list[Cell]] = [["base scenario", str(content["base"]["file"])]]
     for key in content["keys"]:
         unit = unit_of(runs, key)
@@ -96,15 +101,14 @@ def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> s
     if content["warmup"] != "none" and cuts:
         cut = f"{content['warmup']}: {value_text(float(np.mean(cuts)), 's')} on average, at most {value_text(max(cuts), 's')}"
         rows.append(["warm-up cut", cut])
-    body = "".join(f'<tr><td>{escape(str(a))}</td><td class="wrap">{escape(str(b))}</td></tr>' for a, b in rows)
-    return f'<div class="card scroll"><table><tbody>{body}</tbody></table></div><p class="soft">{_HOW}</p>'
+    return render("study_overview.html.j2", rows=rows, note=_HOW)
 
 
-def _starts(rows: list[list[Cell]]) -> str:
-    return f'{table(starts.HEADER, rows)}<p class="soft">{STARTS}</p>'
+def _starts(rows: list[list[Cell]]) -> Markup:
+    return render("study_part.html.j2", table=Table.of(starts.HEADER, rows), below=STARTS)
 
 
-def _unmet(unmet: Sequence[Mapping[str, Any]]) -> str:
+def _unmet(unmet: Sequence[Mapping[str, Any]]) -> Markup:
     """The points that stayed less certain than was asked for: a table, with how many seeds they would need."""
     rows: list[list[Cell]] = [
         [
@@ -118,16 +122,17 @@ def _unmet(unmet: Sequence[Mapping[str, Any]]) -> str:
         for point in unmet
     ]
     note = (
-        '<p class="soft">The limit of seeds was reached first. How many seeds a point would need is estimated from its width, which '
-        "falls with the root of their number; where it has no interval, nothing tells.</p>"
+        "The limit of seeds was reached first. How many seeds a point would need is estimated from its width, which "
+        "falls with the root of their number; where it has no interval, nothing tells."
     )
-    return note + table(["point", "asked for", "found", "width", "seeds", "would need about"], rows)
+    table = Table.of(["point", "asked for", "found", "width", "seeds", "would need about"], rows)
+    return render("study_part.html.j2", above=note, table=table)
 
 
-def _metric(number: int, metric: Mapping[str, Any], layout: Multiples) -> str:
+def _metric(number: int, metric: Mapping[str, Any], layout: Multiples) -> Markup:
     left = f" {layout.left_out} more panels are left out: see points.parquet." if layout.left_out else ""
     said = f"{metric['meaning'][:1].upper()}{metric['meaning'][1:]}.{left}"
-    return f'<p class="soft">{escape(said)}</p><div class="card">{_panels(layout).html(f"chart-{number}")}</div>'
+    return render("study_part.html.j2", above=said, drawn=_panels(layout).html(f"chart-{number}"))
 
 
 def _panels(layout: Multiples) -> Panels:
@@ -202,7 +207,7 @@ def _band(x: Floats, low: Floats, high: Floats, colour: str, name: str) -> dict[
     }
 
 
-def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
+def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> Markup:
     parts = []
     for metric in content["collect"]:
         if not metric["better"]:
@@ -218,15 +223,15 @@ def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> s
             for place, row in shown
         ]
         if rows:
-            parts.append(
-                f"<h3>{escape(metric['name'])}, {metric['better']} is better</h3>"
-                + f'<p class="soft">{escape(note)}</p>'
-                + table(["place", "point", metric["name"], "seeds"], rows)
-            )
-    return "".join(parts) or '<p class="soft">No metric of which less or more is better.</p>'
+            head = f"{metric['name']}, {metric['better']} is better"
+            table = Table.of(["place", "point", metric["name"], "seeds"], rows)
+            parts.append(render("study_part.html.j2", head=head, above=note, table=table))
+    if not parts:
+        return render("study_part.html.j2", above="No metric of which less or more is better.")
+    return svg.together(parts)
 
 
-def _pareto(content: Mapping[str, Any], points: pa.Table) -> str:
+def _pareto(content: Mapping[str, Any], points: pa.Table) -> Markup:
     metrics = {metric["name"]: metric for metric in content["collect"]}
     first, second = (metrics[name] for name in content["pareto"])
     front = pareto_front(points, (first["name"], first["better"]), (second["name"], second["better"]))
@@ -268,23 +273,23 @@ def _pareto(content: Mapping[str, Any], points: pa.Table) -> str:
         ]
         for row in front
     ]
-    note = '<p class="soft">The points that no other one beats in both metrics.</p>'
-    return f'{note}<div class="card">{chart.html("chart-pareto")}</div>{table(["point", first["name"], second["name"]], rows)}'
+    table = Table.of(["point", first["name"], second["name"]], rows)
+    note = "The points that no other one beats in both metrics."
+    return render("study_part.html.j2", above=note, drawn=chart.html("chart-pareto"), table=table)
 
 
-def _failures(content: Mapping[str, Any], runs: pa.Table, failed: list[dict[str, Any]]) -> str:
+def _failures(content: Mapping[str, Any], runs: pa.Table, failed: list[dict[str, Any]]) -> Markup:
     keys = [key for key in content["keys"] if key in runs.column_names]
-    body = ""
+    rows: list[list[AnyCell]] = []
     for row in failed:
         name = label(runs, row, keys) + ("" if row["seed"] is None else seed_suffix(row["seed"]))
-        body += f'<tr><td>{row["run"]}</td><td class="text">{escape(name)}</td><td class="text">{row["status"]}</td>'
-        body += f'<td class="wrap">{escape(str(row["because"]))}</td></tr>'
-    note = '<p class="soft">A run that failed is tried again with <code>farloop sweep --retry</code>.</p>'
-    head = '<tr><th>run</th><th class="text">point</th><th class="text">status</th><th class="text">cause</th></tr>'
-    return f'{note}<div class="card scroll"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+        because = StyledCell(str(row["because"]), style="wrap")
+        rows.append([str(row["run"]), StyledCell(name, style="text"), StyledCell(row["status"], style="text"), because])
+    heads = [Head("run"), *(Head(text, is_text=True) for text in ("point", "status", "cause"))]
+    return render("study_failures.html.j2", table=Table(heads, rows))
 
 
-def _points(content: Mapping[str, Any], points: pa.Table) -> str:
+def _points(content: Mapping[str, Any], points: pa.Table) -> Markup:
     names = [metric["name"] for metric in content["collect"]]
     rows: list[list[Cell]] = [
         [
@@ -294,4 +299,5 @@ def _points(content: Mapping[str, Any], points: pa.Table) -> str:
         ]
         for row in points.to_pylist()
     ]
-    return f"<details><summary>{count_text(len(rows), 'point')}</summary>{table(['point', 'seeds', *names], rows)}</details>"
+    table = Table.of(["point", "seeds", *names], rows)
+    return render("study_points.html.j2", count=count_text(len(rows), "point"), table=table)

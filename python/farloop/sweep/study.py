@@ -381,7 +381,7 @@ def _write(
 
 def write_views(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, into: Path) -> list[str]:
     """Writes pictures and report of a study; notes on what could not be drawn."""
-    from farloop.output.views import attempt
+    from farloop.output.report_files import attempt
     from farloop.sweep import drawing, findings
 
     notes: list[str] = []

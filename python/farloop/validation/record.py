@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from farloop.validation.checks import EXPLAINED, FidelityCheck
 from farloop.validation.checks import read as read_check
 from farloop.validation.references import THEORY, Reference
 from farloop.validation.relations import RelationOutcome
+from farloop.views.tabular import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,33 +64,31 @@ def rewrite(source: Path, aside: Path) -> None:
 def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
     """A complete HTML document that loads nothing from anywhere."""
     from farloop.figures.draw import embedded
-    from farloop.report.page import document, table
+    from farloop.views.html import document, render
 
     used = [references.load(name) for name in dict.fromkeys(check.reference for check in checks)]
-    title = "farloop beside its references"
-    parts = [
-        f"<header><h1>{title}</h1><p>{escape(check_tables.summary(checks, outcomes))}.</p></header>",
-    ]
-    if checks:
-        parts += [
-            _drawn(embedded(picture(checks))),
-            '<h2 id="overview">By algorithm</h2>',
-            table(check_tables.OVERVIEW, check_tables.overview(checks)),
-        ]
-    if outcomes:
-        parts += [
-            '<h2 id="metamorphic">Changes that must not matter</h2>',
-            table(check_tables.RELATIONS, check_tables.relations(outcomes)),
-        ]
+    by_reference = []
     for reference in used:
         own = [check for check in checks if check.reference == reference.name]
-        parts += [
-            f'<h2 id="{escape(reference.name)}">{escape(reference.title)}</h2>',
-            _provenance(reference),
-            table(check_tables.NUMBERS, check_tables.numbers(own)),
-            _explanations(own),
-        ]
-    return document(title, "\n".join(part for part in parts if part))
+        by_reference.append(
+            {
+                "of": reference,
+                "provenance": _provenance(reference),
+                "numbers": Table.of(check_tables.NUMBERS, check_tables.numbers(own)),
+                "explanations": _explanations(own),
+            }
+        )
+    title = "farloop beside its references"
+    content = render(
+        "validation.html.j2",
+        title=title,
+        summary=check_tables.summary(checks, outcomes),
+        picture=embedded(picture(checks)) if checks else "",
+        overview=Table.of(check_tables.OVERVIEW, check_tables.overview(checks)),
+        relations=Table.of(check_tables.RELATIONS, check_tables.relations(outcomes)),
+        references=by_reference,
+    )
+    return document(title, content)
 
 
 def picture(checks: Sequence[FidelityCheck]) -> Figure:
@@ -126,12 +124,8 @@ def picture(checks: Sequence[FidelityCheck]) -> Figure:
     return figure
 
 
-def _drawn(address: str) -> str:
-    words = "Difference of each number from its reference, by algorithm"
-    return f'<div class="card"><img alt="{words}" src="{address}" style="max-width:100%"></div>'
-
-
-def _provenance(reference: Reference) -> str:
+def _provenance(reference: Reference) -> dict[str, str]:
+    """Where a reference is from, by what is said of it."""
     kind = reference.kind if reference.independent or reference.kind == THEORY else f"{reference.kind}, not independent"
     rows = {
         "What it is": kind,
@@ -139,19 +133,15 @@ def _provenance(reference: Reference) -> str:
         "Made": f"{reference.date.isoformat()} by {reference.made_by}",
         "Notes": reference.notes,
     }
-    entries = "".join(f"<p><b>{escape(key)}</b>: {escape(' '.join(text.split()))}</p>" for key, text in rows.items())
-    commands = escape("\n".join(reference.commands))
-    cases = "".join(f"<li><b>{escape(case.name)}</b>: {escape(case.what)}</li>" for case in reference.cases)
-    return f'<div class="card">{entries}<pre>{commands}</pre><ul>{cases}</ul></div>'
+    return {key: " ".join(text.split()) for key, text in rows.items()}
 
 
-def _explanations(checks: Sequence[FidelityCheck]) -> str:
+def _explanations(checks: Sequence[FidelityCheck]) -> dict[str, list[str]]:
+    """The places that each known cause explains."""
     places: dict[str, list[str]] = {}
     for check in checks:
         if check.why:
             where = f"{check.algorithm}, {check.case}, {check.metric}"
-            places.setdefault(check.why, []).append(
-                where if check.verdict == EXPLAINED else f"{where} ({check.verdict})"
-            )
-    items = "".join(f"<li>{escape('; '.join(where))}: {escape(why)}</li>" for why, where in places.items())
-    return f'<div class="card"><ul>{items}</ul></div>' if items else ""
+            text = where if check.verdict == EXPLAINED else f"{where} ({check.verdict})"
+            places.setdefault(check.why, []).append(text)
+    return places

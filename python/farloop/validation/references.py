@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
-from farloop.formats.toml_table import Table
+from farloop.formats.toml_table import TomlTable
 
 DIRECTORY = Path(__file__).parent / "references"
 FILE, RESULTS = "reference.toml", "results.json"
@@ -206,7 +206,7 @@ def read(directory: Path) -> Reference:
         InvalidReferenceError: it is not valid.
     """
     results = _results(directory / RESULTS)
-    document = Table.of_file(directory / FILE, "a TOML file with [[case]] entries", InvalidReferenceError)
+    document = TomlTable.of_file(directory / FILE, "a TOML file with [[case]] entries", InvalidReferenceError)
     texts = ("program", "version", "source", "licence", "made_by", "notes")
     document.only(*texts, "date", "kind", "independent", "commands", "case")
     date = document.values.get("date")
@@ -231,7 +231,7 @@ def read(directory: Path) -> Reference:
     )
 
 
-def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> ReferenceCase:
+def _case(table: TomlTable, directory: Path, results: Mapping[str, Any]) -> ReferenceCase:
     table.only("name", "what", "scenario", "set", "quick", "judge", "limit", "limits", "fct", "since", "vary", "run")
     name = table.text("name")
     scenario = directory / table.text("scenario")
@@ -257,7 +257,7 @@ def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> Referenc
     )
 
 
-def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float], settings: Mapping[str, Any]) -> Entry:
+def _entry(table: TomlTable, own: Mapping[str, Any], above: Mapping[str, float], settings: Mapping[str, Any]) -> Entry:
     table.only("algorithm", "reference", "set", "limit", "limits", "explained")
     algorithm = table.text("algorithm")
     numbers = own.get(algorithm)
@@ -282,7 +282,7 @@ def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float], set
     )
 
 
-def _explained(table: Table, metrics: Sequence[str]) -> Explained:
+def _explained(table: TomlTable, metrics: Sequence[str]) -> Explained:
     table.only("metric", "difference", "why", "command", "gives", "settled")
     return Explained(
         table.one_of("metric", metrics),
@@ -304,7 +304,7 @@ def _results(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _limits(table: Table, above: Mapping[str, float]) -> dict[str, float]:
+def _limits(table: TomlTable, above: Mapping[str, float]) -> dict[str, float]:
     own = table.table("limits", "metrics with their limits")
     return {**above, **{metric: own.number(metric, PART, above=0) for metric in own.values}}
 
@@ -317,7 +317,7 @@ def _numbers(values: Any, where: str) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def _seconds(table: Table) -> float:
+def _seconds(table: TomlTable) -> float:
     """From when on flows are measured."""
     value = table.values.get("since", "0s")
     matched = _TIME.fullmatch(value) if isinstance(value, str) else None

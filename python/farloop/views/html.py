@@ -1,0 +1,47 @@
+"""HTML from templates. Jinja2 escapes every value that a template does not call safe, and refuses a name that nobody gave.
+
+The templates stand in `templates/`; `macros.html.j2` has what several share. Jinja2 is loaded where a page is written, not before: a run
+without a report does without.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    # Not the package's loader, which imports all of importlib's metadata for the same files.
+    templates = files("farloop.views").joinpath("templates")
+    return Environment(
+        loader=FileSystemLoader(str(templates)),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render(template: str, **values: Any) -> Markup:
+    """A template, such as "index.html.j2", with these values in it; what comes out is HTML, which no other template escapes again.
+
+    Raises:
+        jinja2.UndefinedError: the template has a name that is not among the values.
+    """
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(template).render(**values))
+
+
+def document(title: str, content: str, *, script: str = "") -> str:
+    """A complete document with the pages' style around its content, which is HTML; it loads nothing from anywhere."""
+    style = files("farloop.report").joinpath("style.css").read_text("utf-8")
+    return str(render("document.html.j2", title=title, content=content, script=script, style=style))

@@ -1,0 +1,148 @@
+"""One table for every reader: page, terminal, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import rich.table
+    from markupsafe import Markup
+
+NOTHING = "–"
+"""Stands where there is no value."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column.
+
+    Attributes:
+        text: What it says.
+        is_text: Whether its cells are words, which stand left; numbers stand right.
+        hint: What a page shows where one points at it.
+        link: Where it leads to on a page; empty where it leads nowhere.
+    """
+
+    text: str
+    is_text: bool = False
+    hint: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class StyledCell:
+    """A cell that a page shows otherwise than as its text.
+
+    Attributes:
+        text: The text for every other reader.
+        html: Its HTML; its text where there is none.
+        style: Classes of the page's style, such as "no".
+        sort: The number that it is sorted by.
+        span: Columns that it takes.
+    """
+
+    text: str
+    html: Markup | None = None
+    style: str = ""
+    sort: float | None = None
+    span: int = 1
+
+
+Cell = str | None
+"""What a table holds; `None` where there is no value."""
+
+AnyCell = Cell | StyledCell
+
+
+@dataclass(frozen=True)
+class Table:
+    """Heads and rows.
+
+    Attributes:
+        heads: A head for each column.
+        rows: Cells in the order of the heads.
+        title: What it is of; empty where that is said elsewhere.
+        style: Classes of the page's style.
+        row_styles: Classes of each row; empty where no row has any.
+        in_card: Whether a page frames it; not where the frame holds something else as well.
+    """
+
+    heads: Sequence[Head]
+    rows: Sequence[Sequence[AnyCell]]
+    title: str = ""
+    style: str = ""
+    row_styles: Sequence[str] = ()
+    in_card: bool = True
+
+    @classmethod
+    def of(cls, header: Iterable[str], rows: Sequence[Sequence[AnyCell]], *, title: str = "", style: str = "") -> Table:
+        """A table whose heads are plain words."""
+        return cls([Head(text) for text in header], rows, title, style)
+
+    def html(self) -> Markup:
+        """For a page; nothing for no rows."""
+        from farloop.views.html import render
+
+        return render("table.html.j2", table=self, nothing=NOTHING)
+
+    def terminal(self) -> rich.table.Table:
+        """For a terminal: columns of numbers stand right, but for the first one, which names the row."""
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        from farloop.messages import printable
+
+        title = Text(printable(self.title)) if self.title else None
+        drawn = RichTable(title=title, title_justify="left", header_style="bold", show_lines=False)
+        rows = list(self._texts())
+        for number, head in enumerate(self.heads):
+            is_right = (
+                number > 0 and not head.is_text and all(r[number] == NOTHING or r[number][:1].isdigit() for r in rows)
+            )
+            drawn.add_column(printable(head.text), justify="right" if is_right else "left", overflow="fold")
+        for row in rows:
+            drawn.add_row(*(Text(printable(cell)) for cell in row))
+        return drawn
+
+    def markdown(self) -> str:
+        """For a page of the documentation; a bar in a cell does not end it."""
+
+        def line(cells: Iterable[str]) -> str:
+            return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+        rule = (
+            "| " + " | ".join("---" if head.is_text or n == 0 else "---:" for n, head in enumerate(self.heads)) + " |"
+        )
+        return "\n".join([line(head.text for head in self.heads), rule, *map(line, self._texts())]) + "\n"
+
+    def csv(self) -> str:
+        """As comma-separated values (RFC 4180); a cell without a value is empty."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head.text for head in self.heads)
+        writer.writerows(self._texts(nothing=""))
+        return file.getvalue()
+
+    def records(self) -> list[dict[str, str | None]]:
+        """As JSON has it: a mapping from heads to texts for each row, `None` where there is no value."""
+        return [
+            {
+                head.text: cell.text if isinstance(cell, StyledCell) else cell
+                for head, cell in zip(self.heads, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+    def _texts(self, nothing: str = NOTHING) -> Iterable[list[str]]:
+        for row in self.rows:
+            cells: list[str] = []
+            for cell in row:
+                if isinstance(cell, StyledCell):
+                    cells += [cell.text, *[""] * (cell.span - 1)]
+                else:
+                    cells.append(nothing if cell is None else cell)
+            yield cells
