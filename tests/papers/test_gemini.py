@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import papers
+from farloop.judging import paper_modules
 from farloop.judging.testbed import Completion, Losses, rates, scheme, settled
 from farloop.judging.verdicts import with_verdicts
 from farloop.papers.gemini import fig10
@@ -28,7 +28,7 @@ def runs(figure, wanted, **settings):
 def judged(figure, wanted, **settings):
     comparison, base = runs(figure, wanted, **settings)
     (claim,) = with_verdicts(comparison, base).claims
-    assert papers.module(figure).draw(comparison)
+    assert paper_modules.module_of(figure).draw(comparison)
     return claim
 
 
@@ -161,12 +161,14 @@ CELLS = {
 
 
 def test_reduction_is_the_part_saved():
-    assert papers.module("gemini/fig12-15").reduction(CELLS, "Cubic", "small, average") == {"fig12": pytest.approx(0.5)}
-    assert papers.module("gemini/fig12-15").reduction(CELLS, "BBR", "small, average") == {}
+    assert paper_modules.module_of("gemini/fig12-15").reduction(CELLS, "Cubic", "small, average") == {
+        "fig12": pytest.approx(0.5)
+    }
+    assert paper_modules.module_of("gemini/fig12-15").reduction(CELLS, "BBR", "small, average") == {}
 
 
 def test_the_second_best_is_the_measure():
-    behind = papers.module("gemini/fig12-15").behind_second(CELLS)
+    behind = paper_modules.module_of("gemini/fig12-15").behind_second(CELLS)
     assert behind["fig12, small, average"] == pytest.approx(1.1 / 2.2 - 1)
     assert behind["fig12, large, average"] == pytest.approx(2.0 / 1.6 - 1)
 

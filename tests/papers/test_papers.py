@@ -7,8 +7,8 @@ import pytest
 from support.papers_fixtures import judge, made, planned, rates
 
 import farloop
-from farloop import papers, reproduce, statistics
-from farloop.judging import over_seeds, schedule
+from farloop import reproduce, statistics
+from farloop.judging import over_seeds, paper_modules, schedule
 from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
 from farloop.scenario import PAPERS, Scenario, figure_names
 
@@ -59,7 +59,7 @@ def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
     claims = read_claims(scenario.resolved)
     assert claims
     assert all(set(c.tolerance) <= set(c.paper) for c in claims)
-    module = papers.module(figure)
+    module = paper_modules.module_of(figure)
     assert module is not None
     assert callable(module.judge)
     assert callable(module.draw)
@@ -94,8 +94,8 @@ def test_cases_stand_before_claims(figure):
 
 
 def test_a_scenario_that_is_no_figure_has_no_judge():
-    assert papers.module("nobody/fig1") is None
-    assert papers.module("../x") is None
+    assert paper_modules.module_of("nobody/fig1") is None
+    assert paper_modules.module_of("../x") is None
 
 
 def test_selecting_figures():
@@ -112,7 +112,7 @@ def test_selecting_figures():
 
 def test_names_that_are_no_figures_have_no_judge():
     for name in ("claims", "__init__", "", "measure", "gear/__init__", "gear/nothing"):
-        assert papers.module(name) is None
+        assert paper_modules.module_of(name) is None
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_judge_that_fails_is_a_note(monkeypatch):
     def broken(comparison, claims):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr(papers.module("gear/fig09"), "judge", broken)
+    monkeypatch.setattr(paper_modules.module_of("gear/fig09"), "judge", broken)
     claim = judge("gear/fig09", [made("gear/fig09", "0 ms", "hpcc")])["gear/fig09"]
     assert claim["told"] == "not judged: the judge failed: ZeroDivisionError: by nothing"
 

@@ -14,10 +14,10 @@ from support.papers_fixtures import failed, judge, made, planned
 from support.simulated_host import Host
 from typer.testing import CliRunner
 
-from farloop import papers, reproduce
+from farloop import reproduce
 from farloop.commands.app import app
 from farloop.errors import FarloopError
-from farloop.judging import schedule
+from farloop.judging import paper_modules, schedule
 from farloop.judging.claims import read_claims
 from farloop.messages import Stopped
 from farloop.output.reading import load
@@ -182,7 +182,7 @@ def test_names():
     with pytest.raises(FarloopError, match=r"no such figure for testbeds; did you mean gemini/kernel-fig10\?"):
         paper_figures.named("gemini/kernelfig10")
     for name in NAMES:
-        assert papers.module(name) is not None
+        assert paper_modules.module_of(name) is not None
 
 
 def test_limits_go_by_the_round_trip_across():

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from farloop import papers
 from farloop.figures.circuit_schedule import has_schedule, schedules
 from farloop.figures.network_map import network_maps
 from farloop.figures.panels import has_curves, queue_panels, slowdown_panels, throughput_panels
+from farloop.judging import paper_modules
 from farloop.results.network_map import map_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ COMPRESSION = 3
 
 def draw(comparison: Comparison, into: Path) -> list[Path]:
     """Writes the pictures of a comparison into a directory; returns their paths."""
-    module = papers.module(comparison.figure) if comparison.figure else None
+    module = paper_modules.module_of(comparison.figure) if comparison.figure else None
     pictures: dict[str, Figure] = _papers(module, comparison) if module else generic(comparison)
     if not module or any(map_of(run.ports).is_fabric for run in comparison.runs[:1]):
         pictures["network"] = network_maps(comparison.runs, comparison.title)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from farloop import papers
+from farloop.judging import paper_modules
 from farloop.judging.causes import CauseError, of_statement
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.over_seeds import judged_by_seed
@@ -79,7 +79,7 @@ def statements(figure: str, scale: str = "full") -> dict[str, list[str]]:
 
 def _unrun(figure: str, scale: str) -> list[Finding]:
     """What the judge of a figure says without any run."""
-    own, judge = own_scenario(figure), papers.module(figure)
+    own, judge = own_scenario(figure), paper_modules.module_of(figure)
     if own is None or judge is None:
         return []
     claims = {c.id: c for c in read_claims(own.parsed)}
@@ -93,7 +93,7 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     def nothing(why: str) -> dict[str, Finding]:
         return {c.id: Finding(c.id, [], unjudged=why) for c in claims}
 
-    own, judge = own_scenario(comparison.figure), papers.module(comparison.figure)
+    own, judge = own_scenario(comparison.figure), paper_modules.module_of(comparison.figure)
     if own is None or judge is None:
         return nothing("no figure of a paper that farloop carries")
     if claims != read_claims(own.parsed):

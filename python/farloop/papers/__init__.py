@@ -11,19 +11,3 @@ which, and judges by the other's.
 
 What figures of one paper share is in its `common.py`; what judges of any paper need is in `farloop.judging`.
 """
-
-from __future__ import annotations
-
-import importlib
-import importlib.util
-from types import ModuleType
-
-from farloop.scenario import is_figure
-
-
-def module(figure: str) -> ModuleType | None:
-    """The module of a figure such as "gear/fig09"; `None` for a scenario that is no paper's figure."""
-    if not is_figure(figure):
-        return None
-    name = f"{__name__}.{figure.replace('/', '.')}"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
