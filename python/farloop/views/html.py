@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,14 +16,17 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
+TEMPLATES = Path(__file__).parent / "templates"
+"""Where the templates are."""
+
+
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Jinja2 with farloop's rules: everything is escaped, and nothing may be missing."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # Not the package's loader, which imports all of importlib's metadata for the same files.
-    templates = files("farloop.views").joinpath("templates")
     return Environment(
-        loader=FileSystemLoader(str(templates)),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -38,7 +42,7 @@ def render(template: str, **values: Any) -> Markup:
     """
     from markupsafe import Markup
 
-    return Markup(_environment().get_template(template).render(**values))
+    return Markup(environment().get_template(template).render(**values))
 
 
 def document(title: str, content: str, *, script: str = "") -> str:

@@ -129,20 +129,21 @@ class Table:
 
     def records(self) -> list[dict[str, str | None]]:
         """As JSON has it: a mapping from heads to texts for each row, `None` where there is no value."""
-        return [
-            {
-                head.text: cell.text if isinstance(cell, StyledCell) else cell
-                for head, cell in zip(self.heads, row, strict=True)
-            }
-            for row in self.rows
-        ]
+        heads = [head.text for head in self.heads]
+        return [dict(zip(heads, cells, strict=True)) for cells in self._cells()]
 
     def _texts(self, nothing: str = NOTHING) -> Iterable[list[str]]:
+        """The cells' texts, row by row, with this where there is no value."""
+        for cells in self._cells():
+            yield [nothing if cell is None else cell for cell in cells]
+
+    def _cells(self) -> Iterable[list[Cell]]:
+        """The cells without their style; those that a wide one covers are empty."""
         for row in self.rows:
-            cells: list[str] = []
+            cells: list[Cell] = []
             for cell in row:
                 if isinstance(cell, StyledCell):
                     cells += [cell.text, *[""] * (cell.span - 1)]
                 else:
-                    cells.append(nothing if cell is None else cell)
+                    cells.append(cell)
             yield cells

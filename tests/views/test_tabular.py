@@ -1,0 +1,84 @@
+"""One table for every reader, and HTML that escapes what it is given."""
+
+import csv
+import io
+
+import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
+from rich.console import Console
+
+from farloop.views import html, svg
+from farloop.views.tabular import Head, StyledCell, Table
+
+TABLE = Table(
+    [Head("run", is_text=True), Head("rate", hint="per flow"), Head("cause <b>", is_text=True)],
+    [
+        ["a | b", "1.5", None],
+        [StyledCell("best", Markup("<b>best</b>"), "text"), StyledCell("2 ×", sort=2.0), "x & y"],
+        [StyledCell("none ran", style="no", span=3)],
+    ],
+    title="What ran",
+)
+
+
+def test_a_page_has_the_cells_escaped_and_styled():
+    page = TABLE.html()
+    assert '<th class="text">run</th><th title="per flow">rate</th><th class="text">cause &lt;b&gt;</th>' in page
+    assert '<td class="text">a | b</td><td>1.5</td><td class="text">–</td>' in page
+    assert '<td class="text"><b>best</b></td><td data-v="2.0">2 ×</td><td class="text">x &amp; y</td>' in page
+    assert '<td class="no" colspan="3">none ran</td>' in page
+    assert not Table.of(["a"], []).html()
+
+
+def test_text_has_the_same_cells():
+    assert TABLE.markdown().splitlines() == [
+        "| run | rate | cause <b> |",
+        "| --- | ---: | --- |",
+        r"| a \| b | 1.5 | – |",
+        "| best | 2 × | x & y |",
+        "| none ran |  |  |",
+    ]
+    rows = list(csv.reader(io.StringIO(TABLE.csv())))
+    assert rows == [
+        ["run", "rate", "cause <b>"],
+        ["a | b", "1.5", ""],
+        ["best", "2 ×", "x & y"],
+        ["none ran", "", ""],
+    ]
+
+
+def test_json_has_a_mapping_for_each_row():
+    assert TABLE.records() == [
+        {"run": "a | b", "rate": "1.5", "cause <b>": None},
+        {"run": "best", "rate": "2 ×", "cause <b>": "x & y"},
+        {"run": "none ran", "rate": "", "cause <b>": ""},
+    ]
+
+
+def test_a_terminal_has_numbers_on_the_right():
+    console = Console(file=io.StringIO(), width=80, color_system=None)
+    console.print(
+        Table.of(["run", "drops", "port"], [["a", "5", "s1"], ["b", "1,000", "s2"]], title="Drops").terminal()
+    )
+    assert "a   │     5 │ s1" in console.file.getvalue()
+
+
+def test_a_name_that_nobody_gave_is_an_error():
+    with pytest.raises(UndefinedError, match="warnings"):
+        html.render("alerts.html.j2")
+
+
+def test_a_drawing_escapes_words_and_attributes():
+    assert svg.element("text", "<&>", x=1, text_anchor='"') == '<text x="1" text-anchor="&quot;">&lt;&amp;&gt;</text>'
+    assert svg.element("g", svg.element("rect", class_="a")) == '<g><rect class="a"/></g>'
+
+
+def test_every_template_compiles_and_is_used():
+    templates = {path.name for path in html.TEMPLATES.iterdir()}
+    assert set(html.environment().list_templates()) == templates
+    for name in templates:
+        html.environment().get_template(name)
+    package = html.TEMPLATES.parents[1]
+    texts = [path.read_text("utf-8") for path in (*package.rglob("*.py"), *html.TEMPLATES.iterdir())]
+    assert [name for name in templates if not any(f'"{name}"' in text for text in texts)] == []
