@@ -235,11 +235,11 @@ def test_a_flow_that_has_not_finished_counts_with_its_age(scenarios):
     whole = measuring.measured(cut, "short")
     done = farloop.results.flow_completion.slowdowns(cut.flows)
     assert whole.values["unfinished"] == int(np.isnan(done).sum()) > 0
-    counted = sum(whole.values[f"{kind}_{size}_flows"] for kind in ("intra", "cross") for size in measuring.SIZES)
+    counted = sum(whole.values[f"{kind}_{size}_flows"] for kind in ("intra", "cross") for size in measuring.SIZES.names)
     assert counted == cut.flows.num_rows
     flow = next(f for f in cut.flows.to_pylist() if f["received_ps"] is None)
     age = max(1.0, (5 * 10**9 - flow["start_ps"]) / flow["ideal_fct_ps"])
-    assert age in measuring.finite_slowdowns(cut)
+    assert age in farloop.results.flow_completion.aged(cut)
 
 
 def test_the_page_is_whole_and_loads_nothing(held):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from farloop.commands.app import app
 from farloop.commands.help_groups import GROUPS
+from farloop.results.size_classes import GEMINI
 from farloop.sweep import clusters, measures
 
 ROOT = Path(__file__).parents[2]
@@ -56,11 +57,10 @@ def test_texts_have_an_actor_and_a_verb():
     assert "Simulate everything again. Otherwise runs that DIR already has" in run
     assert "Use at most N threads (default: auto, as many as pay). Results do not depend on it." in run
     assert "Finished runs are never repeated." in sweep
-    meanings = {name: measure.meaning for name, measure in measures.MEASURES.items()}
-    assert meanings["intra_small_p99_slowdown"] == (
-        "99th percentile FCT slowdown of finished flows inside a datacenter of at most the median size"
+    assert measures.measure("intra_small_p99_slowdown", GEMINI).meaning == (
+        "99th percentile of the FCT slowdown (completion time over that of the same flow alone in the empty network); flows inside a "
+        "datacenter of up to 100 kB, finished flows alone"
     )
-    assert meanings["mean_slowdown"] == "mean FCT slowdown of finished flows"
 
 
 def test_clusters_ask_for_what_pip_finds():

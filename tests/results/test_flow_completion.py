@@ -56,18 +56,19 @@ def test_slowdowns_by_hand():
     assert (intra["flows"], intra["mean"], intra["p50"]) == (3, pytest.approx(7 / 3), 2.0)
     assert intra["p99"] == pytest.approx(2 + 0.98 * 2)
     # Sizes 100, 100, 100, 900, 900, 900: the median of 500 parts them.
-    assert (intra["small"]["flows"], intra["small"]["mean"]) == (2, 1.5)
-    assert (intra["large"]["flows"], intra["large"]["mean"]) == (1, 4.0)
+    assert (intra["at_most_median"]["flows"], intra["at_most_median"]["mean"]) == (2, 1.5)
+    assert (intra["above_median"]["flows"], intra["above_median"]["mean"]) == (1, 4.0)
+    assert {name: of["flows"] for name, of in intra["classes"].items()} == {"small": 3, "medium": 0, "large": 0}
     assert slowdowns["cross"]["mean"] == 5.0
-    assert slowdowns["cross"]["large"] is None
+    assert slowdowns["cross"]["above_median"] is None
     assert unfinished == {"intra": 1, "cross": 0}
 
 
-def test_flows_of_the_median_size_are_small():
+def test_flows_of_the_median_size_are_in_the_lower_half():
     table = flows((0, 100, 0, 20, 10), (0, 300, 0, 30, 10), (0, 300, 0, 50, 10), (0, 900, 0, 90, 10))
     intra = flow_completion.slowdown_summary(table, 1.0)[0]["intra"]
-    assert (intra["small"]["flows"], intra["small"]["mean"]) == (3, pytest.approx(10 / 3))
-    assert (intra["large"]["flows"], intra["large"]["mean"]) == (1, 9.0)
+    assert (intra["at_most_median"]["flows"], intra["at_most_median"]["mean"]) == (3, pytest.approx(10 / 3))
+    assert (intra["above_median"]["flows"], intra["above_median"]["mean"]) == (1, 9.0)
 
 
 def test_an_unfinished_flow_counts_with_its_age_and_at_least_with_one():
@@ -171,9 +172,11 @@ def test_the_command_prints_it(command):
     done = command("run", "many.toml", "--out", "r", "--no-report")
     assert done.returncode == 0, done.stderr
     assert "FCT slowdown of" in done.stdout
-    assert len(done.stdout.splitlines()) < 30  # no line for each flow
+    assert len(done.stdout.splitlines()) < 40  # no line for each flow
     summary = json.loads((command.directory / "r" / "summary.json").read_text())
-    assert set(summary["slowdown"]["cross"]) == {"flows", "mean", "p50", "p95", "p99", "small", "large"}
+    statistics = {"flows", "mean", "p50", "p95", "p99"}
+    assert set(summary["slowdown"]["cross"]) == statistics | {"classes", "at_most_median", "above_median"}
+    assert set(summary["slowdown"]["cross"]["classes"]) == {"small", "medium", "large"}
     assert set(summary["unfinished"]) == {"intra", "cross"}
 
 

@@ -8,6 +8,7 @@ import pytest
 import farloop
 from farloop.arena import measuring, quantities
 from farloop.results import fields, measures
+from farloop.results.size_classes import GEMINI, MEDIAN, parse
 from farloop.sweep import dataset
 from farloop.sweep import measures as of_studies
 from farloop.validation import compared_numbers, references
@@ -47,10 +48,23 @@ NO_MEASURES = {"scenario", "start", "algorithm", "seed", "because", "traffic", "
 UNITS = {"paused_ps": 1e12}
 
 
+#: A study's classes of flow sizes; each has measures of its own besides those of all sizes.
+CLASSES = (GEMINI, MEDIAN, parse("20kB,1MB"))
+
+
+def collectible():
+    """Everything that a study can collect by name, whatever its classes: the classes, name, metric."""
+    return [(sizes, name, of) for sizes in (None, *CLASSES) for name, of in of_studies.known_measures(sizes).items()]
+
+
+def is_declared(identifier):
+    return any(identifier in measures.declared_measures(sizes) for sizes in CLASSES)
+
+
 def numbers_by_measure(run):
     """Each number of a run that a command computes: identifier, command and name, value."""
-    for name, metric in of_studies.MEASURES.items():
-        yield metric.identifier, f"sweep {name}", metric.of(run)
+    for sizes, name, metric in collectible():
+        yield metric.identifier, f"sweep {sizes and sizes.name} {name}", metric.of(run)
     values = measuring.measured(run, "two sites").values
     for field in fields.CELLS:
         if field.measure and field.name in values:
@@ -58,9 +72,10 @@ def numbers_by_measure(run):
             yield field.measure, f"arena {field.name}", None if value is None else value / UNITS.get(field.name, 1.0)
     for name in ("fct_mean", "fct_p50", "fct_p99", "fct_small_p99", "fct_large_mean", "unfinished", "jain"):
         yield measures.of_validation(name), f"validate {name}", compared_numbers.measure(run, name)
-    for path, value in leaves(run.summary):
-        if identifier := measures.of_summary(path):
-            yield identifier, f"summary {path}", value
+    for sizes in CLASSES:
+        for path, value in leaves(run.by_sizes(sizes).summary):
+            if identifier := measures.of_summary(path):
+                yield identifier, f"summary {sizes.name} {path}", value
 
 
 def leaves(value, path=""):
@@ -101,7 +116,7 @@ OF_ONE_OF_SEVERAL = (
 def test_numbers_with_one_identifier_are_equal_in_all_commands(run):
     seen = {}
     for identifier, name, value in numbers_by_measure(run):
-        assert identifier in measures.declared_measures(), name
+        assert is_declared(identifier), name
         if identifier in OF_ONE_OF_SEVERAL:
             continue
         number = math.nan if value is None else float(value)
@@ -115,21 +130,28 @@ def test_numbers_that_are_computed_otherwise_have_two_identifiers():
     assert measures.of_cell("jain") == "jain"
     assert measures.of_cell("jain_endless") == "jain/endless"
     assert quantities.quantity("fairness").measure == "jain/endless_or_relative"
-    assert of_studies.measure("intra_large_p99_slowdown").identifier == "fct_slowdown/p99/intra/above_median/finished"
+    assert (
+        of_studies.measure("intra_large_p99_slowdown", MEDIAN).identifier
+        == "fct_slowdown/p99/intra/above_median/finished"
+    )
+    assert of_studies.measure("intra_large_p99_slowdown", GEMINI).identifier == "fct_slowdown/p99/intra/large/finished"
     assert measures.of_cell("intra_large_slowdown_p99") == "fct_slowdown/p99/intra/large/aged"
+    assert of_studies.measure("intra_large_aged_p99_slowdown", GEMINI).identifier == "fct_slowdown/p99/intra/large/aged"
+    assert measures.of_summary("slowdown/intra/classes/small/p99") == "fct_slowdown/p99/intra/small/finished"
+    assert (
+        measures.of_summary("slowdown_at_least/intra/above_median/p99") == "fct_slowdown/p99/intra/above_median/begun"
+    )
     assert measures.of_validation("fct_small_p99") == "fct/p99/below_100kB/finished"
     assert (
         measures.of_validation("fct_small_p99", references.ACKNOWLEDGED) == "fct/p99/below_100kB/finished/acknowledged"
     )
-    assert of_studies.measure("small_p99_fct").identifier == "fct/p99/at_most_median/finished"
+    assert of_studies.measure("small_p99_fct", MEDIAN).identifier == "fct/p99/at_most_median/finished"
     assert of_studies.measure("throughput").identifier == quantities.quantity("goodput").measure == "goodput"
     assert quantities.quantity("fairness").measure != of_studies.measure("jain").identifier
 
 
 def test_every_number_that_a_command_writes_has_a_declared_measure():
-    assert [
-        name for name, metric in of_studies.MEASURES.items() if metric.identifier not in measures.declared_measures()
-    ] == []
+    assert [name for _, name, metric in collectible() if not is_declared(metric.identifier)] == []
     without = {field.name for field in fields.CELLS if not field.measure}
     assert without == NO_MEASURES
     assert {field.measure for field in fields.CELLS} - {""} <= set(measures.declared_measures())
@@ -143,9 +165,9 @@ def test_every_number_that_a_command_writes_has_a_declared_measure():
 def test_every_number_of_a_summary_has_a_measure_or_is_a_fact(run):
     without = [
         path
-        for path, _ in leaves(run.summary)
-        if measures.of_summary(path) not in measures.declared_measures()
-        and path.partition("/")[0] not in measures.FACTS
+        for sizes in CLASSES
+        for path, _ in leaves(run.by_sizes(sizes).summary)
+        if not is_declared(measures.of_summary(path)) and path.partition("/")[0] not in measures.FACTS
     ]
     assert without == []
 
@@ -184,9 +206,34 @@ def test_a_measure_says_what_it_is():
         has_quantile = "/p" in identifier and identifier.split("/")[1].lstrip("p").isdigit()
         assert bool(measure.quantile) == (has_quantile or identifier == "arena_score"), identifier
     # A study gives a number the unit and the direction of its declaration.
-    for name, metric in of_studies.MEASURES.items():
-        declared = measures.declared_measures()[metric.identifier]
+    for sizes, name, metric in collectible():
+        declared = measures.declared_measures(sizes)[metric.identifier]
         assert (metric.unit, metric.better) == (declared.unit, declared.better), name
+        assert declared.definition == f"{metric.meaning}.", name
+
+
+def test_slowdowns_by_age_of_a_study_are_those_of_an_arena(run):
+    values = measuring.measured(run, "two sites").values
+    compared = 0
+    for kind in ("intra", "cross"):
+        for size in GEMINI.names:
+            start = f"{kind}_{size}"
+            assert of_studies.measure(f"{start}_aged_flows", GEMINI).of(run) == values[f"{start}_flows"]
+            for statistic in ("mean", "p50", "p99"):
+                ours = of_studies.measure(f"{start}_aged_{statistic}_slowdown", GEMINI)
+                assert ours.identifier == measures.of_cell(f"{start}_slowdown_{statistic}")
+                assert ours.of(run) == values[f"{start}_slowdown_{statistic}"]
+                compared += ours.of(run) is not None
+    assert of_studies.measure("aged_p99_slowdown").of(run) == values["all_all_slowdown_p99"]
+    assert compared or not run.flows.num_rows
+
+
+def test_halves_of_a_study_are_those_of_a_summary(run):
+    for kind in ("intra", "cross"):
+        for name, half in (("small", "at_most_median"), ("large", "above_median")):
+            of_summary = ((run.summary["slowdown"][kind] or {}).get(half) or {}).get("p99")
+            for written in (name, half):
+                assert of_studies.measure(f"{kind}_{written}_p99_slowdown", MEDIAN).of(run) == of_summary
 
 
 def test_a_manifest_has_the_identifiers_of_the_summary(run, tmp_path):

@@ -206,7 +206,7 @@ def test_flows_that_end_before_their_first_ack_are_counted(two_sites):
     sizes = two_sites["cubic"].flows.filter(two_sites["cubic"].flows["cross_datacenter"].to_numpy() == 1)["size_bytes"]
     assert cubic["cross"]["ended"] == sum(size <= 14_600 for size in sizes.to_pylist())
     texts = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "short-flows"]
-    assert any(text.startswith("gemini: 27 of 27 small cross flows") for text in texts)
+    assert any(text.startswith("gemini: 27 of 27 cross flows of at most the median size") for text in texts)
     assert not any(text.startswith("cubic") for text in texts)
 
 

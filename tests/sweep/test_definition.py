@@ -207,6 +207,28 @@ ERRORS = {
     "warm-up before the beginning": ("[grid]", 'warmup = "-1us"\n[grid]', ["study.toml:5: warmup: '-1us': expected", "from 0"]),
     "warm-up without an end": ("[grid]", 'warmup = "1e999s"\n[grid]', ["study.toml:5: warmup: '1e999s': expected", "from 0"]),
     "Pareto": ("[grid]", 'pareto = ["throughput", "jain"]\n[grid]', ["study.toml:5: pareto: jain: expected two metrics"]),
+    "small without classes": (
+        "p99_slowdown", "cross_small_p99_slowdown",
+        ['study.toml:3: collect: cross_small_p99_slowdown: small meant "at most the median size of all flows of the run"; '
+         'state sizes = "median" to keep that, or sizes = "gemini" for up to 100 kB\n'],
+    ),
+    "large without classes": (
+        "p99_slowdown", "large mean fct",
+        ["study.toml:3: collect: large mean fct: large meant \"more than the median", 'or sizes = "gemini" for more than 10 MB\n'],
+    ),
+    "medium without classes": (
+        "p99_slowdown", "medium_p99_slowdown",
+        ['study.toml:3: collect: medium_p99_slowdown: state sizes = "gemini" for this class'],
+    ),
+    "a precision of small flows without classes": (
+        "[grid]", 'until = "small p99 slowdown ± 5 %"\n[grid]', ["study.toml:5: until: small p99 slowdown: small meant"],
+    ),
+    "a class of other classes": (
+        "[grid]", 'sizes = "median"\nuntil = "medium p99 slowdown ± 5 %"\n[grid]',
+        ["study.toml:6: until: medium p99 slowdown: no such metric", "[at_most_median_|above_median_]"],
+    ),
+    "no classes": ("[grid]", 'sizes = "tiny"\n[grid]', ["study.toml:5: sizes: tiny: expected gemini, median, or up to 8 sizes"]),
+    "classes that are no text": ("[grid]", "sizes = 3\n[grid]", ["study.toml:5: sizes: 3: expected gemini, median"]),
     "not TOML": ("[grid]", "[grid", ["study.toml:5: is not valid TOML"]),
     "a table twice": ("[grid]", "[grid]\nx = [1]\n[grid]", ["study.toml:7: is not valid TOML: duplicate key; expected each key once"]),
 }  # fmt: skip

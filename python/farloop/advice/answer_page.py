@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -10,6 +10,7 @@ from markupsafe import Markup
 from farloop.arena.constraints import parse
 from farloop.arena.quantities import SHARE, TIME, quantity
 from farloop.results.measures import MORE
+from farloop.results.size_classes import MARK_NOTE, MIN_TAIL_FLOWS, marked
 from farloop.units import count_text
 from farloop.views.html import document, render
 from farloop.views.tabular import NOTHING, AnyCell, Head, StyledCell, Table
@@ -46,6 +47,7 @@ def page(content: Mapping[str, Any]) -> str:
         conditions=_conditions(content, first),
         first=first,
         others=_others(content),
+        mark_note=f"{MARK_NOTE} of a seed." if content["few_flows"] else "",
         rounds=count_text(content["rounds"], "round"),
         seed_count=count_text(content["seeds"], "seed"),
     )
@@ -86,13 +88,17 @@ def _candidates(content: Mapping[str, Any]) -> dict[str, Any]:
         ran = [row for row in content["candidates"] if row["state"] == "fails"][:8]
     named = dict.fromkeys(name for row in ran for name in row["quantities"])
     texts = {name: {_text(name, row["quantities"].get(name)) for row in ran} for name in named}
-    alike = [f"{name} {next(iter(each))}" for name, each in texts.items() if len(each) == 1 and len(ran) > 1]
+    alike = [
+        f"{_marked(name, content)} {next(iter(each))}"
+        for name, each in texts.items()
+        if len(each) == 1 and len(ran) > 1
+    ]
     names = [name for name, each in texts.items() if len(each) > 1 or len(ran) == 1]
     heads = [
         Head("candidate", is_text=True),
         Head("", is_text=True),
         Head("times the best"),
-        *map(Head, names),
+        *_heads(names, content),
         Head("seeds"),
         Head("needs", is_text=True),
     ]
@@ -112,6 +118,15 @@ def _candidates(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"table": Table(heads, rows), "alike": alike}
 
 
+def _marked(name: str, content: Mapping[str, Any]) -> str:
+    """The name of a quantity, with a mark where it is a percentile over few flows."""
+    return marked(name, content["few_flows"].get(name, MIN_TAIL_FLOWS))
+
+
+def _heads(names: Iterable[str], content: Mapping[str, Any]) -> list[Head]:
+    return [Head(_marked(name, content)) for name in names]
+
+
 def _seeds(content: Mapping[str, Any]) -> Table:
     """The runs of the leading candidates, for whoever wants to see them."""
     rows = [row for row in content["runs"] if row["candidate"] in content["leaders"]]
@@ -120,7 +135,7 @@ def _seeds(content: Mapping[str, Any]) -> Table:
         [StyledCell(row["candidate"], style="text"), str(row["seed"]), *(_text(name, row.get(name)) for name in names)]
         for row in rows
     ]
-    return Table([Head("candidate", is_text=True), Head("seed"), *map(Head, names)], body)
+    return Table([Head("candidate", is_text=True), Head("seed"), *_heads(names, content)], body)
 
 
 def _tuned(content: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -143,7 +158,11 @@ def _tuned(content: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "measured": Table(
                     [Head("measured", is_text=True), Head("default"), Head("found")],
                     [
-                        [StyledCell(name, style="text"), _text(name, before.get(name)), _text(name, value)]
+                        [
+                            StyledCell(_marked(name, content), style="text"),
+                            _text(name, before.get(name)),
+                            _text(name, value),
+                        ]
                         for name, value in tuned["quantities"].items()
                     ],
                 ),

@@ -20,6 +20,7 @@ from farloop.advice.runs import Runs, store_beside
 from farloop.errors import FarloopError
 from farloop.output import manifest
 from farloop.output.directories import directory
+from farloop.results.measures import VERSION
 from farloop.running.progress import Counting, Uncounted
 from farloop.scenario import Settings, Source
 from farloop.sweep import study
@@ -162,7 +163,7 @@ def _write(content: Mapping[str, Any], into: Path, *, report: bool) -> None:
         (into / DEPLOY / f"{manifest.slug(name)}.toml").write_text(commands + files["scenario"], encoding="utf-8")
     if report:
         (into / manifest.REPORT).write_text(page(content), encoding="utf-8")
-    described = {"farloop": content["farloop"], "kind": "advice", "answer": content["answer"]}
+    described = {"farloop": content["farloop"], "kind": "advice", "definitions": VERSION, "answer": content["answer"]}
     manifest.write_json(into / manifest.MANIFEST, described | {"files": manifest.files(into)})
 
 

@@ -15,6 +15,7 @@ from farloop.arena import requirements
 from farloop.arena.measuring import Measured
 from farloop.arena.quantities import Quantity, quantity
 from farloop.errors import FarloopError
+from farloop.results.size_classes import MIN_TAIL_FLOWS
 from farloop.statistics import Interval
 
 SHOWN = (
@@ -55,6 +56,7 @@ def content(answer: Answer) -> dict[str, Any]:
         },
         "advised": [place.candidate.name for place in answer.advised],
         "leaders": [place.candidate.name for place in answer.race.leaders],
+        "few_flows": _few_flows(answer),
         "seeds": answer.race.seeds,
         "rounds": answer.race.rounds,
         "candidates": [_place(place, answer) for place in answer.race.places],
@@ -95,6 +97,18 @@ def _quantities(measured: Sequence[Measured], answer: Answer) -> dict[str, float
         if values:
             means[what.name] = math.fsum(values) / len(values)
     return means
+
+
+def _few_flows(answer: Answer) -> dict[str, float]:
+    """The 99th percentiles that are over few flows, with how many a seed has on average; the traffic is the same for all candidates."""
+    measured = [run for runs in answer.race.measured.values() for run in runs]
+    few = {}
+    for what in _shown(answer):
+        counts = [run.values[what.flows_key] for run in measured] if what.flows_key else []
+        mean = math.fsum(counts) / len(counts) if counts else 0.0
+        if 0 < mean < MIN_TAIL_FLOWS:
+            few[what.name] = mean
+    return few
 
 
 def _shown(answer: Answer) -> list[Quantity]:

@@ -12,6 +12,7 @@ from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
 from farloop.arena.tails import Tail
 from farloop.output import manifest, names
+from farloop.results.measures import VERSION, has_version
 from farloop.results.seeds import seed_suffix
 from farloop.results.starts import OWN
 
@@ -42,6 +43,7 @@ def run(
     write_views(results, plan.algorithms, plan.seeds, plan.scale, into, report=report)
     content: dict[str, Any] = {
         "farloop": _native.version(),
+        "definitions": VERSION,
         "kind": "arena",
         "scale": plan.scale,
         "seeds": list(plan.seeds),
@@ -185,7 +187,7 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path) -> None:
             if key not in ("name", "cannot_run", "shaken", "part_of", "point", "why")
         }
         runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
-        moved = dict(contest.get("shaken", {}))
+        moved = dict(contest.get("shaken", {})) if has_version(kept) else {}
         point = dict(contest.get("point", {}))
         measurements = [measured(kept_run, name) for kept_run in runs]
         results.append(

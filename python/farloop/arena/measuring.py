@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farloop import metrics, units
+from farloop import metrics
 from farloop.arena import switches
 from farloop.results import flow_completion, summary
 from farloop.results.flow_completion import Mask
+from farloop.results.size_classes import GEMINI
 from farloop.results.tables import Floats, port_names
 
 if TYPE_CHECKING:
     from farloop.results.run import Run
 
-SIZES = {"small": (0.0, 100e3), "medium": (100e3, 10e6), "large": (10e6, math.inf)}
-"""Classes of flow sizes: above the first, up to the second (GEMINI, ToN 2022, §IV-D)."""
+SIZES = GEMINI
+"""Classes of flow sizes."""
 
 ALL = "all"
 """In the name of a class: of every kind, or of every size."""
@@ -82,7 +83,7 @@ def measured(run: Run, scenario: str) -> Measured:
     """The measurements of a run."""
     flows, end = run.flows, run.duration
     rates = summary.throughputs(flows, end)
-    endless, slowdowns = _endless(run), finite_slowdowns(run)
+    endless, slowdowns = flow_completion.endless(run), flow_completion.aged(run)
     kinds = {kind: flow_completion.is_kind(flows, kind) for kind in flow_completion.KINDS}
     delivered = flow_completion.column(flows, "delivered_bytes")
     began = flow_completion.column(flows, "start_ps") / 1e12 < end
@@ -148,30 +149,15 @@ def _costs_of_finite(values: Mapping[str, Any]) -> dict[str, float]:
     return costs
 
 
-def _endless(run: Run) -> Mask:
-    """Flows that no algorithm could finish: without a size, or longer than the run on the wire. Depends on the traffic alone."""
-    ports = run.ports.filter(np.asarray(run.ports["kind"].to_pylist()) == "host")
-    rate = dict(zip(ports["node"].to_pylist(), ports["rate_bps"].to_pylist(), strict=True))
-    own = np.array([float(rate[source]) for source in run.flows["source"].to_pylist()], dtype=np.float64)
-    size = flow_completion.column(run.flows, "size_bytes")
-    duration = units.seconds(str(run.scenario["run"]["duration"]))
-    return np.asarray(np.isnan(size) | (size * 8 > duration * own), dtype=np.bool_)
-
-
-def finite_slowdowns(run: Run) -> Floats:
-    """Slowdown of the flows that could finish, the unfinished ones counted by their age; NaN for the others."""
-    return np.where(_endless(run), np.nan, flow_completion.bounded(run.flows, run.duration))
-
-
 def _classes(run: Run, slowdowns: Floats, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
     """The slowdowns of each kind and class of sizes, and of "all" kinds and sizes."""
-    size = flow_completion.column(run.flows, "size_bytes")
     known = ~np.isnan(slowdowns)
     everywhere = np.ones(known.size, dtype=np.bool_)
+    sizes = SIZES.masks(flow_completion.column(run.flows, "size_bytes")) | {ALL: everywhere}
     return {
-        f"{kind}_{name}": slowdowns[chosen & (size > least) & (size <= most) & known]
+        f"{kind}_{name}": slowdowns[chosen & mask & known]
         for kind, chosen in {**kinds, ALL: everywhere}.items()
-        for name, (least, most) in {**SIZES, ALL: (0.0, math.inf)}.items()
+        for name, mask in sizes.items()
     }
 
 

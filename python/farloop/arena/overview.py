@@ -16,6 +16,7 @@ from farloop.arena import order_changes, requirements, tails
 from farloop.arena.measuring import ENDLESS, FINITE, SIZES, Measured
 from farloop.arena.ranking import FAILS, RANKED, REFERENCE, Standing
 from farloop.arena.table import Result
+from farloop.results.size_classes import MARK, MARK_NOTE, MIN_TAIL_FLOWS
 from farloop.results.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
 from farloop.validation.references import programs
@@ -75,6 +76,7 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
         order_changes=order_changes.section(results),
         sections=[_section(result, algorithms, len(seeds)) for result in results],
         colours=[(svg.COLOURS[kind], words) for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))],
+        size_note=f"{SIZES.note} {MARK_NOTE} of a seed.",
         script=files("farloop.arena").joinpath("sort.js").read_text("utf-8"),
     )
     return document("farloop: arena", content)
@@ -304,7 +306,9 @@ def _columns(result: Result) -> list[_Column]:
         if _known(runs, f"jain_{which}"):
             columns.append(_plain(f"Jain, {which}", f"jain_{which}", "{:.3f}".format, Scale([0.0, 1.0])))
     for kind, words in (("intra", "inside"), ("cross", "across")):
-        columns += [_slowdown(runs, kind, words, size) for size in SIZES if _known(runs, f"{kind}_{size}_slowdown_p50")]
+        columns += [
+            _slowdown(runs, kind, words, size) for size in SIZES.names if _known(runs, f"{kind}_{size}_slowdown_p50")
+        ]
     if any(run.values["unfinished"] for run in runs):
         columns.append(_bar(runs, "unfinished", "unfinished", _count))
     if any(run.values["is_steady"] == 0 for run in runs):
@@ -410,13 +414,16 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         median, tail = _values(of, p50), _values(of, p99)
         if not tail:
             return StyledCell(NOTHING)
+        per_seed = fmean(_values(of, f"{kind}_{size}_flows"))
         low, high = _slow(fmean(median)), _slow(fmean(tail))
         words = f"median to 99th percentile: {low} to {high}"
         drawn = svg.reach(fmean(median), fmean(tail), scale, words, svg.COLOURS[kind])
-        html = Markup("{} / {}{}").format(low, _mean(tail, _slow, 1.0), drawn)
-        return _sorted(f"{low} / {high}", fmean(tail), html)
+        sign = f" {MARK}" if per_seed < MIN_TAIL_FLOWS else ""
+        html = Markup("{} / {}{}{}").format(low, _mean(tail, _slow, 1.0), sign, drawn)
+        return _sorted(f"{low} / {high}{sign}", fmean(tail), html)
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
+    hint += f"; {MARK_NOTE}" if fmean(flows) < MIN_TAIL_FLOWS else ""
     return _Column(f"{words}, {size}: p50 / p99", cell, hint)
 
 

@@ -43,6 +43,12 @@ class Quantity:
         """Its identifier among all measures (`farloop.results.measures`)."""
         return of_choice(self.key, self.otherwise) if self.otherwise else of_cell(self.key)
 
+    @property
+    def flows_key(self) -> str:
+        """The name of the number of flows among these values that a 99th percentile is over; empty for any other quantity."""
+        flows, ending, _ = self.key.partition("_slowdown_p99")
+        return f"{flows}_flows" if ending else ""
+
     def of(self, values: Mapping[str, Any]) -> float | None:
         """The quantity of a run; `None` where the run has none, such as a slowdown where no flow has a size."""
         value = values.get(self.key)

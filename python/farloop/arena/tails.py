@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from farloop.arena import measuring
 from farloop.errors import FarloopError
-from farloop.results import why_chosen
+from farloop.results import flow_completion, why_chosen
 from farloop.results.why import Explanation
 from farloop.results.why_chosen import Chosen, WhyAnswer
 from farloop.running import explaining
@@ -79,7 +78,7 @@ def of_runs(
     tails: dict[str, Tail] = {}
     questions: list[WhyQuestion] = []
     for run in runs:
-        chosen = why_chosen.flow_at(run, measuring.finite_slowdowns(run), why_chosen.TAIL)
+        chosen = why_chosen.flow_at(run, flow_completion.aged(run), why_chosen.TAIL)
         if chosen is None:
             tails[run.algorithm] = Tail(run.algorithm, run.seed, because=NO_FLOW)
             continue

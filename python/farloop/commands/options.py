@@ -138,6 +138,15 @@ FreshOption = Annotated[
         help="Simulate everything again. Otherwise runs that DIR already has, or an interrupted command finished, are kept.",
     ),
 ]
+SizesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sizes",
+        metavar="gemini|median|SIZE,...",
+        help="Divide slowdowns by these classes of flow sizes: gemini (default: up to 100 kB, up to 10 MB, above), median (the halves of "
+        "a run's flows), or bounds such as 20kB,1MB.",
+    ),
+]
 NoReportOption = Annotated[
     bool,
     typer.Option(

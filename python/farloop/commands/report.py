@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from farloop.commands.command import guarded, ready_to_draw
-from farloop.commands.options import QuietOption, ThreadsOption
-from farloop.errors import FarloopError
+from farloop.commands.options import QuietOption, SizesOption, ThreadsOption
+from farloop.errors import FarloopError, shown
+from farloop.results.size_classes import read_option
 
 if TYPE_CHECKING:
     from farloop.report.page import Section
     from farloop.results.run import Comparison
+    from farloop.results.size_classes import SizeClasses
     from farloop.running.progress import Reporter
 
 
@@ -28,18 +30,20 @@ def report(
             help="Show where the time of the slowest iteration of each job went, and of the slowest flows; these are simulated again.",
         ),
     ] = False,
+    sizes: SizesOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Judge the claims of an output again and draw its report again, from its tables. Nothing is simulated without --why."""
+    classes = read_option(sizes)
     ready_to_draw(True)
     if why:
         from farloop.running.progress import reporter
 
         with reporter(quiet=quiet) as progress:
-            rewrite(directory, lambda comparison: _where(comparison, threads, progress))
+            rewrite(directory, lambda comparison: _where(comparison, threads, progress), classes)
     else:
-        rewrite(directory)
+        rewrite(directory, sizes=classes)
     if not quiet:
         from farloop.commands import show
 
@@ -55,16 +59,19 @@ def _where(comparison: Comparison, threads: int | None, reporter: Reporter) -> S
     return where.of_runs(explained, several=len(comparison.groups) > 1)
 
 
-def rewrite(source: Path, more: Callable[[Comparison], Section] | None = None) -> None:
+def rewrite(
+    source: Path, more: Callable[[Comparison], Section] | None = None, sizes: SizeClasses | None = None
+) -> None:
     """Judges the figures of an output on disk anew, from its tables, and writes reports and pictures anew; all of them or none.
 
     Args:
         source: The output.
         more: Makes a further section of the report, of an output with runs of its own.
+        sizes: Classes of flow sizes in place of those that the output was written with.
 
     Raises:
-        FarloopError: it is no complete farloop output, or has no runs of its own though `more` asks for them, something could not be judged
-            or drawn, or it cannot be written.
+        FarloopError: it is no complete farloop output, or has no tables of runs though `more` or `sizes` asks for them; its numbers are of
+            another version; something could not be judged or drawn, or it cannot be written.
     """
     from farloop.judging.verdicts import judged_anew
     from farloop.output import names
@@ -73,11 +80,21 @@ def rewrite(source: Path, more: Callable[[Comparison], Section] | None = None) -
     from farloop.output.reading import load
     from farloop.output.saving import rewrite_views
     from farloop.reproduce import write_index
+    from farloop.results.measures import has_version
     from farloop.results.run import FigureVerdicts
 
     kept = read_manifest(source)
+    if sizes is not None and kept["kind"] not in ("run", "comparison", "reproduction"):
+        raise FarloopError(
+            f"--sizes: {source} keeps numbers by the classes of its command; expected an output of run, compare or reproduce"
+        )
     if more is not None and kept["kind"] not in ("run", "comparison"):
         load(source)  # Says which outputs in it have runs.
+    if kept["kind"] in ("study", "advice", "validation") and not has_version(kept):
+        raise FarloopError(
+            f"{source}: keeps numbers by the definitions of another version of farloop ({shown(kept['farloop'])}); repeat its command, "
+            "which measures anew"
+        )
     try:
         with rewriting(source) as aside:
             if kept["kind"] == "arena":
@@ -106,13 +123,13 @@ def rewrite(source: Path, more: Callable[[Comparison], Section] | None = None) -
                 side_by_side.rewrite(source, kept, aside)
                 return
             if kept["kind"] != "reproduction":
-                comparison = load(source)
+                comparison = load(source).by_sizes(sizes)
                 sections = [] if more is None else [more(comparison)]
                 rewrite_views(judged_anew(comparison), aside, str(kept["kind"]), *sections)
                 return
             done = []
             for figure in kept["figures"]:
-                comparison = judged_anew(load(names.within(source, figure)))
+                comparison = judged_anew(load(names.within(source, figure)).by_sizes(sizes))
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison

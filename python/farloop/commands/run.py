@@ -25,6 +25,7 @@ from farloop.commands.options import (
     SeedOption,
     SeedsOption,
     SetOption,
+    SizesOption,
     ThreadsOption,
     TraceOption,
     algorithm_names,
@@ -58,13 +59,14 @@ def run_(
     quiet: QuietOption = False,
     trace: TraceOption = None,
     jitter: JitterOption = 0,
+    sizes: SizesOption = None,
 ) -> None:
     """Simulate one scenario."""
     from farloop import api
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
-    from farloop.results import starts
+    from farloop.results import size_classes, starts
     from farloop.running.progress import reporter
 
     if trace and seeds is not None:
@@ -73,6 +75,7 @@ def run_(
         )
     if trace and jitter:
         raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
+    classes = size_classes.read_option(sizes)
     alone = seeds is None and not jitter
     settings = [*(set_ or []), *starts.setting(same_start)]
     wanted = with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
@@ -83,6 +86,7 @@ def run_(
         with reporter(quiet=quiet) as progress:
             if alone:
                 single = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
+                single = single.by_sizes(classes)
             else:
                 several = api.run_seeds(
                     wanted,
@@ -94,7 +98,7 @@ def run_(
                     reporter=progress,
                     store=aside.store,
                     jitter=jitter,
-                )
+                ).by_sizes(classes)
         ready_to_draw(not no_report)
         more_notes = (
             saving.fill_run(single, aside.path, report=not no_report)
@@ -128,15 +132,17 @@ def compare(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     jitter: JitterOption = 0,
+    sizes: SizesOption = None,
 ) -> None:
     """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
     from farloop import api
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
-    from farloop.results import starts
+    from farloop.results import size_classes, starts
     from farloop.running.progress import reporter
 
+    classes = size_classes.read_option(sizes)
     wanted = with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
@@ -151,7 +157,7 @@ def compare(
                 progress=progress,
                 store=aside.store,
                 jitter=jitter,
-            )
+            ).by_sizes(classes)
         ready_to_draw(not no_report)
         notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
     say_notes(notes)

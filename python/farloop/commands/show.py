@@ -63,13 +63,24 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
-    from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, start_rows, worst_rows
+    from farloop.report.tables import (
+        job_rows,
+        paired_rows,
+        run_rows,
+        size_note,
+        size_rows,
+        slowdown_rows,
+        start_rows,
+        worst_rows,
+    )
     from farloop.results import offered, starts
 
     _print_table(*run_rows(result), title=result.title)
-    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
+    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result), size_rows(result)):
         if rows:
             _print_table(header, rows)
+    if note := size_note(result):
+        _console().print(note, markup=False, highlight=False, soft_wrap=True, style="dim")
     if paired := ratios(*paired_rows(result)):
         _console().print(paired)
     header, rows = start_rows(result)

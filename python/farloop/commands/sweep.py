@@ -16,6 +16,7 @@ from farloop.commands.options import (
     NoReportOption,
     OutOption,
     QuietOption,
+    SizesOption,
 )
 from farloop.messages import say, say_notes
 
@@ -36,6 +37,7 @@ def sweep(
     most_seeds: Annotated[
         int | None, typer.Option(min=10, metavar="N", help="Stop --until after N seeds (default: 100).")
     ] = None,
+    sizes: SizesOption = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
     ] = None,
@@ -72,7 +74,12 @@ def sweep(
     from farloop.sweep import study as studies
 
     wanted = definitions.from_file(
-        study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [], progress=None if quiet else say
+        study,
+        until=until,
+        most_seeds=most_seeds,
+        sizes=sizes,
+        algorithm_files=algorithm_file or [],
+        progress=None if quiet else say,
     )
     target = out or studies.default_target(study.stem)
     ready_to_draw(not no_report)

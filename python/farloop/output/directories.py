@@ -18,6 +18,8 @@ from farloop.output.manifest import (
     FIGURES,
     MANIFEST,
     REPORT,
+    RUNS,
+    SUMMARY,
     check_all_names,
     files,
     foreign,
@@ -205,15 +207,28 @@ def _exchange(new: Path, target: Path, where: Path) -> None:
     given = kept.get("files")
     known = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
     made = files(new)
-    views = [name for name in made if name != MANIFEST and ("/" not in name or name.startswith(f"{FIGURES}/"))]
+    views = [name for name in made if name != MANIFEST and _is_view(name)]
     stale = [name for name in known if (name.startswith(f"{FIGURES}/") or name == CLAIMS) and name not in made]
     for name in views:
+        if name.endswith(f"/{MANIFEST}"):
+            # Of a run's manifest only what is said of its summary is new.
+            write_json(new / name, read_manifest((target / where / name).parent) | _manifest_of(new / name))
         names.place(new / name, target, (where / name).as_posix())
     names.remove(target, [(where / name).as_posix() for name in stale])
     manifest = _manifest_of(new / MANIFEST)
     present = sorted((set(known) - set(stale)) | set(views))
     write_json(new / MANIFEST, kept | manifest | {"files": present})
     names.place(new / MANIFEST, target, (where / MANIFEST).as_posix())
+
+
+def _is_view(name: str) -> bool:
+    """Whether a file is drawn from an output's tables: its own, its pictures, summaries of its runs, which their manifests describe."""
+    parts = name.split("/")
+    return (
+        len(parts) == 1
+        or parts[0] == FIGURES
+        or (len(parts) == 3 and parts[0] == RUNS and parts[2] in (SUMMARY, MANIFEST))
+    )
 
 
 def _list_anew(target: Path, aside: Path) -> None:

@@ -20,6 +20,8 @@ REPORT = "report.html"
 FIGURES = "figures"
 SUMMARY = "summary.json"
 CLAIMS = "claims.json"
+RUNS = "runs"
+"""Of a comparison: the directory with its runs' directories."""
 
 
 def read_manifest(source: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import fields, tables
 from farloop.results.jitter import Jitter
 from farloop.results.run import Comparison, Run
+from farloop.results.size_classes import GEMINI, SizeClasses, parse
 from farloop.running import trace
 from farloop.scenario import Scenario
 
@@ -30,8 +31,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
     kept = read_manifest(source)
     try:
         if kept["kind"] == "run":
-            run = _load_run(source, kept)
-            return run.alone
+            return _load_run(source, kept).by_sizes(_sizes(source, kept)).alone
         if kept["kind"] == "comparison":
             directories = [names.within(source, f"runs/{name}") for name in kept["runs"]]
             runs = [_load_run(where, read_manifest(where)) for where in directories]
@@ -50,7 +50,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
                 seeds=seeds,
                 base=base,
                 jitter=Jitter.read(kept.get("jitter")),
-            )
+            ).by_sizes(_sizes(source, kept))
     except FarloopError:
         raise
     except Exception as error:
@@ -74,6 +74,14 @@ def load(source: str | os.PathLike[str]) -> Comparison:
     if kept["kind"] == "validation":
         raise FarloopError(f"{source}: has no runs; its numbers are in validation.json")
     raise FarloopError(f"{source / MANIFEST}: was not written by farloop")
+
+
+def _sizes(source: Path, kept: dict[str, Any]) -> SizeClasses:
+    """The classes of flow sizes of an output; GEMINI's for outputs that name none."""
+    try:
+        return parse(kept.get("sizes", GEMINI.name))
+    except FarloopError as error:
+        raise damaged(source, error) from None
 
 
 def _first_run(source: Path) -> str:

@@ -11,7 +11,7 @@ from farloop.errors import FarloopError, shown
 from farloop.output import report_files
 from farloop.output.directories import directory
 from farloop.output.manifest import CLAIMS, MANIFEST, SUMMARY, files, write_json
-from farloop.output.writing import overall, write_run, write_runs
+from farloop.output.writing import about_summary, overall, write_run, write_runs, write_summaries
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -87,13 +87,19 @@ def rewrite_views(comparison: Comparison, into: Path, kind: str, *more: Section)
         FarloopError: something could not be judged or drawn.
     """
     into.mkdir(parents=True, exist_ok=True)
-    write_json(into / SUMMARY, comparison.runs[0].summary if kind == "run" else overall(comparison))
+    about: dict[str, object] = {"sizes": comparison.sizes.name}
+    if kind == "run":
+        write_json(into / SUMMARY, comparison.runs[0].summary)
+        about = about_summary(comparison.runs[0])
+    else:
+        write_json(into / SUMMARY, overall(comparison))
+        write_summaries(comparison, into)
     if comparison.claims:
         write_json(into / CLAIMS, comparison.claims)
     notes = [*comparison.notes, *report_files.write(comparison, into, *more)]
     if notes:
         raise FarloopError(f"{shown(comparison.title)}: {'; '.join(notes)}; the old report stays")
-    write_json(into / MANIFEST, {"notes": []})
+    write_json(into / MANIFEST, {**about, "notes": []})
 
 
 def _warn(notes: Sequence[str]) -> None:

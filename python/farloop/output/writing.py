@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from farloop import _native
 from farloop.output import store
-from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
+from farloop.output.manifest import MANIFEST, RUNS, SUMMARY, files, slug, write_json
 from farloop.results import cautions, fields, jitter, measures
 from farloop.results.cautions import Caution
 from farloop.results.summary import finite
@@ -43,7 +43,7 @@ def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) ->
     """Writes each run into a directory of its own, and the summary of all; gives the manifest of all, which is to be written last."""
     names = run_names(comparison)
     for run, name in zip(comparison.runs, names, strict=True):
-        where = into / "runs" / name
+        where = into / RUNS / name
         where.mkdir(parents=True)
         content = write_run(run, where, kept)
         write_json(where / MANIFEST, content | {"files": files(where)})
@@ -56,10 +56,25 @@ def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) ->
         "figure": comparison.figure,
         "scale": comparison.scale,
         "seeds": list(comparison.seeds),
+        "sizes": comparison.sizes.name,
         "runs": names,
         "jitter": None if comparison.jitter is None else comparison.jitter.row(),
         "base": None if base is None else {"file": base.file_told, "overrides": base.overrides, "text": base.text},
     }
+
+
+def write_summaries(comparison: Comparison, into: Path) -> None:
+    """Writes the summary of each run anew, below `into`, at the place where `write_runs` puts it, and what its manifest says of it."""
+    for run, name in zip(comparison.runs, run_names(comparison), strict=True):
+        where = into / RUNS / name
+        where.mkdir(parents=True)
+        write_json(where / SUMMARY, run.summary)
+        write_json(where / MANIFEST, about_summary(run))
+
+
+def about_summary(run: Run) -> dict[str, Any]:
+    """What a run's manifest says of its summary: the classes of flow sizes, and the measure of each number."""
+    return {"sizes": run.sizes.name, "measures": measures.identifiers_of_summary(run.summary)}
 
 
 def run_names(comparison: Comparison) -> list[str]:
@@ -112,7 +127,7 @@ def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
             "tables": hashes,
             **({} if run.trace is None else {"trace": run.trace.manifest_entry}),
             **store.info(run.info),
-            "measures": measures.identifiers_of_summary(run.summary),
+            **about_summary(run),
             "scenario": run.scenario,
         }
     )

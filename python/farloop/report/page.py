@@ -19,6 +19,8 @@ from farloop.report.tables import (
     load_rows,
     paired_rows,
     run_rows,
+    size_note,
+    size_rows,
     slowdown_rows,
     start_rows,
     worst_rows,
@@ -40,7 +42,7 @@ Section = tuple[str, str, str]
 SLOWDOWN_NOTE = (
     "FCT slowdown: the time until a flow's last byte arrived over that of the same flow alone in the empty network. Where flows are "
     "unfinished, one row says the finished ones only, and one counts the others by their age, which bounds every number "
-    "from below. Small: up to the median size of all flows; large: above it."
+    "from below."
 )
 
 _HOLDS = {True: ("reproduced", "holds"), False: ("differs", "does not hold"), None: ("partial", "not decided")}
@@ -120,6 +122,8 @@ def _overview(comparison: Comparison) -> Markup:
         jobs=Table.of(*job_rows(comparison)),
         slowdowns=Table.of(*slowdown_rows(comparison)),
         slowdown_note=SLOWDOWN_NOTE + (f" {POOLED_CAPTION}" if len(comparison.seeds) > 1 else ""),
+        sizes=Table.of(*size_rows(comparison)),
+        size_note=size_note(comparison),
         paired=pairs,
         paired_note=paired.CAPTION + (" The intervals of a column hold together." if len(pairs.rows) > 1 else ""),
         starts=Table.of(*start_rows(comparison)),

@@ -24,17 +24,17 @@ PIPE_WIDTH = 200
 
 def as_text(result: Comparison) -> str:
     """The tables of a comparison as text: what `print` shows."""
-    from farloop.report.tables import paired_rows, run_rows, slowdown_rows
+    from farloop.report.tables import paired_rows, run_rows, size_note, size_rows, slowdown_rows
 
     text = io.StringIO()
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
     console = Console(file=text, width=width, color_system=None)
-    tables = [table(*run_rows(result), title=result.title)]
-    header, rows = slowdown_rows(result)
-    tables += [table(header, rows)] if rows else []
+    tables: list[RichTable | str] = [table(*run_rows(result), title=result.title)]
+    tables += [table(header, rows) for header, rows in (slowdown_rows(result), size_rows(result)) if rows]
+    tables += [note] if (note := size_note(result)) else []
     tables += [paired_table] if (paired_table := ratios(*paired_rows(result))) else []
     for part in tables:
-        console.print(part)
+        console.print(part, markup=False, highlight=False)
     for line in [*result.deadlocks, *result.cautions]:
         console.print(line, markup=False, highlight=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

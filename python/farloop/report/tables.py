@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from farloop.results import flow_completion, offered, paired, starts, summary
+from farloop.results.paired import Pooled
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.seeds import mean_text
+from farloop.results.size_classes import MARK, MARK_NOTE, NO_FLOWS, marked
 from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
 
@@ -26,10 +28,7 @@ WORST_HEADER = [
 
 WORST_WORDS = {"mean_queue": "mean queue", "max_queue": "longest queue", "drops": "drops", "paused": "pause"}
 
-SLOWDOWN_HEADER = [
-    "run", "FCT slowdown of", "finished", "unfinished", "mean", "p50", "p95", "p99",
-    "small: mean", "small: p99", "large: mean", "large: p99",
-]  # fmt: skip
+SLOWDOWN_HEADER = ["run", "FCT slowdown of", "finished", "unfinished", "mean", "p50", "p95", "p99"]
 
 POOLED_CAPTION = (
     "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over the seeds. A percentile has one "
@@ -57,13 +56,34 @@ def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     Of several seeds they are statistics of the flows of all seeds together.
     """
     return SLOWDOWN_HEADER, [
-        row
-        for of in replicas(comparison.runs)
-        for kind in flow_completion.KINDS
-        if comparison.has_many_finished
-        and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
-        for row in _slowdown_rows(of, kind)
+        [caption, what, *counts, *_statistics(pooled, ("mean", "p50", "p95", "p99"))]
+        for caption, what, counts, pooled, _ in _slowdowns(comparison)
     ]
+
+
+def size_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """The same slowdowns by class of flow sizes, with the number of flows in each; no rows in the same cases."""
+    heads = [size.heading for size in comparison.sizes.classes]
+    header = ["run", "FCT slowdown of", *(f"{head}: {name}" for head in heads for name in ("flows", "mean", "p99"))]
+    return header, [
+        [
+            caption,
+            what,
+            *(cell for pooled in classes for cell in (_count(pooled), *_statistics(pooled, ("mean", "p99")))),
+        ]
+        for caption, what, _, _, classes in _slowdowns(comparison)
+    ]
+
+
+def size_note(comparison: Comparison) -> str:
+    """What the heads and the marks of the tables of slowdowns mean, where there are any."""
+    cells = [
+        cell or "" for rows in (slowdown_rows(comparison)[1], size_rows(comparison)[1]) for row in rows for cell in row
+    ]
+    is_marked = any(cell.endswith(f" {MARK}") for cell in cells)
+    return " ".join(
+        part for part in (comparison.sizes.note if cells else "", f"{MARK_NOTE}." if is_marked else "") if part
+    )
 
 
 def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -221,28 +241,50 @@ def _worst_rows(of: Replicas) -> list[list[Cell]]:
     ]
 
 
-def _slowdown_rows(of: Replicas, kind: str) -> list[list[Cell]]:
+_Slowdowns = tuple[str, str, list[Cell], Pooled, list[Pooled]]
+"""Of a row: the run, which flows, how many finished and did not, their slowdowns, and those of each class of sizes."""
+
+
+def _slowdowns(comparison: Comparison) -> list[_Slowdowns]:
+    return [
+        row
+        for of in replicas(comparison.runs)
+        for kind in flow_completion.KINDS
+        if comparison.has_many_finished
+        and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
+        for row in _slowdowns_of(of, kind)
+    ]
+
+
+def _slowdowns_of(of: Replicas, kind: str) -> list[_Slowdowns]:
     """The finished flows; where some are unfinished also a row that counts them, whose numbers are lower bounds."""
-    if not any(run.summary["unfinished"][kind] for run in of.runs):
-        return [_slowdown_row(of, kind, kind)]
-    first = _slowdown_row(of, kind, f"{kind}, finished only")
-    second = _slowdown_row(of, kind, f"{kind}, all, at least", all_flows=True)
-    return [first, [*second[:2], None, None, *second[4:]]]
 
+    def flows(*, unfinished: bool) -> tuple[Pooled, list[Pooled]]:
+        sizes = of.runs[0].sizes.names
+        classes = [paired.pooled(of.runs, kind, size, unfinished=unfinished) for size in sizes]
+        return paired.pooled(of.runs, kind, unfinished=unfinished), classes
 
-def _slowdown_row(of: Replicas, kind: str, what: str, *, all_flows: bool = False) -> list[Cell]:
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]
-    unfinished = [float(run.summary["unfinished"][kind]) for run in of.runs]
-    counts = [[float(slowdown.get("flows", 0)) for slowdown in each], unfinished]
-    cells = [of.caption, what, *(mean_text(values, _whole) for values in counts)]
-    for part, statistics in (
-        ("", ("mean", "p50", "p95", "p99")),
-        ("small", ("mean", "p99")),
-        ("large", ("mean", "p99")),
-    ):
-        intervals = paired.pooled(of.runs, kind, part, unfinished=all_flows)
-        cells += [intervals[name].told("{:.2f}".format) if intervals else None for name in statistics]
-    return cells
+    left = [float(run.summary["unfinished"][kind]) for run in of.runs]
+    counts = [mean_text([float(slowdown.get("flows", 0)) for slowdown in each], _whole), mean_text(left, _whole)]
+    if not any(left):
+        return [(of.caption, kind, counts, *flows(unfinished=False))]
+    return [
+        (of.caption, f"{kind}, finished only", counts, *flows(unfinished=False)),
+        (of.caption, f"{kind}, all, at least", [None, None], *flows(unfinished=True)),
+    ]
+
+
+def _count(pooled: Pooled) -> str:
+    return f"{pooled.flows:,}" if pooled.flows else NO_FLOWS
+
+
+def _statistics(pooled: Pooled, names: tuple[str, ...]) -> list[Cell]:
+    """Statistics with their intervals; a 99th percentile over few flows is marked."""
+    if not pooled.flows:
+        return [None for _ in names]
+    texts = {name: pooled.intervals[name].told("{:.2f}".format) for name in names}
+    return [marked(text, pooled.flows) if name == "p99" else text for name, text in texts.items()]
 
 
 def _size(value: float | None) -> Cell:

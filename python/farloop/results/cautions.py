@@ -14,11 +14,12 @@ from farloop.results import capped, flow_completion, jitter, offered, starts, st
 from farloop.results.protocols import RunNumbers
 
 CODES = {
+    "few-flows": "a 99th percentile is over few flows, or there are none (of studies; tables mark it)",
     "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.results.jitter`)",
     "network": "the simulated network is most likely not the one that was meant",
     "overload": "the traffic asks for more than a layer of the network carries",
     "receive-window": "the receive window keeps flows below the rates of their paths",
-    "short-flows": "most small flows may end before their first ACK: no algorithm had acted on them",
+    "short-flows": "most flows of at most the median size may end before their first ACK: no algorithm had acted on them",
     "unfinished": "one flow in a hundred or more did not finish: percentiles of finished flows leave out the slowest",
     "starts": "the compared algorithms start differently",
     "not-steady": "flows that begin later are slowed otherwise than earlier ones: a longer run would have other means and percentiles",

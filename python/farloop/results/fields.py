@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from farloop import _native
 from farloop.results import measures, paper_measures
+from farloop.results.size_classes import GEMINI
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ TOTALS = _fields(_OUTPUTS["totals"])
 """The totals of a run, in its manifest."""
 
 _CLASSES = {
-    f"{kind}_{size}": f"flows {where} of {bytes_}"
+    f"{kind}_{size.name}": f"flows {where} of {size.label}"
     for kind, where in (("intra", "inside a datacenter"), ("cross", "across"))
-    for size, bytes_ in (("small", "up to 100 kB"), ("medium", "100 kB to 10 MB"), ("large", "more than 10 MB"))
+    for size in GEMINI.classes
 }
 
 _NO_SUCH = "null where there are none"

@@ -1,7 +1,6 @@
 """Flow completion times as slowdowns: the time until the last byte arrived over that of the same flow alone in the empty network.
 
-Small are the flows up to the median size of all flows of a run that have a size. The split depends on the traffic only, so it is the
-same for every algorithm; sizes that equal the median count as small.
+`farloop.results.size_classes` has the classes of sizes.
 """
 
 from __future__ import annotations
@@ -13,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from farloop import metrics
+from farloop import metrics, units
+from farloop.results.protocols import RunNumbers
+from farloop.results.size_classes import GEMINI, MEDIAN, SizeClasses, SplitAtMedian
 from farloop.results.tables import Floats
 from farloop.statistics import mean_bands
 
@@ -60,49 +61,65 @@ def is_kind(flows: pa.Table, kind: str) -> Mask:
     return np.asarray((column(flows, "cross_datacenter") != 0) == KINDS[kind], dtype=np.bool_)
 
 
-def is_small(flows: pa.Table) -> Mask:
-    """Which flows have a size up to the median one."""
-    sizes = column(flows, "size_bytes")
-    sized = sizes[sizes >= 0]
-    return np.asarray((sizes >= 0) & (sizes <= (np.median(sized) if sized.size else 0.0)), dtype=np.bool_)
+def endless(run: RunNumbers) -> Mask:
+    """Flows that no algorithm could finish: without a size, or longer than the run on the wire. Depends on the traffic alone."""
+    ports = run.ports.filter(np.asarray(run.ports["kind"].to_pylist()) == "host")
+    rate = dict(zip(ports["node"].to_pylist(), ports["rate_bps"].to_pylist(), strict=True))
+    own = np.array([float(rate[source]) for source in run.flows["source"].to_pylist()], dtype=np.float64)
+    size = column(run.flows, "size_bytes")
+    duration = units.seconds(str(run.scenario["run"]["duration"]))
+    return np.asarray(np.isnan(size) | (size * 8 > duration * own), dtype=np.bool_)
 
 
-def slowdown_summary(flows: pa.Table, end: float) -> tuple[dict[str, Any], dict[str, int]]:
+def aged(run: RunNumbers) -> Floats:
+    """Slowdown of the flows that could finish, the unfinished ones counted by their age; NaN for the others."""
+    return np.where(endless(run), np.nan, bounded(run.flows, run.duration))
+
+
+def slowdown_summary(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -> tuple[dict[str, Any], dict[str, int]]:
     """Distribution of the slowdown for each kind of flow (`None` where none finished), and how many flows with a size did not finish.
 
     Args:
         flows: The table of flows.
         end: When the run ended, in seconds; flows that start later do not count.
+        sizes: The classes of sizes, each of which has a distribution of its own.
     """
-    values, small = slowdowns(flows), is_small(flows)
+    values = slowdowns(flows)
     waiting = (column(flows, "size_bytes") >= 0) & np.isnan(column(flows, "received_ps"))
     waiting &= column(flows, "start_ps") / 1e12 < end
     summary: dict[str, Any] = {}
     unfinished = {}
     for kind in KINDS:
         chosen = is_kind(flows, kind)
-        summary[kind] = distribution(values[chosen])
-        if summary[kind] is not None:
-            summary[kind]["small"] = distribution(values[chosen & small])
-            summary[kind]["large"] = distribution(values[chosen & ~small])
+        summary[kind] = _by_size(flows, values, chosen, sizes)
         unfinished[kind] = int(np.count_nonzero(waiting & chosen))
     return summary, unfinished
 
 
-def at_least(flows: pa.Table, end: float) -> dict[str, Any]:
+def at_least(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -> dict[str, Any]:
     """Distribution of the slowdown for each kind of flow with the unfinished ones counted by their age (`bounded`).
 
     Every number is a lower bound. `None` for kinds all of whose flows finished, of which `slowdown_summary` says all.
     """
-    values, small, measured = bounded(flows, end), is_small(flows), slowdowns(flows)
+    values, measured = bounded(flows, end), slowdowns(flows)
     bounds: dict[str, Any] = {}
     for kind in KINDS:
         chosen = is_kind(flows, kind)
-        bounds[kind] = None
-        if (chosen & np.isnan(measured) & ~np.isnan(values)).any():
-            parts = {"small": distribution(values[chosen & small]), "large": distribution(values[chosen & ~small])}
-            bounds[kind] = (distribution(values[chosen]) or {}) | parts
+        has_unfinished = (chosen & np.isnan(measured) & ~np.isnan(values)).any()
+        bounds[kind] = _by_size(flows, values, chosen, sizes) if has_unfinished else None
     return bounds
+
+
+def _by_size(flows: pa.Table, values: Floats, chosen: Mask, sizes: SizeClasses) -> dict[str, Any] | None:
+    """Distribution of the chosen flows' values, of each class of sizes, and of both halves by size; `None` if there is no value."""
+    every = distribution(values[chosen])
+    if every is None:
+        return None
+    size = column(flows, "size_bytes")
+    empty = dict.fromkeys(every) | {"flows": 0}
+    classes = {name: distribution(values[chosen & mask]) or empty for name, mask in sizes.masks(size).items()}
+    halves = {name: distribution(values[chosen & mask]) for name, mask in MEDIAN.masks(size).items()}
+    return SplitAtMedian({**every, "classes": classes, **halves})
 
 
 LEFT_OUT = 0.01

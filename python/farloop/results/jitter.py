@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from farloop.errors import FarloopError, shown
+from farloop.results.measures import VERSION, has_version
 from farloop.results.protocols import ComparedRuns, RunNumbers
 from farloop.units import rate_text
 
@@ -47,12 +48,14 @@ class Jitter:
 
     def row(self) -> dict[str, Any]:
         """As the manifest has it."""
-        return {"count": self.count, "numbers": self.numbers, "verdicts": self.verdicts}
+        return {"definitions": VERSION, "count": self.count, "numbers": self.numbers, "verdicts": self.verdicts}
 
     @classmethod
     def read(cls, row: Mapping[str, Any] | None) -> Jitter | None:
-        """From a manifest."""
-        return None if row is None else cls(int(row["count"]), dict(row["numbers"]), dict(row["verdicts"]))
+        """From a manifest; nothing where the numbers have definitions of another version, since only new simulations give them."""
+        if row is None or not has_version(row):
+            return None
+        return cls(int(row["count"]), dict(row["numbers"]), dict(row["verdicts"]))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from farloop.results.size_classes import GEMINI, MEDIAN, SizeClasses
+
+VERSION = 2
+"""Of the definitions. Outputs keep it beside numbers that are read again; those of another version are not. In version 1, which no output
+names, `small` and `large` of summaries and studies were split at the median size."""
+
 LESS, MORE = "less", "more"
 """Which way a number is better."""
 
@@ -52,15 +58,11 @@ KINDS = {"": "flows", "intra": "flows inside a datacenter", "cross": "flows acro
 
 SIZES = {
     "": "",
-    "small": " of up to 100 kB",
-    "medium": " of more than 100 kB, up to 10 MB",
-    "large": " of more than 10 MB",
-    "at_most_median": " of at most the median size of all flows of the run",
-    "above_median": " above the median size of all flows of the run",
+    **{size.name: f" of {size.label}" for classes in (GEMINI, MEDIAN) for size in classes.classes},
     "below_100kB": " below 100 kB",
     "from_1MB": " of at least 1 MB",
 }
-"""Classes of flow sizes. The first three are those of GEMINI (Zeng et al., ToN 2022, §IV-D)."""
+"""Classes of flow sizes in words: those of `farloop.results.size_classes`, and those that references declare."""
 
 
 @dataclass(frozen=True)
@@ -110,34 +112,46 @@ def time_identifier(
     )
 
 
-def _times() -> Iterator[RunMeasure]:
-    quantities = (
-        ("fct", "s", "flow completion time, from the start to the arrival of the last byte"),
-        ("fct_slowdown", "1", "flow completion time over that of the same flow alone in the empty network"),
+_TIMES = {
+    "fct": ("s", "flow completion time, from the start to the arrival of the last byte"),
+    "fct_slowdown": ("1", "FCT slowdown (completion time over that of the same flow alone in the empty network)"),
+}
+
+_RULES = {
+    FINISHED: "finished flows alone",
+    AGED: "flows that could finish, the unfinished ones by their age",
+    BEGUN: "begun flows with a size, the unfinished ones by their age",
+}
+
+
+def _time(
+    quantity: str, statistic: str, kind: str, size: str, unfinished: str, until: str, size_words: str
+) -> RunMeasure:
+    """A statistic of completion times or slowdowns; see `time_identifier`."""
+    unit, words = _TIMES[quantity]
+    name, flows = STATISTICS[statistic], f"{KINDS[kind]}{size_words}"
+    end = words.replace("arrival", "acknowledgement") if until == ACKNOWLEDGED else words
+    return RunMeasure(
+        time_identifier(quantity, statistic, kind, size, unfinished, until),
+        unit,
+        f"{name[:1].upper()}{name[1:]} of the {end}; {flows}, {_RULES[unfinished]}.",
+        flows=flows,
+        until=until,
+        unfinished=unfinished,
+        quantile="" if statistic in ("mean", "max") else QUANTILE,
+        seeds=POOLED,
+        better=LESS,
     )
-    rules = {
-        FINISHED: "finished flows alone",
-        AGED: "flows that could finish, the unfinished ones by their age",
-        BEGUN: "begun flows with a size, the unfinished ones by their age",
-    }
-    for quantity, unit, words in quantities:
-        for unfinished, which in rules.items():
-            for kind, of in KINDS.items():
-                for size, class_words in SIZES.items():
-                    for statistic, name in STATISTICS.items():
+
+
+def _times(sizes: Mapping[str, str]) -> Iterator[RunMeasure]:
+    for quantity in _TIMES:
+        for unfinished in _RULES:
+            for kind in KINDS:
+                for size, words in sizes.items():
+                    for statistic in STATISTICS:
                         for until in (RECEIVED, ACKNOWLEDGED):
-                            end = words.replace("arrival", "acknowledgement") if until == ACKNOWLEDGED else words
-                            yield RunMeasure(
-                                time_identifier(quantity, statistic, kind, size, unfinished, until),
-                                unit,
-                                f"{name[:1].upper()}{name[1:]} of the {end}; {of}{class_words}, {which}.",
-                                flows=f"{of}{class_words}",
-                                until=until,
-                                unfinished=unfinished,
-                                quantile="" if statistic in ("mean", "max") else QUANTILE,
-                                seeds=POOLED if unfinished == FINISHED else EACH,
-                                better=LESS,
-                            )
+                            yield _time(quantity, statistic, kind, size, unfinished, until, words)
 
 
 def count_identifier(kind: str, size: str, unfinished: str) -> str:
@@ -145,14 +159,17 @@ def count_identifier(kind: str, size: str, unfinished: str) -> str:
     return "/".join(part for part in ("flows", kind, size, unfinished) if part)
 
 
-def _counts() -> Iterator[RunMeasure]:
+def _counts(sizes: Mapping[str, str]) -> Iterator[RunMeasure]:
     rules = {FINISHED: "that finished", AGED: "that could finish", BEGUN: "with a size that had begun"}
     for unfinished, which in rules.items():
         for kind, of in KINDS.items():
-            for size, class_words in SIZES.items():
+            for size, class_words in sizes.items():
                 flows = f"{of}{class_words}"
                 identifier = count_identifier(kind, size, unfinished)
                 yield RunMeasure(identifier, "flows", f"Number of {flows} {which}.", flows=flows, seeds=EACH)
+
+
+def _starts() -> Iterator[RunMeasure]:
     for kind in ("intra", "cross"):
         for size in ("", "at_most_median"):
             flows = f"{KINDS[kind]}{SIZES[size]}"
@@ -291,13 +308,23 @@ _OTHERS = (
 )  # fmt: skip
 
 
+def has_version(kept: Mapping[str, object]) -> bool:
+    """Whether numbers that an output keeps have the definitions of this version; `kept` is the manifest that says so."""
+    return kept.get("definitions") == VERSION
+
+
 @functools.cache
-def declared_measures() -> Mapping[str, RunMeasure]:
-    """All measures, by identifier. Made when somebody asks: a command that prints none of them starts without the 1,400."""
-    return {measure.identifier: measure for measure in (*_times(), *_counts(), *_OTHERS)}
+def declared_measures(chosen: SizeClasses | None = None) -> Mapping[str, RunMeasure]:
+    """All measures, by identifier. Made when somebody asks: a command that prints none of them starts without the 1,400.
+
+    Args:
+        chosen: Classes that a user chose, whose measures are then among them.
+    """
+    sizes = SIZES | {size.name: f" of {size.label}" for size in (chosen.classes if chosen else ())}
+    return {measure.identifier: measure for measure in (*_times(sizes), *_counts(sizes), *_starts(), *_OTHERS)}
 
 
-# Identifiers by the names of a study, whose `small` and `large` are split at the median size.
+# Identifiers by the names of a study.
 _OF_STUDIES = {
     "throughput": "goodput",
     "intra_throughput": "flow_throughput/mean/intra",
@@ -315,9 +342,6 @@ _OF_STUDIES = {
         "packet_hops",
     )
 }  # fmt: skip
-
-_STUDY_TIMES = r"(?:(intra|cross)_)?(?:(small|large)_)?(mean|p50|p95|p99|p999|max)_(slowdown|fct)"
-_STUDY_SIZES = {None: "", "small": "at_most_median", "large": "above_median"}
 
 # Identifiers by the columns of an arena's cells.
 _OF_CELLS = {
@@ -357,7 +381,7 @@ _OF_CELLS = {
     )
 }
 
-_CELL_TIMES = r"(intra|cross|all)_(small|medium|large|all)_(?:slowdown_(mean|p50|p99)|(flows))"
+_CELL_TIMES = rf"(intra|cross|all)_({'|'.join(GEMINI.names)}|all)_(?:slowdown_(mean|p50|p99)|(flows))"
 
 # Identifiers by the names of `farloop validate`, without the flow or port behind a colon.
 _OF_VALIDATION = {
@@ -379,14 +403,11 @@ _VALIDATION_SIZES = {None: "", "small": "below_100kB", "large": "from_1MB"}
 
 
 def of_study(name: str) -> str:
-    """The identifier of what a study collects by name; empty for what was recorded, and for what a function of the user's makes."""
-    match = re.fullmatch(_STUDY_TIMES, name)
-    if match is None:
-        return _OF_STUDIES.get(name, "")
-    kind, size, statistic, quantity = match.groups()
-    return time_identifier(
-        "fct_slowdown" if quantity == "slowdown" else "fct", statistic, kind or "", _STUDY_SIZES[size]
-    )
+    """The identifier of a number that a study collects by name; empty for what was recorded, and for what a function of the user's makes.
+
+    Statistics of flows have names by a rule (`farloop.sweep.measures`).
+    """
+    return _OF_STUDIES.get(name, "")
 
 
 def of_cell(column: str) -> str:
@@ -441,9 +462,10 @@ _OF_SUMMARY = {
     "unfinished/cross": "unfinished/cross",
 } | {name: name for name in ("dropped", "lost", "packet_hops", "gave_up")}
 
-_SUMMARY_TIMES = r"(slowdown|slowdown_at_least)/(intra|cross)/(?:(small|large)/)?(mean|p50|p95|p99|flows)"
+_SUMMARY_SIZES = r"(?:(?:classes/([^/]+)|(at_most_median|above_median))/)?"
+_SUMMARY_TIMES = rf"(slowdown|slowdown_at_least)/(intra|cross)/{_SUMMARY_SIZES}(mean|p50|p95|p99|flows)"
 _SUMMARY_PORT = r"(?:bottleneck|worst/\w+)/(?:(mean|p99|max)_queue|(drops)|(paused|utilisation|marked))"
-_SUMMARY_STARTS = r"before_first_ack/(intra|cross)/(?:(small)/)?(flows|ended|share)"
+_SUMMARY_STARTS = r"before_first_ack/(intra|cross)/(?:(at_most_median)/)?(flows|ended|share)"
 
 FACTS = ("simulated", "network", "starts", "warm_up", "steady", "jobs", "cautions", "flows")
 """Keys of a summary that hold no measures: facts of the scenario and the run, and rows of tables."""
@@ -453,26 +475,24 @@ def of_summary(path: str) -> str:
     """The identifier of a number of a run's summary; empty for a fact, and for a number that is none.
 
     Args:
-        path: Its keys, the outermost first, with slashes between them: "slowdown/intra/small/p99".
+        path: Its keys, the outermost first, with slashes between them: "slowdown/intra/classes/small/p99".
     """
     if path in _OF_SUMMARY:
         return _OF_SUMMARY[path]
     if match := re.fullmatch(_SUMMARY_TIMES, path):
-        quantity, kind, size, statistic = match.groups()
-        unfinished = FINISHED if quantity == "slowdown" else BEGUN
+        quantity, kind, chosen, half, statistic = match.groups()
+        size, unfinished = chosen or half or "", FINISHED if quantity == "slowdown" else BEGUN
         if statistic == "flows":
-            return count_identifier(kind, _STUDY_SIZES[size], unfinished)
-        return time_identifier("fct_slowdown", statistic, kind, _STUDY_SIZES[size], unfinished)
+            return count_identifier(kind, size, unfinished)
+        return time_identifier("fct_slowdown", statistic, kind, size, unfinished)
     if match := re.fullmatch(_SUMMARY_PORT, path):
         queue, drops, other = match.groups()
         return f"queue/{queue}" if queue else "dropped/port" if drops else f"{other}/port"
     if match := re.fullmatch(_SUMMARY_STARTS, path):
         kind, size, what = match.groups()
         if what == "flows":
-            return count_identifier(kind, _STUDY_SIZES[size], BEGUN)
-        return "/".join(
-            p for p in ("before_first_ack", kind, _STUDY_SIZES[size], "share" if what == "share" else "") if p
-        )
+            return count_identifier(kind, size or "", BEGUN)
+        return "/".join(part for part in ("before_first_ack", kind, size, "share" if what == "share" else "") if part)
     return ""
 
 

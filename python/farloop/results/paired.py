@@ -11,14 +11,12 @@ import numpy as np
 from farloop import statistics
 from farloop.results import flow_completion
 from farloop.results.protocols import ComparedRuns, RunNumbers
+from farloop.results.size_classes import MEDIAN, SizeClasses, SplitAtMedian
 from farloop.results.tables import Floats
 from farloop.statistics import Interval
 
 PERCENTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 """Percentiles of the slowdown that summaries have, and their shares."""
-
-PARTS = ("", "small", "large")
-"""All flows of a kind, and those up to the median size and above it."""
 
 CAPTION = (
     "The traffic of a seed is the same under every algorithm, so algorithms are compared seed by seed: the geometric mean of the ratios, "
@@ -73,7 +71,7 @@ def _ratios(pairs: Sequence[tuple[RunNumbers, RunNumbers]], confidence: float) -
             a, b = zip(*known, strict=True)
             intervals[name] = statistics.paired_ratio(a, b, confidence=confidence)
     for kind in flow_completion.KINDS:
-        own, other = ([_slowdowns(pair[i], kind, "", unfinished=True) for pair in pairs] for i in (0, 1))
+        own, other = ([_slowdowns(pair[i], kind, unfinished=True) for pair in pairs] for i in (0, 1))
         if pairs and all(values.size for values in (*own, *other)):
             means = ([float(values.mean()) for values in each] for each in (own, other))
             intervals[f"{kind}: mean slowdown"] = statistics.paired_ratio(*means, confidence=confidence)
@@ -99,47 +97,75 @@ _NUMBERS: dict[str, Callable[[RunNumbers], float | None]] = {
 """Numbers of whole runs that are compared, by name."""
 
 
-def pooled(runs: Sequence[RunNumbers], kind: str, part: str = "", *, unfinished: bool = False) -> dict[str, Interval]:
+@dataclass(frozen=True)
+class Pooled:
+    """The slowdown of the flows of several runs together, which differ in their seed.
+
+    Attributes:
+        flows: How many flows that is.
+        intervals: Mean and percentiles by name; empty where no flow counts.
+    """
+
+    flows: int
+    intervals: dict[str, Interval]
+
+
+def pooled(
+    runs: Sequence[RunNumbers], kind: str, size: str = "", sizes: SizeClasses | None = None, *, unfinished: bool = False
+) -> Pooled:
     """Mean and percentiles of the slowdown of the flows of several runs together, which differ in their seed.
 
     Args:
         runs: The runs.
         kind: "intra" or "cross".
-        part: "small", "large", or all flows.
+        size: The name of a class of sizes; empty for all flows.
+        sizes: The classes that it is one of; by default those of the runs.
         unfinished: Count unfinished flows by their age, which bounds every number from below; otherwise only finished flows count.
-
-    Returns:
-        The statistics by name; empty where no flow counts.
     """
-    each = (_slowdowns(run, kind, part, unfinished=unfinished) for run in runs)
+    each = [_slowdowns(run, kind, size, sizes or run.sizes, unfinished=unfinished) for run in runs]
     clusters = [values for values in each if values.size]
     if not clusters:
-        return {}
+        return Pooled(0, {})
     intervals = {"mean": statistics.mean_of_clusters(clusters, floor=1.0)}
-    return intervals | {name: statistics.percentile(clusters, share, floor=1.0) for name, share in PERCENTS.items()}
+    intervals |= {name: statistics.percentile(clusters, share, floor=1.0) for name, share in PERCENTS.items()}
+    return Pooled(sum(int(values.size) for values in clusters), intervals)
 
 
 def pooled_rows(runs: Sequence[RunNumbers]) -> dict[str, Any]:
     """`pooled` by kind and size, as summary.json has it."""
     rows: dict[str, Any] = {}
     for kind in flow_completion.KINDS:
-        intervals = {part or "all": pooled(runs, kind, part) for part in PARTS}
-        rows[kind] = {
-            part: {k: _pooled_row(i) for k, i in each.items()} for part, each in intervals.items() if each
-        } or None
+        every = pooled(runs, kind)
+        if not every.flows:
+            rows[kind] = None
+            continue
+        classes = {size: pooled(runs, kind, size) for size in runs[0].sizes.names}
+        halves = {size: pooled(runs, kind, size, MEDIAN) for size in MEDIAN.names}
+        rows[kind] = SplitAtMedian(
+            {
+                "all": _pooled_row(every),
+                "classes": {size: {"flows": of.flows, **_pooled_row(of)} for size, of in classes.items()},
+                **{size: _pooled_row(of) for size, of in halves.items() if of.flows},
+            }
+        )
     return rows
 
 
-def _pooled_row(interval: Interval) -> dict[str, Any]:
+def _pooled_row(pooled_flows: Pooled) -> dict[str, Any]:
+    return {name: _interval_row(interval) for name, interval in pooled_flows.intervals.items()}
+
+
+def _interval_row(interval: Interval) -> dict[str, Any]:
     row = interval.row()
     return {"value": row.pop("mean"), **row}
 
 
-def _slowdowns(run: RunNumbers, kind: str, part: str, *, unfinished: bool = False) -> Floats:
+def _slowdowns(
+    run: RunNumbers, kind: str, size: str = "", sizes: SizeClasses = MEDIAN, *, unfinished: bool = False
+) -> Floats:
     values = flow_completion.bounded(run.flows, run.duration) if unfinished else flow_completion.slowdowns(run.flows)
     chosen = flow_completion.is_kind(run.flows, kind) & ~np.isnan(values)
-    if part:
-        small = flow_completion.is_small(run.flows)
-        chosen &= small if part == "small" else ~small
+    if size:
+        chosen &= sizes.masks(flow_completion.column(run.flows, "size_bytes"))[size]
     slowdowns: Floats = values[chosen]
     return slowdowns

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from farloop.results.size_classes import SizeClasses
+
 
 class RunNumbers(Protocol):
     """A run with its tables and numbers; `farloop.Run` says what each is."""
@@ -38,6 +40,18 @@ class RunNumbers(Protocol):
     @property
     def flows(self) -> pa.Table:
         """One row per flow."""
+
+    @property
+    def ports(self) -> pa.Table:
+        """One row per egress port."""
+
+    @property
+    def sizes(self) -> SizeClasses:
+        """The classes of flow sizes that its numbers are divided by."""
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with all defaults resolved."""
 
     @property
     def info(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from farloop.errors import UnknownNameError, nearest, shown
 from farloop.results import cautions, collectives, fields, flow_completion, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import by_label, without_seed
+from farloop.results.size_classes import GEMINI, SizeClasses, parse
 from farloop.results.steadiness import Steadiness
 from farloop.results.summary import summarise
 from farloop.results.tables import Floats, Series
@@ -48,6 +49,7 @@ class Run:
         overrides: The settings that replaced some of the file.
         address: What finished runs are known by: a hash of all that this one was made from; empty where that is not known.
         trace: What was traced, where that was asked for.
+        sizes: The classes of flow sizes that its summary and tables have.
     """
 
     label: str
@@ -67,6 +69,7 @@ class Run:
     overrides: tuple[tuple[str, str], ...] = ()
     address: str = ""
     trace: Trace | None = None
+    sizes: SizeClasses = GEMINI
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -100,7 +103,7 @@ class Run:
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The summary without its cautions, which are drawn from it."""
-        numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
+        numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario, self.sizes)
         steady = None if self.steadiness is None else self.steadiness.is_steady
         numbers["jobs"] = numbers["jobs"] | collectives.trained(self.iterations)
         return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
@@ -119,6 +122,14 @@ class Run:
     def duration(self) -> float:
         """Simulated seconds."""
         return float(self.info["totals"]["end_s"])
+
+    def by_sizes(self, sizes: str | SizeClasses | None) -> Run:
+        """The same run with other classes of flow sizes: "gemini", "median", or bounds such as "20kB,1MB"; its own for `None`.
+
+        Raises:
+            FarloopError: these are no classes.
+        """
+        return self if sizes is None else replace(self, sizes=sizes if isinstance(sizes, SizeClasses) else parse(sizes))
 
     def save(self, directory: str | PathLike[str], *, force: bool = False, report: bool = True) -> Path:
         """Writes tables, summary, report and pictures into a directory (replaced if it is such an output already).
@@ -197,6 +208,19 @@ class Comparison:
             raise UnknownNameError(f"seed {seed}: {nearest('', map(str, self.seeds))}; see Comparison.seeds")
         runs = [replace(run_, label=without_seed(run_)) for run_ in self.runs if run_.seed == seed]
         return replace(self, runs=runs, claims=[], seeds=(), jitter=None)
+
+    @property
+    def sizes(self) -> SizeClasses:
+        """The classes of flow sizes of its runs."""
+        return self.runs[0].sizes if self.runs else GEMINI
+
+    def by_sizes(self, sizes: str | SizeClasses | None) -> Comparison:
+        """The same runs with other classes of flow sizes, as `Run.by_sizes`.
+
+        Raises:
+            FarloopError: these are no classes.
+        """
+        return self if sizes is None else replace(self, runs=[run_.by_sizes(sizes) for run_ in self.runs])
 
     @property
     def has_many_finished(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from farloop import statistics as intervals
 from farloop.errors import FarloopError, shown
 from farloop.results.protocols import RunNumbers
+from farloop.results.size_classes import SplitAtMedian
 from farloop.results.summary import bounds
 
 R = TypeVar("R", bound=RunNumbers)
@@ -116,7 +117,8 @@ def _combined(values: list[Any], keys: tuple[str, ...]) -> Any:
     if all(isinstance(v, Mapping) for v in present):
         names = dict.fromkeys(key for v in present for key in v)
         values_by_name = {key: _combined([v.get(key) for v in present], (*keys, key)) for key in names}
-        return {key: value for key, value in values_by_name.items() if value is not _DIFFERENT}
+        made = {key: value for key, value in values_by_name.items() if value is not _DIFFERENT}
+        return SplitAtMedian(made) if isinstance(present[0], SplitAtMedian) else made
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
         floor, ceiling = bounds(keys)
         return intervals.mean([float(v) for v in present], floor=floor, ceiling=ceiling).row()

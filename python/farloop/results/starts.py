@@ -16,6 +16,7 @@ from farloop import units
 from farloop.errors import FarloopError, shown
 from farloop.results import flow_completion
 from farloop.results.protocols import RunNumbers
+from farloop.results.size_classes import MEDIAN, SplitAtMedian
 from farloop.results.tables import Floats
 from farloop.units import bytes_text, rate_text
 
@@ -28,10 +29,10 @@ KEY = "transport.start"
 MOST_SEGMENTS = 1_000_000
 
 MOST_UNACTED = 0.5
-"""Above this share of small flows that end before their first ACK there is a caution."""
+"""Above this share of flows of at most the median size that end before their first ACK there is a caution."""
 
 LEAST_FLOWS = 10
-"""With fewer small flows there is none."""
+"""With fewer such flows there is none."""
 
 HEADER = ["algorithm", "flows", "began", "first window", "first rate", "in the first base RTT", "slow start"]
 
@@ -169,7 +170,7 @@ def unacted(
     """How many flows may end before their first ACK is back, so that no algorithm acts on them.
 
     These are the flows that are no larger than what their first window and rate let out in a base round-trip time; a host that sends
-    several at once, or is paused, may take longer. By kind of path, with those up to the median size (`small`) apart.
+    several at once, or is paused, may take longer. By kind of path, with those of at most the median size apart.
 
     Args:
         flows: The table of flows.
@@ -181,30 +182,31 @@ def unacted(
     size = flow_completion.column(flows, "size_bytes")
     counts = (size >= 0) & (flow_completion.column(flows, "start_ps") / 1e12 < end)
     ended = counts & (size <= _first_bytes(flows, ports, starts, scenario))
-    small = flow_completion.is_small(flows)
+    (half, *_) = MEDIAN.names
+    short = MEDIAN.masks(size)[half]
     by_kind: dict[str, Any] = {}
     for kind in flow_completion.KINDS:
         chosen = counts & flow_completion.is_kind(flows, kind)
-        by_kind[kind] = _share(ended, chosen)
-        if by_kind[kind] is not None:
-            by_kind[kind]["small"] = _share(ended, chosen & small)
+        shares = _share(ended, chosen)
+        by_kind[kind] = None if shares is None else SplitAtMedian(shares | {half: _share(ended, chosen & short)})
     return by_kind
 
 
 def unacted_text(counts: Sequence[dict[str, Any]]) -> list[str]:
-    """A sentence for each kind of path most of whose small flows may end before their first ACK.
+    """A sentence for each kind of path most of whose flows of at most the median size may end before their first ACK.
 
     Args:
         counts: What `unacted` says of one run or several, whose flows are added.
     """
     texts = []
+    (half, *_) = MEDIAN.names
     for kind in flow_completion.KINDS:
-        small = [count[kind]["small"] for count in counts if count.get(kind) and count[kind]["small"]]
-        flows, ended = (sum(part[what] for part in small) for what in ("flows", "ended"))
+        short = [count[kind][half] for count in counts if count.get(kind) and count[kind][half]]
+        flows, ended = (sum(part[what] for part in short) for what in ("flows", "ended"))
         if flows >= LEAST_FLOWS and ended > MOST_UNACTED * flows:
             texts.append(
-                f"{ended:,} of {flows:,} small {kind} flows fit into what their first window and rate let out before the first ACK can be "
-                "back: their numbers show how flows start, and no algorithm had acted on them"
+                f"{ended:,} of {flows:,} {kind} flows of at most the median size fit into what their first window and rate let out before "
+                "the first ACK can be back: their numbers show how flows start, and no algorithm had acted on them"
             )
     return texts
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from farloop import metrics
 from farloop.results import fields, flow_completion, offered, pfc, starts
 from farloop.results.collectives import jobs
+from farloop.results.size_classes import GEMINI, SizeClasses, SplitAtMedian
 from farloop.results.tables import Floats, Series, port_name
 
 MAX_FLOWS_LISTED = 64
@@ -19,9 +20,15 @@ MAX_FLOWS_LISTED = 64
 
 
 def summarise(
-    flows: pa.Table, ports: pa.Table, pauses: pa.Table, series: Series, info: dict[str, Any], scenario: dict[str, Any]
+    flows: pa.Table,
+    ports: pa.Table,
+    pauses: pa.Table,
+    series: Series,
+    info: dict[str, Any],
+    scenario: dict[str, Any],
+    sizes: SizeClasses = GEMINI,
 ) -> dict[str, Any]:
-    """Throughput, fairness, queues, pauses, losses and completion times of a run.
+    """Throughput, fairness, queues, pauses, losses and completion times (by classes of sizes) of a run.
 
     Rates in bit/s, times in seconds, sizes in bytes; `None` where a number does not exist.
     """
@@ -30,7 +37,7 @@ def summarise(
     rates = throughputs(flows, end)
     of_kind = {kind: rates[flow_completion.is_kind(flows, kind)] for kind in flow_completion.KINDS}
     means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
-    slowdown, unfinished = flow_completion.slowdown_summary(flows, end)
+    slowdown, unfinished = flow_completion.slowdown_summary(flows, end, sizes)
     worst = worst_ports(ports, series, end)
     began = info.get("starts", [])
     summary: dict[str, Any] = {
@@ -48,9 +55,10 @@ def summarise(
         "dropped": sum(int(totals[cause]) for cause in DROPS),
         "lost": sum(int(totals[cause]) for cause in LOST),
         "packet_hops": totals["packet_hops"],
+        "sizes": sizes.name,
         "slowdown": slowdown,
         "unfinished": unfinished,
-        "slowdown_at_least": flow_completion.at_least(flows, end),
+        "slowdown_at_least": flow_completion.at_least(flows, end, sizes),
         "starts": starts.summary_rows(began),
         "before_first_ack": starts.unacted(flows, ports, began, scenario, end) if began else None,
         "network": offered.facts(flows, ports, scenario, end),
@@ -178,7 +186,8 @@ def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:
 def finite(value: Any) -> Any:
     """The same structure with `None` for numbers that JSON has no form for."""
     if isinstance(value, dict):
-        return {k: finite(v) for k, v in value.items()}
+        made = {k: finite(v) for k, v in value.items()}
+        return SplitAtMedian(made) if isinstance(value, SplitAtMedian) else made
     if isinstance(value, list | tuple):
         return [finite(v) for v in value]
     if isinstance(value, np.generic):

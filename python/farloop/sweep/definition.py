@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from farloop import _native, algorithm
 from farloop.errors import FarloopError, nearest, shown
 from farloop.results.seeds import read_seeds
+from farloop.results.size_classes import SizeClasses
+from farloop.results.size_classes import parse as parse_sizes
 from farloop.scenario import Scenario, Source, figure_names
 from farloop.sweep import points
 from farloop.sweep.document import Document, Key, blanked
@@ -32,8 +34,8 @@ Collected = str | Callable[["Run"], Any] | Mapping[str, Callable[["Run"], Any]]
 """Something to collect: the name of a metric, a function of a run, or functions by name."""
 
 KEYS = (
-    "title", "base", "algorithm_file", "set", "grid", "list", "random", "where", "constraint", "collect", "pareto", "until", "most_seeds",
-    "warmup",
+    "title", "base", "algorithm_file", "set", "grid", "list", "random", "where", "constraint", "sizes", "collect", "pareto", "until",
+    "most_seeds", "warmup",
 )  # fmt: skip
 """What a study's file may have at its top."""
 
@@ -70,6 +72,7 @@ class Definition:
         until: How precise one of them is to be.
         most_seeds: The limit for that.
         warm_up: Which part of each run's beginning is cut.
+        sizes: The classes of flow sizes that names of what is measured have; `None` where the study chooses none.
         algorithm_files: Files of Python with the algorithms that the base scenario knows besides.
         places: Where each key was written, for messages.
     """
@@ -84,6 +87,7 @@ class Definition:
     until: Target | None
     most_seeds: int
     warm_up: str
+    sizes: SizeClasses | None = None
     algorithm_files: tuple[Path, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -99,6 +103,7 @@ def from_file(
     *,
     until: str | None = None,
     most_seeds: int | None = None,
+    sizes: str | None = None,
     algorithm_files: Iterable[Path] = (),
     progress: Callable[[str], object] | None = None,
 ) -> Definition:
@@ -108,6 +113,7 @@ def from_file(
         path: The file.
         until: The precision that is asked for, in place of the file's.
         most_seeds: The limit of seeds for it, in place of the file's.
+        sizes: The classes of flow sizes, in place of the file's.
         algorithm_files: Files of Python with algorithms, besides those that it names.
         progress: Gets a line for people where there are so many points that the next one takes long.
 
@@ -122,7 +128,8 @@ def from_file(
             f'base = "{Path(path).name}"'
         )
     document.refuse_others(document.content, KEYS)
-    given = {key: value for key, value in (("until", until), ("most_seeds", most_seeds)) if value is not None}
+    options = {"until": until, "most_seeds": most_seeds, "sizes": sizes}
+    given = {key: value for key, value in options.items() if value is not None}
 
     def error(key: Sequence[str | int], problem: str, name: str = "") -> FarloopError:
         option = f"--{str(key[0]).replace('_', '-')}" if key[0] in given else ""
@@ -142,6 +149,7 @@ def from_python(
     listed: Iterable[Mapping[str, Any]] | None = None,
     random: Mapping[str, Any] | None = None,
     where: str | Iterable[str] | None = None,
+    sizes: str | None = None,
     collect: Collected | Iterable[Collected] | None = None,
     pareto: Iterable[Collected] | None = None,
     until: str | None = None,
@@ -166,6 +174,7 @@ def from_python(
         "list": None if listed is None else [dict(_mapping(point, "listed")) for point in listed],
         "random": None if random is None else {key: _plain(value) for key, value in _mapping(random, "random").items()},
         "where": where if where is None or isinstance(where, str) else list(where),
+        "sizes": sizes,
         "collect": collect
         if collect is None or isinstance(collect, str | Mapping) or callable(collect)
         else list(collect),
@@ -266,8 +275,9 @@ class _Reader:
             raise self._error(
                 ("where",) if "where" in self._content else ("constraint",), f"no point of {len(candidates)} is left"
             )
-        collect = self._collect()
-        until, most = self._until(), self._most_seeds()
+        sizes = self._sizes()
+        collect = self._collect(sizes)
+        until, most = self._until(sizes), self._most_seeds()
         if until is not None and until.measure.name not in [metric.name for metric in collect]:
             collect = (*collect, until.measure)
         return Definition(
@@ -281,6 +291,7 @@ class _Reader:
             until=until,
             most_seeds=most,
             warm_up=self._warm_up(until),
+            sizes=sizes,
             algorithm_files=files,
             places=self._places,
         )
@@ -411,10 +422,14 @@ class _Reader:
             for way, constraint in constraints
         )
 
-    def _collect(self) -> tuple[Measure, ...]:
+    def _sizes(self) -> SizeClasses | None:
+        given = self._content.get("sizes")
+        return None if given is None else self._guarded(("sizes",), parse_sizes, given)
+
+    def _collect(self, sizes: SizeClasses | None) -> tuple[Measure, ...]:
         wanted = self._content.get("collect", list(DEFAULT))
         names = wanted if isinstance(wanted, list) else [wanted]
-        metrics = [metric for i, name in enumerate(names) for metric in self._measures(i, name)]
+        metrics = [metric for i, name in enumerate(names) for metric in self._measures(i, name, sizes)]
         if not metrics:
             raise self._error(("collect",), "there is none; expected metrics, such as p99_slowdown")
         doubled = sorted(
@@ -424,12 +439,12 @@ class _Reader:
             raise self._error(("collect",), f"{', '.join(doubled)} is there twice; expected each metric once")
         return tuple(metrics)
 
-    def _measures(self, i: int, name: Any) -> list[Measure]:
+    def _measures(self, i: int, name: Any, sizes: SizeClasses | None) -> list[Measure]:
         if isinstance(name, Mapping) and name and all(callable(function) for function in name.values()):
             return [from_function(str(key), function) for key, function in name.items()]
         if callable(name):
             return [from_function(getattr(name, "__name__", f"function {i + 1}"), name)]
-        return [self._guarded(("collect",), measure, name)]
+        return [self._guarded(("collect",), measure, name, sizes)]
 
     def _pareto(self, collect: Sequence[Measure]) -> tuple[Measure, Measure] | None:
         known = {metric.name: metric for metric in collect}
@@ -453,9 +468,9 @@ class _Reader:
                 raise self._error(("pareto",), f"{shown(name)}: neither more nor less of it is better")
         return known[names[0]], known[names[1]]
 
-    def _until(self) -> Target | None:
+    def _until(self, sizes: SizeClasses | None) -> Target | None:
         wanted = self._content.get("until")
-        return None if wanted is None else self._guarded(("until",), Target.read, wanted)
+        return None if wanted is None else self._guarded(("until",), Target.read, wanted, sizes)
 
     def _most_seeds(self) -> int:
         most = self._content.get("most_seeds", MOST)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,8 @@ from farloop import metrics
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.results import fields, flow_completion
 from farloop.results import measures as declared
-from farloop.results.measures import LESS, MORE
+from farloop.results.measures import AGED, FINISHED, LESS, MORE
+from farloop.results.size_classes import GEMINI, MEDIAN, SizeClass, SizeClasses
 from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
@@ -31,8 +34,6 @@ _STATISTICS: dict[str, Callable[[Floats], float]] = {
     **{name: partial(_percentile, percent) for name, percent in _PERCENTS.items()},
     "max": lambda values: float(values.max()),
 }
-_WORDS = {"mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
-_WORDS |= {"p999": "99.9th percentile", "max": "largest"}
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,13 @@ class Measure:
         unit: Its unit.
         meaning: What it is, in words.
         better: "less", "more", or nothing where neither is.
+        identifier: Its identifier among all measures; empty for what was recorded, and for what a function of the user's makes.
         sample: What it is a statistic of, from a run and the seconds at its beginning that are cut; nothing of another number.
         statistic: That statistic.
         percent: Which percentile that is, if it is one.
         is_mean: Whether it is the mean.
         number: Any other number of a run, which is about all of it.
+        counted: What it is the number of, as `sample`; nothing of another number.
         floor: What it cannot be below; nothing where that is not known.
         ceiling: What it cannot be above.
     """
@@ -57,23 +60,27 @@ class Measure:
     unit: str
     meaning: str
     better: str = ""
+    identifier: str = ""
     sample: Callable[[Run, float], Floats] | None = None
     statistic: Callable[[Floats], float] | None = None
     number: Callable[[Run], float | None] | None = None
+    counted: Callable[[Run, float], Floats] | None = None
     percent: float | None = None
     is_mean: bool = False
     floor: float | None = None
     ceiling: float | None = None
 
     @property
-    def identifier(self) -> str:
-        """Its identifier among all measures; empty for what was recorded, and for what a function of the user's makes."""
-        return declared.of_study(self.name)
+    def is_of_flows(self) -> bool:
+        """Whether it is a statistic of flows' slowdowns or completion times."""
+        return self.sample is not None and bool(self.identifier)
 
     def of(self, run: Run, cut: float = 0.0) -> float | None:
         """The number of one run without its first `cut` seconds; `None` where it does not exist."""
         if self.sample is not None:
             return self.pooled([self.sample(run, cut)])
+        if self.counted is not None:
+            return float(self.counted(run, cut).size)
         value = self.number(run) if self.number is not None else None
         return None if value is None or not np.isfinite(value) else float(value)
 
@@ -86,48 +93,95 @@ class Measure:
         return value if np.isfinite(value) else None
 
 
-def _chosen(run: Run, cut: float, kind: str, size: str) -> Any:
-    flows = run.flows
-    chosen = flow_completion.column(flows, "start_ps") / 1e12 >= cut
-    if kind:
-        chosen &= flow_completion.is_kind(flows, kind)
-    if size:
-        sized, small = flow_completion.column(flows, "size_bytes") >= 0, flow_completion.is_small(flows)
-        chosen &= sized & (small if size == "small" else ~small)
-    return chosen
+@dataclass(frozen=True)
+class _Flows:
+    """Flows of a run that a statistic is about.
+
+    Attributes:
+        kind: "intra", "cross", or nothing for both.
+        size: The name of a class of sizes; nothing for all.
+        unfinished: "finished" for finished flows alone, "aged" for flows that could finish, the unfinished ones by their age.
+        sizes: The classes of sizes, if `size` is one of them.
+    """
+
+    kind: str
+    size: str
+    unfinished: str
+    sizes: SizeClasses | None
+
+    def slowdowns(self, run: Run, cut: float) -> Floats:
+        """Their slowdowns, without flows that begin in the first `cut` seconds."""
+        values = flow_completion.slowdowns(run.flows) if self.unfinished == FINISHED else flow_completion.aged(run)
+        chosen: Floats = values[self._chosen(run, cut) & ~np.isnan(values)]
+        return chosen
+
+    def times(self, run: Run, cut: float) -> Floats:
+        """Their completion times likewise, in seconds."""
+        flows = run.flows
+        values = (flow_completion.column(flows, "received_ps") - flow_completion.column(flows, "start_ps")) / 1e12
+        chosen: Floats = values[self._chosen(run, cut) & ~np.isnan(values)]
+        return chosen
+
+    def _chosen(self, run: Run, cut: float) -> flow_completion.Mask:
+        flows = run.flows
+        chosen = flow_completion.column(flows, "start_ps") / 1e12 >= cut
+        if self.kind:
+            chosen &= flow_completion.is_kind(flows, self.kind)
+        if self.sizes is not None:
+            chosen &= self.sizes.masks(flow_completion.column(flows, "size_bytes"))[self.size]
+        return np.asarray(chosen, dtype=np.bool_)
 
 
-def _slowdowns(kind: str, size: str, run: Run, cut: float) -> Floats:
-    values = flow_completion.slowdowns(run.flows)
-    chosen: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
-    return chosen
+def _of_flows(sizes: SizeClasses | None) -> Iterable[Measure]:
+    """Slowdowns, completion times and numbers of flows, by kind, class of sizes, and how unfinished flows count."""
+    known = declared.declared_measures(sizes)
+    classes: list[SizeClass | None] = [None, *(sizes.classes if sizes else ())]
+    for kind in declared.KINDS:
+        for size in classes:
+            name = size.name if size else ""
+            for unfinished in (FINISHED, AGED):
+                flows = _Flows(kind, name, unfinished, sizes if size else None)
+                age = "aged" if unfinished == AGED else ""
+                for start in _beginnings(kind, size, age):
+                    yield from _statistics(start, "slowdown", flows, flows.slowdowns, 1.0, known)
+                    if unfinished == FINISHED:
+                        yield from _statistics(start, "fct", flows, flows.times, 0.0, known)
+                    if start:
+                        of = known[declared.count_identifier(kind, name, unfinished)]
+                        yield _measure(f"{start}flows", of, counted=flows.slowdowns, floor=0.0)
 
 
-def _times(kind: str, size: str, run: Run, cut: float) -> Floats:
-    values = (flow_completion.column(run.flows, "received_ps") - flow_completion.column(run.flows, "start_ps")) / 1e12
-    chosen: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
-    return chosen
+def _beginnings(kind: str, size: SizeClass | None, age: str) -> list[str]:
+    """What the names of statistics of some flows begin with: a class may have two names."""
+    names = dict.fromkeys((size.name, size.alias or size.name)) if size else [""]
+    return ["".join(f"{part}_" for part in (kind, name, age) if part) for name in names]
 
 
-def _completion_measures() -> Iterable[Measure]:
-    kinds = {"": "flows", "intra": "flows inside a datacenter", "cross": "flows across datacenters"}
-    sizes = {"": "", "small": " of at most the median size", "large": " above the median size"}
-    quantities = (("slowdown", "1", "FCT slowdown", _slowdowns, 1.0), ("fct", "s", "flow completion time", _times, 0.0))
-    for last, unit, words, sample, floor in quantities:
-        for kind, of in kinds.items():
-            for size, which in sizes.items():
-                for statistic, compute in _STATISTICS.items():
-                    yield Measure(
-                        "_".join(part for part in (kind, size, statistic, last) if part),
-                        unit,
-                        f"{_WORDS[statistic]} {words} of finished {of}{which}",
-                        LESS,
-                        sample=partial(sample, kind, size),
-                        statistic=compute,
-                        percent=_PERCENTS.get(statistic),
-                        is_mean=statistic == "mean",
-                        floor=floor,
-                    )
+def _statistics(
+    start: str,
+    last: str,
+    flows: _Flows,
+    sample: Callable[[Run, float], Floats],
+    floor: float,
+    known: Mapping[str, declared.RunMeasure],
+) -> Iterable[Measure]:
+    quantity = "fct_slowdown" if last == "slowdown" else last
+    for statistic, compute in _STATISTICS.items():
+        identifier = declared.time_identifier(quantity, statistic, flows.kind, flows.size, flows.unfinished)
+        yield _measure(
+            f"{start}{statistic}_{last}",
+            known[identifier],
+            sample=sample,
+            statistic=compute,
+            percent=_PERCENTS.get(statistic),
+            is_mean=statistic == "mean",
+            floor=floor,
+        )
+
+
+def _measure(name: str, of: declared.RunMeasure, **how: Any) -> Measure:
+    """A number under the name that studies have for it, with the unit, meaning and direction that are declared."""
+    return Measure(name, of.unit, of.definition.removesuffix("."), of.better, of.identifier, **how)
 
 
 def _summary(*keys: str) -> Callable[[Run], float | None]:
@@ -161,78 +215,106 @@ def _unfinished_iterations(run: Run) -> float:
     return float(run.iterations["time_ps"].null_count)
 
 
-_NUMBERS = (
-    ("throughput", "bit/s", "delivered payload of all flows over the run", MORE, _summary("throughput")),
-    (
-        "intra_throughput",
-        "bit/s",
-        "mean over flows inside a datacenter of delivered payload over active time",
-        MORE,
-        _summary("mean_throughput", "intra"),
-    ),
-    (
-        "cross_throughput",
-        "bit/s",
-        "mean over flows across of delivered payload over active time",
-        MORE,
-        _summary("mean_throughput", "cross"),
-    ),
-    ("ratio", "1", "mean throughput of flows inside datacenters over that of flows across", "", _summary("ratio")),
-    ("jain", "1", "Jain's fairness index of the flows' throughputs", MORE, _summary("jain")),
-    ("mean_queue", "B", "longest mean queue of any port", LESS, _summary("worst", "mean_queue", "mean_queue")),
-    ("max_queue", "B", "longest queue of any port", LESS, _summary("worst", "max_queue", "max_queue")),
-    ("paused", "s", "PFC: how long ports were paused, added over ports", LESS, _summary("pfc", "paused")),
-    ("pauses", "frames", "PFC: pause frames", LESS, _summary("pfc", "pauses")),
-    ("victims", "flows", "PFC: flows that waited for a pause whose root is not on their way", LESS, _summary("pfc", "victims")),
-    ("dropped", "packets", "dropped by switches", LESS, _summary("dropped")),
-    ("lost", "packets", "lost or damaged on links", LESS, _summary("lost")),
-    ("retransmitted", "packets", "data packets sent again", LESS, _total("retransmitted")),
-    ("timeouts", "count", "retransmission timeouts", LESS, _total("timeouts")),
-    ("marked", "ACKs", "acknowledgements that echoed an ECN mark", "", _total("marked")),
-    ("flows", "flows", "flows in the table of flows", "", lambda run: float(run.flows.num_rows)),
-    ("unfinished", "flows", "flows with a size that had begun and not finished", LESS, _unfinished),
-    ("gave_up", "flows", "flows that TCP gave up", LESS, _summary("gave_up")),
-    ("iteration_time", "s", "mean time of the finished iterations of training jobs", LESS, _iterations("time_ps", 1e12)),
-    ("iteration_slowdown", "1", "mean over the finished iterations of training jobs of their time over that on an ideal network",
-     LESS, _iterations("slowdown", 1.0)),
-    ("unfinished_iterations", "iterations", "iterations of training jobs that were not over", LESS, _unfinished_iterations),
-    ("packet_hops", "count", "packets that arrived at a node", "", _summary("packet_hops")),
-)  # fmt: skip
-
-MEASURES = {metric.name: metric for metric in _completion_measures()} | {
-    name: Measure(name, unit, meaning, better, number=number, floor=0.0, ceiling=1.0 if name == "jain" else None)
-    for name, unit, meaning, better, number in _NUMBERS
+_NUMBERS: dict[str, Callable[[Run], float | None]] = {
+    "throughput": _summary("throughput"),
+    "intra_throughput": _summary("mean_throughput", "intra"),
+    "cross_throughput": _summary("mean_throughput", "cross"),
+    "ratio": _summary("ratio"),
+    "jain": _summary("jain"),
+    "mean_queue": _summary("worst", "mean_queue", "mean_queue"),
+    "max_queue": _summary("worst", "max_queue", "max_queue"),
+    "paused": _summary("pfc", "paused"),
+    "pauses": _summary("pfc", "pauses"),
+    "victims": _summary("pfc", "victims"),
+    "dropped": _summary("dropped"),
+    "lost": _summary("lost"),
+    "retransmitted": _total("retransmitted"),
+    "timeouts": _total("timeouts"),
+    "marked": _total("marked"),
+    "flows": lambda run: float(run.flows.num_rows),
+    "unfinished": _unfinished,
+    "gave_up": _summary("gave_up"),
+    "iteration_time": _iterations("time_ps", 1e12),
+    "iteration_slowdown": _iterations("slowdown", 1.0),
+    "unfinished_iterations": _unfinished_iterations,
+    "packet_hops": _summary("packet_hops"),
 }
-"""What can be collected by name."""
+
+
+@functools.cache
+def known_measures(sizes: SizeClasses | None = None) -> Mapping[str, Measure]:
+    """What can be collected by name.
+
+    Args:
+        sizes: The classes of flow sizes that a study chose; without them no name has a class.
+    """
+    of_declared = declared.declared_measures()
+    return {of.name: of for of in _of_flows(sizes)} | {
+        name: _measure(
+            name,
+            of_declared[declared.of_study(name)],
+            number=number,
+            floor=0.0,
+            ceiling=1.0 if name == "jain" else None,
+        )
+        for name, number in _NUMBERS.items()
+    }
+
 
 DEFAULT = ("p99_slowdown", "mean_slowdown", "throughput", "unfinished")
 """What is collected where nothing is said."""
 
 
-def measure(name: object) -> Measure:
+def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
     """What a name stands for: "p99_slowdown", "p99 slowdown", or "p99 port/left->right queue" of what was recorded.
+
+    Args:
+        name: The name.
+        sizes: The classes of flow sizes that a study chose.
 
     Raises:
         UnknownNameError: there is nothing of that name; the text has the nearest one.
+        FarloopError: the name has a class of sizes, and the study chose none.
     """
     if not isinstance(name, str):
         raise UnknownNameError(f"{shown(repr(name))}: expected the name of a metric, such as p99_slowdown")
     words = name.split()
-    known = MEASURES.get("_".join(words))
-    if known is not None:
-        return known
+    joined = "_".join(words)
+    known = known_measures(sizes)
+    if joined in known:
+        return known[joined]
     statistic, rest = (words[0], words[1:]) if len(words) == 3 else ("mean", words)
     if len(rest) == 2 and "/" in rest[0]:
         if statistic not in _STATISTICS:
             raise UnknownNameError(f"{shown(statistic)}: no such statistic; {nearest(statistic, _STATISTICS)}")
         return _recorded(statistic, *rest)
-    common = [*DEFAULT, *(row[0] for row in _NUMBERS if row[0] not in DEFAULT)]
-    hint = nearest("_".join(words), MEASURES).partition("there is")[0]
+    if sizes is None and (text := _unstated(joined)):
+        raise FarloopError(f"{shown(name)}: {text}")
+    common = [*DEFAULT, *(other for other in _NUMBERS if other not in DEFAULT)]
+    hint = nearest(joined, known).partition("there is")[0]
+    classes = f"[{'|'.join(f'{size}_' for size in sizes.names)}]" if sizes else ""
     raise UnknownNameError(
         f"{shown(name)}: no such metric; {hint}there is {', '.join(common)}, "
-        f"[intra_|cross_][small_|large_]{{{'|'.join(_STATISTICS)}}}_{{slowdown|fct}}, "
+        f"[intra_|cross_]{classes}[aged_]{{{'|'.join(_STATISTICS)}}}_slowdown, "
+        f"[intra_|cross_]{classes}{{{'|'.join(_STATISTICS)}}}_fct, "
         'and of what is recorded texts such as "p99 port/left->right queue"'
     )
+
+
+def _unstated(name: str) -> str:
+    """What to say of a name with a class of sizes in a study that chooses no classes; nothing of any other name."""
+    for size in MEDIAN.classes:
+        if name in known_measures(MEDIAN) and re.match(rf"(?:intra_|cross_)?{size.alias}_", name):
+            return f'{size.alias} meant "{size.label}"; state {_choices(size.alias)}'
+    for sizes in (GEMINI, MEDIAN):
+        if name in known_measures(sizes):
+            return f'state sizes = "{sizes.name}" for this class of flow sizes'
+    return ""
+
+
+def _choices(name: str) -> str:
+    (gemini,) = (size.label for size in GEMINI.classes if size.name == name)
+    return f'sizes = "{MEDIAN.name}" to keep that, or sizes = "{GEMINI.name}" for {gemini}'
 
 
 def _recorded(statistic: str, obj: str, metric: str) -> Measure:
@@ -249,7 +331,7 @@ def _recorded(statistic: str, obj: str, metric: str) -> Measure:
     def sample(run: Run, cut: float) -> Floats:
         return metrics.window(*run.samples.get(obj, metric), start=cut)
 
-    meaning = f"{_WORDS[statistic]} of {field.name} of {obj} over the samples"
+    meaning = f"{declared.STATISTICS[statistic]} of {field.name} of {obj} over the samples"
     better = {"throughput": MORE, "utilisation": MORE, "queue": LESS, "max_queue": LESS, "rtt": LESS, "paused": LESS}
     return Measure(
         f"{statistic} {obj} {metric}",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from farloop import statistics, units
 from farloop.errors import FarloopError, shown
 from farloop.results import steadiness
+from farloop.results.size_classes import SizeClasses
 from farloop.results.tables import Floats
 from farloop.statistics import Interval
 from farloop.sweep.measures import Measure, measure
@@ -60,8 +61,12 @@ class Target:
     text: str
 
     @classmethod
-    def read(cls, text: object) -> Target:
+    def read(cls, text: object, sizes: SizeClasses | None = None) -> Target:
         """A target from "p99 slowdown ± 5 %" ("+-" does as well), or without a percent sign in the metric's unit.
+
+        Args:
+            text: The text.
+            sizes: The classes of flow sizes that the study chose.
 
         Raises:
             FarloopError: it is none; UnknownNameError: there is no such metric.
@@ -76,7 +81,7 @@ class Target:
             raise FarloopError(f"{shown(repr(text))}: {expected}") from None
         if not 0 < width < (1 if match["percent"] else math.inf):
             raise FarloopError(f"{shown(repr(text))}: {expected}, more than 0 and less than 100 %")
-        of = measure(match["metric"])
+        of = measure(match["metric"], sizes)
         if of.sample is not None and of.percent is None and not of.is_mean:
             raise FarloopError(f"{shown(repr(text))}: the largest of all has no interval; {expected}")
         return cls(of, width, match["percent"] is not None, str(text).strip())

@@ -18,6 +18,7 @@ from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
 from farloop.output.writing import write_run
 from farloop.results import tables
+from farloop.results.measures import VERSION
 from farloop.results.tables import Floats
 from farloop.running.progress import Counting, Uncounted
 from farloop.running.simulate import default_threads
@@ -97,6 +98,7 @@ def study(
     listed: Iterable[Mapping[str, Any]] | None = None,
     random: Mapping[str, Any] | None = None,
     where: str | Iterable[str] | None = None,
+    sizes: str | None = None,
     collect: Collected | Iterable[Collected] | None = None,
     pareto: Iterable[Collected] | None = None,
     until: str | None = None,
@@ -127,6 +129,7 @@ def study(
         listed: Points, each a mapping of keys to values.
         random: `{"samples": 20, "seed": 1, "network.wan_delay": {"from": "1ms", "to": "50ms", "scale": "log"}}`.
         where: Constraints between keys, such as "network.wan_delay > 2 * network.link_delay".
+        sizes: Classes of flow sizes for the names of metrics: "gemini", "median", or bounds such as "20kB,1MB".
         collect: Names of metrics, such as "p99_slowdown", functions from a `Run` to a number, or mappings from names to such.
         pareto: Two of them, for the Pareto front.
         until: A precision, such as "p99 slowdown ± 5 %": seeds are added until the 95 % confidence interval is as narrow.
@@ -147,7 +150,21 @@ def study(
         FarloopError: something of the study is wrong, or it cannot be written. A run that fails is no error: see `Study.failures`.
         ScenarioError: the base scenario is not valid.
     """
-    described = (title, algorithm_file, set, grid, listed, random, where, collect, pareto, until, most_seeds, warmup)
+    described = (
+        title,
+        algorithm_file,
+        set,
+        grid,
+        listed,
+        random,
+        where,
+        sizes,
+        collect,
+        pareto,
+        until,
+        most_seeds,
+        warmup,
+    )
     if (file is None) == (base is None):
         raise FarloopError("file and base: expected one of them")
     if file is not None:
@@ -165,6 +182,7 @@ def study(
             listed=listed,
             random=random,
             where=where,
+            sizes=sizes,
             collect=collect,
             pareto=pareto,
             until=until,
@@ -322,6 +340,7 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
                 metric.name: precision.interval(metric, [row.values[metric.name] for row in same], samples[metric.name])
                 for metric in definition.collect
             }
+            making.noted.note_sizes(definition.collect, samples)
             summaries.append(Summary(number, same[0].settings, same[0].algorithm, len(same), intervals))
     runs = dataset.runs(rows, keys, definition.collect)
     points = dataset.summaries(summaries, keys, definition.collect)
@@ -330,7 +349,7 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
 
 def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: Path) -> None:
     """Writes a run, unless another row has the same one, and measures it."""
-    run = making.run(row)
+    run = making.run(row).by_sizes(making.definition.sizes)
     row.path = f"{RUNS}/{row.key[:16]}"
     where = into / row.path
     if not where.exists():
@@ -354,6 +373,7 @@ def _write(
     tables.write(points, into / f"{POINTS}.parquet")
     content: dict[str, Any] = {
         "farloop": _native.version(),
+        "definitions": VERSION,
         "kind": KIND,
         "title": definition.title,
         "base": {
@@ -370,6 +390,7 @@ def _write(
         "until": None if definition.until is None else definition.until.text,
         "unmet": [point.row() for point in unmet],
         "warmup": definition.warm_up,
+        "sizes": None if definition.sizes is None else definition.sizes.name,
         "excluded": definition.excluded,
         "classes": {algorithm.name_of(class_): algorithm.digest(class_) for class_ in definition.base.classes},
         **making.noted.content(),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from farloop import _native
 from farloop.output import manifest, names
+from farloop.results.measures import VERSION
 from farloop.validation import check_tables, references, relations
 from farloop.validation.checks import EXPLAINED, FidelityCheck
 from farloop.validation.checks import read as read_check
@@ -43,7 +44,7 @@ def write(
             (into / manifest.FIGURES).mkdir()
             write_png(picture(checks), into / manifest.FIGURES / PICTURE)
         (into / manifest.REPORT).write_text(page(checks, outcomes), encoding="utf-8")
-    about = {"farloop": _native.version(), "kind": "validation", "scale": scale}
+    about = {"farloop": _native.version(), "kind": "validation", "definitions": VERSION, "scale": scale}
     manifest.write_json(into / manifest.MANIFEST, about | {"files": manifest.files(into)})
 
 
