@@ -21,6 +21,7 @@ from marked import placed
 import farloop
 from farloop import metrics
 from farloop.results import flow_completion as completion
+from farloop.results.size_classes import GEMINI
 from farloop.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -294,7 +295,7 @@ def _fabric(name: str) -> list[list[str]]:
                     completion.column(flows, "delivered_bytes")[chosen].sum()
                     / completion.column(flows, "size_bytes")[chosen].sum()
                 )
-            small = completion.column(flows, "size_bytes") <= 100e3
+            small = GEMINI.masks(completion.column(flows, "size_bytes"))["small"]
             slow = completion.bounded(flows, end)[completion.is_kind(flows, "intra") & small]
             measured.append(
                 (part["intra"] / part["cross"], 1e3 * run.summary["pfc"]["paused"], np.nanpercentile(slow, 99))

@@ -2,6 +2,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from support.advice import ALGORITHMS, SITES
 
 import farloop
 from farloop.advice import answer as answers
-from farloop.advice import answer_page, asking, conditions, question, racing, runs, tuning
+from farloop.advice import answer_page, asking, conditions, content, question, racing, runs, tuning
+from farloop.arena import quantities
 from farloop.arena.measuring import Measured
 from farloop.commands import advise
 from farloop.scenario import ARENA, Scenario
@@ -370,6 +372,23 @@ def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
     assert target == tmp_path / "a"
     named = {name: options[name] for name in ("workers", "store", "force", "report")}
     assert named == {"workers": 3, "store": tmp_path / "store", "force": True, "report": False}
+
+
+def test_a_page_marks_percentiles_over_few_flows():
+    few = {"few_flows": {"p99 slowdown of large flows": 6.5}}
+    names = ["p99 slowdown of large flows", "p99 slowdown of small flows", "goodput"]
+    assert [head.text for head in answer_page._heads(names, few)] == ["p99 slowdown of large flows *", *names[1:]]
+    assert quantities.quantity("p99 slowdown of small flows across").flows_key == "cross_small_flows"
+    assert quantities.quantity("p99 slowdown").flows_key == "all_all_flows"
+    assert {quantities.quantity(name).flows_key for name in ("mean slowdown", "goodput")} == {""}
+
+
+def test_percentiles_over_few_flows_are_those_of_the_mean_over_seeds():
+    counts = [{"all_small_flows": 30, "all_large_flows": large} for large in (3, 4)]
+    measured = [Measured("s", "dctcp", seed, "finite", {}, values) for seed, values in enumerate(counts)]
+    asked = SimpleNamespace(goal=None, must=())
+    answer = SimpleNamespace(question=asked, race=SimpleNamespace(measured={"dctcp": measured}))
+    assert content._few_flows(answer) == {"p99 slowdown of large flows": 3.5}
 
 
 def test_a_page_says_what_tuned_parameters_cost():

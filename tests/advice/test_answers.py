@@ -44,6 +44,8 @@ def test_the_command_answers_goes_on_and_is_drawn_again(command):
     ):
         assert heading in report
     assert not re.search(r'(?:src|href)="(?!#)', report)
+    assert content["few_flows"] == {}, "there are enough of 30 kB, and none of more"
+    assert "over fewer than" not in report
     best = content["advised"][0]
     assert f'name = "{best}"' in (command.directory / "a" / "deploy" / f"{best}.toml").read_text("utf-8")
     again = command(*ask, "--out", "b")

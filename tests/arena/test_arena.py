@@ -18,7 +18,7 @@ import pytest
 import farloop
 from farloop import api, catalogue
 from farloop.arena import execution, measuring, plan, table
-from farloop.results import fields
+from farloop.results import fields, measures
 from farloop.scenario import ARENA, Scenario, arena_names
 from farloop.views import svg
 
@@ -290,6 +290,33 @@ def test_the_command_says_where_and_who_is_first(command):
     assert more.stderr.count("swift, seed 1: started") == 2
     done = command("run", "long.toml", "--out", "a", "--no-report")
     assert done.returncode == 0, "an arena is an output like any other"
+
+
+def test_scores_of_variations_by_other_definitions_are_left_out(command):
+    place(command)
+    done = command(
+        "arena",
+        "--scenario",
+        "short.toml",
+        "--algorithms",
+        "dctcp,bbr",
+        "--seeds",
+        "1-2",
+        *CHOSEN[-4:],
+        "--out",
+        "a",
+        "-q",
+    )
+    assert done.returncode == 0, done.stderr
+    path = command.directory / "a" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    assert manifest["definitions"] == measures.VERSION
+    manifest["scenarios"][0]["shaken"] = {"dctcp": [1e9]}
+    for version, is_fragile in ((measures.VERSION, "1"), (measures.VERSION - 1, "")):
+        path.write_text(json.dumps(manifest | {"definitions": version}))
+        assert command("report", "a").returncode == 0
+        ranked = {row["algorithm"]: row["is_fragile"] for row in rows(command.directory / "a", "ranking")}
+        assert ranked == {"dctcp": is_fragile}
 
 
 def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, tmp_path, command):

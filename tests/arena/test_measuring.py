@@ -1,11 +1,14 @@
 """What the arena measures of a run with endless flows and finite ones at the bounds of the classes of sizes."""
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
 
 import farloop
 from farloop import metrics
-from farloop.arena import measuring
+from farloop.arena import measuring, overview
 from farloop.results import flow_completion, summary
 
 MIXED = """\
@@ -72,3 +75,17 @@ def test_a_class_of_sizes_holds_the_flows_at_its_upper_bound(mixed):
     slowdowns = flow_completion.aged(mixed)
     assert np.isnan(slowdowns).tolist() == [True, True, False, False]
     assert values["intra_small_slowdown_p99"] == pytest.approx(slowdowns[2])
+
+
+def test_a_tail_over_few_flows_is_marked_on_the_page(mixed):
+    few = measuring.measured(mixed, "mixed")
+    many = dataclasses.replace(few, values=few.values | {"intra_small_flows": 20})
+    column = overview._slowdown([few], "intra", "inside", "small")
+    cell = column.cell([few])
+    assert re.fullmatch(r"[\d.]+ / [\d.]+ \*", cell.text)
+    assert re.match(r"[\d.]+ / [\d.]+ \*", str(cell.html))
+    assert "over fewer than 20 flows" in column.hint
+    column = overview._slowdown([many], "intra", "inside", "small")
+    assert re.fullmatch(r"[\d.]+ / [\d.]+", column.cell([many]).text)
+    assert "*" not in str(column.cell([many]).html)
+    assert "over fewer than" not in column.hint
