@@ -176,6 +176,13 @@ def test_tables_state_the_number_of_flows_and_mark_tails_of_few(run):
     assert size_rows(run.by_sizes("1kB").alone)[0][2] == "up to 1 kB: flows"
 
 
+def test_runs_with_other_classes_stand_in_one_table(run):
+    both = farloop.Comparison("both", [run, dataclasses.replace(run.by_sizes("20kB,1MB,2MB"), label="other")])
+    header, rows = size_rows(both)
+    assert {len(row) for row in rows} == {len(header)}, "those of the first"
+    assert rows[0][2:] == rows[2][2:]
+
+
 def test_a_tail_of_enough_flows_has_no_mark():
     assert marked("3.1", MIN_TAIL_FLOWS) == "3.1"
     assert marked("3.1", MIN_TAIL_FLOWS - 1) == "3.1 *"

@@ -77,6 +77,8 @@ def test_a_report_draws_no_numbers_of_other_definitions(place, command):
     done = command("sweep", "study.toml", "--out", "s")
     assert done.returncode == 0, "a second sweep measures anew"
     assert command("report", "s").returncode == 0
+    page = (command.directory / "s" / "report.html").read_text()
+    assert "classes of flow sizes" in page and "Small: up to 100 kB; medium: more than 100 kB" in page
     done = command("report", "s", "--sizes", "median")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "expected an output of run, compare or reproduce" in done.stderr

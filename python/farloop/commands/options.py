@@ -143,8 +143,8 @@ SizesOption = Annotated[
     typer.Option(
         "--sizes",
         metavar="gemini|median|SIZE,...",
-        help="Divide slowdowns by these classes of flow sizes: gemini (default: up to 100 kB, up to 10 MB, above), median (the halves of "
-        "a run's flows), or bounds such as 20kB,1MB.",
+        help="Classes of flow sizes: gemini (small up to 100 kB, medium up to 10 MB, large), median (the halves of a run's flows), or "
+        "bounds such as 20kB,1MB (default: gemini, or those of the output or the study).",
     ),
 ]
 NoReportOption = Annotated[

@@ -9,7 +9,7 @@ from farloop.results import flow_completion, offered, paired, starts, summary
 from farloop.results.paired import Pooled
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.seeds import mean_text
-from farloop.results.size_classes import MARK, MARK_NOTE, NO_FLOWS, marked
+from farloop.results.size_classes import MARK, MARK_NOTE, NO_FLOWS, SizeClasses, marked
 from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
 
@@ -252,16 +252,15 @@ def _slowdowns(comparison: Comparison) -> list[_Slowdowns]:
         for kind in flow_completion.KINDS
         if comparison.has_many_finished
         and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
-        for row in _slowdowns_of(of, kind)
+        for row in _slowdowns_of(of, kind, comparison.sizes)
     ]
 
 
-def _slowdowns_of(of: Replicas, kind: str) -> list[_Slowdowns]:
+def _slowdowns_of(of: Replicas, kind: str, sizes: SizeClasses) -> list[_Slowdowns]:
     """The finished flows; where some are unfinished also a row that counts them, whose numbers are lower bounds."""
 
     def flows(*, unfinished: bool) -> tuple[Pooled, list[Pooled]]:
-        sizes = of.runs[0].sizes.names
-        classes = [paired.pooled(of.runs, kind, size, unfinished=unfinished) for size in sizes]
+        classes = [paired.pooled(of.runs, kind, size, sizes, unfinished=unfinished) for size in sizes.names]
         return paired.pooled(of.runs, kind, unfinished=unfinished), classes
 
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]

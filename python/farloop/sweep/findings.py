@@ -16,6 +16,7 @@ from farloop.report.plots import Panels
 from farloop.report.start_tables import STARTS
 from farloop.results import starts
 from farloop.results.seeds import seed_suffix
+from farloop.results.size_classes import parse
 from farloop.results.tables import Floats
 from farloop.statistics import Interval
 from farloop.sweep.dataset import DONE
@@ -95,6 +96,8 @@ def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> M
         rows.append(["points that constraints leave out", str(content["excluded"])])
     done = sum(status == DONE for status in runs["status"].to_pylist())
     rows.append(["runs done", f"{done} of {runs.num_rows}"])
+    if name := content.get("sizes"):
+        rows.append(["classes of flow sizes", parse(name).note or name])
     if content["until"]:
         rows.append(["precision asked for", str(content["until"])])
     cuts = [cut for cut in runs["warmup_s"].to_pylist() if cut is not None]
