@@ -111,7 +111,7 @@ def measured(reference: str, case: str, algorithm: str, program: Program) -> dic
 
 def simulated(scenario: str, algorithm: str, settings: str) -> dict[str, float]:
     """The run of farloop, in this process."""
-    from farloop.running.batch import Variant, run_all
+    from farloop.experiments.variants import Variant, run_all
     from farloop.scenario import Scenario
 
     loaded = Scenario.load(Path(scenario)).override(json.loads(settings), algorithm=algorithm)

@@ -138,7 +138,7 @@ def run_one(
     trace: TraceItems | None = None,
 ) -> Run:
     """`run` without seeds."""
-    from farloop.running.batch import Variant, run_all
+    from farloop.experiments.variants import Variant, run_all
     from farloop.running.trace import read_items
 
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
@@ -203,12 +203,12 @@ def compare(
         FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a jitter that is no number; a run
             that may take more memory than there is.
     """
+    from farloop.experiments.variants import Variant, run_all, with_seeds
+    from farloop.experiments.variations import shaken
     from farloop.judging.verdicts import judged
     from farloop.results.jitter import of_claims, read_jitter
     from farloop.results.run import Comparison
     from farloop.results.seeds import read_seeds
-    from farloop.running.batch import Variant, run_all, with_seeds
-    from farloop.running.variations import shaken
 
     reporter = reporter_of(progress)
     chosen = _algorithms(algorithms)

@@ -13,10 +13,10 @@ from farloop.results.starts import setting
 from farloop.scenario import Scenario, Settings, figure_names, kernel_figure_names
 
 if TYPE_CHECKING:
+    from farloop.experiments.variants import Variant
     from farloop.output.store import Store
     from farloop.results.run import Comparison, FigureVerdicts
     from farloop.results.seeds import Seeds
-    from farloop.running.batch import Variant
     from farloop.running.progress import Reporter
 
 
@@ -56,7 +56,7 @@ class PlannedFigure:
 
     def seeded(self, seeds: Sequence[int]) -> list[Variant]:
         """Every simulation once per seed; of a figure that has replicas a seed is a variation in ties and starts, too."""
-        from farloop.running.batch import with_seeds
+        from farloop.experiments.variants import with_seeds
 
         return with_seeds(self.variants, seeds, vary=bool(self.replicas))
 
@@ -91,8 +91,8 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
     Raises:
         FarloopError: that is no start, or the figure has no such case or algorithm.
     """
+    from farloop.experiments.variants import Variant
     from farloop.judging.schedule import CASES
-    from farloop.running.batch import Variant
 
     base = Scenario.load(figure)
     # One case's settings need not suit the others, all of which were checked when the file was read.
@@ -187,11 +187,11 @@ def run_figure(
     jitter: int = 0,
 ) -> Comparison:
     """Runs one figure and judges its claims."""
+    from farloop.experiments.variants import run_all
+    from farloop.experiments.variations import shaken
     from farloop.judging.verdicts import judged
     from farloop.results.jitter import of_claims
     from farloop.results.run import Comparison
-    from farloop.running.batch import run_all
-    from farloop.running.variations import shaken
 
     variants = figure.seeded(seeds)
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)

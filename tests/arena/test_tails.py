@@ -10,13 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 import farloop
-from farloop.arena import execution, plan, tails
+from farloop.arena import plan, scenario_runs, tails
 from farloop.arena.tails import Tail
 from farloop.commands.app import app
+from farloop.experiments import explaining
 from farloop.output import store
 from farloop.results import fields
 from farloop.results.why import Explanation
-from farloop.running import explaining
 
 NETWORK = """\
 title = "{name}"
@@ -109,7 +109,7 @@ def test_a_report_drawn_again_has_the_same(held):
 
 
 def test_an_arena_that_is_not_asked_explains_nothing(scenarios, held, monkeypatch):
-    monkeypatch.setattr("farloop.running.explaining.why", refuse)
+    monkeypatch.setattr("farloop.experiments.explaining.why", refuse)
     assert asked(scenarios, "plain", *ASKED[1:])[0] == 0
     plain = scenarios / "plain"
     assert not (plain / "why.csv").exists()
@@ -126,7 +126,7 @@ def test_the_same_command_explains_nothing_again(scenarios, held, monkeypatch):
         asked_again.append(run.label)
         raise farloop.FarloopError("flows that share a connection are not followed")
 
-    monkeypatch.setattr("farloop.running.explaining.why", only_shared)
+    monkeypatch.setattr("farloop.experiments.explaining.why", only_shared)
     assert asked(scenarios, "out", *ASKED)[0] == 0
     assert sorted(asked_again) == ["dctcp, seed 1", "timely, seed 1"], (
         "what is refused is asked once more: it takes no simulation"
@@ -149,12 +149,12 @@ def test_an_interrupted_arena_keeps_its_explanations(scenarios, tmp_path, monkey
     monkeypatch.setattr(explaining, "why", interrupted)
     (tmp_path / "a").mkdir()
     with pytest.raises(KeyboardInterrupt):
-        execution.run(planned, tmp_path / "a", threads=1, store=kept, report=False)
+        scenario_runs.run(planned, tmp_path / "a", threads=1, store=kept, report=False)
     other = store.Store(tmp_path / "taken-over")
     other.adopt(tmp_path / "runs")
     assert len(other) == 3, "two runs and an explanation"
     (tmp_path / "b").mkdir()
-    execution.run(planned, tmp_path / "b", threads=1, store=other, report=False)
+    scenario_runs.run(planned, tmp_path / "b", threads=1, store=other, report=False)
     assert calls == ["dctcp", "timely", "timely"]
     assert [bool(row["cause"]) for row in rows(tmp_path / "b")] == [True, True]
 

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from farloop.commands.app import app
 from farloop.commands.help_groups import GROUPS
-from farloop.sweep import clusters, measures
+from farloop.experiments import clusters
+from farloop.sweep import measures
 
 ROOT = Path(__file__).parents[2]
 

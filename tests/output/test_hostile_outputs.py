@@ -12,11 +12,11 @@ import pytest
 
 import farloop
 from farloop.commands.report import rewrite
+from farloop.experiments import tasks
+from farloop.experiments.threads import Job, simulate
 from farloop.output import directories, manifest, names, store
 from farloop.output.store import Pending, Store
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
-from farloop.sweep import tasks
 
 MINE = "mine"
 

@@ -11,9 +11,9 @@ import pytest
 import farloop
 from farloop import reproduce
 from farloop.commands.report import rewrite
+from farloop.experiments.threads import Job, simulate
 from farloop.output import directories, manifest, store
 from farloop.output.store import Pending, Simulated, Store, address, prefix
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
 
 LONG = "run.duration=2s"

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import farloop
 from farloop.commands.app import app
 from farloop.errors import FarloopError
+from farloop.experiments import explaining
 from farloop.report import where
 from farloop.results import why_chosen
-from farloop.running import explaining
 
 NETWORK = """\
 run.duration = "20ms"
@@ -203,5 +203,5 @@ def test_an_ordinary_report_simulates_nothing(compared, monkeypatch):
         raise AssertionError("simulated")
 
     monkeypatch.setattr("farloop.running.why.why", fail)
-    monkeypatch.setattr("farloop.running.explaining.explain", fail)
+    monkeypatch.setattr("farloop.experiments.explaining.explain", fail)
     assert asked("report", compared[1], "--quiet")[0] == 0

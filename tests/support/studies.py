@@ -3,7 +3,8 @@
 import json
 from collections import Counter
 
-from farloop.sweep import definition, tasks
+from farloop.experiments import tasks
+from farloop.sweep import definition
 
 BASE = """\
 title = "Short flows"

@@ -15,7 +15,7 @@ from support.studies import BASE, journal
 
 import farloop
 from farloop.errors import FarloopError
-from farloop.sweep import clusters
+from farloop.experiments import clusters
 
 GRID = {"algorithm": ["dctcp", "hpcc"], "seed": "1-6"}
 

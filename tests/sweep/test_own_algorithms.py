@@ -10,7 +10,8 @@ from support.studies import STUDY
 
 import farloop
 from farloop.errors import FarloopError
-from farloop.sweep import definition, tasks
+from farloop.experiments import tasks
+from farloop.sweep import definition
 
 
 @pytest.fixture

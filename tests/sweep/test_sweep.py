@@ -21,9 +21,10 @@ from support.studies import BASE, STUDY, journal
 import farloop
 from farloop import memory
 from farloop.errors import FarloopError
+from farloop.experiments import processes, tasks
 from farloop.output.store import Store, address, simulator
 from farloop.running.progress import CountLines
-from farloop.sweep import multiples, points, pool, tasks
+from farloop.sweep import multiples, points
 
 
 @pytest.fixture
@@ -371,7 +372,7 @@ def task(place, key, memory, store=None, lasts="1ms"):
 def test_only_as_many_run_side_by_side_as_fit(place):
     seen = []
 
-    class Watched(pool.LocalPool):
+    class Watched(processes.LocalPool):
         def _give(self, waiting, source):
             # A run can end sooner than the other worker begins: they wait for each other.
             if all(worker.is_ready for worker in self._started):
@@ -398,7 +399,7 @@ def test_the_estimate_is_more_than_what_runs_take(place):
     )
     scenario = farloop.Scenario.load(place / "large.toml").override({"workload.stop": "none", "workload.sizes": "10MB"})
     wanted = tasks.Task.of("1", "large", scenario, place, 1)
-    ((_, outcome),) = pool.LocalPool(1).outcomes([wanted])
+    ((_, outcome),) = processes.LocalPool(1).outcomes([wanted])
     assert outcome.status == "made"
     assert memory.PROCESS // 2 < outcome.peak < wanted.memory < 20 * outcome.peak
 

@@ -15,12 +15,12 @@ import numpy as np
 from farloop import _native
 from farloop.arena.measuring import Measured, measured
 from farloop.errors import FarloopError
+from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, LOST, Task
+from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Store, address
-from farloop.running.batch import Variant, as_run
 from farloop.running.progress import Counting, Uncounted
 from farloop.scenario import Scenario
 from farloop.sweep.making import Engine
-from farloop.sweep.tasks import BROKEN, DECLINED, FAILED, LOST, Task
 
 HOPS_PER_SECOND = 5e6
 """Packet-hops that a nominal second has: a processor of today makes 5 to 12 million."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from farloop.arena import measuring
 from farloop.errors import FarloopError
+from farloop.experiments import explaining
+from farloop.experiments.explaining import WhyQuestion
 from farloop.results import why_chosen
 from farloop.results.why import Explanation
 from farloop.results.why_chosen import Chosen, WhyAnswer
-from farloop.running import explaining
-from farloop.running.explaining import WhyQuestion
 from farloop.running.why import check_same_run
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ def arena(
     jitter: ArenaJitterOption = 3,
 ) -> None:
     """Judge algorithms in cross-datacenter scenarios: what must hold, then who is best. Repeat an interrupted command to continue it."""
-    from farloop.arena import execution
+    from farloop.arena import scenario_runs
     from farloop.arena.plan import plan
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
@@ -88,7 +88,7 @@ def arena(
         directory(target, force=force, fresh=fresh) as aside,
         reporter(quiet=quiet) as progress,
     ):
-        results = execution.run(
+        results = scenario_runs.run(
             planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
         )
     if not quiet:

@@ -39,7 +39,7 @@ def interference(
     The scenario has two or more [[job]]. All else of it stays in each run. The table has the time of an iteration alone, and that beside
     others over it.
     """
-    from farloop.running.interference import interference as ask
+    from farloop.experiments.interference import interference as ask
     from farloop.running.progress import reporter
 
     with reporter(quiet=quiet or json_) as progress:

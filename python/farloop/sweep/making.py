@@ -11,13 +11,16 @@ from typing import Protocol
 
 from farloop import _native
 from farloop.errors import FarloopError, shown
+from farloop.experiments.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
+from farloop.experiments.tasks import FAILED as TASK_FAILED
+from farloop.experiments.tasks import KEPT as TASK_KEPT
+from farloop.experiments.threads import default_threads
+from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Store, address
 from farloop.results.run import Run
 from farloop.results.seeds import LARGEST_SEED, seed_suffix
 from farloop.results.tables import Floats
-from farloop.running.batch import Variant, as_run
 from farloop.running.progress import LINE_EVERY, Counting
-from farloop.running.simulate import default_threads
 from farloop.scenario import Scenario
 from farloop.statistics import Interval
 from farloop.sweep import points, precision
@@ -26,9 +29,6 @@ from farloop.sweep.definition import Definition
 from farloop.sweep.points import ALGORITHM, SEED, Point
 from farloop.sweep.precision import Unmet
 from farloop.sweep.remarks import Remarks
-from farloop.sweep.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
-from farloop.sweep.tasks import FAILED as TASK_FAILED
-from farloop.sweep.tasks import KEPT as TASK_KEPT
 from farloop.units import count_text
 
 FIRST_WORD = 1.0

@@ -13,6 +13,9 @@ import pyarrow as pa
 
 from farloop import _native, algorithm, memory
 from farloop.errors import FarloopError, shown
+from farloop.experiments.processes import LocalPool
+from farloop.experiments.tasks import journal_trouble
+from farloop.experiments.threads import default_threads
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
@@ -20,16 +23,13 @@ from farloop.output.writing import write_run
 from farloop.results import tables
 from farloop.results.tables import Floats
 from farloop.running.progress import Counting, Uncounted
-from farloop.running.simulate import default_threads
 from farloop.scenario import Source
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
 from farloop.sweep.making import Counts, Engine, Making, rows_by_point
 from farloop.sweep.points import ALGORITHM, SEED
-from farloop.sweep.pool import LocalPool
 from farloop.sweep.precision import Unmet
-from farloop.sweep.tasks import journal_trouble
 
 if TYPE_CHECKING:
     from farloop.results.run import Run
@@ -228,7 +228,7 @@ def engine(
         raise FarloopError(f"{' and '.join(chosen)}: expected one of them")
     if ray is None and slurm is None:
         return LocalPool(number_of_workers(workers))
-    from farloop.sweep.clusters import RayCluster, SlurmCluster
+    from farloop.experiments.clusters import RayCluster, SlurmCluster
 
     return SlurmCluster(slurm, store_of(target, store)) if slurm is not None else RayCluster(str(ray))
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from farloop import reproduce
 from farloop.errors import FarloopError, nearest, shown
+from farloop.experiments.variants import Variant, with_seeds
 from farloop.judging.verdicts import judged
 from farloop.output import saving
 from farloop.results.run import Comparison, FigureVerdicts, Run
 from farloop.results.seeds import seed_suffix
-from farloop.running.batch import Variant, with_seeds
 from farloop.scenario import KERNEL, kernel_figure_names
 from farloop.testbed import PARTS, side_by_side
 from farloop.testbed.blueprint import PS, plan

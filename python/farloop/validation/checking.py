@@ -14,9 +14,9 @@ from farloop.validation.compared_numbers import measure
 from farloop.validation.references import RANGE, SEED, THEORY, Entry, Reference, ReferenceCase
 
 if TYPE_CHECKING:
+    from farloop.experiments.variants import Variant
     from farloop.output.store import Store
     from farloop.results.run import Run
-    from farloop.running.batch import Variant
     from farloop.running.progress import Reporter
 
 MOST_REPETITIONS = 5
@@ -66,7 +66,7 @@ def run(
         ScenarioError: a scenario of a reference is not valid.
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    from farloop.running.batch import run_all
+    from farloop.experiments.variants import run_all
 
     chosen = list(chosen)
     planned = [variants(*choice) for choice in chosen]
@@ -79,7 +79,7 @@ def run(
 
 def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Variant]:
     """The simulator's runs of an algorithm in a case: as many as the reference has, five at most, which differ in ties and starts."""
-    from farloop.running.batch import Variant
+    from farloop.experiments.variants import Variant
 
     label = f"{reference.name}/{case.name} {entry.algorithm}"
     scenario = Scenario.load(case.scenario).override(dict(entry.set), algorithm=entry.algorithm)

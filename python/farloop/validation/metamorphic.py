@@ -36,7 +36,7 @@ def run(
     Raises:
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    from farloop.running.batch import Variant, run_all
+    from farloop.experiments.variants import Variant, run_all
 
     tried: list[tuple[Relation, int, World, World]] = []
     for relation in RELATIONS:

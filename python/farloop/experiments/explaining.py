@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from farloop import _native, memory
 from farloop.errors import FarloopError
+from farloop.experiments.crew import Crew
+from farloop.experiments.threads import POLL, number_of_threads
 from farloop.results import why_chosen
 from farloop.results.why_chosen import Chosen, WhyAnswer
-from farloop.running.crew import Crew
 from farloop.running.progress import Reporter, Silent
-from farloop.running.simulate import POLL, number_of_threads
 from farloop.running.why import rewritten, why
 
 if TYPE_CHECKING:

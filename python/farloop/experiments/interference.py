@@ -48,7 +48,7 @@ def interference(
         InvariantError: a simulation broke one of its own consistency checks.
     """
     from farloop.api import algorithm_name, reporter_of
-    from farloop.running.batch import Variant, run_all
+    from farloop.experiments.variants import Variant, run_all
 
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     jobs = [str(job["name"]) for job in wanted.parsed.get("job", [])]

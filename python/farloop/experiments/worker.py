@@ -6,8 +6,8 @@ import os
 import sys
 
 from farloop import _native
+from farloop.experiments.tasks import READY, Task, make
 from farloop.running import pandas_guard
-from farloop.sweep.tasks import READY, Task, make
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
+from farloop.experiments.processes import LOOK_AGAIN, TRIES
+from farloop.experiments.tasks import BUSY, FAILED, LOST, MADE, Outcome, Task, make
 from farloop.output.store import Store
-from farloop.sweep.pool import LOOK_AGAIN, TRIES
-from farloop.sweep.tasks import BUSY, FAILED, LOST, MADE, Outcome, Task, make
 
 LOGS = "slurm"
 """In a store: what submitit writes for each job."""

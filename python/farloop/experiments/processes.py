@@ -23,7 +23,7 @@ from typing import IO
 
 from farloop import _native
 from farloop.errors import FarloopError
-from farloop.sweep.tasks import BUSY, FAILED, LOST, READY, Outcome, Task
+from farloop.experiments.tasks import BUSY, FAILED, LOST, READY, Outcome, Task
 
 TRIES = 5
 """Workers that a run may lose before it counts as what kills them."""
@@ -137,7 +137,7 @@ class LocalPool:
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", "farloop.sweep.worker"],
+                [sys.executable, "-m", "farloop.experiments.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

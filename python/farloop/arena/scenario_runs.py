@@ -69,9 +69,9 @@ def _hold(
     contest: Contest, plan: Plan, into: Path, threads: int | None, reporter: Reporter | None, store: Store | None
 ) -> Result:
     """Runs one scenario, writes its runs, and measures them; their tables are gone afterwards."""
+    from farloop.experiments.variants import run_all
     from farloop.output import saving
     from farloop.results.run import Comparison
-    from farloop.running.batch import run_all
 
     if not contest.variants:
         return Result(
@@ -125,8 +125,8 @@ def _shaken(
     contest: Contest, plan: Plan, threads: int | None, reporter: Reporter | None, store: Store | None
 ) -> dict[str, list[float | None]]:
     """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
-    from farloop.running.batch import run_all
-    from farloop.running.variations import varied
+    from farloop.experiments.variants import run_all
+    from farloop.experiments.variations import varied
 
     if contest.facts["start"] != OWN:
         return {}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from farloop.experiments.variants import run_all
 from farloop.results.jitter import Jitter, measures, read_jitter
-from farloop.running.batch import run_all
 
 if TYPE_CHECKING:
+    from farloop.experiments.variants import Variant
     from farloop.output.store import Store
     from farloop.results.run import Comparison, Run
-    from farloop.running.batch import Variant
     from farloop.running.progress import Reporter
 
 Judge = Callable[["Comparison"], "Comparison"]

@@ -19,11 +19,11 @@ from functools import partial
 from farloop import _native, memory
 from farloop.algorithm import digest, explained, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, shown
+from farloop.experiments.crew import Crew
 from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
-from farloop.running.crew import Crew
 from farloop.running.progress import Reporter, Silent
 from farloop.running.trace import made
 from farloop.scenario import Scenario

@@ -15,8 +15,8 @@ from pathlib import Path
 from farloop import _native, algorithm
 from farloop import memory as memory_of_runs
 from farloop.errors import FarloopError, InvariantError
+from farloop.experiments.threads import Job, simulated
 from farloop.output.store import Store, simulator
-from farloop.running.simulate import Job, simulated
 from farloop.scenario import Scenario
 
 MADE, KEPT, BUSY, FAILED, BROKEN, LOST, DECLINED = "made", "kept", "busy", "failed", "broken", "lost", "declined"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from farloop.experiments.threads import Job, simulate
 from farloop.output.store import Simulated, Store, address
 from farloop.results.run import Run
 from farloop.results.seeds import seed_suffix
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
