@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from farloop.advice.asking import Advice, advise
     from farloop.api import algorithms, compare, load, run, schema, version, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
+    from farloop.experiments.execution import Execution
     from farloop.experiments.interference import interference
     from farloop.formats.flow_list import flows_from_parquet
     from farloop.formats.goal import flows_from_goal
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "Comparison",
+    "Execution",
     "Explanation",
     "FarloopError",
     "Interference",
@@ -77,6 +79,7 @@ _PLACES = {
     "Advice": "advice.asking",
     "advise": "advice.asking",
     "Comparison": "results.run",
+    "Execution": "experiments.execution",
     "Explanation": "results.why",
     "FarloopError": "errors",
     "Interference": "results.job_matrix",

@@ -14,6 +14,7 @@ from farloop.arena import plan, scenario_runs, tails
 from farloop.arena.tails import Tail
 from farloop.commands.app import app
 from farloop.experiments import explaining
+from farloop.experiments.execution import Execution
 from farloop.output import store
 from farloop.results import fields
 from farloop.results.why import Explanation
@@ -149,12 +150,12 @@ def test_an_interrupted_arena_keeps_its_explanations(scenarios, tmp_path, monkey
     monkeypatch.setattr(explaining, "why", interrupted)
     (tmp_path / "a").mkdir()
     with pytest.raises(KeyboardInterrupt):
-        scenario_runs.run(planned, tmp_path / "a", threads=1, store=kept, report=False)
+        scenario_runs.run(planned, tmp_path / "a", Execution(threads=1, store=kept), report=False)
     other = store.Store(tmp_path / "taken-over")
     other.adopt(tmp_path / "runs")
     assert len(other) == 3, "two runs and an explanation"
     (tmp_path / "b").mkdir()
-    scenario_runs.run(planned, tmp_path / "b", threads=1, store=other, report=False)
+    scenario_runs.run(planned, tmp_path / "b", Execution(threads=1, store=other), report=False)
     assert calls == ["dctcp", "timely", "timely"]
     assert [bool(row["cause"]) for row in rows(tmp_path / "b")] == [True, True]
 
@@ -200,7 +201,7 @@ def test_an_explanation_that_cannot_be_read_is_made_again(odd, scenarios, held, 
     kept.directory.mkdir()
     path = kept.directory / f"{run.address}.why.json"
     path.write_text(json.dumps(true), encoding="utf-8")
-    wanted = tails.of_runs([run], "web", store=kept)["dctcp"]
+    wanted = tails.of_runs([run], "web", Execution(store=kept))["dctcp"]
     assert not calls
     change = ODD[odd]
     if isinstance(change, dict):
@@ -208,7 +209,7 @@ def test_an_explanation_that_cannot_be_read_is_made_again(odd, scenarios, held, 
         change = json.dumps(true | change | ({"parts": parts} if "parts" in change else {}))
     path.write_text(change, encoding="utf-8")
     assert kept.explanation(run.address) is None or odd.startswith("another ")
-    assert tails.of_runs([run], "web", store=kept)["dctcp"] == wanted
+    assert tails.of_runs([run], "web", Execution(store=kept))["dctcp"] == wanted
     assert calls == [1]
     assert json.loads(path.read_text("utf-8")) == true
 

@@ -9,6 +9,7 @@ import farloop
 from farloop.arena import plan, scenario_runs
 from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
+from farloop.experiments.execution import Execution
 from farloop.results import cautions, jitter
 
 STEP = """\
@@ -175,7 +176,7 @@ def test_the_arena_marks_fragile_scores(step, tmp_path):
     planned = plan.plan([str(step)], "fixed,reno", seeds="1-2", jitter=2)
     into = tmp_path / "arena"
     into.mkdir()
-    (result,) = scenario_runs.run(planned, into)
+    (result,) = scenario_runs.run(planned, into, Execution())
     assert {name: len(scores) for name, scores in result.shaken.items()} == {"fixed": 2, "reno": 2}
     marked = [dataclasses.replace(result, shaken={"fixed": [0.5 * result.of("fixed")[0].score], "reno": []})]
     from farloop.arena.overview import page

@@ -17,9 +17,8 @@ from farloop.results.why_chosen import Chosen, WhyAnswer
 from farloop.running.why import check_same_run
 
 if TYPE_CHECKING:
-    from farloop.output.store import Store
+    from farloop.experiments.execution import Execution
     from farloop.results.run import Run
-    from farloop.running.progress import Reporter
 
 NO_FLOW = "no flow with a size that could finish"
 
@@ -59,23 +58,19 @@ class Tail:
 def of_runs(
     runs: Sequence[Run],
     group: str,
-    *,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
+    execution: Execution,
 ) -> dict[str, Tail]:
     """The tail of each run, by algorithm. Explanations are taken from the store, and put there.
 
     Args:
         runs: One for each algorithm.
         group: What stands before a simulation's name while it runs.
-        threads: How many simulations at once at most.
-        reporter: What shows progress.
-        store: Where runs are kept.
+        execution: Its threads, its store and its progress count: explanations are made in this process.
 
     Raises:
         FarloopError: `threads` is no number of threads, or the store cannot be written.
     """
+    store = execution.runs
     tails: dict[str, Tail] = {}
     questions: list[WhyQuestion] = []
     for run in runs:
@@ -96,7 +91,7 @@ def of_runs(
             except OSError as error:
                 raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
 
-    answers = explaining.explain(questions, threads=threads, reporter=reporter, done=keep)
+    answers = explaining.explain(questions, execution, done=keep)
     for question, explained in zip(questions, answers, strict=True):
         tails[question.run.algorithm] = _tail(question.run, explained)
     return {run.algorithm: tails[run.algorithm] for run in runs}

@@ -67,6 +67,7 @@ def arena(
     """Judge algorithms in cross-datacenter scenarios: what must hold, then who is best. Repeat an interrupted command to continue it."""
     from farloop.arena import scenario_runs
     from farloop.arena.plan import plan
+    from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
 
@@ -88,9 +89,8 @@ def arena(
         directory(target, force=force, fresh=fresh) as aside,
         reporter(quiet=quiet) as progress,
     ):
-        results = scenario_runs.run(
-            planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
-        )
+        execution = Execution(threads, aside.store, progress)
+        results = scenario_runs.run(planned, aside.path, execution, report=not no_report)
     if not quiet:
         from farloop.commands import show
 

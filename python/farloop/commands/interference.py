@@ -39,6 +39,7 @@ def interference(
     The scenario has two or more [[job]]. All else of it stays in each run. The table has the time of an iteration alone, and that beside
     others over it.
     """
+    from farloop.experiments.execution import Execution
     from farloop.experiments.interference import interference as ask
     from farloop.running.progress import reporter
 
@@ -48,9 +49,7 @@ def interference(
             algorithm=algorithm,
             set=set_,
             seed=seed,
-            threads=threads,
-            progress=progress,
-            force_memory=force_memory,
+            execution=Execution(threads, progress=progress, force_memory=force_memory),
         )
     if json_:
         print_json(result.as_json)

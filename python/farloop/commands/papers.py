@@ -51,6 +51,7 @@ def reproduce(
     With --set, --case or --algorithms the output is a reading, not a verdict: it says of each statement whether it holds under that change.
     """
     from farloop import reproduce as reproduction
+    from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.running.progress import reporter
@@ -68,13 +69,11 @@ def reproduce(
         done = reproduction.reproduce(
             chosen,
             aside.path,
+            Execution(threads, aside.store, progress),
             full=full,
             same_start=same_start,
             reading=reading,
             seeds=seeds,
-            threads=threads,
-            reporter=progress,
-            store=aside.store,
             report=not no_report,
             jitter=jitter,
         )

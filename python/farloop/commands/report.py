@@ -49,9 +49,10 @@ def report(
 def _where(comparison: Comparison, threads: int | None, reporter: Reporter) -> Section:
     """Where the time of a comparison's slowest flows and iterations went."""
     from farloop.experiments import explaining
+    from farloop.experiments.execution import Execution
     from farloop.report import where
 
-    explained = explaining.of_report(comparison, threads=threads, reporter=reporter)
+    explained = explaining.of_report(comparison, Execution(threads, progress=reporter))
     return where.of_runs(explained, several=len(comparison.groups) > 1)
 
 

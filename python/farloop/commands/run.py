@@ -61,6 +61,7 @@ def run_(
 ) -> None:
     """Simulate one scenario."""
     from farloop import api
+    from farloop.experiments.execution import Execution
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
@@ -82,19 +83,10 @@ def run_(
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if alone:
-                single = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
+                single = api.run_one(wanted, execution=Execution(threads, progress=progress), trace=trace or None)
             else:
-                several = api.run_seeds(
-                    wanted,
-                    algorithm=None,
-                    set=None,
-                    seed=seed,
-                    seeds=seeds,
-                    threads=threads,
-                    reporter=progress,
-                    store=aside.store,
-                    jitter=jitter,
-                )
+                execution = Execution(threads, aside.store, progress)
+                several = api.run_seeds(wanted, seed=seed, seeds=seeds, jitter=jitter, execution=execution)
         ready_to_draw(not no_report)
         more_notes = (
             saving.fill_run(single, aside.path, report=not no_report)
@@ -131,6 +123,7 @@ def compare(
 ) -> None:
     """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
     from farloop import api
+    from farloop.experiments.execution import Execution
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
@@ -147,10 +140,8 @@ def compare(
                 set=[*(set_ or []), *starts.setting(same_start)],
                 seed=seed,
                 seeds=seeds,
-                threads=threads,
-                progress=progress,
-                store=aside.store,
                 jitter=jitter,
+                execution=Execution(threads, aside.store, progress),
             )
         ready_to_draw(not no_report)
         notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)

@@ -42,6 +42,7 @@ def validate(
     quiet: QuietOption = False,
 ) -> None:
     """Compare the simulator with other simulators, Linux and theory. Ends with code 1 if a number differs without a known cause."""
+    from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
     from farloop.validation import check_tables, checking, checks, metamorphic, record
@@ -52,12 +53,9 @@ def validate(
     worlds = metamorphic.WORLDS_IN_FULL if full else metamorphic.WORLDS
     target = out or Path("out") / "validation"
     with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
-        results = checking.run(chosen, threads=threads, reporter=progress, store=aside.store)
-        outcomes = (
-            metamorphic.run(worlds, threads=threads, reporter=progress, store=aside.store)
-            if not wanted or metamorphic.NAME in wanted
-            else []
-        )
+        execution = Execution(threads, aside.store, progress)
+        results = checking.run(chosen, execution)
+        outcomes = metamorphic.run(execution, worlds) if not wanted or metamorphic.NAME in wanted else []
         record.write(results, aside.path, scale="full" if full else "quick", outcomes=outcomes, report=not no_report)
     if not quiet:
         from farloop.commands import show

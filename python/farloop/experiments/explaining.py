@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from farloop import _native, memory
 from farloop.errors import FarloopError
 from farloop.experiments.crew import Crew
+from farloop.experiments.execution import Execution
 from farloop.experiments.threads import POLL, number_of_threads
 from farloop.results import why_chosen
 from farloop.results.why_chosen import Chosen, WhyAnswer
-from farloop.running.progress import Reporter, Silent
+from farloop.running.progress import Reporter
 from farloop.running.why import rewritten, why
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ class WhyQuestion:
         return f"why {self.label} {self.chosen.name}"
 
 
-def of_report(
-    comparison: Comparison, *, threads: int | None = None, reporter: Reporter | None = None
-) -> list[WhyAnswer]:
+def of_report(comparison: Comparison, execution: Execution) -> list[WhyAnswer]:
     """The slowest iteration of each job and three flows (`why_chosen.FLOWS`) of every run; of several seeds the first one's.
 
     Raises:
@@ -62,7 +61,7 @@ def of_report(
         missing += [WhyAnswer(label, None, None, f"no iteration of {job} is over") for job in without]
         if not flows and not iterations and not without:
             missing.append(WhyAnswer(label, None, None, "it has no flow with a size, and no job"))
-    explained = [*explain(questions, threads=threads, reporter=reporter), *missing]
+    explained = [*explain(questions, execution), *missing]
     if not any(of.explanation for of in explained):
         raise FarloopError(f"--why: {explained[0].because if explained else 'there is no run'}")
     return explained
@@ -70,9 +69,8 @@ def of_report(
 
 def explain(
     questions: Sequence[WhyQuestion],
+    execution: Execution,
     *,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
     done: Callable[[WhyQuestion, WhyAnswer], None] | None = None,
 ) -> list[WhyAnswer]:
     """The answers, in the order of the questions; each takes a simulation, on one thread, that of a job two.
@@ -81,16 +79,16 @@ def explain(
 
     Args:
         questions: What is asked.
-        threads: How many simulations at once at most; for `None` one per processor. Fewer where memory is short.
-        reporter: What shows progress.
+        execution: Its threads and its progress count: explanations are made in this process. For no number of threads one per processor
+            explains, and fewer where memory is short.
         done: Called with each answer as soon as it is there, from the thread that has it.
 
     Raises:
         FarloopError: `threads` is no number of threads.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    reporter, stop = reporter or Silent(), threading.Event()
-    most = max(1, min(number_of_threads(threads), len(questions)))
+    reporter, stop = execution.reporter, threading.Event()
+    most = max(1, min(number_of_threads(execution.threads), len(questions)))
     networks: dict[int, memory.Estimate | str] = {}
     needed = [_needed(question, networks) for question in questions]
     estimates = [estimate for estimate in needed if isinstance(estimate, memory.Estimate)]

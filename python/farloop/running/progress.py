@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from farloop.errors import FarloopError, shown
 from farloop.messages import say
 from farloop.units import count_text
 
@@ -43,6 +44,45 @@ class Silent:
 
     def finish(self, job: str) -> None:
         """A job is done."""
+
+
+ProgressCallback = Callable[[float, float, int], object]
+"""Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
+
+
+class _Callback:
+    """Passes the progress of runs on to a function."""
+
+    def __init__(self, function: ProgressCallback) -> None:
+        self._function = function
+
+    def start(self, job: str) -> None:
+        """Nothing to say."""
+
+    def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
+        """Calls the function."""
+        self._function(simulated, end, packet_hops)
+
+    def finish(self, job: str) -> None:
+        """Nothing to say."""
+
+
+def reporter_of(progress: object) -> Reporter | None:
+    """What shows progress: a function of three numbers, or an object that reports.
+
+    Raises:
+        FarloopError: it is neither.
+    """
+    if progress is None:
+        return None
+    if all(callable(getattr(progress, name, None)) for name in ("start", "update", "finish")):
+        reporter: Reporter = progress  # type: ignore[assignment]
+        return reporter
+    if callable(progress):
+        return _Callback(progress)
+    raise FarloopError(
+        f"progress: {shown(repr(progress))}: expected a function of three numbers, or an object that reports"
+    )
 
 
 class Lines:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from farloop.api import algorithm_name
 from farloop.errors import FarloopError
 from farloop.experiments import variants
+from farloop.experiments.execution import Execution
 from farloop.experiments.variants import Variant
 from farloop.kernel import doctor
 from farloop.results.run import Comparison, Run
@@ -70,7 +71,7 @@ def measure(
             runs.append(_measured(wanted, Variant(label, "", name, scenario), progress))
     claims = []
     if with_simulation:
-        simulated = variants.run_all([Variant(f"{name}, simulated", "", name, scenario)])
+        simulated = variants.run_variants([Variant(f"{name}, simulated", "", name, scenario)], Execution())
         claims = [agreement.finding(simulated[0], runs)]
         runs = [*simulated, *runs]
     title = str(scenario.parsed.get("title") or scenario.file)
