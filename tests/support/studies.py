@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+from farloop.experiments import journal as journals
 from farloop.experiments import tasks
 from farloop.sweep import definition
 
@@ -64,7 +65,7 @@ def written(directory):
 
 def journal(store, what):
     """How often each run was begun, or finished."""
-    lines = (store / tasks.JOURNAL).read_text("utf-8").splitlines()
+    lines = (store / journals.JOURNAL).read_text("utf-8").splitlines()
     return Counter(line["run"] for line in map(json.loads, lines) if line["what"] == what)
 
 

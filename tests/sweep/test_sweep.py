@@ -21,6 +21,7 @@ from support.studies import BASE, STUDY, journal
 import farloop
 from farloop import memory
 from farloop.errors import FarloopError
+from farloop.experiments import journal as journals
 from farloop.experiments import processes, tasks
 from farloop.output.store import Store, address, simulator
 from farloop.running.progress import CountLines
@@ -64,7 +65,7 @@ def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place
     scenario = farloop.Scenario.load(base).override({"workload.load": 0.3})
     task = tasks.Task.of(address(scenario), "one", scenario, place / "run-store", 1)
     asked.clear()
-    assert tasks.make(task).status == tasks.MADE
+    assert tasks.make(task).status == journals.MADE
     assert [handle.builds for handle in asked] == [1]
 
 
@@ -236,10 +237,10 @@ def test_workers_killed_at_random_cost_nothing_but_time(command, place):
     assert len(journal(store, "finished")) >= runs - killed
     assert runs <= sum(journal(store, "began").values()) <= runs + killed, "only what was killed is made again"
     done = set()
-    for line in map(json.loads, (store / tasks.JOURNAL).read_text("utf-8").splitlines()):
+    for line in map(json.loads, (store / journals.JOURNAL).read_text("utf-8").splitlines()):
         assert line["run"] not in done, "what is made is not begun again"
         done |= {line["run"]} if line["what"] == "finished" else set()
-    before = (store / tasks.JOURNAL).read_bytes()
+    before = (store / journals.JOURNAL).read_bytes()
     assert not [p.name for p in store.iterdir() if p.name.startswith(".")], "nothing half-written is left"
     began = time.monotonic()
     again = command("sweep", "study.toml", "--out", "s", "--no-report")
@@ -247,7 +248,7 @@ def test_workers_killed_at_random_cost_nothing_but_time(command, place):
     assert f"no run to make, {runs} kept from before" in again.stderr
     second = time.monotonic() - began
     assert second < 60
-    assert (store / tasks.JOURNAL).read_bytes() == before
+    assert (store / journals.JOURNAL).read_bytes() == before
     assert pq.read_table(place / "s" / "runs.parquet").equals(table)
     made = sum(journal(store, "began").values())
     print(f"{runs} runs, {killed} workers killed, {made} begun, {took:.0f} s; the same again {second:.1f} s")  # noqa: T201
@@ -283,7 +284,7 @@ def test_a_worker_stops_in_the_middle_of_a_run_when_who_started_it_is_killed(com
     (place / "base.toml").write_text(endless, encoding="utf-8")
     (place / "study.toml").write_text('base = "base.toml"\ncollect = ["throughput"]\n[grid]\nseed = "1"\n', "utf-8")
     process = command.start("sweep", "study.toml", "--out", "s", "--workers", "1", "--no-report", "--force-memory")
-    while not (place / "run-store" / tasks.JOURNAL).exists():
+    while not (place / "run-store" / journals.JOURNAL).exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     (worker,) = workers_of(process)
@@ -415,11 +416,11 @@ def test_what_is_claimed_is_made_by_nobody_else(place):
     wanted = task(place, "12", 1)
     with Store(place).claimed("12") as mine:
         assert mine
-        assert tasks.make(wanted).status == tasks.BUSY
-    assert tasks.make(wanted).status == tasks.MADE
-    assert tasks.make(wanted).status == tasks.KEPT
+        assert tasks.make(wanted).status == journals.BUSY
+    assert tasks.make(wanted).status == journals.MADE
+    assert tasks.make(wanted).status == journals.KEPT
     (place / "12" / "flows.parquet").write_bytes(b"damaged")
-    assert tasks.make(wanted).status == tasks.MADE, "what is damaged is none"
+    assert tasks.make(wanted).status == journals.MADE, "what is damaged is none"
     assert "12" in Store(place)
 
 

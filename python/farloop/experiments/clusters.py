@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
-from farloop.experiments.processes import LOOK_AGAIN, TRIES
-from farloop.experiments.tasks import BUSY, FAILED, LOST, MADE, Outcome, Task, make
+from farloop.experiments.journal import BUSY, LOOK_AGAIN, MADE
+from farloop.experiments.processes import TRIES
+from farloop.experiments.tasks import FAILED, LOST, Outcome, Task, make
 from farloop.output.store import Store
 
 LOGS = "slurm"

@@ -23,16 +23,14 @@ from typing import IO
 
 from farloop import _native
 from farloop.errors import FarloopError
-from farloop.experiments.tasks import BUSY, FAILED, LOST, READY, Outcome, Task
+from farloop.experiments.journal import BUSY, LOOK_AGAIN
+from farloop.experiments.tasks import FAILED, LOST, READY, Outcome, Task
 
 TRIES = 5
 """Workers that a run may lose before it counts as what kills them."""
 
 STARTS = 20
 """Workers that may end one after the other before they have begun with anything."""
-
-LOOK_AGAIN = 1.0
-"""Seconds until a run that somebody else is making is looked at again."""
 
 SHARE = 0.9
 """Of the memory that there is."""

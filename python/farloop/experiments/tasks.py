@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -15,21 +13,17 @@ from pathlib import Path
 from farloop import _native, algorithm
 from farloop import memory as memory_of_runs
 from farloop.errors import FarloopError, InvariantError
+from farloop.experiments.journal import MADE, make_once
 from farloop.experiments.threads import Job, simulated
-from farloop.output.store import Store, simulator
+from farloop.output.store import Simulated, Store, simulator
 from farloop.scenario import Scenario
 
-MADE, KEPT, BUSY, FAILED, BROKEN, LOST, DECLINED = "made", "kept", "busy", "failed", "broken", "lost", "declined"
-"""How a task can end: it has been simulated; it was there; somebody else is at it; the simulation failed, and would again; it could not be
-done here, and may be elsewhere; its worker was killed; it does not fit into the memory that there is."""
+FAILED, BROKEN, LOST, DECLINED = "failed", "broken", "lost", "declined"
+"""How a task can end besides MADE, KEPT and BUSY: the simulation failed, and would again; it could not be done here, and may be elsewhere;
+its worker was killed; it does not fit into the memory that there is."""
 
 READY = "ready\n"
 """What a worker says first."""
-
-JOURNAL = "journal.jsonl"
-"""In a store: a line for every simulation that began or was finished, with time, machine and process. For people; nothing reads it."""
-
-_JOURNAL = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Progress = Callable[[float, float, int], bool]
 
@@ -162,28 +156,39 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
             BROKEN, f"{socket.gethostname()} has another build of farloop than the machine that asked for the run"
         )
     _forget_peak()
+
+    def simulate() -> Simulated:
+        try:
+            scenario = task.scenario()
+        except FarloopError as error:
+            raise _UnmadeError(Outcome(BROKEN, str(error))) from None
+        if because := _too_large(task, scenario):
+            raise _UnmadeError(Outcome(DECLINED, because))
+        result = simulated(Job(task.label, scenario), progress, task.threads, auto=True)
+        if not store.directory.is_dir():
+            raise _UnmadeError(Outcome(BROKEN, f"{task.store}: was removed while a run for it was made"))
+        return result
+
     try:
-        with memory_of_runs.forced(task.force_memory), store.claimed(task.key) as mine:
-            if not mine:
-                return Outcome(BUSY)
-            if task.key in store:
-                return Outcome(KEPT)
-            try:
-                scenario = task.scenario()
-            except FarloopError as error:
-                return Outcome(BROKEN, str(error))
-            if because := _too_large(task, scenario):
-                return Outcome(DECLINED, because)
-            note(store.directory, "began", task)
-            store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads, auto=True))
-            note(store.directory, "finished", task)
+        with memory_of_runs.forced(task.force_memory):
+            status = make_once(store, task.key, simulate)
+    except _UnmadeError as unmade:
+        return unmade.outcome
     except MemoryError:
         return Outcome(FAILED, "out of memory", _peak(), time.monotonic() - began)
     except (_native.ScenarioError, InvariantError, FarloopError) as error:
         return Outcome(FAILED, str(error), _peak(), time.monotonic() - began)
     except OSError as error:
         return Outcome(BROKEN, f"{task.store}: cannot be written: {error.strerror or error}")
-    return Outcome(MADE, "", _peak(), time.monotonic() - began)
+    return Outcome(MADE, "", _peak(), time.monotonic() - began) if status == MADE else Outcome(status)
+
+
+class _UnmadeError(Exception):
+    """A task that is not simulated at all."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.because)
+        self.outcome = outcome
 
 
 def _too_large(task: Task, scenario: Scenario) -> str:
@@ -192,32 +197,6 @@ def _too_large(task: Task, scenario: Scenario) -> str:
     if task.force_memory or there is None or task.memory <= there:
         return ""
     return memory_of_runs.refusal(scenario.memory)
-
-
-def note(store: Path, what: str, task: Task) -> None:
-    """Writes a line into the journal of a store, where this user may: nothing depends on it."""
-    line = {"what": what, "run": task.key, "at": time.time(), "host": socket.gethostname(), "process": os.getpid()}
-    with contextlib.suppress(OSError):
-        _write_journal(store, json.dumps(line) + "\n")
-
-
-def journal_trouble(store: Path) -> str:
-    """Why the journal of a store cannot be written, for people; empty if it can."""
-    try:
-        os.close(os.open(store / JOURNAL, _JOURNAL))
-    except FileNotFoundError:
-        # It comes with the first run.
-        return ""
-    except OSError as error:
-        why = "is a link" if error.errno == errno.ELOOP else error.strerror
-        return f"{store / JOURNAL}: cannot be written: {why}; who made which run when is not noted there"
-    return ""
-
-
-def _write_journal(store: Path, text: str) -> None:
-    """Appends to the journal, which is a file: through a link something else could be written, and a pipe may have no reader."""
-    with os.fdopen(os.open(store / JOURNAL, _JOURNAL | os.O_CREAT, 0o666), "a", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _forget_peak() -> None:

@@ -11,8 +11,9 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,11 +21,12 @@ from farloop import _native, memory
 from farloop.algorithm import digest, explained, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, shown
 from farloop.experiments.crew import Crew
+from farloop.experiments.journal import BUSY, LOOK_AGAIN, MADE, make_once
 from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
-from farloop.running.progress import Reporter, Silent
+from farloop.running.progress import Reporter, Silent, tell_busy, tell_kept
 from farloop.running.trace import made
 from farloop.scenario import Scenario
 
@@ -71,6 +73,11 @@ class Processors:
             with self._lock:
                 self._free += share
 
+    def give_up(self) -> None:
+        """A simulation that waits needs no share any more."""
+        with self._lock:
+            self._waiting -= 1
+
 
 def default_threads() -> int:
     """As many as this process may use."""
@@ -101,9 +108,9 @@ def simulate(
     """Runs all jobs on `threads` threads; for `None` on as many as pay, at most one per processor.
 
     The results are in the order of the jobs and depend on nothing else.
-    Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
-    something is traced, everything runs, and the store is left alone. Before the first one runs
-    there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
+    Jobs that are the same simulation run once. What is in the store already does not run, what somebody else makes for the store is waited
+    for, and what has run is put there at once. Where something is traced, everything runs, and the store is left alone. Before the first
+    one runs there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
 
     Raises:
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
@@ -127,22 +134,20 @@ def simulate(
         if store is None or key not in store:
             missing.append(key)
             _ = job.scenario.memory  # Checked while the parsed scenario is at hand; `_lanes` asks for it again.
-        elif hasattr(reporter, "kept"):
-            reporter.kept(job.name)
+        else:
+            tell_kept(reporter, job.name)
     lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
     crew = Crew(lanes)
     task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
-    futures = {key: crew.submit(partial(task, first[key], key)) for key in missing}
     try:
-        _wait(list(futures.values()))
+        made = _complete(crew, {key: partial(task, first[key], key) for key in missing})
     except BaseException:
         stop.set()
         crew.leave(lambda: interrupt({class_ for job in jobs for class_ in job.scenario.classes}))
         raise
     crew.finish()
     if store is None:
-        made = {key: future.result() for key, future in futures.items()}
         return [_there(made[key]) for key in keys]
     # What has just run is read as what ran earlier is, so that nothing can depend on which is which.
     kept = {key: store.get(key) for key in first}
@@ -190,13 +195,31 @@ def _there(result: Simulated | None) -> Simulated:
     return result
 
 
-def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
-    """Returns when all are done; raises as soon as one fails. Waits in short steps: an interrupt counts only between them."""
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, timeout=POLL)
-        for future in done:
-            future.result()
+def _complete(crew: Crew, tasks: Mapping[str, Callable[[], Simulated | None]]) -> dict[str, Simulated | None]:
+    """Does all tasks; raises as soon as one fails. One that raises `_BusyError` is done again later, when others have had their turn.
+
+    Waits in short steps: an interrupt counts only between them.
+    """
+    results: dict[str, Simulated | None] = {}
+    pending = {crew.submit(task): key for key, task in tasks.items()}
+    later: list[tuple[float, str]] = []
+    while pending or later:
+        now = time.monotonic()
+        pending |= {crew.submit(tasks[key]): key for at, key in later if at <= now}
+        later = [(at, key) for at, key in later if at > now]
+        if not pending:
+            time.sleep(POLL)
+        for future in wait(pending, timeout=POLL, return_when=FIRST_COMPLETED).done:
+            key = pending.pop(future)
+            try:
+                results[key] = future.result()
+            except _BusyError:
+                later.append((now + LOOK_AGAIN, key))
+    return results
+
+
+class _BusyError(Exception):
+    """Somebody else makes this run: another process, or another thread of this one."""
 
 
 def _run(
@@ -223,7 +246,11 @@ def _simulate(
     stop: threading.Event,
     store: Store | None,
 ) -> Simulated | None:
-    """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
+    """Runs a job; with a store what it gave goes there, unless it is there meanwhile, and memory is free for the next one.
+
+    Raises:
+        _BusyError: somebody else is at it.
+    """
 
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
         if stop.is_set():
@@ -231,15 +258,27 @@ def _simulate(
         reporter.update(job.name, simulated, end, packet_hops)
         return True
 
+    def simulate_here() -> Simulated:
+        reporter.start(job.name)
+        with processors.taken() as threads:
+            return simulated(job, progress, threads, auto=auto)
+
     if stop.is_set():
         return None
-    reporter.start(job.name)
-    with processors.taken() as threads:
-        result = simulated(job, progress, threads, auto=auto)
-    if store is not None:
-        try:
-            store.put(key, result)
-        except OSError as error:
-            raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
-    reporter.finish(job.name)
-    return result if store is None else None
+    if store is None:
+        result = simulate_here()
+        reporter.finish(job.name)
+        return result
+    try:
+        status = make_once(store, key, simulate_here)
+    except OSError as error:
+        raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
+    if status == BUSY:
+        tell_busy(reporter, job.name)
+        raise _BusyError
+    if status == MADE:
+        reporter.finish(job.name)
+    else:
+        processors.give_up()
+        tell_kept(reporter, job.name)
+    return None

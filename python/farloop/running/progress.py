@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LINE_EVERY = 5.0
 """Seconds of wall time between plain lines of one job."""
 
+ELSEWHERE = "another command is at it; this one waits for its run"
+
 
 class Reporter(Protocol):
     """What shows progress; called from several threads."""
@@ -85,17 +87,37 @@ def reporter_of(progress: object) -> Reporter | None:
     )
 
 
+def tell_kept(reporter: Reporter, job: str) -> None:
+    """Shows that a job has run before, where the reporter of a user can."""
+    if hasattr(reporter, "kept"):
+        reporter.kept(job)
+
+
+def tell_busy(reporter: Reporter, job: str) -> None:
+    """Shows that somebody else runs a job, where the reporter of a user can."""
+    if hasattr(reporter, "busy"):
+        reporter.busy(job)
+
+
 class Lines:
     """Plain lines, one when a job begins, one every few seconds, one when it is done."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._jobs: dict[str, tuple[float, float, int]] = {}
+        self._busy: set[str] = set()
 
     def kept(self, job: str) -> None:
         """A job has run before."""
         with self._lock:
             say(f"{job}: kept from before")
+
+    def busy(self, job: str) -> None:
+        """Somebody else runs a job: that is said once."""
+        with self._lock:
+            if job not in self._busy:
+                self._busy.add(job)
+                say(f"{job}: {ELSEWHERE}")
 
     def start(self, job: str) -> None:
         """A job begins."""
@@ -135,10 +157,22 @@ class Bars:
         self.progress = progress
         self._jobs: dict[str, tuple[TaskID, float]] = {}
         self._lock = threading.Lock()
+        self._busy: set[str] = set()
 
     def kept(self, job: str) -> None:
         """A job has run before."""
-        self.progress.console.print(f"{job}: kept from before", markup=False, highlight=False, soft_wrap=True)
+        self._print(f"{job}: kept from before")
+
+    def busy(self, job: str) -> None:
+        """Somebody else runs a job: that is said once."""
+        with self._lock:
+            is_known = job in self._busy
+            self._busy.add(job)
+        if not is_known:
+            self._print(f"{job}: {ELSEWHERE}")
+
+    def _print(self, text: str) -> None:
+        self.progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def start(self, job: str) -> None:
         """A job begins."""

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from farloop import _native
 from farloop.errors import FarloopError, shown
-from farloop.experiments.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
+from farloop.experiments.journal import KEPT, MADE
+from farloop.experiments.tasks import BROKEN, DECLINED, LOST, Outcome, Task
 from farloop.experiments.tasks import FAILED as TASK_FAILED
-from farloop.experiments.tasks import KEPT as TASK_KEPT
 from farloop.experiments.threads import default_threads
 from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Store, address
@@ -245,7 +245,7 @@ class Making:
             if outcome.status == MADE:
                 self.counts.made += 1
                 self.store.forget_failure(task.key)
-            elif outcome.status == TASK_KEPT:
+            elif outcome.status == KEPT:
                 self.counts.kept += 1
             elif outcome.status == TASK_FAILED:
                 self.store.put_failure(task.key, because)

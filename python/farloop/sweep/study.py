@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from farloop import _native, algorithm, memory
 from farloop.errors import FarloopError, shown
+from farloop.experiments.journal import journal_trouble
 from farloop.experiments.processes import LocalPool
-from farloop.experiments.tasks import journal_trouble
 from farloop.experiments.threads import default_threads
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
