@@ -48,7 +48,7 @@ class PoolOfOne:
     def __init__(self, workers):
         self.workers = workers
 
-    def outcomes(self, waiting):
+    def outcomes(self, waiting, progress=None):
         """Each task with its outcome."""
         return ((task, tasks.make(task)) for task in waiting)
 

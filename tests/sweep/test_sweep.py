@@ -387,10 +387,12 @@ def test_only_as_many_run_side_by_side_as_fit(place):
     for room, most in ((gigabyte, 1), (3 * gigabyte, 2)):
         seen.clear()
         pending = (task(place, f"{room}{i}", gigabyte, lasts="100ms") for i in range(4))
-        outcomes = list(Watched(2, room).outcomes(pending))
+        with contextlib.closing(Watched(2, room)) as watched:
+            outcomes = list(watched.outcomes(pending))
         assert [outcome.status for _, outcome in outcomes] == ["made"] * 4
         assert max(seen) == most
-    ((_, alone),) = Watched(2, 1).outcomes([task(place, "7", gigabyte)])
+    with contextlib.closing(Watched(2, 1)) as watched:
+        ((_, alone),) = watched.outcomes([task(place, "7", gigabyte)])
     assert alone.status == "made", "one always runs"
 
 
@@ -400,7 +402,8 @@ def test_the_estimate_is_more_than_what_runs_take(place):
     )
     scenario = farloop.Scenario.load(place / "large.toml").override({"workload.stop": "none", "workload.sizes": "10MB"})
     wanted = tasks.Task.of("1", "large", scenario, place, 1)
-    ((_, outcome),) = processes.LocalPool(1).outcomes([wanted])
+    with contextlib.closing(processes.LocalPool(1)) as pool:
+        ((_, outcome),) = pool.outcomes([wanted])
     assert outcome.status == "made"
     assert memory.PROCESS // 2 < outcome.peak < wanted.memory < 20 * outcome.peak
 

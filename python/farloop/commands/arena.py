@@ -21,8 +21,12 @@ from farloop.commands.options import (
     OutOption,
     OverOption,
     QuietOption,
+    RayOption,
     SetOption,
+    SlurmOption,
+    StoreOption,
     ThreadsOption,
+    WorkersOption,
     algorithm_names,
 )
 
@@ -56,6 +60,10 @@ def arena(
         ),
     ] = False,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -71,6 +79,7 @@ def arena(
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
 
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     planned = plan(
         scenario or [],
         algorithms,
@@ -86,11 +95,10 @@ def arena(
     target = out or Path("out") / "arena"
     with (
         memory.forced(force_memory),
-        directory(target, force=force, fresh=fresh) as aside,
+        directory(target, force=force, fresh=fresh, store=store) as aside,
         reporter(quiet=quiet) as progress,
     ):
-        execution = Execution(threads, aside.store, progress)
-        results = scenario_runs.run(planned, aside.path, execution, report=not no_report)
+        results = scenario_runs.run(planned, aside.path, execution.on(aside.store, progress), report=not no_report)
     if not quiet:
         from farloop.commands import show
 

@@ -10,10 +10,14 @@ from farloop.commands.command import guarded, print_json
 from farloop.commands.options import (
     ForceMemoryOption,
     JsonOption,
+    RayOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
+    SlurmOption,
+    StoreOption,
     ThreadsOption,
+    WorkersOption,
     algorithm_names,
 )
 
@@ -30,6 +34,10 @@ def interference(
     set_: SetOption = None,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     force_memory: ForceMemoryOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json_: JsonOption = False,
@@ -49,7 +57,15 @@ def interference(
             algorithm=algorithm,
             set=set_,
             seed=seed,
-            execution=Execution(threads, progress=progress, force_memory=force_memory),
+            execution=Execution(
+                threads=threads,
+                workers=workers,
+                ray=ray,
+                slurm=slurm,
+                store=store,
+                progress=progress,
+                force_memory=force_memory,
+            ),
         )
     if json_:
         print_json(result.as_json)

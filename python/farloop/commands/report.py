@@ -52,7 +52,7 @@ def _where(comparison: Comparison, threads: int | None, reporter: Reporter) -> S
     from farloop.experiments.execution import Execution
     from farloop.report import where
 
-    explained = explaining.of_report(comparison, Execution(threads, progress=reporter))
+    explained = explaining.of_report(comparison, Execution(threads=threads, progress=reporter))
     return where.of_runs(explained, several=len(comparison.groups) > 1)
 
 

@@ -20,13 +20,17 @@ from farloop.commands.options import (
     NoReportOption,
     OutOption,
     QuietOption,
+    RayOption,
     SameStartOption,
     ScenarioArgument,
     SeedOption,
     SeedsOption,
     SetOption,
+    SlurmOption,
+    StoreOption,
     ThreadsOption,
     TraceOption,
+    WorkersOption,
     algorithm_names,
     with_files,
 )
@@ -50,6 +54,10 @@ def run_(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -74,19 +82,22 @@ def run_(
         )
     if trace and jitter:
         raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     alone = seeds is None and not jitter
     settings = [*(set_ or []), *starts.setting(same_start)]
     wanted = with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     with memory.forced(force_memory):
         notes = unused(wanted.classes, wanted.resolved)
-    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
         with reporter(quiet=quiet) as progress:
             if alone:
-                single = api.run_one(wanted, execution=Execution(threads, progress=progress), trace=trace or None)
+                # The run is written at once: a store that nobody has named would only copy it.
+                kept = aside.store if store or execution.engine_options else None
+                single = api.run_one(wanted, execution=execution.on(kept, progress), trace=trace or None)
             else:
-                execution = Execution(threads, aside.store, progress)
-                several = api.run_seeds(wanted, seed=seed, seeds=seeds, jitter=jitter, execution=execution)
+                on_store = execution.on(aside.store, progress)
+                several = api.run_seeds(wanted, seed=seed, seeds=seeds, jitter=jitter, execution=on_store)
         ready_to_draw(not no_report)
         more_notes = (
             saving.fill_run(single, aside.path, report=not no_report)
@@ -113,6 +124,10 @@ def compare(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -130,9 +145,10 @@ def compare(
     from farloop.results import starts
     from farloop.running.progress import reporter
 
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     wanted = with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,
@@ -141,7 +157,7 @@ def compare(
                 seed=seed,
                 seeds=seeds,
                 jitter=jitter,
-                execution=Execution(threads, aside.store, progress),
+                execution=execution.on(aside.store, progress),
             )
         ready_to_draw(not no_report)
         notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)

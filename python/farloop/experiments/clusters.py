@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,9 @@ class RayCluster:
         self._memory = int(there.get("memory", math.inf) if math.isfinite(there.get("memory", math.inf)) else 0)
         self.workers = max(1, int(there.get("CPU", 1)))
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def outcomes(
+        self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
+    ) -> Generator[tuple[Task, Outcome]]:
         """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
         ray, source, tries = self._ray, iter(tasks), _Tries()
         # A worker that is lost is counted here, as on this machine; so Ray tries once.
@@ -138,6 +140,8 @@ class RayCluster:
                         [task.as_json()]
                     )
                     pending[reference] = task
+                    if progress is not None:
+                        progress(task, 0.0, 0.0, 0)
                 if not pending:
                     if not tries.is_waiting:
                         return
@@ -193,7 +197,9 @@ class SlurmCluster:
         self._failures = (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError)
         self._store = Store(store)
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def outcomes(
+        self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
+    ) -> Generator[tuple[Task, Outcome]]:
         """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
         source, tries = iter(tasks), _Tries()
         pending: dict[Any, list[Task]] = {}
@@ -202,6 +208,9 @@ class SlurmCluster:
                 room = max(0, self.workers - len(pending)) * self._runs
                 ready = [*tries.take(), *islice(source, room)]
                 pending.update(self._submitted(ready))
+                if progress is not None:
+                    for task in ready:
+                        progress(task, 0.0, 0.0, 0)
                 if not pending:
                     if not tries.is_waiting:
                         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,6 +23,18 @@ its worker was killed; it does not fit into the memory that there is."""
 
 READY = "ready\n"
 """What a worker says first."""
+
+PROGRESS = "at "
+"""What a worker's lines about a simulation that goes on begin with: simulated seconds, those at the end, and packet-hops follow."""
+
+_FAILURES: dict[str, type[Exception]] = {
+    "MemoryError": MemoryError,
+    "ScenarioError": _native.ScenarioError,
+    "InvariantError": InvariantError,
+    "AlgorithmError": algorithm.AlgorithmError,
+    "FarloopError": FarloopError,
+}
+"""The exceptions that a simulation may end with, the more special first."""
 
 Progress = Callable[[float, float, int], bool]
 
@@ -105,13 +116,15 @@ class Task:
         Raises:
             FarloopError: a file cannot be loaded, or has changed since the task was made: its address is that of the older one.
         """
-        classes = [class_ for file in self.algorithm_files for class_ in algorithm.load(file)]
+        names = dict(self.classes)
+        loaded = [class_ for file in self.algorithm_files for class_ in algorithm.load(file)]
+        classes = [class_ for class_ in loaded if algorithm.name_of(class_) in names]
         scenario = Scenario(self.text, self.file, self.overrides).with_classes(classes)
         digests = {algorithm.name_of(class_): algorithm.digest(class_) for class_ in scenario.classes}
         changed = [name for name, content in self.classes if digests.get(name) != content]
         if changed:
             raise FarloopError(
-                f"{', '.join(self.algorithm_files)}: {changed[0]} has changed since the study began; sweep again"
+                f"{', '.join(self.algorithm_files)}: {changed[0]} has changed since the command began; run it again"
             )
         return scenario
 
@@ -124,17 +137,37 @@ class Outcome:
         status: One of the words above.
         because: What went wrong, in words.
         peak: Most bytes of memory that its process has had; 0 where that is not known.
-        wall_s: How long it took.
+        kind: The name of the exception's class where the simulation failed.
+        problem: What is wrong alone, as `ScenarioError.problem` has it.
     """
 
     status: str
     because: str = ""
     peak: int = 0
-    wall_s: float = 0.0
+    kind: str = ""
+    problem: str = ""
+
+    @classmethod
+    def of_failure(cls, error: Exception) -> Outcome:
+        """The outcome of a simulation that failed."""
+        name = next(name for name, class_ in _FAILURES.items() if isinstance(error, class_))
+        because = "out of memory" if name == "MemoryError" else str(error)
+        return cls(FAILED, because, _peak(), name, str(getattr(error, "problem", "")))
 
     def as_json(self) -> str:
         """The outcome as one line."""
         return json.dumps(asdict(self))
+
+    def error(self, because: str) -> Exception:
+        """The exception that the simulation ended with, as far as a worker can say: of the same class, without the cause.
+
+        Args:
+            because: What it says.
+        """
+        error = _FAILURES.get(self.kind, FarloopError)(because)
+        if isinstance(error, _native.ScenarioError) and self.problem:
+            error.problem = self.problem
+        return error
 
     @classmethod
     def from_json(cls, line: str) -> Outcome:
@@ -144,7 +177,6 @@ class Outcome:
 
 def make(task: Task, progress: Progress | None = None) -> Outcome:
     """Makes a run, unless it is there or somebody else is at it. Never raises but where `progress` stops it."""
-    began = time.monotonic()
     store = Store(Path(task.store))
     if not store.directory.is_dir():
         return Outcome(
@@ -164,6 +196,8 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
             raise _UnmadeError(Outcome(BROKEN, str(error))) from None
         if because := _too_large(task, scenario):
             raise _UnmadeError(Outcome(DECLINED, because))
+        if progress is not None and not progress(0.0, 0.0, 0):
+            raise _native.Cancelled
         result = simulated(Job(task.label, scenario), progress, task.threads, auto=True)
         if not store.directory.is_dir():
             raise _UnmadeError(Outcome(BROKEN, f"{task.store}: was removed while a run for it was made"))
@@ -174,13 +208,11 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
             status = make_once(store, task.key, simulate)
     except _UnmadeError as unmade:
         return unmade.outcome
-    except MemoryError:
-        return Outcome(FAILED, "out of memory", _peak(), time.monotonic() - began)
-    except (_native.ScenarioError, InvariantError, FarloopError) as error:
-        return Outcome(FAILED, str(error), _peak(), time.monotonic() - began)
+    except (MemoryError, _native.ScenarioError, InvariantError, FarloopError) as error:
+        return Outcome.of_failure(error)
     except OSError as error:
         return Outcome(BROKEN, f"{task.store}: cannot be written: {error.strerror or error}")
-    return Outcome(MADE, "", _peak(), time.monotonic() - began) if status == MADE else Outcome(status)
+    return Outcome(MADE, "", _peak()) if status == MADE else Outcome(status)
 
 
 class _UnmadeError(Exception):

@@ -12,7 +12,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
 from functools import partial
@@ -123,19 +123,7 @@ def simulate(
         store = None  # What is kept has no trace.
     reporter = reporter or Silent()
     stop = threading.Event()
-    keys: list[str] = []
-    first: dict[str, Job] = {}
-    missing: list[str] = []
-    for job in jobs:
-        keys.append(key := " ".join((address(job.scenario), *job.trace)))
-        if key in first:
-            continue
-        first[key] = job
-        if store is None or key not in store:
-            missing.append(key)
-            _ = job.scenario.memory  # Checked while the parsed scenario is at hand; `_lanes` asks for it again.
-        else:
-            tell_kept(reporter, job.name)
+    keys, first, missing = plan(jobs, store, reporter)
     lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
     crew = Crew(lanes)
@@ -149,9 +137,29 @@ def simulate(
     crew.finish()
     if store is None:
         return [_there(made[key]) for key in keys]
-    # What has just run is read as what ran earlier is, so that nothing can depend on which is which.
-    kept = {key: store.get(key) for key in first}
-    return [_there(kept[key]) for key in keys]
+    return read_back(store, keys)
+
+
+def plan(jobs: Sequence[Job], store: Store | None, reporter: Reporter) -> tuple[list[str], dict[str, Job], list[str]]:
+    """The key of each job; the first job of each key; the keys of those that the store lacks.
+
+    Raises:
+        ScenarioError: a scenario is not valid.
+    """
+    keys: list[str] = []
+    first: dict[str, Job] = {}
+    missing: list[str] = []
+    for job in jobs:
+        keys.append(key := " ".join((address(job.scenario), *job.trace)))
+        if key in first:
+            continue
+        first[key] = job
+        if store is None or key not in store:
+            missing.append(key)
+            _ = job.scenario.memory  # Checked while the parsed scenario is at hand; it is needed again.
+        else:
+            tell_kept(reporter, job.name)
+    return keys, first, missing
 
 
 def simulated(
@@ -183,10 +191,31 @@ def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
     Raises:
         FarloopError: one may take more than there is.
     """
+    check_memory(scenarios)
+    return memory.side_by_side([scenario.memory for scenario in scenarios], most)
+
+
+def check_memory(scenarios: Iterable[Scenario]) -> None:
+    """Notes which runs may take more memory than is free.
+
+    Raises:
+        FarloopError: one may take more than there is.
+    """
     for note in dict.fromkeys(memory.check(scenario.file, scenario.memory) for scenario in scenarios):
         if note:
             say(f"farloop: note: {note}")
-    return memory.side_by_side([scenario.memory for scenario in scenarios], most)
+
+
+def read_back(store: Store, keys: Sequence[str]) -> list[Simulated]:
+    """The runs of keys from a store.
+
+    What has just run is read as what ran earlier is, so that nothing can depend on which is which.
+
+    Raises:
+        FarloopError: somebody has removed one meanwhile.
+    """
+    kept = {key: store.get(key) for key in dict.fromkeys(keys)}
+    return [_there(kept[key]) for key in keys]
 
 
 def _there(result: Simulated | None) -> Simulated:

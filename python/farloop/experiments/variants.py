@@ -52,7 +52,12 @@ def run_variants(
     """
     jobs = [Job(f"{group} {variant.label}".strip(), variant.scenario, trace) for variant in variants]
     with execution:
-        results = simulate(jobs, threads=execution.threads, reporter=execution.reporter, store=execution.runs)
+        if execution.engine_options:
+            from farloop.experiments.task_runs import make_runs
+
+            results = make_runs(jobs, execution)
+        else:
+            results = simulate(jobs, threads=execution.threads, reporter=execution.reporter, store=execution.runs)
     return [as_run(simulated, variant) for simulated, variant in zip(results, variants, strict=True)]
 
 

@@ -93,6 +93,12 @@ def tell_kept(reporter: Reporter, job: str) -> None:
         reporter.kept(job)
 
 
+def tell_note(reporter: Reporter, text: str) -> None:
+    """Shows something that people may want to know, where the reporter of a user can."""
+    if hasattr(reporter, "note"):
+        reporter.note(text)
+
+
 def tell_busy(reporter: Reporter, job: str) -> None:
     """Shows that somebody else runs a job, where the reporter of a user can."""
     if hasattr(reporter, "busy"):
@@ -118,6 +124,11 @@ class Lines:
             if job not in self._busy:
                 self._busy.add(job)
                 say(f"{job}: {ELSEWHERE}")
+
+    def note(self, text: str) -> None:
+        """Something that people may want to know."""
+        with self._lock:
+            say(text)
 
     def start(self, job: str) -> None:
         """A job begins."""
@@ -161,7 +172,7 @@ class Bars:
 
     def kept(self, job: str) -> None:
         """A job has run before."""
-        self._print(f"{job}: kept from before")
+        self.note(f"{job}: kept from before")
 
     def busy(self, job: str) -> None:
         """Somebody else runs a job: that is said once."""
@@ -169,9 +180,10 @@ class Bars:
             is_known = job in self._busy
             self._busy.add(job)
         if not is_known:
-            self._print(f"{job}: {ELSEWHERE}")
+            self.note(f"{job}: {ELSEWHERE}")
 
-    def _print(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Something that people may want to know."""
         self.progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def start(self, job: str) -> None:

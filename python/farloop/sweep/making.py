@@ -7,12 +7,12 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from farloop import _native
 from farloop.errors import FarloopError, shown
+from farloop.experiments.execution import Engine
 from farloop.experiments.journal import KEPT, MADE
-from farloop.experiments.tasks import BROKEN, DECLINED, LOST, Outcome, Task
+from farloop.experiments.tasks import BROKEN, DECLINED, LOST, Task
 from farloop.experiments.tasks import FAILED as TASK_FAILED
 from farloop.experiments.threads import default_threads
 from farloop.experiments.variants import Variant, as_run
@@ -41,20 +41,6 @@ def rows_by_point(rows: Iterable[Row]) -> dict[int, list[Row]]:
     for row in rows:
         by_point.setdefault(row.point, []).append(row)
     return dict(sorted(by_point.items()))
-
-
-class Engine(Protocol):
-    """What makes tasks: processes here, or a cluster."""
-
-    @property
-    def workers(self) -> int:
-        """How many tasks it makes side by side at most."""
-
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
-
-    def close(self) -> None:
-        """Ends what it has begun."""
 
 
 @dataclass
