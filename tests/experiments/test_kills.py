@@ -1,0 +1,68 @@
+"""Commands that are killed repeat nothing that was finished; two at once make each run once. By threads and by workers."""
+
+import json
+import time
+
+import pytest
+from support import studies
+from support.studies import journal
+
+from farloop.experiments.journal import JOURNAL
+
+ENGINES = {"threads": ["--threads", "1"], "workers": ["--workers", "1"]}
+
+ARENA = ["arena", "--scenario", "base.toml", "--algorithms", "dctcp,hpcc", "--seeds", "1-3", "--same-start", "own"]
+STUDIES = {
+    "arena": [*ARENA, "--jitter", "0", "--set", "run.duration=300ms", "--set", "workload.stop=none"],
+    "validate": ["validate", "theory"],
+}
+
+
+@pytest.fixture
+def place(small):
+    return studies.written(small.parent)
+
+
+def lines(store):
+    path = store / JOURNAL
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_command_that_is_killed_repeats_nothing_finished(study, engine, command, place):
+    arguments = [*STUDIES[study], *ENGINES[engine], "--store", "kept", "--no-report", "--quiet"]
+    store = place / "kept"
+    process = command.start(*arguments, "--out", "r")
+    while sum(line["what"] == "finished" for line in lines(store)) < 2:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+    process.kill()
+    process.communicate(timeout=60)
+    assert not (place / "r").exists()
+    before = [line["run"] for line in lines(store) if line["what"] == "finished"]
+    again = command(*arguments, "--out", "r")
+    assert again.returncode == 0, again.stderr
+    began, finished = journal(store, "began"), journal(store, "finished")
+    assert {began[run] for run in before} == {1}, "what is finished is not begun again"
+    assert len(finished) > len(before), "it was killed on the way"
+    assert max(finished.values()) == 1
+    made = sum(began.values())
+    assert made <= len(began) + 1, "one run was lost"
+    assert command(*arguments, "--out", "again").returncode == 0
+    assert sum(journal(store, "began").values()) == made, "a second time nothing is simulated"
+
+
+def test_threads_and_workers_at_once_make_each_run_once(command, place):
+    arguments = ["compare", "small.toml", "--algorithms", "hpcc,dctcp", "--seeds", "1-3", "--set", "run.duration=1s"]
+    arguments += ["--store", "kept", "--no-report"]
+    several = [command.start(*arguments, *options, "--out", name) for name, options in ENGINES.items()]
+    for process in several:
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+    finished = journal(place / "kept", "finished")
+    assert len(finished) == 6
+    assert set(finished.values()) == {1}
+    assert set(journal(place / "kept", "began").values()) == {1}
+    summaries = [(place / name / "summary.json").read_bytes() for name in ENGINES]
+    assert summaries[0] == summaries[1]
