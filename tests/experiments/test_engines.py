@@ -225,17 +225,17 @@ def test_an_execution_and_its_options_are_not_given_twice(small):
 def test_a_pool_stays_for_the_next_tasks_and_closes_all_that_it_opened(place, monkeypatch):
     monkeypatch.undo()
     scenarios = [Scenario.load(place / "small.toml").override(SHORT, seed=seed) for seed in (1, 2)]
-    told = []
+    calls = []
     with contextlib.closing(processes.LocalPool(1)) as pool:
         processes_of = []
         for number, scenario in enumerate(scenarios):
             task = tasks.Task.of(f"{number}", f"run {number}", scenario, place, 1)
-            ((_, outcome),) = pool.outcomes([task], lambda task, *numbers: told.append((task.label, *numbers)))
+            ((_, outcome),) = pool.outcomes([task], lambda task, *numbers: calls.append((task.label, *numbers)))
             assert outcome.status == "made"
             processes_of.append(pool._started[0].process.pid)
         assert len(set(processes_of)) == 1, "a worker makes several batches"
         selector, worker = pool._selector, pool._started[0].process
-    assert {label for label, *_ in told} == {"run 0", "run 1"}
+    assert {label for label, *_ in calls} == {"run 0", "run 1"}
     assert selector.get_map() is None, "the selector is closed"
     assert worker.returncode == 0
     assert worker.stdin.closed and worker.stdout.closed

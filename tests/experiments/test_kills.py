@@ -1,6 +1,7 @@
 """Commands that are killed repeat nothing that was finished; two at once make each run once. By threads and by workers."""
 
 import json
+import signal
 import time
 
 import pytest
@@ -66,3 +67,19 @@ def test_threads_and_workers_at_once_make_each_run_once(command, place):
     assert set(journal(place / "kept", "began").values()) == {1}
     summaries = [(place / name / "summary.json").read_bytes() for name in ENGINES]
     assert summaries[0] == summaries[1]
+
+
+def test_an_interrupt_ends_the_workers_and_says_what_is_kept(command, place):
+    arguments = ["run", "small.toml", "--seeds", "1-3", "--set", "run.duration=2s", "--workers", "1", "--no-report"]
+    process = command.start(*arguments, "--out", "r")
+    while "done" not in (line := process.stderr.readline()):
+        assert line, "it ended before a run was done"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "farloop: interrupted; 1 finished run is kept; the same command goes on from there"
+    again = command(*arguments, "--out", "r")
+    assert sorted(line for line in again.stderr.splitlines() if line.endswith("started")) == [
+        "hpcc, seed 2: started",
+        "hpcc, seed 3: started",
+    ]
