@@ -93,6 +93,16 @@ def test_submitit_makes_the_same_runs(base, here):
     assert (again.counts.made, again.counts.kept) == (0, 12)
 
 
+def test_a_comparison_is_the_same_by_slurm_jobs(base):
+    pytest.importorskip("submitit", reason="submitit is not installed")
+    by_slurm = farloop.Execution(slurm="cluster=local,jobs=2,runs=2,time=10", store=base.parent / "kept")
+    compared = [farloop.compare(base, ["dctcp", "hpcc"], seeds="1-2", execution=how) for how in (None, by_slurm)]
+    for mine, other in zip(*(comparison.runs for comparison in compared), strict=True):
+        assert (mine.label, mine.address) == (other.label, other.address)
+        assert mine.flows.equals(other.flows)
+    assert set(journal(base.parent / "kept", "finished").values()) == {1}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the jobs in /proc")
 def test_a_job_that_is_killed_costs_its_last_run_alone(base, here):
     pytest.importorskip("submitit", reason="submitit is not installed")
