@@ -90,7 +90,7 @@ def run(
     """
     from farloop.experiments.execution import Execution
 
-    execution = Execution.of(execution, threads=threads, progress=progress, force_memory=force_memory)
+    execution = Execution.select(execution, threads=threads, progress=progress, force_memory=force_memory)
     if seeds is not None:
         if trace is not None:
             raise FarloopError("trace and seeds: expected one of them, since a trace is of one run")
@@ -179,7 +179,7 @@ def compare(
     from farloop.results.jitter import read_jitter
     from farloop.results.seeds import read_seeds
 
-    execution = Execution.of(execution, threads=threads, progress=progress, store=store, force_memory=force_memory)
+    execution = Execution.select(execution, threads=threads, progress=progress, store=store, force_memory=force_memory)
     chosen = _algorithms(algorithms)
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")

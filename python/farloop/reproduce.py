@@ -159,7 +159,7 @@ def reproduce(
             where = into / p.figure
             where.mkdir(parents=True)
             comparison = run_figure(p, execution, scale=scale, seeds=replicated or p.replicas, jitter=jitter)
-            notes = saving.fill_comparison(comparison, where, execution.runs, report=report)
+            notes = saving.fill_comparison(comparison, where, execution.run_store, report=report)
             done.append(FigureVerdicts.of(p.figure, comparison, notes))
             del comparison
     write_index(done, into, scale=scale, seeds=replicated, report=report)

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import threading
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -158,6 +159,25 @@ def test_an_interrupted_arena_keeps_its_explanations(scenarios, tmp_path, monkey
     scenario_runs.run(planned, tmp_path / "b", Execution(threads=1, store=other), report=False)
     assert calls == ["dctcp", "timely", "timely"]
     assert [bool(row["cause"]) for row in rows(tmp_path / "b")] == [True, True]
+
+
+def test_an_explanation_that_another_command_makes_is_waited_for(held, tmp_path, monkeypatch):
+    run = farloop.load(held / "web")["dctcp, seed 1"]
+    true = json.loads((held / "web" / "runs" / "dctcp-seed-1" / "why.json").read_text("utf-8"))
+    monkeypatch.setattr("farloop.experiments.crew.LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(explaining, "why", lambda *_, **__: pytest.fail("it is explained twice"))
+    kept, explained = store.Store(tmp_path / "runs"), []
+    with kept.claimed(run.address):
+        waiting = threading.Thread(
+            target=lambda: explained.append(tails.of_runs([run], "web", Execution(store=kept))["dctcp"])
+        )
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+        kept.put_explanation(run.address, true)
+    waiting.join(30)
+    assert explained[0].flow == true["flow"]
+    assert explained[0].cause
 
 
 HUGE = 10**400

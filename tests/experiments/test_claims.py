@@ -21,7 +21,7 @@ def jobs(small):
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    monkeypatch.setattr("farloop.experiments.threads.LOOK_AGAIN", 0.05)
+    monkeypatch.setattr("farloop.experiments.crew.LOOK_AGAIN", 0.05)
     return Store(tmp_path / "runs")
 
 

@@ -179,7 +179,7 @@ def test_a_failure_is_raised_as_threads_raise_it_and_not_kept(small, tmp_path, o
         with pytest.raises(InvariantError) as error:
             farloop.compare(small, ["hpcc", "dctcp"], set=SHORT, execution=execution)
         raised.append(str(error.value))
-        assert not list(execution.runs.directory.glob("*.failed.json")), "a comparison runs again what failed"
+        assert not list(execution.run_store.directory.glob("*.failed.json")), "a comparison runs again what failed"
     assert raised[0] == raised[1]
 
 

@@ -104,7 +104,9 @@ def advise(
         source, goal=goal, must=must, can=can, candidates=candidates, budget=budget, seed=seed, tune=tune, set=set
     )
     target = Path(out) if out is not None else study.default_target(f"advice-{Path(asked.scenario.file).stem}")
-    execution = Execution.of(execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory)
+    execution = Execution.select(
+        execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
+    )
     return write(asked, target, execution, force=force, counting=progress)
 
 
@@ -124,7 +126,7 @@ def write(
         ScenarioError: the scenario is not valid.
     """
     shown, store = counting or Uncounted(), study.store_of(target, execution)
-    with directory(target, force=force) as out, execution.by_workers() as by_workers:
+    with directory(target, force=force) as out, execution.default_to_workers() as by_workers:
         runs = Runs(Store(store), lambda: by_workers.engine(store), shown)
         try:
             answer = answers.answer(question, runs, shown.note)

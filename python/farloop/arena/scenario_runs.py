@@ -85,10 +85,10 @@ def _run_scenario(contest: Contest, plan: Plan, into: Path, execution: Execution
     comparison = Comparison(contest.facts["title"], runs, seeds=plan.seeds, base=contest.base)
     where = into / contest.name
     where.mkdir()
-    saving.fill_comparison(comparison, where, execution.runs, report=False)
+    saving.fill_comparison(comparison, where, execution.run_store, report=False)
     measurements = [measured(measured_run, contest.name) for measured_run in runs]
     del comparison, runs
-    moved = _vary(contest, plan, execution)
+    moved = _score_variations(contest, plan, execution)
     return Result(
         contest.name,
         contest.facts,
@@ -110,7 +110,7 @@ def _tails(contest: Contest, plan: Plan, runs: list[Run], execution: Execution) 
     return tails.of_runs(first, contest.name, execution)
 
 
-def _vary(contest: Contest, plan: Plan, execution: Execution) -> dict[str, list[float | None]]:
+def _score_variations(contest: Contest, plan: Plan, execution: Execution) -> dict[str, list[float | None]]:
     """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
     from farloop.experiments.variants import run_variants
     from farloop.experiments.variations import varied

@@ -98,7 +98,7 @@ def arena(
         directory(target, force=force, fresh=fresh, store=store) as aside,
         reporter(quiet=quiet) as progress,
     ):
-        results = scenario_runs.run(planned, aside.path, execution.on(aside.store, progress), report=not no_report)
+        results = scenario_runs.run(planned, aside.path, execution.attach(aside.store, progress), report=not no_report)
     if not quiet:
         from farloop.commands import show
 

@@ -78,7 +78,7 @@ def reproduce(
         done = reproduction.reproduce(
             chosen,
             aside.path,
-            execution.on(aside.store, progress),
+            execution.attach(aside.store, progress),
             full=full,
             same_start=same_start,
             reading=reading,

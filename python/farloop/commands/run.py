@@ -94,9 +94,9 @@ def run_(
             if alone:
                 # The run is written at once: a store that nobody has named would only copy it.
                 kept = aside.store if store or execution.engine_options else None
-                single = api.run_one(wanted, execution=execution.on(kept, progress), trace=trace or None)
+                single = api.run_one(wanted, execution=execution.attach(kept, progress), trace=trace or None)
             else:
-                on_store = execution.on(aside.store, progress)
+                on_store = execution.attach(aside.store, progress)
                 several = api.run_seeds(wanted, seed=seed, seeds=seeds, jitter=jitter, execution=on_store)
         ready_to_draw(not no_report)
         more_notes = (
@@ -157,7 +157,7 @@ def compare(
                 seed=seed,
                 seeds=seeds,
                 jitter=jitter,
-                execution=execution.on(aside.store, progress),
+                execution=execution.attach(aside.store, progress),
             )
         ready_to_draw(not no_report)
         notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)

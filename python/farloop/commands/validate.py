@@ -69,7 +69,7 @@ def validate(
     worlds = metamorphic.WORLDS_IN_FULL if full else metamorphic.WORLDS
     target = out or Path("out") / "validation"
     with directory(target, force=force, fresh=fresh, store=store) as aside, reporter(quiet=quiet) as progress:
-        with execution.on(aside.store, progress) as on_store:
+        with execution.attach(aside.store, progress) as on_store:
             results = checking.run(chosen, on_store)
             outcomes = metamorphic.run(on_store, worlds) if not wanted or metamorphic.NAME in wanted else []
         record.write(results, aside.path, scale="full" if full else "quick", outcomes=outcomes, report=not no_report)

@@ -91,7 +91,7 @@ class Execution:
             read_options(self.slurm)
 
     @classmethod
-    def of(cls, execution: Execution | None, **options: Any) -> Execution:
+    def select(cls, execution: Execution | None, **options: Any) -> Execution:
         """The execution that a caller passes on, or that of single options.
 
         Raises:
@@ -116,7 +116,7 @@ class Execution:
         return reporter_of(self.progress) or Silent()
 
     @cached_property
-    def runs(self) -> Store | None:
+    def run_store(self) -> Store | None:
         """The store, whatever names it."""
         from farloop.output.store import Store
 
@@ -124,11 +124,11 @@ class Execution:
             return self.store
         return Store(Path(self.store).absolute())
 
-    def on(self, store: Store | None, progress: Reporter) -> Execution:
+    def attach(self, store: Store | None, progress: Reporter) -> Execution:
         """The same with this store and this progress."""
         return replace(self, store=store, progress=progress)
 
-    def by_workers(self) -> Execution:
+    def default_to_workers(self) -> Execution:
         """Another one like it, by a process for each processor where no engine is chosen."""
         from farloop.experiments.threads import default_threads
 

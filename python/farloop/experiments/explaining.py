@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from farloop import _native, memory
 from farloop.errors import FarloopError
-from farloop.experiments.crew import Crew
+from farloop.experiments.crew import BusyError, Crew
 from farloop.experiments.execution import Execution
-from farloop.experiments.threads import POLL, number_of_threads
+from farloop.experiments.threads import number_of_threads
 from farloop.results import why_chosen
 from farloop.results.why_chosen import Chosen, WhyAnswer
-from farloop.running.progress import Reporter
+from farloop.running.progress import Reporter, tell_busy
 from farloop.running.why import rewritten, why
 
 if TYPE_CHECKING:
@@ -46,6 +46,19 @@ class WhyQuestion:
         return f"why {self.label} {self.chosen.name}"
 
 
+class KeptAnswers(Protocol):
+    """Answers that are kept for others."""
+
+    def claimed(self, question: WhyQuestion) -> AbstractContextManager[bool]:
+        """Whether nobody else answers the question until the block ends."""
+
+    def find(self, question: WhyQuestion) -> WhyAnswer | None:
+        """The answer that is there."""
+
+    def put(self, question: WhyQuestion, answer: WhyAnswer) -> None:
+        """Keeps an answer, if it explains anything."""
+
+
 def of_report(comparison: Comparison, execution: Execution) -> list[WhyAnswer]:
     """The slowest iteration of each job and three flows (`why_chosen.FLOWS`) of every run; of several seeds the first one's.
 
@@ -71,7 +84,7 @@ def explain(
     questions: Sequence[WhyQuestion],
     execution: Execution,
     *,
-    done: Callable[[WhyQuestion, WhyAnswer], None] | None = None,
+    kept: KeptAnswers | None = None,
 ) -> list[WhyAnswer]:
     """The answers, in the order of the questions; each takes a simulation, on one thread, that of a job two.
 
@@ -81,7 +94,7 @@ def explain(
         questions: What is asked.
         execution: Its threads and its progress count: explanations are made in this process. For no number of threads one per processor
             explains, and fewer where memory is short.
-        done: Called with each answer as soon as it is there, from the thread that has it.
+        kept: Where answers are looked for, and put. What somebody else explains for it is waited for.
 
     Raises:
         FarloopError: `threads` is no number of threads.
@@ -93,31 +106,34 @@ def explain(
     needed = [_needed(question, networks) for question in questions]
     estimates = [estimate for estimate in needed if isinstance(estimate, memory.Estimate)]
     crew = Crew(memory.side_by_side(estimates, most))
-    futures: list[Future[WhyAnswer]] = []
+    tasks: list[Callable[[], WhyAnswer]] = []
 
-    def answered(question: WhyQuestion, because: str) -> WhyAnswer:
-        answer = _answered(question, because, reporter, stop)
-        if done is not None and not stop.is_set():
-            done(question, answer)
-        return answer
+    def answer_once(question: WhyQuestion, because: str) -> WhyAnswer:
+        if kept is None:
+            return _answered(question, because, reporter, stop)
+        with kept.claimed(question) as mine:
+            if not mine:
+                tell_busy(reporter, question.job)
+                raise BusyError
+            if (known := kept.find(question)) is not None:
+                return known
+            answer = _answered(question, because, reporter, stop)
+            if not stop.is_set():
+                kept.put(question, answer)
+            return answer
 
     for question, estimate in zip(questions, needed, strict=True):
         because = estimate if isinstance(estimate, str) else memory.refusal(estimate)
         if because and not isinstance(estimate, str):
             because = f"{question.chosen.name}: {because}"
-        futures.append(crew.submit(partial(answered, question, because)))
+        tasks.append(partial(answer_once, question, because))
     try:
-        pending = set(futures)
-        while pending:
-            over, pending = wait(pending, timeout=POLL)
-            for future in over:
-                future.result()
+        answers = crew.complete(dict(enumerate(tasks)))
     except BaseException:
         stop.set()
         crew.leave(lambda: None)
         raise
-    crew.finish()
-    return [future.result() for future in futures]
+    return [answers[number] for number in range(len(tasks))]
 
 
 def _needed(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -> memory.Estimate | str:

@@ -52,7 +52,7 @@ def interference(
     from farloop.experiments.execution import Execution
     from farloop.experiments.variants import Variant, run_variants
 
-    execution = Execution.of(execution, threads=threads, progress=progress, force_memory=force_memory)
+    execution = Execution.select(execution, threads=threads, progress=progress, force_memory=force_memory)
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     jobs = [str(job["name"]) for job in wanted.parsed.get("job", [])]
     if len(jobs) < 2:

@@ -13,7 +13,7 @@ from farloop.errors import FarloopError
 from farloop.experiments.execution import Execution
 from farloop.experiments.journal import KEPT, MADE
 from farloop.experiments.tasks import DECLINED, FAILED, LOST, Outcome, Task
-from farloop.experiments.threads import Job, check_memory, number_of_threads, plan, read_back
+from farloop.experiments.threads import Job, check_memory, number_of_threads, plan_jobs, read_back
 from farloop.formats.scenario_text import worded_for_python
 from farloop.output.store import Simulated, Store
 from farloop.running.progress import Reporter, tell_kept, tell_note
@@ -36,16 +36,16 @@ def make_runs(jobs: Sequence[Job], execution: Execution) -> list[Simulated]:
     if any(job.trace for job in jobs):
         raise FarloopError(f"{option} and --trace: expected one of them, since only threads of this process trace")
     classes = dict.fromkeys(class_ for job in jobs for class_ in job.scenario.classes)
-    files = {class_: _file_of(class_, option) for class_ in classes}
-    if execution.runs is not None:
-        return _make(jobs, execution, execution.runs, files)
+    files = {class_: _find_file(class_, option) for class_ in classes}
+    if execution.run_store is not None:
+        return _make(jobs, execution, execution.run_store, files)
     if execution.workers is None:
         raise FarloopError(f"{option}: expected a store beside it, on a file system that all machines share")
     with tempfile.TemporaryDirectory(prefix="farloop-") as directory:
         return _make(jobs, execution, Store(Path(directory)), files)
 
 
-def _file_of(class_: type[Algorithm], option: str) -> Path:
+def _find_file(class_: type[Algorithm], option: str) -> Path:
     try:
         return algorithm.file_of(class_)
     except algorithm.AlgorithmError as error:
@@ -59,7 +59,7 @@ def _make(
     jobs: Sequence[Job], execution: Execution, store: Store, files: Mapping[type[Algorithm], Path]
 ) -> list[Simulated]:
     reporter = execution.reporter
-    keys, first, missing = plan(jobs, store, reporter)
+    keys, first, missing = plan_jobs(jobs, store, reporter)
     if missing:
         if execution.workers is not None:
             check_memory(first[key].scenario for key in missing)
@@ -70,20 +70,20 @@ def _make(
         engine = execution.engine(store.directory)
         threads = max(1, number_of_threads(execution.threads) // min(engine.workers, len(missing)))
 
-        def task_of(key: str) -> Task:
+        def make_task(key: str) -> Task:
             name, scenario = first[key].name, first[key].scenario
             own = list(dict.fromkeys(files[class_] for class_ in scenario.classes))
             return Task.of(key, name, scenario, store.directory, threads, own)
 
-        shown = _Shown(reporter)
-        with closing(engine.outcomes(map(task_of, missing), shown.update)) as outcomes:
+        shown = _TaskProgress(reporter)
+        with closing(engine.outcomes(map(make_task, missing), shown.update)) as outcomes:
             for task, outcome in outcomes:
-                _check(task, outcome, first[task.key].scenario)
+                _check_outcome(task, outcome, first[task.key].scenario)
                 shown.end(task, outcome)
     return read_back(store, keys)
 
 
-class _Shown:
+class _TaskProgress:
     """Shows the progress of tasks as that of jobs."""
 
     def __init__(self, reporter: Reporter) -> None:
@@ -109,7 +109,7 @@ class _Shown:
             self._reporter.finish(task.label)
 
 
-def _check(task: Task, outcome: Outcome, scenario: Scenario) -> None:
+def _check_outcome(task: Task, outcome: Outcome, scenario: Scenario) -> None:
     """Raises what a task failed with, in the words of the thread engine.
 
     Raises:
@@ -124,4 +124,4 @@ def _check(task: Task, outcome: Outcome, scenario: Scenario) -> None:
     if outcome.status != FAILED:
         raise FarloopError(because)
     with worded_for_python(scenario.text, scenario.file_told, scenario.case):
-        raise outcome.error(f"--{because}" if because.startswith("set: ") else because)
+        raise outcome.make_error(f"--{because}" if because.startswith("set: ") else because)

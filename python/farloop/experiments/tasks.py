@@ -148,7 +148,7 @@ class Outcome:
     problem: str = ""
 
     @classmethod
-    def of_failure(cls, error: Exception) -> Outcome:
+    def from_failure(cls, error: Exception) -> Outcome:
         """The outcome of a simulation that failed."""
         name = next(name for name, class_ in _FAILURES.items() if isinstance(error, class_))
         because = "out of memory" if name == "MemoryError" else str(error)
@@ -158,7 +158,7 @@ class Outcome:
         """The outcome as one line."""
         return json.dumps(asdict(self))
 
-    def error(self, because: str) -> Exception:
+    def make_error(self, because: str) -> Exception:
         """The exception that the simulation ended with, as far as a worker can say: of the same class, without the cause.
 
         Args:
@@ -209,7 +209,7 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
     except _UnmadeError as unmade:
         return unmade.outcome
     except (MemoryError, _native.ScenarioError, InvariantError, FarloopError) as error:
-        return Outcome.of_failure(error)
+        return Outcome.from_failure(error)
     except OSError as error:
         return Outcome(BROKEN, f"{task.store}: cannot be written: {error.strerror or error}")
     return Outcome(MADE, "", _peak()) if status == MADE else Outcome(status)

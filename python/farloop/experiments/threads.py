@@ -11,17 +11,15 @@ import contextlib
 import json
 import os
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from farloop import _native, memory
 from farloop.algorithm import digest, explained, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, shown
-from farloop.experiments.crew import Crew
-from farloop.experiments.journal import BUSY, LOOK_AGAIN, MADE, make_once
+from farloop.experiments.crew import BusyError, Crew
+from farloop.experiments.journal import BUSY, MADE, make_once
 from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
@@ -29,10 +27,6 @@ from farloop.results import tables
 from farloop.running.progress import Reporter, Silent, tell_busy, tell_kept
 from farloop.running.trace import made
 from farloop.scenario import Scenario
-
-POLL = 0.2
-"""Seconds between looks for an interrupt while simulations run."""
-
 
 MOST_THREADS = 1024
 """More than this is a slip."""
@@ -73,7 +67,7 @@ class Processors:
             with self._lock:
                 self._free += share
 
-    def give_up(self) -> None:
+    def drop_waiting(self) -> None:
         """A simulation that waits needs no share any more."""
         with self._lock:
             self._waiting -= 1
@@ -123,24 +117,25 @@ def simulate(
         store = None  # What is kept has no trace.
     reporter = reporter or Silent()
     stop = threading.Event()
-    keys, first, missing = plan(jobs, store, reporter)
+    keys, first, missing = plan_jobs(jobs, store, reporter)
     lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
     crew = Crew(lanes)
     task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
     try:
-        made = _complete(crew, {key: partial(task, first[key], key) for key in missing})
+        made = crew.complete({key: partial(task, first[key], key) for key in missing})
     except BaseException:
         stop.set()
         crew.leave(lambda: interrupt({class_ for job in jobs for class_ in job.scenario.classes}))
         raise
-    crew.finish()
     if store is None:
         return [_there(made[key]) for key in keys]
     return read_back(store, keys)
 
 
-def plan(jobs: Sequence[Job], store: Store | None, reporter: Reporter) -> tuple[list[str], dict[str, Job], list[str]]:
+def plan_jobs(
+    jobs: Sequence[Job], store: Store | None, reporter: Reporter
+) -> tuple[list[str], dict[str, Job], list[str]]:
     """The key of each job; the first job of each key; the keys of those that the store lacks.
 
     Raises:
@@ -224,33 +219,6 @@ def _there(result: Simulated | None) -> Simulated:
     return result
 
 
-def _complete(crew: Crew, tasks: Mapping[str, Callable[[], Simulated | None]]) -> dict[str, Simulated | None]:
-    """Does all tasks; raises as soon as one fails. One that raises `_BusyError` is done again later, when others have had their turn.
-
-    Waits in short steps: an interrupt counts only between them.
-    """
-    results: dict[str, Simulated | None] = {}
-    pending = {crew.submit(task): key for key, task in tasks.items()}
-    later: list[tuple[float, str]] = []
-    while pending or later:
-        now = time.monotonic()
-        pending |= {crew.submit(tasks[key]): key for at, key in later if at <= now}
-        later = [(at, key) for at, key in later if at > now]
-        if not pending:
-            time.sleep(POLL)
-        for future in wait(pending, timeout=POLL, return_when=FIRST_COMPLETED).done:
-            key = pending.pop(future)
-            try:
-                results[key] = future.result()
-            except _BusyError:
-                later.append((now + LOOK_AGAIN, key))
-    return results
-
-
-class _BusyError(Exception):
-    """Somebody else makes this run: another process, or another thread of this one."""
-
-
 def _run(
     scenario: Scenario,
     progress: Callable[[float, float, int], bool] | None,
@@ -278,7 +246,7 @@ def _simulate(
     """Runs a job; with a store what it gave goes there, unless it is there meanwhile, and memory is free for the next one.
 
     Raises:
-        _BusyError: somebody else is at it.
+        BusyError: somebody else is at it.
     """
 
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
@@ -304,10 +272,10 @@ def _simulate(
         raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
     if status == BUSY:
         tell_busy(reporter, job.name)
-        raise _BusyError
+        raise BusyError
     if status == MADE:
         reporter.finish(job.name)
     else:
-        processors.give_up()
+        processors.drop_waiting()
         tell_kept(reporter, job.name)
     return None

@@ -57,7 +57,7 @@ def run_variants(
 
             results = make_runs(jobs, execution)
         else:
-            results = simulate(jobs, threads=execution.threads, reporter=execution.reporter, store=execution.runs)
+            results = simulate(jobs, threads=execution.threads, reporter=execution.reporter, store=execution.run_store)
     return [as_run(simulated, variant) for simulated, variant in zip(results, variants, strict=True)]
 
 

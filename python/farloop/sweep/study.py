@@ -172,7 +172,9 @@ def study(
         )
     name = Path(file).stem if file is not None else Path(definition.base.file).stem
     target = Path(out) if out is not None else default_target(name)
-    execution = Execution.of(execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory)
+    execution = Execution.select(
+        execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
+    )
     with execution:
         return sweep(definition, target, execution, retry=retry, force=force, report=report, counting=progress)
 
@@ -184,7 +186,7 @@ def default_target(name: str) -> Path:
 
 def store_of(target: Path, execution: Execution) -> Path:
     """Where the runs of a study are kept that is written to `target`: in the store of its execution, or beside it."""
-    return (target.parent / STORE).absolute() if execution.runs is None else execution.runs.directory
+    return (target.parent / STORE).absolute() if execution.run_store is None else execution.run_store.directory
 
 
 def sweep(
@@ -210,7 +212,7 @@ def sweep(
         try:
             where.mkdir(parents=True, exist_ok=True)
             trouble = journal_trouble(where)
-            with execution.by_workers() as by_workers:
+            with execution.default_to_workers() as by_workers:
                 making = Making(definition, kept, by_workers.engine(where), counting or Uncounted(), retries=retry)
                 making.make()
             runs, points = _fill(making, out.path)
