@@ -142,6 +142,10 @@ import sys, farloop
 base, grid, out, ray = sys.argv[1:]
 found = farloop.study(base=base, grid=eval(grid), out=out, ray=ray, report=False)
 print(found.counts.made, found.counts.kept, found.failures)
+by_ray = farloop.Execution(ray=ray, store=found.directory.parent / "run-store")
+for how in (by_ray, None):
+    compared = farloop.compare(base, ["dctcp", "hpcc"], set={"run.duration": "5ms"}, execution=how)
+    print([(run.label, run.summary["packet_hops"]) for run in compared])
 """
     arguments = [str(base), repr(GRID), str(base.parent / "s"), address]
     return subprocess.run(
@@ -156,10 +160,13 @@ print(found.counts.made, found.counts.kept, found.failures)
 
 def test_ray_makes_the_same_runs(base, here, ray_cluster):
     done = over_ray(base, *ray_cluster)
-    assert done.stdout.splitlines()[-1:] == ["12 0 []"], done.stderr
+    assert done.stdout.splitlines()[-3:-2] == ["12 0 []"], done.stderr
+    by_ray, by_threads = done.stdout.splitlines()[-2:]
+    assert by_ray == by_threads
+    assert len(journal(base.parent / "run-store", "finished")) == 14
     runs = pq.read_table(base.parent / "s" / "runs.parquet")
     assert runs.equals(here.runs)
-    assert over_ray(base, *ray_cluster).stdout.splitlines()[-1:] == ["0 12 []"]
+    assert over_ray(base, *ray_cluster).stdout.splitlines()[-3:-2] == ["0 12 []"]
 
 
 def test_a_ray_cluster_refuses_another_token(base, ray_cluster):
