@@ -8,6 +8,7 @@ import pytest
 from support.studies import journal
 
 from farloop.experiments.threads import Job, simulate
+from farloop.output.directories import directory
 from farloop.output.store import Store, address
 from farloop.running.progress import Lines
 from farloop.scenario import Scenario
@@ -94,3 +95,14 @@ def test_a_run_that_fails_is_claimed_no_more(jobs, store, on_scenario):
         simulate(jobs[:1], store=store)
     with store.claimed(address(jobs[0].scenario)) as mine:
         assert mine
+
+
+def test_an_error_says_in_which_store_the_finished_runs_are(jobs, tmp_path):
+    with pytest.raises(KeyboardInterrupt) as raised, directory(tmp_path / "r", store=tmp_path / "kept") as out:
+        simulate(jobs[:2], store=out.store)
+        raise KeyboardInterrupt
+    kept = tmp_path / "kept"
+    assert raised.value.__notes__ == [f"2 finished runs are in {kept}; the same command goes on from there"]
+    assert {path.name for path in tmp_path.iterdir()} == {"small.toml", "kept"}, "no hidden directory is left"
+    with directory(tmp_path / "r", store=kept) as out:
+        assert all(address(job.scenario) in out.store for job in jobs[:2])

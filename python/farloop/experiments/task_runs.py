@@ -63,17 +63,18 @@ def _make(
     if missing:
         if execution.workers is not None:
             check_memory(first[key].scenario for key in missing)
+        threads = number_of_threads(execution.threads)
         try:
+            engine = execution.engine(store.directory)
             store.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
-        engine = execution.engine(store.directory)
-        threads = max(1, number_of_threads(execution.threads) // min(engine.workers, len(missing)))
+        threads_of_run = max(1, threads // min(engine.workers, len(missing)))
 
         def make_task(key: str) -> Task:
             name, scenario = first[key].name, first[key].scenario
             own = list(dict.fromkeys(files[class_] for class_ in scenario.classes))
-            return Task.of(key, name, scenario, store.directory, threads, own)
+            return Task.of(key, name, scenario, store.directory, threads_of_run, own)
 
         shown = _TaskProgress(reporter)
         with closing(engine.outcomes(map(make_task, missing), shown.update)) as outcomes:
