@@ -2,13 +2,18 @@
 
 import json
 import signal
+import threading
 import time
 
 import pytest
 from support import studies
 from support.studies import journal
 
+import farloop
 from farloop.experiments.journal import JOURNAL
+from farloop.output.store import address
+from farloop.running.progress import Lines
+from farloop.scenario import Scenario
 
 ENGINES = {"threads": ["--threads", "1"], "workers": ["--workers", "1"]}
 
@@ -83,3 +88,26 @@ def test_an_interrupt_ends_the_workers_and_says_what_is_kept(command, place):
         "hpcc, seed 2: started",
         "hpcc, seed 3: started",
     ]
+
+
+def test_workers_wait_for_another_command_and_say_so_once(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("farloop.experiments.processes.LOOK_AGAIN", 0.2)
+    scenario = Scenario.load(small).override({"run.duration": "1ms"})
+    how = farloop.Execution(workers=1, store=tmp_path / "kept", progress=Lines())
+    made = []
+    with how.run_store.claimed(address(scenario)):
+        waiting = threading.Thread(target=lambda: made.append(farloop.run(scenario, execution=how)))
+        waiting.start()
+        while "hpcc: another command is at it" not in (err := capsys.readouterr().err):
+            assert waiting.is_alive()
+            time.sleep(0.05)
+        time.sleep(0.5)
+        assert waiting.is_alive()
+    waiting.join(60)
+    lines = (err + capsys.readouterr().err).splitlines()
+    assert [line.partition(":")[2].split(" in ")[0] for line in lines] == [
+        " another command is at it; this one waits for its run",
+        " started",
+        " done",
+    ]
+    assert made[0].flows.num_rows == 3

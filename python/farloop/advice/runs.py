@@ -15,7 +15,7 @@ from farloop import _native
 from farloop.arena.measuring import Measured, measured
 from farloop.errors import FarloopError
 from farloop.experiments.execution import Engine
-from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, LOST, Task
+from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, Task
 from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Store, address
 from farloop.running.progress import Counting, Uncounted
@@ -116,8 +116,8 @@ class Runs:
         self.counting.begin(len(missing), there, min(engine.workers, len(missing)))
         tasks = (Task.of(key, ask.label, ask.scenario, self.store.directory, 1) for key, ask in missing.items())
         for task, outcome in engine.outcomes(tasks):
-            if outcome.status == LOST:
-                self.counting.note(f"{task.label}: its worker ended ({outcome.because}); it is made again")
+            if outcome.delay:
+                self.counting.note(f"{task.label}: {outcome.delay}")
                 continue
             self.counting.done(task.label, outcome.because)
             if outcome.status == BROKEN:

@@ -68,6 +68,7 @@ class _Tries:
 
     def __init__(self) -> None:
         self._lost: Counter[str] = Counter()
+        self._busy: set[str] = set()
         self.again: deque[Task] = deque()
         self._later: list[tuple[float, Task]] = []
 
@@ -75,6 +76,9 @@ class _Tries:
         """What is to be told of it."""
         if outcome.status == BUSY:
             self._later.append((time.monotonic() + LOOK_AGAIN, task))
+            if task.key not in self._busy:
+                self._busy.add(task.key)
+                yield task, outcome
             return
         yield task, outcome
         if outcome.status == LOST:
@@ -126,7 +130,7 @@ class RayCluster:
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on."""
         ray, source, tries = self._ray, iter(tasks), _Tries()
         # A worker that is lost is counted here, as on this machine; so Ray tries once.
         remote = ray.remote(max_retries=0)(make_lines)
@@ -200,7 +204,7 @@ class SlurmCluster:
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on."""
         source, tries = iter(tasks), _Tries()
         pending: dict[Any, list[Task]] = {}
         try:

@@ -34,7 +34,7 @@ class Engine(Protocol):
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on.
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on.
 
         Args:
             tasks: The tasks.

@@ -81,7 +81,7 @@ class LocalPool:
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on.
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on.
 
         Workers stay for the next call, unless this one is left before all is made.
         """
@@ -89,6 +89,7 @@ class LocalPool:
         source, waiting = iter(tasks), deque[Task]()
         later: list[tuple[float, Task]] = []
         lost: Counter[str] = Counter()
+        busy: set[str] = set()
         try:
             while True:
                 now = time.monotonic()
@@ -100,6 +101,9 @@ class LocalPool:
                 for task, outcome in self._answers():
                     if outcome.status == BUSY:
                         later.append((time.monotonic() + LOOK_AGAIN, task))
+                        if task.key not in busy:
+                            busy.add(task.key)
+                            yield task, outcome
                     elif outcome.status == LOST:
                         lost[task.key] += 1
                         yield task, outcome

@@ -12,7 +12,7 @@ from farloop.algorithm import Algorithm
 from farloop.errors import FarloopError
 from farloop.experiments.execution import Execution
 from farloop.experiments.journal import KEPT, MADE
-from farloop.experiments.tasks import DECLINED, FAILED, LOST, Outcome, Task
+from farloop.experiments.tasks import DECLINED, FAILED, Outcome, Task
 from farloop.experiments.threads import Job, check_memory, number_of_threads, plan_jobs, read_back
 from farloop.formats.scenario_text import worded_for_python
 from farloop.output.store import Simulated, Store
@@ -100,9 +100,9 @@ class _TaskProgress:
             self._reporter.update(task.label, simulated, end, packet_hops)
 
     def end(self, task: Task, outcome: Outcome) -> None:
-        """A task has ended."""
-        if outcome.status == LOST:
-            tell_note(self._reporter, f"{task.label}: its worker ended ({outcome.because}); it is made again")
+        """A task has ended, or is made later."""
+        if outcome.delay:
+            tell_note(self._reporter, f"{task.label}: {outcome.delay}")
         elif outcome.status == KEPT and task.key not in self._begun:
             tell_kept(self._reporter, task.label)
         else:
@@ -116,7 +116,7 @@ def _check_outcome(task: Task, outcome: Outcome, scenario: Scenario) -> None:
     Raises:
         Exception: it failed.
     """
-    if outcome.status in (MADE, KEPT, LOST):
+    if outcome.delay or outcome.status in (MADE, KEPT):
         return
     # Workers may have another working directory, so that they know files by their whole names.
     because = outcome.because.replace(Scenario("", task.file).file_told, scenario.file_told)

@@ -12,9 +12,10 @@ from pathlib import Path
 from farloop import _native, algorithm
 from farloop import memory as memory_of_runs
 from farloop.errors import FarloopError, InvariantError
-from farloop.experiments.journal import MADE, make_once
+from farloop.experiments.journal import BUSY, MADE, make_once
 from farloop.experiments.threads import Job, simulated
 from farloop.output.store import Simulated, Store, simulator
+from farloop.running.progress import ELSEWHERE
 from farloop.scenario import Scenario
 
 FAILED, BROKEN, LOST, DECLINED = "failed", "broken", "lost", "declined"
@@ -146,6 +147,13 @@ class Outcome:
     peak: int = 0
     kind: str = ""
     problem: str = ""
+
+    @property
+    def delay(self) -> str:
+        """Why its task goes on, for people; empty if it has ended."""
+        if self.status == LOST:
+            return f"its worker ended ({self.because}); it is made again"
+        return ELSEWHERE if self.status == BUSY else ""
 
     @classmethod
     def from_failure(cls, error: Exception) -> Outcome:

@@ -222,9 +222,9 @@ class Making:
         broken = ""
         for task, outcome in self.engine.outcomes(tasks):
             same = of_key[task.key]
-            if outcome.status == LOST:
-                self.counts.lost += 1
-                self.counting.note(f"{task.label}: its worker ended ({outcome.because}); it is made again")
+            if outcome.delay:
+                self.counts.lost += outcome.status == LOST
+                self.counting.note(f"{task.label}: {outcome.delay}")
                 continue
             because = self._for_people(outcome.because, task)
             self.counting.done(task.label, because)
