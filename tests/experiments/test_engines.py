@@ -28,7 +28,12 @@ class PoolOfOne(studies.PoolOfOne):
 
     def __init__(self, workers):
         super().__init__(workers)
+        self.closed = 0
         STARTED.append(self)
+
+    def close(self):
+        """Counts."""
+        self.closed += 1
 
 
 @pytest.fixture(autouse=True)
@@ -261,3 +266,16 @@ def test_workers_say_how_far_a_simulation_is(place, monkeypatch):
     between = calls[1:-1]
     assert between, "progress in simulated time"
     assert all(0 <= simulated <= end == pytest.approx(4.0) for simulated, end, _ in between)
+
+
+def test_an_execution_keeps_its_workers_inside_with(small, pools):
+    how = Execution(workers=2)
+    for seed in (1, 2):
+        farloop.run(small, seed=seed, set=SHORT, execution=how)
+    assert len(pools) == 2
+    with how:
+        for seed in (1, 2):
+            farloop.run(small, seed=seed, set=SHORT, execution=how)
+        assert len(pools) == 3
+        assert pools[-1].closed == 0
+    assert [pool.closed for pool in pools] == [1, 1, 1]
