@@ -14,10 +14,10 @@ from pathlib import Path
 from farloop.advice import answer as answers
 from farloop.advice import question, racing
 from farloop.advice.runs import Ask, Runs
+from farloop.experiments.execution import Execution
 from farloop.output.store import Store
 from farloop.scenario import Scenario
 from farloop.statistics import Interval
-from farloop.sweep.study import engine
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "advise.md"
@@ -107,9 +107,9 @@ def exhaustive(name: str, runs: Runs) -> tuple[list[str], dict[str, Interval]]:
     return [s.algorithm for s in ranking if s.group == 1], {s.algorithm: s.against_best for s in ranking}
 
 
-def check(name: str, store: Path) -> list[str]:
+def check(name: str, store: Path, execution: Execution) -> list[str]:
     """A row of the table."""
-    runs = Runs(Store(store), lambda: engine(store / "out"))
+    runs = Runs(Store(store), lambda: execution.engine(store))
     best, multiples = exhaustive(name, runs)
     hits, sizes, spent = 0, [], []
     for seed in range(1, 1000, 100):
@@ -141,12 +141,15 @@ def main() -> int:
     heads = ["question", "candidates", "best group of 20 seeds", "next", "found", "spent"]
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
-    for name in CASES:
-        lines.append(f"| {' | '.join(check(name, store.absolute()))} |")
-        # After each, since they take minutes.
-        content = "\n".join(lines)
-        text = PAGE.read_text("utf-8")
-        PAGE.write_text(pattern.sub(lambda _, c=content: f"{BEGIN}\n\n{c}\n\n{END}", text, count=1), encoding="utf-8")
+    with Execution().default_to_workers() as execution:
+        for name in CASES:
+            lines.append(f"| {' | '.join(check(name, store.absolute(), execution))} |")
+            # After each, since they take minutes.
+            content = "\n".join(lines)
+            text = PAGE.read_text("utf-8")
+            PAGE.write_text(
+                pattern.sub(lambda _, c=content: f"{BEGIN}\n\n{c}\n\n{END}", text, count=1), encoding="utf-8"
+            )
     return 0
 
 

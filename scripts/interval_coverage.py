@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from farloop import statistics
+from farloop.experiments.threads import Job, simulate
 from farloop.results import flow_completion
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
 from farloop.statistics import Interval
 

@@ -137,7 +137,7 @@ def kernel_objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Studies, and commands in this process, make their runs in this process. For tests that are not about workers."""
-    monkeypatch.setattr("farloop.sweep.study.LocalPool", studies.PoolOfOne)
+    monkeypatch.setattr("farloop.experiments.processes.LocalPool", studies.PoolOfOne)
 
 
 @pytest.fixture

@@ -111,12 +111,13 @@ def measured(reference: str, case: str, algorithm: str, program: Program) -> dic
 
 def simulated(scenario: str, algorithm: str, settings: str) -> dict[str, float]:
     """The run of farloop, in this process."""
-    from farloop.running.batch import Variant, run_all
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.variants import Variant, run_variants
     from farloop.scenario import Scenario
 
     loaded = Scenario.load(Path(scenario)).override(json.loads(settings), algorithm=algorithm)
     began = time.process_time()
-    (run,) = run_all([Variant("one", "one", algorithm, loaded)], threads=1)
+    (run,) = run_variants([Variant("one", "one", algorithm, loaded)], Execution(threads=1))
     took = time.process_time() - began
     return {"seconds": took, "packet_hops": run.summary["packet_hops"], "memory_bytes": peak("self")}
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from farloop.advice.asking import Advice, advise
     from farloop.api import algorithms, compare, load, run, schema, version, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.interference import interference
     from farloop.formats.flow_list import flows_from_parquet
     from farloop.formats.goal import flows_from_goal
     from farloop.formats.graphml import from_graphml
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
     from farloop.results.why import Explanation
     from farloop.results.why_job import JobExplanation
-    from farloop.running.interference import interference
     from farloop.running.trace import Trace
     from farloop.running.why import why
     from farloop.scenario import Scenario
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "Comparison",
+    "Execution",
     "Explanation",
     "FarloopError",
     "Interference",
@@ -77,6 +79,7 @@ _PLACES = {
     "Advice": "advice.asking",
     "advise": "advice.asking",
     "Comparison": "results.run",
+    "Execution": "experiments.execution",
     "Explanation": "results.why",
     "FarloopError": "errors",
     "Interference": "results.job_matrix",
@@ -98,7 +101,7 @@ _PLACES = {
     "from_graphml": "formats.graphml",
     "from_hpcc": "formats.hpcc",
     "from_sndlib": "formats.sndlib",
-    "interference": "running.interference",
+    "interference": "experiments.interference",
     "load": "api",
     "run": "api",
     "schema": "api",

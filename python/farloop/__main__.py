@@ -71,7 +71,7 @@ def main() -> None:
         say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     discard_output()
-    having_threads = [sys.modules.get(f"farloop.{name}") for name in ("running.crew", "formats.job")]
+    having_threads = [sys.modules.get(f"farloop.{name}") for name in ("experiments.crew", "formats.job")]
     if any(module is not None and module.left_behind() for module in having_threads):
         # A handler of an algorithm that never returns, or the reader of a job; all else is tidied up.
         sys.stderr.flush()

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
-from farloop import _native, memory
+from farloop import _native
 from farloop.algorithm import Algorithm, checked, name_of
 from farloop.errors import FarloopError, shown
 from farloop.scenario import Scenario, Settings, Source
 
 if TYPE_CHECKING:
+    from farloop.experiments.execution import Execution
     from farloop.output.store import Store
     from farloop.results.run import Comparison, Run
     from farloop.results.seeds import Seeds
-    from farloop.running.progress import Reporter
+    from farloop.running.progress import ProgressCallback, Reporter
     from farloop.running.trace import TraceItems
-
-ProgressCallback = Callable[[float, float, int], object]
-"""Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
-
-
-class _Callback:
-    """Passes the progress of runs on to a function."""
-
-    def __init__(self, function: ProgressCallback) -> None:
-        self._function = function
-
-    def start(self, job: str) -> None:
-        """Nothing to say."""
-
-    def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
-        """Calls the function."""
-        self._function(simulated, end, packet_hops)
-
-    def finish(self, job: str) -> None:
-        """Nothing to say."""
 
 
 @overload
@@ -53,6 +33,7 @@ def run(
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
     force_memory: bool = False,
+    execution: Execution | None = None,
 ) -> Run: ...
 
 
@@ -66,6 +47,7 @@ def run(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     force_memory: bool = False,
+    execution: Execution | None = None,
 ) -> Comparison: ...
 
 
@@ -80,6 +62,7 @@ def run(
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
     force_memory: bool = False,
+    execution: Execution | None = None,
 ) -> Run | Comparison:
     """Simulates a scenario.
 
@@ -97,6 +80,7 @@ def run(
         trace: What to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; what there is, is in docs/traces.md. `Run.save` writes the
             trace for Perfetto and Wireshark. Nothing else of the run changes.
         force_memory: Start the run also where it may take more memory than there is.
+        execution: How and where to simulate, in place of `threads`, `progress` and `force_memory`.
 
     Raises:
         ScenarioError: the scenario, a setting or an item of the trace is not valid; the text says what is, and what would be.
@@ -104,68 +88,51 @@ def run(
         FarloopError: both seed and seeds, seeds that are none, seeds and a trace, a progress that cannot be called, or a run that may
             take more memory than there is.
     """
-    with memory.forced(force_memory):
-        return _run(scenario, algorithm, set, seed, seeds, threads, reporter_of(progress), trace)
+    from farloop.experiments.execution import Execution
 
-
-def _run(
-    scenario: Source,
-    algorithm: str | type[Algorithm] | None,
-    set: Settings | None,
-    seed: int | None,
-    seeds: Seeds | None,
-    threads: int | None,
-    reporter: Reporter | None,
-    trace: TraceItems | None,
-) -> Run | Comparison:
+    execution = Execution.select(execution, threads=threads, progress=progress, force_memory=force_memory)
     if seeds is not None:
         if trace is not None:
             raise FarloopError("trace and seeds: expected one of them, since a trace is of one run")
-        return run_seeds(
-            scenario, algorithm=algorithm, set=set, seed=seed, seeds=seeds, threads=threads, reporter=reporter
-        )
-    return run_one(scenario, algorithm=algorithm, set=set, seed=seed, threads=threads, reporter=reporter, trace=trace)
+        return run_seeds(scenario, algorithm=algorithm, set=set, seed=seed, seeds=seeds, execution=execution)
+    return run_one(scenario, algorithm=algorithm, set=set, seed=seed, execution=execution, trace=trace)
 
 
 def run_one(
     scenario: Source,
     *,
+    execution: Execution,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
     seed: int | None = None,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
     trace: TraceItems | None = None,
 ) -> Run:
     """`run` without seeds."""
-    from farloop.running.batch import Variant, run_all
+    from farloop.experiments.variants import Variant, run_variants
     from farloop.running.trace import read_items
 
-    wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
-    name = algorithm_name(wanted)
-    variants = [Variant(name, "", name, wanted)]
-    (made,) = run_all(variants, threads=threads, reporter=reporter, trace=read_items(trace))
+    with execution:
+        wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
+        name = algorithm_name(wanted)
+        (made,) = run_variants([Variant(name, "", name, wanted)], execution, trace=read_items(trace))
     return made
 
 
 def run_seeds(
     scenario: Source,
     *,
-    algorithm: str | type[Algorithm] | None,
-    set: Settings | None,
-    seed: int | None,
-    seeds: Seeds | None,
-    threads: int | None,
-    reporter: Reporter | None,
-    store: Store | None = None,
+    execution: Execution,
+    algorithm: str | type[Algorithm] | None = None,
+    set: Settings | None = None,
+    seed: int | None = None,
+    seeds: Seeds | None = None,
     jitter: int = 0,
 ) -> Comparison:
     """`run` with seeds or jitter; finished runs are taken from the store, and put there."""
-    wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
-    name = algorithm_name(wanted)
-    return compare(
-        wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store, jitter=jitter
-    )
+    with execution:
+        wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
+        name = algorithm_name(wanted)
+        return compare(wanted, [name], seed=seed, seeds=seeds, jitter=jitter, execution=execution)
 
 
 def compare(
@@ -177,9 +144,10 @@ def compare(
     seeds: Seeds | None = None,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
-    store: Store | None = None,
+    store: Store | str | PathLike[str] | None = None,
     force_memory: bool = False,
     jitter: int = 0,
+    execution: Execution | None = None,
 ) -> Comparison:
     """Simulates a scenario once per algorithm, with the same network and traffic.
 
@@ -193,9 +161,10 @@ def compare(
         threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
             processor. The results do not depend on it.
         progress: What shows progress.
-        store: Where finished runs are taken from, and put.
+        store: Where finished runs are kept and looked for: a directory.
         force_memory: Start runs also where one may take more memory than there is.
         jitter: So many variations of each run (of the first seed) in ties and starts: numbers that they move are fragile.
+        execution: How and where to simulate, in place of `threads`, `progress`, `store` and `force_memory`.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
@@ -203,34 +172,29 @@ def compare(
         FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a jitter that is no number; a run
             that may take more memory than there is.
     """
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.variants import Variant, with_seeds
+    from farloop.experiments.variations import run_comparison
     from farloop.judging.verdicts import judged
-    from farloop.results.jitter import of_claims, read_jitter
-    from farloop.results.run import Comparison
+    from farloop.results.jitter import read_jitter
     from farloop.results.seeds import read_seeds
-    from farloop.running.batch import Variant, run_all, with_seeds
-    from farloop.running.variations import shaken
 
-    reporter = reporter_of(progress)
+    execution = Execution.select(execution, threads=threads, progress=progress, store=store, force_memory=force_memory)
     chosen = _algorithms(algorithms)
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")
     replicated, _ = read_seeds(seeds), read_jitter(jitter)
     base = Scenario.load(scenario).override(set, seed=seed)
     variants = [Variant(name, "", name, base.override(algorithm=algorithm)) for name, algorithm in chosen.items()]
-    with memory.forced(force_memory):
-        runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-        comparison = Comparison(title=str(base.parsed.get("title") or base.file_told), runs=runs, seeds=replicated)
-        comparison = shaken(
-            comparison,
-            variants,
-            jitter,
-            judge=lambda runs: judged(runs, base),
-            threads=threads,
-            reporter=reporter,
-            store=store,
-        )
-    result = judged(comparison, base)
-    return replace(result, claims=of_claims(result.claims, result.jitter))
+    return run_comparison(
+        str(base.parsed.get("title") or base.file_told),
+        variants,
+        execution,
+        seeded=with_seeds(variants, replicated),
+        seeds=replicated,
+        jitter=jitter,
+        judge=lambda runs: judged(runs, base),
+    )
 
 
 def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
@@ -252,24 +216,6 @@ def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
     if repeated:
         raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")
     return dict(zip(names, chosen, strict=True))
-
-
-def reporter_of(progress: object) -> Reporter | None:
-    """What shows progress: a function of three numbers, or an object that reports.
-
-    Raises:
-        FarloopError: it is neither.
-    """
-    if progress is None:
-        return None
-    if all(callable(getattr(progress, name, None)) for name in ("start", "update", "finish")):
-        reporter: Reporter = progress  # type: ignore[assignment]
-        return reporter
-    if callable(progress):
-        return _Callback(progress)
-    raise FarloopError(
-        f"progress: {shown(repr(progress))}: expected a function of three numbers, or an object that reports"
-    )
 
 
 def load(directory: str | PathLike[str]) -> Comparison:

@@ -13,11 +13,10 @@ from farloop.results.starts import setting
 from farloop.scenario import Scenario, Settings, figure_names, kernel_figure_names
 
 if TYPE_CHECKING:
-    from farloop.output.store import Store
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.variants import Variant
     from farloop.results.run import Comparison, FigureVerdicts
     from farloop.results.seeds import Seeds
-    from farloop.running.batch import Variant
-    from farloop.running.progress import Reporter
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class PlannedFigure:
 
     def seeded(self, seeds: Sequence[int]) -> list[Variant]:
         """Every simulation once per seed; of a figure that has replicas a seed is a variation in ties and starts, too."""
-        from farloop.running.batch import with_seeds
+        from farloop.experiments.variants import with_seeds
 
         return with_seeds(self.variants, seeds, vary=bool(self.replicas))
 
@@ -91,8 +90,8 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
     Raises:
         FarloopError: that is no start, or the figure has no such case or algorithm.
     """
+    from farloop.experiments.variants import Variant
     from farloop.judging.schedule import CASES
-    from farloop.running.batch import Variant
 
     base = Scenario.load(figure)
     # One case's settings need not suit the others, all of which were checked when the file was read.
@@ -123,14 +122,12 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
 def reproduce(
     figures: Iterable[str],
     into: Path,
+    execution: Execution,
     *,
     full: bool,
     same_start: str | None = None,
     reading: Reading | None = None,
     seeds: Seeds | None = None,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
     report: bool = True,
     jitter: int = 0,
 ) -> list[FigureVerdicts]:
@@ -157,58 +154,36 @@ def reproduce(
     for variant in (variant for p in plans for variant in replace(p, variants=p.variants[:1]).seeded(replicated[:1])):
         _ = variant.scenario.resolved
     done = []
-    for p in plans:
-        where = into / p.figure
-        where.mkdir(parents=True)
-        comparison = run_figure(
-            p,
-            scale=scale,
-            seeds=replicated or p.replicas,
-            threads=threads,
-            reporter=reporter,
-            store=store,
-            jitter=jitter,
-        )
-        notes = saving.fill_comparison(comparison, where, store, report=report)
-        done.append(FigureVerdicts.of(p.figure, comparison, notes))
-        del comparison
+    with execution:
+        for p in plans:
+            where = into / p.figure
+            where.mkdir(parents=True)
+            comparison = run_figure(p, execution, scale=scale, seeds=replicated or p.replicas, jitter=jitter)
+            notes = saving.fill_comparison(comparison, where, execution.run_store, report=report)
+            done.append(FigureVerdicts.of(p.figure, comparison, notes))
+            del comparison
     write_index(done, into, scale=scale, seeds=replicated, report=report)
     return done
 
 
 def run_figure(
-    figure: PlannedFigure,
-    *,
-    scale: str,
-    seeds: Sequence[int] = (),
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
-    jitter: int = 0,
+    figure: PlannedFigure, execution: Execution, *, scale: str, seeds: Sequence[int] = (), jitter: int = 0
 ) -> Comparison:
     """Runs one figure and judges its claims."""
+    from farloop.experiments.variations import run_comparison
     from farloop.judging.verdicts import judged
-    from farloop.results.jitter import of_claims
-    from farloop.results.run import Comparison
-    from farloop.running.batch import run_all
-    from farloop.running.variations import shaken
 
-    variants = figure.seeded(seeds)
-    runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
     title = str(figure.base.parsed.get("figure", {}).get("title") or figure.base.parsed.get("title", figure.figure))
-    comparison = Comparison(f"{figure.figure}: {title}", runs, seeds=tuple(seeds))
-    comparison = shaken(
-        comparison,
+    return run_comparison(
+        f"{figure.figure}: {title}",
         figure.variants,
-        jitter,
+        execution,
+        seeded=figure.seeded(seeds),
+        seeds=seeds,
+        jitter=jitter,
         judge=lambda runs: judged(runs, figure.base, scale),
         group=figure.figure,
-        threads=threads,
-        reporter=reporter,
-        store=store,
     )
-    result = judged(comparison, figure.base, scale)
-    return replace(result, claims=of_claims(result.claims, result.jitter))
 
 
 def write_index(

@@ -364,14 +364,14 @@ def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
         no_report=True,
         quiet=True,
     )
-    (((question_, target), options),) = given
+    (((question_, target, execution), options),) = given
     assert (question_.goal_text, question_.can, question_.candidates) == ("goodput", ("ecn",), ("dctcp", "swift"))
     assert (question_.budget, question_.seed, question_.tune) == (90, 7, False)
     assert "no paused" in map(str, question_.must)
     assert question_.scenario.parsed["workload"]["load"] == 0.3
     assert target == tmp_path / "a"
-    named = {name: options[name] for name in ("workers", "store", "force", "report")}
-    assert named == {"workers": 3, "store": tmp_path / "store", "force": True, "report": False}
+    assert (execution.workers, execution.store) == (3, tmp_path / "store")
+    assert {name: options[name] for name in ("force", "report")} == {"force": True, "report": False}
 
 
 def test_a_page_marks_percentiles_over_few_flows():

@@ -5,8 +5,10 @@ import re
 
 import pytest
 from support.advice import ALGORITHMS, SITES
+from support.studies import PoolOfOne
 
 import farloop
+from farloop.experiments import processes
 from farloop.scenario import Scenario
 
 
@@ -58,16 +60,32 @@ def test_the_command_answers_goes_on_and_is_drawn_again(command):
     assert (command.directory / "b" / "report.html").read_text("utf-8") == report
 
 
-def test_where_nothing_holds_python_says_what_is_nearest(tmp_path):
-    advice = farloop.advise(
-        Scenario.from_text(SITES),
-        must=["queue delay <= 1ns"],
-        candidates=ALGORITHMS,
-        budget="1min",
-        tune=False,
-        out=tmp_path / "a",
-    )
+def test_where_nothing_holds_python_says_what_is_nearest(tmp_path, monkeypatch):
+    pools, workers = [], []
+
+    class Counted(processes.LocalPool):
+        def close(self):
+            if self._started:
+                pools.append(self.workers)
+                workers.append(self.starts)
+            super().close()
+
+        starts = 0
+
+        def _start(self):
+            self.starts += 1
+            super()._start()
+
+    monkeypatch.setattr("farloop.experiments.processes.LocalPool", Counted)
+    question = {"must": ["queue delay <= 1ns"], "candidates": ALGORITHMS, "budget": "1min", "tune": False}
+    advice = farloop.advise(Scenario.from_text(SITES), **question, out=tmp_path / "a", workers=2)
     assert advice.advised == ()
+    assert (pools, workers) == ([2], [2]), "one pool, and no worker twice, for all batches"
+    monkeypatch.setattr("farloop.experiments.processes.LocalPool", PoolOfOne)
+    other = farloop.advise(Scenario.from_text(SITES), **question, out=tmp_path / "b", store=tmp_path / "other")
+    assert other.made == advice.made > len(ALGORITHMS.split(","))
+    answers = [(tmp_path / name / "answer.json").read_bytes() for name in "ab"]
+    assert answers[0] == answers[1], "the answer is the same whatever makes the runs"
     assert advice.sentence.startswith("Nothing holds your constraints; nearest is ")
     assert "Nothing holds your constraints" in (tmp_path / "a" / "report.html").read_text("utf-8")
     with pytest.raises(farloop.FarloopError, match=r"its numbers are in answer\.json"):

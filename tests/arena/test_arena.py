@@ -17,7 +17,8 @@ import pytest
 
 import farloop
 from farloop import api, catalogue
-from farloop.arena import execution, measuring, plan, table
+from farloop.arena import measuring, plan, scenario_runs, table
+from farloop.experiments.execution import Execution
 from farloop.results import fields, measures
 from farloop.scenario import ARENA, Scenario, arena_names
 from farloop.views import svg
@@ -106,7 +107,7 @@ def planned(scenarios):
 def held(planned, tmp_path_factory):
     """An arena in a directory, and what was found."""
     where = tmp_path_factory.mktemp("held")
-    return where, execution.run(planned, where)
+    return where, scenario_runs.run(planned, where, Execution())
 
 
 def rows(where, name="cells"):
@@ -323,7 +324,7 @@ def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, 
     planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
     assert [contest.name for contest in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
     assert [contest.facts["start"] for contest in planned.contests] == ["own", "own", "bdp", "bdp"]
-    results = execution.run(planned, tmp_path)
+    results = scenario_runs.run(planned, tmp_path, Execution())
     assert [len(result.standings) for result in results] == [2, 2, 2, 2] or all(result.standings for result in results)
     kept = rows(tmp_path)
     assert {row["start"] for row in kept} == {"own", "bdp"}
@@ -443,7 +444,7 @@ def test_a_scenario_need_not_suit_the_default_algorithm(scenarios, tmp_path):
 
 def test_where_nothing_can_run_the_page_still_says_why(scenarios, tmp_path):
     planned = plan.plan([scenarios[0]], "bbr", seeds="1")
-    execution.run(planned, tmp_path)
+    scenario_runs.run(planned, tmp_path, Execution())
     assert "cannot run here, because" in (tmp_path / "report.html").read_text("utf-8")
     assert rows(tmp_path)[0]["because"]
     assert rows(tmp_path, "ranking") == []

@@ -7,9 +7,10 @@ import pytest
 
 import farloop
 from farloop import api
-from farloop.arena import constraints, execution, order_changes, plan, quantities, ranking, requirements
+from farloop.arena import constraints, order_changes, plan, quantities, ranking, requirements, scenario_runs
 from farloop.arena.measuring import Measured
 from farloop.arena.table import Result
+from farloop.experiments.execution import Execution
 
 SITES = """\
 [run]
@@ -175,7 +176,7 @@ def test_a_scenario_over_a_key_shows_where_the_order_changes(tmp_path):
     )
     assert [contest.name for contest in planned.contests] == ["sites-load-0.4", "sites-load-0.1", "sites-load-0.2"]
     (tmp_path / "out").mkdir()
-    results = execution.run(planned, tmp_path / "out")
+    results = scenario_runs.run(planned, tmp_path / "out", Execution())
     (curve,) = order_changes.curves(results)
     assert (curve.of, curve.key, curve.values) == ("sites", "workload.load", ("0.1", "0.2", "0.4"))
     assert set(curve.multiples()) == {"dctcp", "swift"}

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import threading
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -10,13 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 import farloop
-from farloop.arena import execution, plan, tails
+from farloop.arena import plan, scenario_runs, tails
 from farloop.arena.tails import Tail
 from farloop.commands.app import app
+from farloop.experiments import explaining
+from farloop.experiments.execution import Execution
 from farloop.output import store
 from farloop.results import fields
 from farloop.results.why import Explanation
-from farloop.running import explaining
 
 NETWORK = """\
 title = "{name}"
@@ -109,7 +111,7 @@ def test_a_report_drawn_again_has_the_same(held):
 
 
 def test_an_arena_that_is_not_asked_explains_nothing(scenarios, held, monkeypatch):
-    monkeypatch.setattr("farloop.running.explaining.why", refuse)
+    monkeypatch.setattr("farloop.experiments.explaining.why", refuse)
     assert asked(scenarios, "plain", *ASKED[1:])[0] == 0
     plain = scenarios / "plain"
     assert not (plain / "why.csv").exists()
@@ -126,7 +128,7 @@ def test_the_same_command_explains_nothing_again(scenarios, held, monkeypatch):
         asked_again.append(run.label)
         raise farloop.FarloopError("flows that share a connection are not followed")
 
-    monkeypatch.setattr("farloop.running.explaining.why", only_shared)
+    monkeypatch.setattr("farloop.experiments.explaining.why", only_shared)
     assert asked(scenarios, "out", *ASKED)[0] == 0
     assert sorted(asked_again) == ["dctcp, seed 1", "timely, seed 1"], (
         "what is refused is asked once more: it takes no simulation"
@@ -149,14 +151,33 @@ def test_an_interrupted_arena_keeps_its_explanations(scenarios, tmp_path, monkey
     monkeypatch.setattr(explaining, "why", interrupted)
     (tmp_path / "a").mkdir()
     with pytest.raises(KeyboardInterrupt):
-        execution.run(planned, tmp_path / "a", threads=1, store=kept, report=False)
+        scenario_runs.run(planned, tmp_path / "a", Execution(threads=1, store=kept), report=False)
     other = store.Store(tmp_path / "taken-over")
     other.adopt(tmp_path / "runs")
     assert len(other) == 3, "two runs and an explanation"
     (tmp_path / "b").mkdir()
-    execution.run(planned, tmp_path / "b", threads=1, store=other, report=False)
+    scenario_runs.run(planned, tmp_path / "b", Execution(threads=1, store=other), report=False)
     assert calls == ["dctcp", "timely", "timely"]
     assert [bool(row["cause"]) for row in rows(tmp_path / "b")] == [True, True]
+
+
+def test_an_explanation_that_another_command_makes_is_waited_for(held, tmp_path, monkeypatch):
+    run = farloop.load(held / "web")["dctcp, seed 1"]
+    true = json.loads((held / "web" / "runs" / "dctcp-seed-1" / "why.json").read_text("utf-8"))
+    monkeypatch.setattr("farloop.experiments.crew.LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(explaining, "why", lambda *_, **__: pytest.fail("it is explained twice"))
+    kept, explained = store.Store(tmp_path / "runs"), []
+    with kept.claimed(run.address):
+        waiting = threading.Thread(
+            target=lambda: explained.append(tails.of_runs([run], "web", Execution(store=kept))["dctcp"])
+        )
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+        kept.put_explanation(run.address, true)
+    waiting.join(30)
+    assert explained[0].flow == true["flow"]
+    assert explained[0].cause
 
 
 HUGE = 10**400
@@ -200,7 +221,7 @@ def test_an_explanation_that_cannot_be_read_is_made_again(odd, scenarios, held, 
     kept.directory.mkdir()
     path = kept.directory / f"{run.address}.why.json"
     path.write_text(json.dumps(true), encoding="utf-8")
-    wanted = tails.of_runs([run], "web", store=kept)["dctcp"]
+    wanted = tails.of_runs([run], "web", Execution(store=kept))["dctcp"]
     assert not calls
     change = ODD[odd]
     if isinstance(change, dict):
@@ -208,7 +229,7 @@ def test_an_explanation_that_cannot_be_read_is_made_again(odd, scenarios, held, 
         change = json.dumps(true | change | ({"parts": parts} if "parts" in change else {}))
     path.write_text(change, encoding="utf-8")
     assert kept.explanation(run.address) is None or odd.startswith("another ")
-    assert tails.of_runs([run], "web", store=kept)["dctcp"] == wanted
+    assert tails.of_runs([run], "web", Execution(store=kept))["dctcp"] == wanted
     assert calls == [1]
     assert json.loads(path.read_text("utf-8")) == true
 

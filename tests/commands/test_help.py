@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from farloop.commands.app import app
 from farloop.commands.help_groups import GROUPS
+from farloop.experiments import clusters
 from farloop.results.size_classes import GEMINI
-from farloop.sweep import clusters, measures
+from farloop.sweep import measures
 
 ROOT = Path(__file__).parents[2]
 

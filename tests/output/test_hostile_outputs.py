@@ -12,11 +12,11 @@ import pytest
 
 import farloop
 from farloop.commands.report import rewrite
+from farloop.experiments import journal
+from farloop.experiments.threads import Job, simulate
 from farloop.output import directories, manifest, names, store
 from farloop.output.store import Pending, Store
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
-from farloop.sweep import tasks
 
 MINE = "mine"
 
@@ -361,16 +361,16 @@ def test_a_journal_that_cannot_be_written_is_a_note(what, small, outside, tmp_pa
     kept = tmp_path / "run-store"
     kept.mkdir()
     if what == "a link":
-        (kept / tasks.JOURNAL).symlink_to(outside)
+        (kept / journal.JOURNAL).symlink_to(outside)
     elif what == "a directory":
-        (kept / tasks.JOURNAL).mkdir()
+        (kept / journal.JOURNAL).mkdir()
     else:
-        os.mkfifo(kept / tasks.JOURNAL)
+        os.mkfifo(kept / journal.JOURNAL)
     study = farloop.study(
         base=small, set={"run.duration": "1ms"}, grid={"seed": "1-2"}, out=tmp_path / "s", workers=1, report=False
     )
     assert study.counts.made == 2
-    assert [note for note in study.told if str(kept / tasks.JOURNAL) in note and "cannot be written" in note]
+    assert [note for note in study.told if str(kept / journal.JOURNAL) in note and "cannot be written" in note]
     assert outside.read_text() == MINE
 
 

@@ -10,6 +10,7 @@ import pytest
 import farloop
 from farloop import reproduce
 from farloop.commands.report import rewrite
+from farloop.experiments.execution import Execution
 from farloop.output import directories, manifest, names, reading, saving
 
 
@@ -332,7 +333,7 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
 
     monkeypatch.setattr(reproduce, "plan", plan)
     with directories.directory(tmp_path / "r") as out:
-        reproduce.reproduce(["gear/fig09"], out.path, full=False, store=out.store, report=False)
+        reproduce.reproduce(["gear/fig09"], out.path, Execution(store=out.store), full=False, report=False)
     assert {Path(name).name for name in manifest.files(tmp_path / "r")} == {
         "claims.json", "manifest.json", "summary.json", "flows.parquet", "pauses.parquet",
         "circuits.parquet", "queues.parquet", "ports.parquet", "series.parquet",

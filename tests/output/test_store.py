@@ -11,9 +11,10 @@ import pytest
 import farloop
 from farloop import reproduce
 from farloop.commands.report import rewrite
+from farloop.experiments.execution import Execution
+from farloop.experiments.threads import Job, simulate
 from farloop.output import directories, manifest, store
 from farloop.output.store import Pending, Simulated, Store, address, prefix
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
 
 LONG = "run.duration=2s"
@@ -90,7 +91,9 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch, o
 
     def once():
         with directories.directory(tmp_path / "r") as out:
-            reproduce.reproduce(["gear/fig02", "gear/fig09"], out.path, full=False, threads=1, store=out.store)
+            reproduce.reproduce(
+                ["gear/fig02", "gear/fig09"], out.path, Execution(threads=1, store=out.store), full=False
+            )
 
     monkeypatch.setattr(reproduce, "plan", plan)
     on_scenario(run)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import farloop
+from farloop.experiments.threads import Job, simulate
+from farloop.experiments.variants import Variant, as_run
 from farloop.judging import paper_modules
 from farloop.judging.testbed import Completion, Losses, rates, scheme, settled
 from farloop.judging.verdicts import with_verdicts
 from farloop.papers.gemini import fig10
-from farloop.running.batch import Variant, as_run
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
 
 

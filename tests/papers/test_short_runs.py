@@ -3,11 +3,11 @@
 import pytest
 
 import farloop
+from farloop.experiments.threads import Job, simulate
+from farloop.experiments.variants import Variant, as_run
 from farloop.figures import draw
 from farloop.judging.claims import read_claims
 from farloop.judging.verdicts import with_verdicts
-from farloop.running.batch import Variant, as_run
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario, figure_names
 
 DURATIONS = {

@@ -6,9 +6,10 @@ import json
 import pytest
 
 import farloop
-from farloop.arena import execution, plan
+from farloop.arena import plan, scenario_runs
 from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
+from farloop.experiments.execution import Execution
 from farloop.results import cautions, jitter
 
 STEP = """\
@@ -175,7 +176,7 @@ def test_the_arena_marks_fragile_scores(step, tmp_path):
     planned = plan.plan([str(step)], "fixed,reno", seeds="1-2", jitter=2)
     into = tmp_path / "arena"
     into.mkdir()
-    (result,) = execution.run(planned, into)
+    (result,) = scenario_runs.run(planned, into, Execution())
     assert {name: len(scores) for name, scores in result.shaken.items()} == {"fixed": 2, "reno": 2}
     marked = [dataclasses.replace(result, shaken={"fixed": [0.5 * result.of("fixed")[0].score], "reno": []})]
     from farloop.arena.overview import page
@@ -185,7 +186,7 @@ def test_the_arena_marks_fragile_scores(step, tmp_path):
     assert places == {"fixed": True, "reno": None}
     text = (into / "report.html").read_text("utf-8")
     (tmp_path / "new").mkdir()
-    execution.rewrite(into, json.loads((into / "manifest.json").read_text("utf-8")), tmp_path / "new")
+    scenario_runs.rewrite(into, json.loads((into / "manifest.json").read_text("utf-8")), tmp_path / "new")
     assert (tmp_path / "new" / "report.html").read_text("utf-8") == text
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop.running.simulate import Processors
+from farloop.experiments.threads import Processors
 
 
 def digests(directory):

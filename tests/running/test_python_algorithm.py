@@ -14,7 +14,7 @@ import farloop
 from farloop import algorithm
 from farloop.algorithm import Algorithm, AlgorithmError, parameter
 from farloop.commands.app import run as run_command
-from farloop.running import crew
+from farloop.experiments import crew
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-algorithm"
 SCENARIO = EXAMPLE / "scenario.toml"

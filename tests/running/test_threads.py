@@ -13,7 +13,7 @@ import pytest
 
 import farloop
 from farloop import _native
-from farloop.running.simulate import Job, simulate
+from farloop.experiments.threads import Job, simulate
 
 SMALL_RUN = "100ms"
 """A third of a second on one thread."""
@@ -76,7 +76,7 @@ def asked(on_scenario):
 
 
 def test_a_number_of_threads_is_told_apart_from_none(small, asked, monkeypatch):
-    monkeypatch.setattr("farloop.running.simulate.default_threads", lambda: 4)
+    monkeypatch.setattr("farloop.experiments.threads.default_threads", lambda: 4)
     farloop.run(small)
     farloop.run(small, threads=4)
     simulate([Job("a", farloop.Scenario.load(small))], threads=1)
@@ -107,7 +107,7 @@ def test_threads_of_a_benchmark_are_told_apart_too(monkeypatch):
 
     asked = []
     monkeypatch.setattr(_native, "bench", lambda *arguments: asked.append(arguments[2:]) or '{"cases": []}')
-    monkeypatch.setattr("farloop.running.simulate.default_threads", lambda: 4)
+    monkeypatch.setattr("farloop.experiments.threads.default_threads", lambda: 4)
     for threads in (None, 4):
         bench.measure(["D1"], Silent(), threads=threads)
     assert asked == [(4, True), (4, False)]

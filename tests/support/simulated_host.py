@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from farloop.running import batch
+from farloop.experiments import variants
+from farloop.experiments.execution import Execution
 from farloop.testbed.measured import MEASURED
 
 _RUNS = {}
@@ -21,7 +22,7 @@ class Host:
         self.labels.append(variant.label)
         key = variant.label, variant.case, variant.scenario
         if key not in _RUNS:
-            (_RUNS[key],) = batch.run_all([variant])
+            (_RUNS[key],) = variants.run_variants([variant], Execution())
         run = _RUNS[key]
         gap = self.gaps.pop(0) if self.gaps else 0.001
         measured = {"longest_gap_s": gap, "real_time": True, "kernel": "simulated"}

@@ -3,7 +3,9 @@
 import json
 from collections import Counter
 
-from farloop.sweep import definition, tasks
+from farloop.experiments import journal as journals
+from farloop.experiments import tasks
+from farloop.sweep import definition
 
 BASE = """\
 title = "Short flows"
@@ -46,7 +48,7 @@ class PoolOfOne:
     def __init__(self, workers):
         self.workers = workers
 
-    def outcomes(self, waiting):
+    def outcomes(self, waiting, progress=None):
         """Each task with its outcome."""
         return ((task, tasks.make(task)) for task in waiting)
 
@@ -63,7 +65,7 @@ def written(directory):
 
 def journal(store, what):
     """How often each run was begun, or finished."""
-    lines = (store / tasks.JOURNAL).read_text("utf-8").splitlines()
+    lines = (store / journals.JOURNAL).read_text("utf-8").splitlines()
     return Counter(line["run"] for line in map(json.loads, lines) if line["what"] == what)
 
 

@@ -15,7 +15,7 @@ from support.studies import BASE, journal
 
 import farloop
 from farloop.errors import FarloopError
-from farloop.sweep import clusters
+from farloop.experiments import clusters
 
 GRID = {"algorithm": ["dctcp", "hpcc"], "seed": "1-6"}
 
@@ -93,6 +93,16 @@ def test_submitit_makes_the_same_runs(base, here):
     assert (again.counts.made, again.counts.kept) == (0, 12)
 
 
+def test_a_comparison_is_the_same_by_slurm_jobs(base):
+    pytest.importorskip("submitit", reason="submitit is not installed")
+    by_slurm = farloop.Execution(slurm="cluster=local,jobs=2,runs=2,time=10", store=base.parent / "kept")
+    compared = [farloop.compare(base, ["dctcp", "hpcc"], seeds="1-2", execution=how) for how in (None, by_slurm)]
+    for mine, other in zip(*(comparison.runs for comparison in compared), strict=True):
+        assert (mine.label, mine.address) == (other.label, other.address)
+        assert mine.flows.equals(other.flows)
+    assert set(journal(base.parent / "kept", "finished").values()) == {1}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the jobs in /proc")
 def test_a_job_that_is_killed_costs_its_last_run_alone(base, here):
     pytest.importorskip("submitit", reason="submitit is not installed")
@@ -132,6 +142,10 @@ import sys, farloop
 base, grid, out, ray = sys.argv[1:]
 found = farloop.study(base=base, grid=eval(grid), out=out, ray=ray, report=False)
 print(found.counts.made, found.counts.kept, found.failures)
+by_ray = farloop.Execution(ray=ray, store=found.directory.parent / "run-store")
+for how in (by_ray, None):
+    compared = farloop.compare(base, ["dctcp", "hpcc"], set={"run.duration": "5ms"}, execution=how)
+    print([(run.label, run.summary["packet_hops"]) for run in compared])
 """
     arguments = [str(base), repr(GRID), str(base.parent / "s"), address]
     return subprocess.run(
@@ -146,10 +160,13 @@ print(found.counts.made, found.counts.kept, found.failures)
 
 def test_ray_makes_the_same_runs(base, here, ray_cluster):
     done = over_ray(base, *ray_cluster)
-    assert done.stdout.splitlines()[-1:] == ["12 0 []"], done.stderr
+    assert done.stdout.splitlines()[-3:-2] == ["12 0 []"], done.stderr
+    by_ray, by_threads = done.stdout.splitlines()[-2:]
+    assert by_ray == by_threads
+    assert len(journal(base.parent / "run-store", "finished")) == 14
     runs = pq.read_table(base.parent / "s" / "runs.parquet")
     assert runs.equals(here.runs)
-    assert over_ray(base, *ray_cluster).stdout.splitlines()[-1:] == ["0 12 []"]
+    assert over_ray(base, *ray_cluster).stdout.splitlines()[-3:-2] == ["0 12 []"]
 
 
 def test_a_ray_cluster_refuses_another_token(base, ray_cluster):

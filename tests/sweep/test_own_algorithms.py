@@ -10,7 +10,8 @@ from support.studies import STUDY
 
 import farloop
 from farloop.errors import FarloopError
-from farloop.sweep import definition, tasks
+from farloop.experiments import tasks
+from farloop.sweep import definition
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_a_file_that_changes_under_a_study_makes_nothing(own):
     (own / "mine.py").write_text(MINE + "\n", encoding="utf-8")
     outcome = tasks.make(tasks.Task.from_json(task.as_json()))
     assert outcome.status == tasks.BROKEN
-    assert "mine has changed since the study began" in outcome.because
+    assert "mine has changed since the command began" in outcome.because
 
 
 def test_the_address_of_an_algorithm_in_python_is_the_same_in_every_process(own):

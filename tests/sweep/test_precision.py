@@ -11,8 +11,8 @@ import farloop
 from farloop import statistics
 from farloop.commands.command import EXIT_IMPRECISE
 from farloop.errors import FarloopError
+from farloop.experiments.threads import Job, simulate
 from farloop.results import steadiness
-from farloop.running.simulate import Job, simulate
 from farloop.sweep import measures, precision
 from farloop.sweep.precision import LEAST, Interval, Target, Unmet
 

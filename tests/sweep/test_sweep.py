@@ -21,9 +21,11 @@ from support.studies import BASE, STUDY, journal
 import farloop
 from farloop import memory
 from farloop.errors import FarloopError
+from farloop.experiments import journal as journals
+from farloop.experiments import processes, tasks
 from farloop.output.store import Store, address, simulator
 from farloop.running.progress import CountLines
-from farloop.sweep import multiples, points, pool, tasks
+from farloop.sweep import multiples, points
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place
     scenario = farloop.Scenario.load(base).override({"workload.load": 0.3})
     task = tasks.Task.of(address(scenario), "one", scenario, place / "run-store", 1)
     asked.clear()
-    assert tasks.make(task).status == tasks.MADE
+    assert tasks.make(task).status == journals.MADE
     assert [handle.builds for handle in asked] == [1]
 
 
@@ -235,10 +237,10 @@ def test_workers_killed_at_random_cost_nothing_but_time(command, place):
     assert len(journal(store, "finished")) >= runs - killed
     assert runs <= sum(journal(store, "began").values()) <= runs + killed, "only what was killed is made again"
     done = set()
-    for line in map(json.loads, (store / tasks.JOURNAL).read_text("utf-8").splitlines()):
+    for line in map(json.loads, (store / journals.JOURNAL).read_text("utf-8").splitlines()):
         assert line["run"] not in done, "what is made is not begun again"
         done |= {line["run"]} if line["what"] == "finished" else set()
-    before = (store / tasks.JOURNAL).read_bytes()
+    before = (store / journals.JOURNAL).read_bytes()
     assert not [p.name for p in store.iterdir() if p.name.startswith(".")], "nothing half-written is left"
     began = time.monotonic()
     again = command("sweep", "study.toml", "--out", "s", "--no-report")
@@ -246,7 +248,7 @@ def test_workers_killed_at_random_cost_nothing_but_time(command, place):
     assert f"no run to make, {runs} kept from before" in again.stderr
     second = time.monotonic() - began
     assert second < 60
-    assert (store / tasks.JOURNAL).read_bytes() == before
+    assert (store / journals.JOURNAL).read_bytes() == before
     assert pq.read_table(place / "s" / "runs.parquet").equals(table)
     made = sum(journal(store, "began").values())
     print(f"{runs} runs, {killed} workers killed, {made} begun, {took:.0f} s; the same again {second:.1f} s")  # noqa: T201
@@ -282,7 +284,7 @@ def test_a_worker_stops_in_the_middle_of_a_run_when_who_started_it_is_killed(com
     (place / "base.toml").write_text(endless, encoding="utf-8")
     (place / "study.toml").write_text('base = "base.toml"\ncollect = ["throughput"]\n[grid]\nseed = "1"\n', "utf-8")
     process = command.start("sweep", "study.toml", "--out", "s", "--workers", "1", "--no-report", "--force-memory")
-    while not (place / "run-store" / tasks.JOURNAL).exists():
+    while not (place / "run-store" / journals.JOURNAL).exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     (worker,) = workers_of(process)
@@ -371,7 +373,7 @@ def task(place, key, memory, store=None, lasts="1ms"):
 def test_only_as_many_run_side_by_side_as_fit(place):
     seen = []
 
-    class Watched(pool.LocalPool):
+    class Watched(processes.LocalPool):
         def _give(self, waiting, source):
             # A run can end sooner than the other worker begins: they wait for each other.
             if all(worker.is_ready for worker in self._started):
@@ -385,10 +387,12 @@ def test_only_as_many_run_side_by_side_as_fit(place):
     for room, most in ((gigabyte, 1), (3 * gigabyte, 2)):
         seen.clear()
         pending = (task(place, f"{room}{i}", gigabyte, lasts="100ms") for i in range(4))
-        outcomes = list(Watched(2, room).outcomes(pending))
+        with contextlib.closing(Watched(2, room)) as watched:
+            outcomes = list(watched.outcomes(pending))
         assert [outcome.status for _, outcome in outcomes] == ["made"] * 4
         assert max(seen) == most
-    ((_, alone),) = Watched(2, 1).outcomes([task(place, "7", gigabyte)])
+    with contextlib.closing(Watched(2, 1)) as watched:
+        ((_, alone),) = watched.outcomes([task(place, "7", gigabyte)])
     assert alone.status == "made", "one always runs"
 
 
@@ -398,7 +402,8 @@ def test_the_estimate_is_more_than_what_runs_take(place):
     )
     scenario = farloop.Scenario.load(place / "large.toml").override({"workload.stop": "none", "workload.sizes": "10MB"})
     wanted = tasks.Task.of("1", "large", scenario, place, 1)
-    ((_, outcome),) = pool.LocalPool(1).outcomes([wanted])
+    with contextlib.closing(processes.LocalPool(1)) as pool:
+        ((_, outcome),) = pool.outcomes([wanted])
     assert outcome.status == "made"
     assert memory.PROCESS // 2 < outcome.peak < wanted.memory < 20 * outcome.peak
 
@@ -414,11 +419,11 @@ def test_what_is_claimed_is_made_by_nobody_else(place):
     wanted = task(place, "12", 1)
     with Store(place).claimed("12") as mine:
         assert mine
-        assert tasks.make(wanted).status == tasks.BUSY
-    assert tasks.make(wanted).status == tasks.MADE
-    assert tasks.make(wanted).status == tasks.KEPT
+        assert tasks.make(wanted).status == journals.BUSY
+    assert tasks.make(wanted).status == journals.MADE
+    assert tasks.make(wanted).status == journals.KEPT
     (place / "12" / "flows.parquet").write_bytes(b"damaged")
-    assert tasks.make(wanted).status == tasks.MADE, "what is damaged is none"
+    assert tasks.make(wanted).status == journals.MADE, "what is damaged is none"
     assert "12" in Store(place)
 
 

@@ -218,7 +218,7 @@ def measurement(example):
 
 
 def as_run(scenario, simulated: Simulated):
-    from farloop.running.batch import Variant, as_run
+    from farloop.experiments.variants import Variant, as_run
 
     return as_run(simulated, Variant("cubic, measured", "", "cubic", scenario))
 

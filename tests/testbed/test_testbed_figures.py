@@ -17,13 +17,13 @@ from typer.testing import CliRunner
 from farloop import reproduce
 from farloop.commands.app import app
 from farloop.errors import FarloopError
+from farloop.experiments import threads
 from farloop.judging import paper_modules, schedule
 from farloop.judging.claims import read_claims
 from farloop.messages import Stopped
 from farloop.output.reading import load
 from farloop.output.store import address
 from farloop.papers.gemini import fig10
-from farloop.running import simulate
 from farloop.scenario import Scenario, figure_names, kernel_figure_names
 from farloop.testbed import blueprint, paper_figures
 from farloop.testbed.measured import MEASURED
@@ -38,7 +38,7 @@ SIMULATED = {}
 @pytest.fixture(autouse=True)
 def simulated_once(monkeypatch):
     """Tests of this file simulate the same runs of a hundred seconds: each of them once."""
-    real = simulate.simulated
+    real = threads.simulated
 
     def simulated(job, *arguments, **named):
         key = address(job.scenario), job.trace
@@ -46,7 +46,7 @@ def simulated_once(monkeypatch):
             SIMULATED[key] = real(job, *arguments, **named)
         return dataclasses.replace(SIMULATED[key], info=copy.deepcopy(SIMULATED[key].info))
 
-    monkeypatch.setattr(simulate, "simulated", simulated)
+    monkeypatch.setattr(threads, "simulated", simulated)
 
 
 def test_there_are_four_and_no_reproduction_lists_them():

@@ -11,6 +11,7 @@ import farloop
 from farloop.commands import validate
 from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
+from farloop.experiments.execution import Execution
 from farloop.validation import check_tables, checking, compared_numbers, metamorphic, record, references, relations
 from farloop.validation.checks import FidelityCheck
 from farloop.validation.random_worlds import ALGORITHMS, world
@@ -99,7 +100,7 @@ def test_a_case_has_settings_for_all_its_runs_and_one_run_where_a_range_judges(p
     (case,) = references.load("pencil").cases
     own = {"run.seed": 4, "run.duration": "2ms"}
     assert [entry.set for entry in case.entries] == [own, {**own, "run.seed": 3}]
-    checks = checking.run([(references.load("pencil"), case, case.entries[0])])
+    checks = checking.run([(references.load("pencil"), case, case.entries[0])], Execution())
     assert [(len(check.own), len(check.theirs), check.ranged) for check in checks] == [(1, 2, True)]
 
 
@@ -273,7 +274,7 @@ def test_what_is_no_number_is_refused(name, result):
 
 def test_a_validation_is_written_and_says_what_differs(pencil, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    judged = checking.run(checking.select([], full=False))
+    judged = checking.run(checking.select([], full=False), Execution())
     assert {(check.algorithm, check.verdict) for check in judged} == {("dctcp", "explained"), ("hpcc", "agrees")}
     into = tmp_path / "out"
     into.mkdir()
@@ -292,7 +293,7 @@ def test_a_validation_is_written_and_says_what_differs(pencil, tmp_path, capsys,
 
 
 def test_the_command_ends_with_a_code_where_a_number_differs(pencil, tmp_path, monkeypatch):
-    judged = checking.run(checking.select([], full=False))
+    judged = checking.run(checking.select([], full=False), Execution())
     wrong = replace(judged[0], own=(9.0,), theirs=(1.0,), expected=0.0, why="")
     assert wrong.verdict == "differs"
     quietly = {"no_report": True, "quiet": True}
@@ -310,7 +311,7 @@ def test_worlds_are_always_the_same_and_every_algorithm_has_its_turn():
 
 
 def test_changes_that_must_not_matter_do_not():
-    outcomes = metamorphic.run(len(ALGORITHMS))
+    outcomes = metamorphic.run(Execution(), len(ALGORITHMS))
     assert [outcome.relation.name for outcome in outcomes] == [outcome.name for outcome in relations.RELATIONS]
     assert all(outcome.holds for outcome in outcomes), check_tables.relations(outcomes)
     assert all(outcome.worlds >= 2 for outcome in outcomes)
@@ -322,7 +323,7 @@ def test_a_change_that_matters_is_seen(monkeypatch):
 
     relation = relations.Relation("a nanosecond", "A link is a nanosecond longer.", slower)
     monkeypatch.setattr(metamorphic, "RELATIONS", (relation,))
-    (outcome,) = metamorphic.run(2)
+    (outcome,) = metamorphic.run(Execution(), 2)
     assert not outcome.holds
     assert check_tables.summary([], [outcome]) == "0 of 1 changes that must not matter do not"
 

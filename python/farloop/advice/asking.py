@@ -10,16 +10,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from farloop import memory
 from farloop.advice import answer as answers
 from farloop.advice import question as questions
 from farloop.advice.answer_page import page
 from farloop.advice.content import content as as_content
 from farloop.advice.question import Question
-from farloop.advice.runs import Runs, store_beside
+from farloop.advice.runs import Runs
 from farloop.errors import FarloopError
+from farloop.experiments.execution import Execution
 from farloop.output import manifest
 from farloop.output.directories import directory
+from farloop.output.store import Store
 from farloop.results.measures import VERSION
 from farloop.running.progress import Counting, Uncounted
 from farloop.scenario import Settings, Source
@@ -70,6 +71,7 @@ def advise(
     force: bool = False,
     force_memory: bool = False,
     progress: Counting | None = None,
+    execution: Execution | None = None,
 ) -> Advice:
     """What should run in a scenario: races the algorithms that can, tunes the best, tries them under other conditions, writes an answer.
 
@@ -91,7 +93,8 @@ def advise(
         slurm: Slurm jobs instead.
         force: Whether to write into a directory that holds other files.
         force_memory: Whether to start runs that may need more memory than there is.
-        progress: What shows progress.
+        progress: What shows how many runs are done.
+        execution: How and where to simulate, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
 
     Raises:
         FarloopError: the question is wrong, the budget too small, or the answer cannot be written.
@@ -102,18 +105,17 @@ def advise(
         source, goal=goal, must=must, can=can, candidates=candidates, budget=budget, seed=seed, tune=tune, set=set
     )
     target = Path(out) if out is not None else study.default_target(f"advice-{Path(asked.scenario.file).stem}")
-    with memory.forced(force_memory):
-        return write(asked, target, store=store, workers=workers, ray=ray, slurm=slurm, force=force, counting=progress)
+    execution = Execution.select(
+        execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
+    )
+    return write(asked, target, execution, force=force, counting=progress)
 
 
 def write(
     question: Question,
     target: Path,
+    execution: Execution,
     *,
-    store: str | PathLike[str] | None = None,
-    workers: int | None = None,
-    ray: str | None = None,
-    slurm: str | None = None,
     force: bool = False,
     report: bool = True,
     counting: Counting | None = None,
@@ -124,14 +126,9 @@ def write(
         FarloopError: the budget is too small, or runs or the answer cannot be made or written.
         ScenarioError: the scenario is not valid.
     """
-    kept = None if store is None else Path(store)
-    shown = counting or Uncounted()
-    runs = Runs(
-        store_beside(target, kept),
-        lambda: study.engine(target, workers=workers, ray=ray, slurm=slurm, store=kept),
-        shown,
-    )
-    with directory(target, force=force) as out:
+    shown, store = counting or Uncounted(), study.store_of(target, execution)
+    with directory(target, force=force) as out, execution.default_to_workers() as by_workers:
+        runs = Runs(Store(store), lambda: by_workers.engine(store), shown)
         try:
             answer = answers.answer(question, runs, shown.note)
         except OSError as error:

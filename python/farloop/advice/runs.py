@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
 from farloop import _native
 from farloop.arena.measuring import Measured, measured
 from farloop.errors import FarloopError
+from farloop.experiments.execution import Engine
+from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, Task
+from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Store, address
-from farloop.running.batch import Variant, as_run
 from farloop.running.progress import Counting, Uncounted
 from farloop.scenario import Scenario
-from farloop.sweep.making import Engine
-from farloop.sweep.tasks import BROKEN, DECLINED, FAILED, LOST, Task
 
 HOPS_PER_SECOND = 5e6
 """Packet-hops that a nominal second has: a processor of today makes 5 to 12 million."""
@@ -61,7 +60,7 @@ class Runs:
 
     Attributes:
         store: Where runs are kept.
-        engine: Gives what makes tasks, for each batch anew.
+        engine: Gives what makes tasks, when some are to be made.
         counting: What shows progress.
         spent: Nominal seconds of all that were asked for.
         made: How many have been simulated.
@@ -116,20 +115,17 @@ class Runs:
         self.store.directory.mkdir(parents=True, exist_ok=True)
         self.counting.begin(len(missing), there, min(engine.workers, len(missing)))
         tasks = (Task.of(key, ask.label, ask.scenario, self.store.directory, 1) for key, ask in missing.items())
-        try:
-            for task, outcome in engine.outcomes(tasks):
-                if outcome.status == LOST:
-                    self.counting.note(f"{task.label}: its worker ended ({outcome.because}); it is made again")
-                    continue
-                self.counting.done(task.label, outcome.because)
-                if outcome.status == BROKEN:
-                    raise FarloopError(outcome.because)
-                if outcome.status in (FAILED, DECLINED):
-                    self.store.put_failure(task.key, outcome.because)
-                else:
-                    self.made += 1
-        finally:
-            engine.close()
+        for task, outcome in engine.outcomes(tasks):
+            if outcome.delay:
+                self.counting.note(f"{task.label}: {outcome.delay}")
+                continue
+            self.counting.done(task.label, outcome.because)
+            if outcome.status == BROKEN:
+                raise FarloopError(outcome.because)
+            if outcome.status in (FAILED, DECLINED):
+                self.store.put_failure(task.key, outcome.because)
+            else:
+                self.made += 1
 
     def _answer(self, key: str, ask: Ask) -> Answered:
         known = self._known.get(key)
@@ -152,10 +148,3 @@ class Runs:
 def cost(packet_hops: int) -> float:
     """Nominal seconds of a run."""
     return packet_hops / HOPS_PER_SECOND + PER_RUN
-
-
-def store_beside(target: Path, store: Path | None) -> Store:
-    """The store of an answer that is written to `target`."""
-    from farloop.sweep.study import store_of
-
-    return Store(store_of(target, store))

@@ -14,12 +14,12 @@ from farloop import _native, catalogue
 from farloop.arena import constraints
 from farloop.arena.constraints import Requirement
 from farloop.errors import FarloopError, nearest, shown
+from farloop.experiments.variants import Variant
 from farloop.formats.scenario_text import worded_for_python
 from farloop.output.manifest import slug
 from farloop.results.jitter import read_jitter
 from farloop.results.seeds import Seeds, read_seeds, seed_suffix
 from farloop.results.starts import KEY, OWN, read_same_start
-from farloop.running.batch import Variant
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
 
 SEEDS = "1-3"

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from farloop.errors import FarloopError
+from farloop.experiments import explaining
+from farloop.experiments.explaining import WhyQuestion
 from farloop.results import flow_completion, why_chosen
 from farloop.results.why import Explanation
 from farloop.results.why_chosen import Chosen, WhyAnswer
-from farloop.running import explaining
-from farloop.running.explaining import WhyQuestion
 from farloop.running.why import check_same_run
 
 if TYPE_CHECKING:
+    from farloop.experiments.execution import Execution
     from farloop.output.store import Store
     from farloop.results.run import Run
-    from farloop.running.progress import Reporter
 
 NO_FLOW = "no flow with a size that could finish"
 
@@ -58,23 +59,19 @@ class Tail:
 def of_runs(
     runs: Sequence[Run],
     group: str,
-    *,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
+    execution: Execution,
 ) -> dict[str, Tail]:
     """The tail of each run, by algorithm. Explanations are taken from the store, and put there.
 
     Args:
         runs: One for each algorithm.
         group: What stands before a simulation's name while it runs.
-        threads: How many simulations at once at most.
-        reporter: What shows progress.
-        store: Where runs are kept.
+        execution: Its threads, its store and its progress count: explanations are made in this process.
 
     Raises:
         FarloopError: `threads` is no number of threads, or the store cannot be written.
     """
+    kept = None if execution.run_store is None else _KeptTails(execution.run_store)
     tails: dict[str, Tail] = {}
     questions: list[WhyQuestion] = []
     for run in runs:
@@ -82,23 +79,48 @@ def of_runs(
         if chosen is None:
             tails[run.algorithm] = Tail(run.algorithm, run.seed, because=NO_FLOW)
             continue
-        kept = None if store is None else _kept(store.explanation(run.address), run, chosen)
-        if kept is None:
-            questions.append(WhyQuestion(run, chosen, f"{group} {run.label}"))
+        question = WhyQuestion(run, chosen, f"{group} {run.label}")
+        known = None if kept is None else kept.find(question)
+        if known is None:
+            questions.append(question)
         else:
-            tails[run.algorithm] = _tail(run, WhyAnswer(run.label, chosen, kept))
-
-    def keep(question: WhyQuestion, explained: WhyAnswer) -> None:
-        if store is not None and isinstance(explained.explanation, Explanation):
-            try:
-                store.put_explanation(question.run.address, explained.explanation.as_json)
-            except OSError as error:
-                raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
-
-    answers = explaining.explain(questions, threads=threads, reporter=reporter, done=keep)
-    for question, explained in zip(questions, answers, strict=True):
-        tails[question.run.algorithm] = _tail(question.run, explained)
+            tails[run.algorithm] = _tail(run, known)
+    for question, answer in zip(questions, explaining.explain(questions, execution, kept=kept), strict=True):
+        tails[question.run.algorithm] = _tail(question.run, answer)
     return {run.algorithm: tails[run.algorithm] for run in runs}
+
+
+@dataclass(frozen=True)
+class _KeptTails:
+    """Explanations in a store, beside the runs that they explain."""
+
+    store: Store
+
+    @contextmanager
+    def claimed(self, question: WhyQuestion) -> Iterator[bool]:
+        """Claims the run: nobody makes it now, since it is there."""
+        with _writing(self.store), self.store.claimed(question.run.address) as mine:
+            yield mine
+
+    def find(self, question: WhyQuestion) -> WhyAnswer | None:
+        """The explanation of the flow that is asked for."""
+        run, chosen = question.run, question.chosen
+        explanation = _kept(self.store.explanation(run.address), run, chosen)
+        return None if explanation is None else WhyAnswer(run.label, chosen, explanation)
+
+    def put(self, question: WhyQuestion, answer: WhyAnswer) -> None:
+        """Keeps an explanation."""
+        if isinstance(answer.explanation, Explanation):
+            with _writing(self.store):
+                self.store.put_explanation(question.run.address, answer.explanation.as_json)
+
+
+@contextmanager
+def _writing(store: Store) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
 
 
 def read(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tail]:

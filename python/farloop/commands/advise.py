@@ -7,9 +7,19 @@ from typing import Annotated
 
 import typer
 
-from farloop import memory
 from farloop.commands.command import guarded
-from farloop.commands.options import ForceMemoryOption, ForceOption, NoReportOption, OutOption, QuietOption, SetOption
+from farloop.commands.options import (
+    ForceMemoryOption,
+    ForceOption,
+    NoReportOption,
+    OutOption,
+    QuietOption,
+    RayOption,
+    SetOption,
+    SlurmOption,
+    StudyStoreOption,
+    StudyWorkersOption,
+)
 
 
 @guarded
@@ -63,22 +73,10 @@ def advise(
             "--no-tune", help="Do not search for parameters (the search needs the extra `advise`: docs/install.md)."
         ),
     ] = False,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
-    ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="auto|ADDRESS", help="Run on this Ray cluster (docs/studies.md).")
-    ] = None,
-    slurm: Annotated[
-        str | None, typer.Option(metavar="KEY=VALUE,...", help="Run as Slurm jobs (docs/studies.md).")
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep finished runs in DIR, and look for them there (default: run-store beside the output).",
-        ),
-    ] = None,
+    workers: StudyWorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StudyStoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -87,6 +85,7 @@ def advise(
 ) -> None:
     """Say what should run in a scenario, and when the answer changes. Repeat an interrupted command to continue it."""
     from farloop.advice import asking, question
+    from farloop.experiments.execution import Execution
     from farloop.running.progress import counter
     from farloop.sweep import study
 
@@ -102,18 +101,9 @@ def advise(
         set=set_,
     )
     target = out or study.default_target(f"advice-{Path(asked.scenario.file).stem}")
-    with memory.forced(force_memory), counter(quiet=quiet) as counting:
-        advice = asking.write(
-            asked,
-            target,
-            store=store,
-            workers=workers,
-            ray=ray,
-            slurm=slurm,
-            force=force,
-            report=not no_report,
-            counting=counting,
-        )
+    execution = Execution(workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory)
+    with execution, counter(quiet=quiet) as counting:
+        advice = asking.write(asked, target, execution, force=force, report=not no_report, counting=counting)
     if not quiet:
         from farloop.commands import show
 

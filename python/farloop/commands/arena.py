@@ -21,8 +21,12 @@ from farloop.commands.options import (
     OutOption,
     OverOption,
     QuietOption,
+    RayOption,
     SetOption,
+    SlurmOption,
+    StoreOption,
     ThreadsOption,
+    WorkersOption,
     algorithm_names,
 )
 
@@ -56,6 +60,10 @@ def arena(
         ),
     ] = False,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -65,11 +73,13 @@ def arena(
     jitter: ArenaJitterOption = 3,
 ) -> None:
     """Judge algorithms in cross-datacenter scenarios: what must hold, then who is best. Repeat an interrupted command to continue it."""
-    from farloop.arena import execution
+    from farloop.arena import scenario_runs
     from farloop.arena.plan import plan
+    from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
 
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     planned = plan(
         scenario or [],
         algorithms,
@@ -85,12 +95,10 @@ def arena(
     target = out or Path("out") / "arena"
     with (
         memory.forced(force_memory),
-        directory(target, force=force, fresh=fresh) as aside,
+        directory(target, force=force, fresh=fresh, store=store) as aside,
         reporter(quiet=quiet) as progress,
     ):
-        results = execution.run(
-            planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
-        )
+        results = scenario_runs.run(planned, aside.path, execution.attach(aside.store, progress), report=not no_report)
     if not quiet:
         from farloop.commands import show
 

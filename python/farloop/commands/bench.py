@@ -63,7 +63,7 @@ def measure(cases: list[str], reporter: Reporter, *, threads: int | None = 1) ->
 
     On one thread, on `threads`, or for `None` on as many as pay, at most one per processor; "parts" says into how many a case was cut.
     """
-    from farloop.running.simulate import number_of_threads
+    from farloop.experiments.threads import number_of_threads
 
     auto, number = threads is None, number_of_threads(threads)
     results: list[dict[str, Any]] = []

@@ -10,10 +10,14 @@ from farloop.commands.command import guarded, print_json
 from farloop.commands.options import (
     ForceMemoryOption,
     JsonOption,
+    RayOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
+    SlurmOption,
+    StoreOption,
     ThreadsOption,
+    WorkersOption,
     algorithm_names,
 )
 
@@ -30,6 +34,10 @@ def interference(
     set_: SetOption = None,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     force_memory: ForceMemoryOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json_: JsonOption = False,
@@ -39,7 +47,8 @@ def interference(
     The scenario has two or more [[job]]. All else of it stays in each run. The table has the time of an iteration alone, and that beside
     others over it.
     """
-    from farloop.running.interference import interference as ask
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.interference import interference as ask
     from farloop.running.progress import reporter
 
     with reporter(quiet=quiet or json_) as progress:
@@ -48,9 +57,15 @@ def interference(
             algorithm=algorithm,
             set=set_,
             seed=seed,
-            threads=threads,
-            progress=progress,
-            force_memory=force_memory,
+            execution=Execution(
+                threads=threads,
+                workers=workers,
+                ray=ray,
+                slurm=slurm,
+                store=store,
+                progress=progress,
+                force_memory=force_memory,
+            ),
         )
     if json_:
         print_json(result.as_json)

@@ -118,6 +118,42 @@ ThreadsOption = Annotated[
         help="Use at most N threads (default: auto, as many as pay). Results do not depend on it.",
     ),
 ]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Simulate in N processes (default: in threads of this one; docs/studies.md)."
+    ),
+]
+StudyWorkersOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|ADDRESS", help="Run on this Ray cluster (install the extra `ray` first: docs/install.md)."
+    ),
+]
+SlurmOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY=VALUE,...",
+        help="Run as Slurm jobs, such as partition=short,time=2:00:00,jobs=50,runs=10 (extra `slurm`: docs/install.md).",
+    ),
+]
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep finished runs in DIR, and look for them there (default: until the output is complete).",
+    ),
+]
+StudyStoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep finished runs in DIR, and look for them there (default: run-store beside the output).",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option(

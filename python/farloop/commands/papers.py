@@ -20,10 +20,14 @@ from farloop.commands.options import (
     OnlyAlgorithmsOption,
     OutOption,
     QuietOption,
+    RayOption,
     SameStartOption,
     SeedsOption,
     SetOption,
+    SlurmOption,
+    StoreOption,
     ThreadsOption,
+    WorkersOption,
 )
 from farloop.messages import say_notes
 
@@ -38,6 +42,10 @@ def reproduce(
     same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -51,10 +59,12 @@ def reproduce(
     With --set, --case or --algorithms the output is a reading, not a verdict: it says of each statement whether it holds under that change.
     """
     from farloop import reproduce as reproduction
+    from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.running.progress import reporter
 
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     chosen = reproduction.select(figures or [])
     names = tuple(name.strip() for name in (algorithms or "").split(",") if name.strip())
     reading = reproduction.Reading(tuple(set_ or ()), tuple(case or ()), names)
@@ -62,19 +72,17 @@ def reproduce(
     ready_to_draw(not no_report)
     with (
         memory.forced(force_memory),
-        directory(target, force=force, fresh=fresh) as aside,
+        directory(target, force=force, fresh=fresh, store=store) as aside,
         reporter(quiet=quiet) as progress,
     ):
         done = reproduction.reproduce(
             chosen,
             aside.path,
+            execution.attach(aside.store, progress),
             full=full,
             same_start=same_start,
             reading=reading,
             seeds=seeds,
-            threads=threads,
-            reporter=progress,
-            store=aside.store,
             report=not no_report,
             jitter=jitter,
         )

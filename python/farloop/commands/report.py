@@ -52,10 +52,11 @@ def report(
 
 def _where(comparison: Comparison, threads: int | None, reporter: Reporter) -> Section:
     """Where the time of a comparison's slowest flows and iterations went."""
+    from farloop.experiments import explaining
+    from farloop.experiments.execution import Execution
     from farloop.report import where
-    from farloop.running import explaining
 
-    explained = explaining.of_report(comparison, threads=threads, reporter=reporter)
+    explained = explaining.of_report(comparison, Execution(threads=threads, progress=reporter))
     return where.of_runs(explained, several=len(comparison.groups) > 1)
 
 
@@ -98,9 +99,9 @@ def rewrite(
     try:
         with rewriting(source) as aside:
             if kept["kind"] == "arena":
-                from farloop.arena import execution
+                from farloop.arena import scenario_runs
 
-                execution.rewrite(source, kept, aside)
+                scenario_runs.rewrite(source, kept, aside)
                 return
             if kept["kind"] == "study":
                 from farloop.sweep import study

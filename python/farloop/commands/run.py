@@ -20,14 +20,18 @@ from farloop.commands.options import (
     NoReportOption,
     OutOption,
     QuietOption,
+    RayOption,
     SameStartOption,
     ScenarioArgument,
     SeedOption,
     SeedsOption,
     SetOption,
     SizesOption,
+    SlurmOption,
+    StoreOption,
     ThreadsOption,
     TraceOption,
+    WorkersOption,
     algorithm_names,
     with_files,
 )
@@ -51,6 +55,10 @@ def run_(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -63,6 +71,7 @@ def run_(
 ) -> None:
     """Simulate one scenario."""
     from farloop import api
+    from farloop.experiments.execution import Execution
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
@@ -76,29 +85,24 @@ def run_(
     if trace and jitter:
         raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
     classes = size_classes.read_option(sizes)
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     alone = seeds is None and not jitter
     settings = [*(set_ or []), *starts.setting(same_start)]
     wanted = with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     with memory.forced(force_memory):
         notes = unused(wanted.classes, wanted.resolved)
-    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
         with reporter(quiet=quiet) as progress:
             if alone:
-                single = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
+                # The run is written at once: a store that nobody has named would only copy it.
+                kept = aside.store if store or execution.engine_options else None
+                single = api.run_one(wanted, execution=execution.attach(kept, progress), trace=trace or None)
                 single = single.by_sizes(classes)
             else:
-                several = api.run_seeds(
-                    wanted,
-                    algorithm=None,
-                    set=None,
-                    seed=seed,
-                    seeds=seeds,
-                    threads=threads,
-                    reporter=progress,
-                    store=aside.store,
-                    jitter=jitter,
-                ).by_sizes(classes)
+                on_store = execution.attach(aside.store, progress)
+                several = api.run_seeds(wanted, seed=seed, seeds=seeds, jitter=jitter, execution=on_store)
+                several = several.by_sizes(classes)
         ready_to_draw(not no_report)
         more_notes = (
             saving.fill_run(single, aside.path, report=not no_report)
@@ -125,6 +129,10 @@ def compare(
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -136,6 +144,7 @@ def compare(
 ) -> None:
     """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
     from farloop import api
+    from farloop.experiments.execution import Execution
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
@@ -143,9 +152,10 @@ def compare(
     from farloop.running.progress import reporter
 
     classes = size_classes.read_option(sizes)
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     wanted = with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,
@@ -153,10 +163,8 @@ def compare(
                 set=[*(set_ or []), *starts.setting(same_start)],
                 seed=seed,
                 seeds=seeds,
-                threads=threads,
-                progress=progress,
-                store=aside.store,
                 jitter=jitter,
+                execution=execution.attach(aside.store, progress),
             ).by_sizes(classes)
         ready_to_draw(not no_report)
         notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)

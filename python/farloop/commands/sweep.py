@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from farloop import memory
 from farloop.commands.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, ready_to_draw
 from farloop.commands.options import (
     AlgorithmFileOption,
@@ -16,7 +15,11 @@ from farloop.commands.options import (
     NoReportOption,
     OutOption,
     QuietOption,
+    RayOption,
     SizesOption,
+    SlurmOption,
+    StudyStoreOption,
+    StudyWorkersOption,
 )
 from farloop.messages import say, say_notes
 
@@ -38,30 +41,11 @@ def sweep(
         int | None, typer.Option(min=10, metavar="N", help="Stop --until after N seeds (default: 100).")
     ] = None,
     sizes: SizesOption = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="auto|ADDRESS", help="Run on this Ray cluster (install the extra `ray` first: docs/install.md)."
-        ),
-    ] = None,
-    slurm: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY=VALUE,...",
-            help="Run as Slurm jobs, such as partition=short,time=2:00:00,jobs=50,runs=10 (extra `slurm`: docs/install.md).",
-        ),
-    ] = None,
+    workers: StudyWorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run again what failed before.")] = False,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep finished runs in DIR, and look for them there (default: run-store beside the output).",
-        ),
-    ] = None,
+    store: StudyStoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     force_memory: ForceMemoryOption = False,
@@ -69,6 +53,7 @@ def sweep(
     quiet: QuietOption = False,
 ) -> None:
     """Simulate a study: many runs over settings, algorithms and seeds, on this machine or a cluster. Finished runs are never repeated."""
+    from farloop.experiments.execution import Execution
     from farloop.running.progress import counter
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
@@ -83,12 +68,12 @@ def sweep(
     )
     target = out or studies.default_target(study.stem)
     ready_to_draw(not no_report)
-    with memory.forced(force_memory), counter(quiet=quiet) as counting:
+    execution = Execution(workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory)
+    with execution, counter(quiet=quiet) as counting:
         result = studies.sweep(
             wanted,
             target,
-            studies.engine(target, workers=workers, ray=ray, slurm=slurm, store=store),
-            store=store,
+            execution,
             retry=retry,
             force=force,
             report=not no_report,

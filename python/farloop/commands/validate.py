@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import EXIT_INVARIANT, guarded
-from farloop.commands.options import ForceOption, FreshOption, NoReportOption, OutOption, QuietOption, ThreadsOption
+from farloop.commands.options import (
+    ForceOption,
+    FreshOption,
+    NoReportOption,
+    OutOption,
+    QuietOption,
+    RayOption,
+    SlurmOption,
+    StoreOption,
+    ThreadsOption,
+    WorkersOption,
+)
 
 
 def known(incomplete: str) -> list[str]:
@@ -35,6 +46,10 @@ def validate(
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Run the longer cases, too.")] = False,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    slurm: SlurmOption = None,
+    store: StoreOption = None,
     out: OutOption = None,
     force: ForceOption = False,
     fresh: FreshOption = False,
@@ -42,22 +57,21 @@ def validate(
     quiet: QuietOption = False,
 ) -> None:
     """Compare the simulator with other simulators, Linux and theory. Ends with code 1 if a number differs without a known cause."""
+    from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
     from farloop.validation import check_tables, checking, checks, metamorphic, record
 
+    execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     wanted = names or []
     among = [name for name in wanted if name != metamorphic.NAME]
     chosen = checking.select(among, full=full) if among or not wanted else []
     worlds = metamorphic.WORLDS_IN_FULL if full else metamorphic.WORLDS
     target = out or Path("out") / "validation"
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
-        results = checking.run(chosen, threads=threads, reporter=progress, store=aside.store)
-        outcomes = (
-            metamorphic.run(worlds, threads=threads, reporter=progress, store=aside.store)
-            if not wanted or metamorphic.NAME in wanted
-            else []
-        )
+    with directory(target, force=force, fresh=fresh, store=store) as aside, reporter(quiet=quiet) as progress:
+        with execution.attach(aside.store, progress) as on_store:
+            results = checking.run(chosen, on_store)
+            outcomes = metamorphic.run(on_store, worlds) if not wanted or metamorphic.NAME in wanted else []
         record.write(results, aside.path, scale="full" if full else "quick", outcomes=outcomes, report=not no_report)
     if not quiet:
         from farloop.commands import show

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.output import names, store
+from farloop.output import names
+from farloop.output import store as stores
 from farloop.output.manifest import (
     CLAIMS,
     FIGURES,
@@ -51,7 +52,7 @@ class Output:
 
 
 @contextmanager
-def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iterator[Output]:
+def directory(target: Path, *, force: bool = False, fresh: bool = False, store: Path | None = None) -> Iterator[Output]:
     """A fresh directory that becomes `target` when the block ends well, and vanishes when it does not.
 
     Whether the target can be written is known at once, before anything is simulated. A link stays: the directory that it leads to is
@@ -62,10 +63,14 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iter
         target: The directory.
         force: Write into it though there are files that farloop did not write: they stay, unless the output has a file of the same name.
         fresh: Take no run from what is there already.
+        store: Keep finished runs in this directory, and look for them there.
 
     Raises:
-        FarloopError: the target is no directory, holds something that farloop did not write, or cannot be written.
+        FarloopError: the target is no directory, holds something that farloop did not write, or cannot be written; a store is named though
+            no run is to be taken from what is there.
     """
+    if fresh and store is not None:
+        raise FarloopError("--fresh and --store: expected one of them, since runs of a store are not simulated again")
     target, shown = _resolved(target), target
     check_replaceable(target, force=force, shown=shown)
     try:
@@ -77,17 +82,19 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iter
             shutil.rmtree(pending.runs, ignore_errors=True)
         others = {} if fresh else finished_runs(target)
         try:
-            yield Output(pending.output, Store(pending.runs, others))
+            yield Output(pending.output, Store(pending.runs if store is None else store.absolute(), others))
             # Something may have come there meanwhile.
             check_replaceable(target, force=force, shown=shown)
             _put(pending, target)
         except OSError as error:
             raise _unwritable(shown, error) from None
     except BaseException as error:
-        kept = pending.close()
+        kept, where = pending.close(), "kept"
+        if store is not None:
+            kept, where = len(Store(store)), f"in {store}"
         if kept:
             error.add_note(
-                f"{kept} finished {'run is' if kept == 1 else 'runs are'} kept; the same command goes on from there"
+                f"{kept} finished {'run is' if kept == 1 else 'runs are'} {where}; the same command goes on from there"
             )
         raise
     pending.remove()
@@ -163,7 +170,7 @@ def _put(pending: Pending, target: Path) -> None:
         return
     # A directory that is somebody's working directory, a mount, or holds other files as well is not replaced but filled.
     if not foreign(target) and not os.path.ismount(target) and not _is_working_directory(target):
-        old = pending.path / store.REPLACED
+        old = pending.path / stores.REPLACED
         try:
             target.rename(old)
             pending.output.rename(target)
@@ -252,7 +259,7 @@ def _manifest_of(path: Path) -> dict[str, Any]:
 
 def finished_runs(target: Path) -> dict[str, Path]:
     """The directories of the runs of the output at `target`, by address; none if it is no output."""
-    return store.finished(_run_directories(target))
+    return stores.finished(_run_directories(target))
 
 
 def _run_directories(target: Path) -> list[Path]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from farloop.errors import FarloopError, shown
 from farloop.messages import say
 from farloop.units import count_text
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LINE_EVERY = 5.0
 """Seconds of wall time between plain lines of one job."""
+
+ELSEWHERE = "another command is at it; this one waits for its run"
 
 
 class Reporter(Protocol):
@@ -45,17 +48,87 @@ class Silent:
         """A job is done."""
 
 
+ProgressCallback = Callable[[float, float, int], object]
+"""Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
+
+
+class _Callback:
+    """Passes the progress of runs on to a function."""
+
+    def __init__(self, function: ProgressCallback) -> None:
+        self._function = function
+
+    def start(self, job: str) -> None:
+        """Nothing to say."""
+
+    def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
+        """Calls the function."""
+        self._function(simulated, end, packet_hops)
+
+    def finish(self, job: str) -> None:
+        """Nothing to say."""
+
+
+def reporter_of(progress: object) -> Reporter | None:
+    """What shows progress: a function of three numbers, or an object that reports.
+
+    Raises:
+        FarloopError: it is neither.
+    """
+    if progress is None:
+        return None
+    if all(callable(getattr(progress, name, None)) for name in ("start", "update", "finish")):
+        reporter: Reporter = progress  # type: ignore[assignment]
+        return reporter
+    if callable(progress):
+        return _Callback(progress)
+    raise FarloopError(
+        f"progress: {shown(repr(progress))}: expected a function of three numbers, or an object that reports"
+    )
+
+
+def tell_kept(reporter: Reporter, job: str) -> None:
+    """Shows that a job has run before, where the reporter of a user can."""
+    if hasattr(reporter, "kept"):
+        reporter.kept(job)
+
+
+def tell_note(reporter: Reporter, text: str) -> None:
+    """Shows something that people may want to know, where the reporter of a user can."""
+    if hasattr(reporter, "note"):
+        reporter.note(text)
+
+
+def tell_busy(reporter: Reporter, job: str) -> None:
+    """Shows that somebody else runs a job, where the reporter of a user can."""
+    if hasattr(reporter, "busy"):
+        reporter.busy(job)
+
+
 class Lines:
     """Plain lines, one when a job begins, one every few seconds, one when it is done."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._jobs: dict[str, tuple[float, float, int]] = {}
+        self._busy: set[str] = set()
 
     def kept(self, job: str) -> None:
         """A job has run before."""
         with self._lock:
             say(f"{job}: kept from before")
+
+    def busy(self, job: str) -> None:
+        """Somebody else runs a job: that is said once."""
+        with self._lock:
+            if job not in self._busy:
+                self._busy.add(job)
+                say(f"{job}: {ELSEWHERE}")
+
+    def note(self, text: str) -> None:
+        """Something that people may want to know."""
+        with self._lock:
+            say(text)
 
     def start(self, job: str) -> None:
         """A job begins."""
@@ -95,10 +168,23 @@ class Bars:
         self.progress = progress
         self._jobs: dict[str, tuple[TaskID, float]] = {}
         self._lock = threading.Lock()
+        self._busy: set[str] = set()
 
     def kept(self, job: str) -> None:
         """A job has run before."""
-        self.progress.console.print(f"{job}: kept from before", markup=False, highlight=False, soft_wrap=True)
+        self.note(f"{job}: kept from before")
+
+    def busy(self, job: str) -> None:
+        """Somebody else runs a job: that is said once."""
+        with self._lock:
+            is_known = job in self._busy
+            self._busy.add(job)
+        if not is_known:
+            self.note(f"{job}: {ELSEWHERE}")
+
+    def note(self, text: str) -> None:
+        """Something that people may want to know."""
+        self.progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def start(self, job: str) -> None:
         """A job begins."""

@@ -7,17 +7,20 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from farloop import _native
 from farloop.errors import FarloopError, shown
+from farloop.experiments.execution import Engine
+from farloop.experiments.journal import KEPT, MADE
+from farloop.experiments.tasks import BROKEN, DECLINED, LOST, Task
+from farloop.experiments.tasks import FAILED as TASK_FAILED
+from farloop.experiments.threads import default_threads
+from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Store, address
 from farloop.results.run import Run
 from farloop.results.seeds import LARGEST_SEED, seed_suffix
 from farloop.results.tables import Floats
-from farloop.running.batch import Variant, as_run
 from farloop.running.progress import LINE_EVERY, Counting
-from farloop.running.simulate import default_threads
 from farloop.scenario import Scenario
 from farloop.statistics import Interval
 from farloop.sweep import points, precision
@@ -26,9 +29,6 @@ from farloop.sweep.definition import Definition
 from farloop.sweep.points import ALGORITHM, SEED, Point
 from farloop.sweep.precision import Unmet
 from farloop.sweep.remarks import Remarks
-from farloop.sweep.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
-from farloop.sweep.tasks import FAILED as TASK_FAILED
-from farloop.sweep.tasks import KEPT as TASK_KEPT
 from farloop.units import count_text
 
 FIRST_WORD = 1.0
@@ -41,20 +41,6 @@ def rows_by_point(rows: Iterable[Row]) -> dict[int, list[Row]]:
     for row in rows:
         by_point.setdefault(row.point, []).append(row)
     return dict(sorted(by_point.items()))
-
-
-class Engine(Protocol):
-    """What makes tasks: processes here, or a cluster."""
-
-    @property
-    def workers(self) -> int:
-        """How many tasks it makes side by side at most."""
-
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
-
-    def close(self) -> None:
-        """Ends what it has begun."""
 
 
 @dataclass
@@ -236,16 +222,16 @@ class Making:
         broken = ""
         for task, outcome in self.engine.outcomes(tasks):
             same = of_key[task.key]
-            if outcome.status == LOST:
-                self.counts.lost += 1
-                self.counting.note(f"{task.label}: its worker ended ({outcome.because}); it is made again")
+            if outcome.delay:
+                self.counts.lost += outcome.status == LOST
+                self.counting.note(f"{task.label}: {outcome.delay}")
                 continue
             because = self._for_people(outcome.because, task)
             self.counting.done(task.label, because)
             if outcome.status == MADE:
                 self.counts.made += 1
                 self.store.forget_failure(task.key)
-            elif outcome.status == TASK_KEPT:
+            elif outcome.status == KEPT:
                 self.counts.kept += 1
             elif outcome.status == TASK_FAILED:
                 self.store.put_failure(task.key, because)

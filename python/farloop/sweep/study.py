@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, algorithm, memory
+from farloop import _native, algorithm
 from farloop.errors import FarloopError, shown
+from farloop.experiments.execution import Execution
+from farloop.experiments.journal import journal_trouble
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
@@ -21,16 +23,13 @@ from farloop.results import tables
 from farloop.results.measures import VERSION
 from farloop.results.tables import Floats
 from farloop.running.progress import Counting, Uncounted
-from farloop.running.simulate import default_threads
 from farloop.scenario import Source
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
-from farloop.sweep.making import Counts, Engine, Making, rows_by_point
+from farloop.sweep.making import Counts, Making, rows_by_point
 from farloop.sweep.points import ALGORITHM, SEED
-from farloop.sweep.pool import LocalPool
 from farloop.sweep.precision import Unmet
-from farloop.sweep.tasks import journal_trouble
 
 if TYPE_CHECKING:
     from farloop.results.run import Run
@@ -40,8 +39,6 @@ STORE = "run-store"
 
 KIND = "study"
 """What manifests call a study."""
-
-MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True)
@@ -114,6 +111,7 @@ def study(
     force_memory: bool = False,
     report: bool = True,
     progress: Counting | None = None,
+    execution: Execution | None = None,
 ) -> Study:
     """Simulates many points of a scenario, in processes side by side, and writes what they have to say into a directory.
 
@@ -144,7 +142,8 @@ def study(
         force: Write beside files that farloop did not write, over those of the same names.
         force_memory: Start runs also where one may take more memory than there is; without it such runs are refused, the others made.
         report: With the report and the pictures; `farloop report` draws them later.
-        progress: What shows progress.
+        progress: What shows how many runs are done.
+        execution: How and where to simulate, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
 
     Raises:
         FarloopError: something of the study is wrong, or it cannot be written. A run that fails is no error: see `Study.failures`.
@@ -191,17 +190,11 @@ def study(
         )
     name = Path(file).stem if file is not None else Path(definition.base.file).stem
     target = Path(out) if out is not None else default_target(name)
-    with memory.forced(force_memory):
-        return sweep(
-            definition,
-            target,
-            engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
-            store=None if store is None else Path(store),
-            retry=retry,
-            force=force,
-            report=report,
-            counting=progress,
-        )
+    execution = Execution.select(
+        execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
+    )
+    with execution:
+        return sweep(definition, target, execution, retry=retry, force=force, report=report, counting=progress)
 
 
 def default_target(name: str) -> Path:
@@ -209,54 +202,16 @@ def default_target(name: str) -> Path:
     return Path("out") / manifest.slug(name)
 
 
-def number_of_workers(wanted: int | None) -> int:
-    """A number of workers; for `None` one per processor.
-
-    Raises:
-        FarloopError: it is none.
-    """
-    if wanted is None:
-        return default_threads()
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MOST_WORKERS:
-        raise FarloopError(f"workers: {shown(repr(wanted))}: expected a whole number from 1 to {MOST_WORKERS}")
-    return wanted
-
-
-def store_of(target: Path, store: Path | None) -> Path:
-    """Where the runs of a study are kept that is written to `target`."""
-    return (store if store is not None else target.parent / STORE).absolute()
-
-
-def engine(
-    target: Path,
-    *,
-    workers: int | None = None,
-    ray: str | None = None,
-    slurm: str | None = None,
-    store: Path | None = None,
-) -> Engine:
-    """What makes the runs of a study that is written to `target`.
-
-    Raises:
-        FarloopError: there is no such thing here, or more than one is asked for.
-    """
-    named = {"workers": workers, "ray": ray, "slurm": slurm}
-    chosen = [f"--{name}" for name, value in named.items() if value is not None]
-    if len(chosen) > 1:
-        raise FarloopError(f"{' and '.join(chosen)}: expected one of them")
-    if ray is None and slurm is None:
-        return LocalPool(number_of_workers(workers))
-    from farloop.sweep.clusters import RayCluster, SlurmCluster
-
-    return SlurmCluster(slurm, store_of(target, store)) if slurm is not None else RayCluster(str(ray))
+def store_of(target: Path, execution: Execution) -> Path:
+    """Where the runs of a study are kept that is written to `target`: in the store of its execution, or beside it."""
+    return (target.parent / STORE).absolute() if execution.run_store is None else execution.run_store.directory
 
 
 def sweep(
     definition: Definition,
     target: Path,
-    engine: Engine,
+    execution: Execution,
     *,
-    store: Path | None = None,
     retry: bool = False,
     force: bool = False,
     report: bool = True,
@@ -270,13 +225,14 @@ def sweep(
     """
     _check_names(definition)
     with directory(target, force=force) as out:
-        where = store_of(target, store)
+        where = store_of(target, execution)
         kept = Store(where, finished_runs(target))
         try:
             where.mkdir(parents=True, exist_ok=True)
             trouble = journal_trouble(where)
-            making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
-            making.make()
+            with execution.default_to_workers() as by_workers:
+                making = Making(definition, kept, by_workers.engine(where), counting or Uncounted(), retries=retry)
+                making.make()
             runs, points = _fill(making, out.path)
             unmet = making.unmet()
             notes = _write(making, runs, points, unmet, out.path, report=report)
@@ -289,8 +245,6 @@ def sweep(
                 with contextlib.suppress(OSError):
                     where.rmdir()  # Only where it is empty.
             raise
-        finally:
-            engine.close()
     messages = [
         *making.messages(),
         *(point.in_words() for point in unmet),

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from farloop import reproduce
 from farloop.errors import FarloopError, nearest, shown
+from farloop.experiments.execution import Execution
+from farloop.experiments.variants import Variant, with_seeds
 from farloop.judging.verdicts import judged
 from farloop.output import saving
 from farloop.results.run import Comparison, FigureVerdicts, Run
 from farloop.results.seeds import seed_suffix
-from farloop.running.batch import Variant, with_seeds
 from farloop.scenario import KERNEL, kernel_figure_names
 from farloop.testbed import PARTS, side_by_side
 from farloop.testbed.blueprint import PS, plan
@@ -186,9 +187,8 @@ def run(
     _check_count("attempts", attempts, MOST_ATTEMPTS)
     check_host(figure)
     runs = figure.runs
-    simulated = reproduce.run_figure(
-        runs, scale="full" if figure.full else "quick", seeds=figure.seeds, reporter=reporter, store=store
-    )
+    execution = Execution(store=store, progress=reporter)
+    simulated = reproduce.run_figure(runs, execution, scale="full" if figure.full else "quick", seeds=figure.seeds)
     if say is not None:
         count = len(runs.variants) * figure.repetitions
         say(f"{figure.figure}: {count} measurements, {figure.repetitions * figure.seconds:g} s in all")

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from farloop.api import algorithm_name
 from farloop.errors import FarloopError
+from farloop.experiments import variants
+from farloop.experiments.execution import Execution
+from farloop.experiments.variants import Variant
 from farloop.kernel import doctor
 from farloop.results.run import Comparison, Run
-from farloop.running import batch
-from farloop.running.batch import Variant
 from farloop.scenario import Scenario
 from farloop.testbed import agreement, algorithms, connections, network
 from farloop.testbed.blueprint import Blueprint, plan
@@ -70,7 +71,7 @@ def measure(
             runs.append(_measured(wanted, Variant(label, "", name, scenario), progress))
     claims = []
     if with_simulation:
-        simulated = batch.run_all([Variant(f"{name}, simulated", "", name, scenario)])
+        simulated = variants.run_variants([Variant(f"{name}, simulated", "", name, scenario)], Execution())
         claims = [agreement.finding(simulated[0], runs)]
         runs = [*simulated, *runs]
     title = str(scenario.parsed.get("title") or scenario.file)
@@ -96,7 +97,7 @@ def _measured(wanted: Blueprint, variant: Variant, progress: Progress | None) ->
     with network.built(wanted) as built:
         measurement = connections.run(built, go_on)
         lateness = built.emulator.stop() if built.emulator else []
-        run = batch.as_run(as_simulated(built, measurement, lateness), variant)
+        run = variants.as_run(as_simulated(built, measurement, lateness), variant)
     run.info[MEASURED]["parameters"] = {algorithm.name: algorithm.parameters for algorithm in wanted.algorithms}
     # What was measured is not what the simulator would give for the same scenario.
     return replace(run, address="")

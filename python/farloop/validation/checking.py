@@ -14,10 +14,9 @@ from farloop.validation.compared_numbers import measure
 from farloop.validation.references import RANGE, SEED, THEORY, Entry, Reference, ReferenceCase
 
 if TYPE_CHECKING:
-    from farloop.output.store import Store
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.variants import Variant
     from farloop.results.run import Run
-    from farloop.running.batch import Variant
-    from farloop.running.progress import Reporter
 
 MOST_REPETITIONS = 5
 """Of farloop's runs of a case, which differ in ties and in starts by less than a packet's time. References may have more."""
@@ -55,10 +54,7 @@ def select(wanted: Sequence[str], *, full: bool) -> list[tuple[Reference, Refere
 
 def run(
     chosen: Iterable[tuple[Reference, ReferenceCase, Entry]],
-    *,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
+    execution: Execution,
 ) -> list[FidelityCheck]:
     """Simulates what was chosen, and compares.
 
@@ -66,11 +62,11 @@ def run(
         ScenarioError: a scenario of a reference is not valid.
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    from farloop.running.batch import run_all
+    from farloop.experiments.variants import run_variants
 
     chosen = list(chosen)
     planned = [variants(*choice) for choice in chosen]
-    runs = iter(run_all([v for each in planned for v in each], threads=threads, reporter=reporter, store=store))
+    runs = iter(run_variants([v for each in planned for v in each], execution))
     checks: list[FidelityCheck] = []
     for choice, each in zip(chosen, planned, strict=True):
         checks += compared(*choice, [next(runs) for _ in each])
@@ -79,7 +75,7 @@ def run(
 
 def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Variant]:
     """The simulator's runs of an algorithm in a case: as many as the reference has, five at most, which differ in ties and starts."""
-    from farloop.running.batch import Variant
+    from farloop.experiments.variants import Variant
 
     label = f"{reference.name}/{case.name} {entry.algorithm}"
     scenario = Scenario.load(case.scenario).override(dict(entry.set), algorithm=entry.algorithm)

@@ -13,9 +13,8 @@ from farloop.validation.random_worlds import World, WorldFlow, world
 from farloop.validation.relations import RELATIONS, Relation, RelationOutcome
 
 if TYPE_CHECKING:
-    from farloop.output.store import Store
+    from farloop.experiments.execution import Execution
     from farloop.results.run import Run
-    from farloop.running.progress import Reporter
 
 NAME = "metamorphic"
 """What it is called on the command line."""
@@ -25,18 +24,15 @@ WORLDS, WORLDS_IN_FULL = 18, 90
 
 
 def run(
+    execution: Execution,
     number: int = WORLDS,
-    *,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
 ) -> list[RelationOutcome]:
     """Tries every relation in so many worlds.
 
     Raises:
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    from farloop.running.batch import Variant, run_all
+    from farloop.experiments.variants import Variant, run_variants
 
     tried: list[tuple[Relation, int, World, World]] = []
     for relation in RELATIONS:
@@ -50,7 +46,7 @@ def run(
         for relation, k, *both in tried
         for is_changed, each in enumerate(both)
     ]
-    runs = run_all(variants, group=NAME, threads=threads, reporter=reporter, store=store)
+    runs = run_variants(variants, execution, group=NAME)
     differences: dict[str, list[tuple[float, bool, str]]] = {}
     for (relation, k, own, _), before, after in zip(tried, runs[::2], runs[1::2], strict=True):
         apart = _apart(relation, own, before, after)

@@ -17,22 +17,20 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
 from farloop import _native
 from farloop.errors import FarloopError
-from farloop.sweep.tasks import BUSY, FAILED, LOST, READY, Outcome, Task
+from farloop.experiments.journal import BUSY, LOOK_AGAIN
+from farloop.experiments.tasks import FAILED, LOST, PROGRESS, READY, Outcome, Task
 
 TRIES = 5
 """Workers that a run may lose before it counts as what kills them."""
 
 STARTS = 20
 """Workers that may end one after the other before they have begun with anything."""
-
-LOOK_AGAIN = 1.0
-"""Seconds until a run that somebody else is making is looked at again."""
 
 SHARE = 0.9
 """Of the memory that there is."""
@@ -43,10 +41,12 @@ _TAIL = 2000
 
 @dataclass
 class _Worker:
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     errors: IO[bytes]
     task: Task | None = None
     is_ready: bool = False
+    rest: bytes = b""
+    """Of its answers what is no whole line yet."""
 
     def last_words(self) -> str:
         self.errors.seek(0, os.SEEK_END)
@@ -71,17 +71,25 @@ class LocalPool:
         self.workers = workers
         self._room = room if room is not None else None if available is None else int(SHARE * available)
         self._started: list[_Worker] = []
-        self._selector = selectors.DefaultSelector()
+        self._selector: selectors.BaseSelector | None = None
+        self._progress: Callable[[Task, float, float, int], None] | None = None
         self._stillborn = 0
         """Workers that ended before they were ready, one after the other."""
         self._larger = 1.0
         """How many times the estimate a run has taken at most, so far."""
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
+    def outcomes(
+        self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
+    ) -> Generator[tuple[Task, Outcome]]:
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on.
+
+        Workers stay for the next call, unless this one is left before all is made.
+        """
+        self._progress = progress
         source, waiting = iter(tasks), deque[Task]()
         later: list[tuple[float, Task]] = []
         lost: Counter[str] = Counter()
+        busy: set[str] = set()
         try:
             while True:
                 now = time.monotonic()
@@ -93,6 +101,9 @@ class LocalPool:
                 for task, outcome in self._answers():
                     if outcome.status == BUSY:
                         later.append((time.monotonic() + LOOK_AGAIN, task))
+                        if task.key not in busy:
+                            busy.add(task.key)
+                            yield task, outcome
                     elif outcome.status == LOST:
                         lost[task.key] += 1
                         yield task, outcome
@@ -104,13 +115,20 @@ class LocalPool:
                     else:
                         self._larger = max(self._larger, outcome.peak / task.memory)
                         yield task, outcome
-        finally:
+        except BaseException:
             self.close()
+            raise
 
     def close(self) -> None:
         """Ends all workers, and what they are making."""
+        for worker in self._started:
+            # All at once: each takes a while to end.
+            self._dismiss(worker)
         for worker in list(self._started):
             self._end(worker)
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
 
     def _give(self, waiting: deque[Task], source: Iterator[Task]) -> None:
         """Gives tasks to workers as long as there are both, and memory; starts as many workers as tasks ask for."""
@@ -129,7 +147,7 @@ class LocalPool:
             assert worker.process.stdin is not None
             with contextlib.suppress(OSError):
                 # Where it is dead already, its end is read.
-                worker.process.stdin.write(worker.task.as_json() + "\n")
+                worker.process.stdin.write(f"{worker.task.as_json()}\n".encode())
                 worker.process.stdin.flush()
 
     def _start(self) -> None:
@@ -137,12 +155,10 @@ class LocalPool:
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", "farloop.sweep.worker"],
+                [sys.executable, "-m", "farloop.experiments.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                text=True,
-                encoding="utf-8",
                 env=environment,
                 # An interrupt at the terminal is for this process, which ends them.
                 start_new_session=True,
@@ -155,23 +171,26 @@ class LocalPool:
         worker = _Worker(process, errors)
         self._started.append(worker)
         assert process.stdout is not None
+        self._selector = self._selector or selectors.DefaultSelector()
         self._selector.register(process.stdout, selectors.EVENT_READ, worker)
 
     def _answers(self) -> list[tuple[Task, Outcome]]:
         """What workers have answered, and whose workers have ended, within a while."""
-        answers = []
+        answers: list[tuple[Task, Outcome]] = []
+        if self._selector is None:
+            # All that is left is made by somebody else.
+            time.sleep(LOOK_AGAIN / 5)
+            return answers
         for key, _ in self._selector.select(timeout=LOOK_AGAIN / 5):
             worker: _Worker = key.data
             assert worker.process.stdout is not None
-            line = worker.process.stdout.readline()
-            if line == READY:
-                worker.is_ready, self._stillborn = True, 0
+            data = os.read(worker.process.stdout.fileno(), 1 << 16)
+            *lines, worker.rest = (worker.rest + data).split(b"\n")
+            for line in lines:
+                answers += self._answer(worker, line.decode() + "\n")
+            if data:
                 continue
             task, worker.task = worker.task, None
-            if line.endswith("\n"):
-                if task is not None:
-                    answers.append((task, Outcome.from_json(line)))
-                continue
             because = self._end(worker)
             if task is not None:
                 answers.append((task, Outcome(LOST, because)))
@@ -181,18 +200,37 @@ class LocalPool:
                     raise FarloopError(f"no worker can be started: {because}")
         return answers
 
+    def _answer(self, worker: _Worker, line: str) -> list[tuple[Task, Outcome]]:
+        """Takes a line that a worker has written: the outcome of its task, if it is one."""
+        if line == READY:
+            worker.is_ready, self._stillborn = True, 0
+        elif line.startswith(PROGRESS):
+            if worker.task is not None and self._progress is not None:
+                simulated, end, packet_hops = line.removeprefix(PROGRESS).split()
+                self._progress(worker.task, float(simulated), float(end), int(packet_hops))
+        elif worker.task is not None:
+            task, worker.task = worker.task, None
+            return [(task, Outcome.from_json(line))]
+        return []
+
+    @staticmethod
+    def _dismiss(worker: _Worker) -> None:
+        """Has a worker end: at once, if it is at something."""
+        assert worker.process.stdin is not None
+        with contextlib.suppress(OSError):
+            worker.process.stdin.close()
+        if worker.task is not None or not worker.is_ready:
+            worker.process.kill()
+
     def _end(self, worker: _Worker) -> str:
         """Ends a worker; why it had ended, if it had."""
         process = worker.process
-        assert process.stdin is not None
         assert process.stdout is not None
+        assert self._selector is not None
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(process.stdout)
-        with contextlib.suppress(OSError):
-            process.stdin.close()
+        self._dismiss(worker)
         process.stdout.close()
-        if worker.task is not None or not worker.is_ready:
-            process.kill()
         try:
             code = process.wait(timeout=5)
         except subprocess.TimeoutExpired:

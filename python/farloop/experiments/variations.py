@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from farloop.results.jitter import Jitter, measures, read_jitter
-from farloop.running.batch import run_all
+from farloop.experiments.variants import run_variants
+from farloop.results.jitter import Jitter, measures, of_claims, read_jitter
 
 if TYPE_CHECKING:
-    from farloop.output.store import Store
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.variants import Variant
     from farloop.results.run import Comparison, Run
-    from farloop.running.batch import Variant
-    from farloop.running.progress import Reporter
 
 Judge = Callable[["Comparison"], "Comparison"]
 """What gives a comparison its verdicts."""
@@ -31,16 +30,50 @@ def varied(variants: Sequence[Variant], number: int, replicated: Sequence[int] =
     ]
 
 
-def shaken(
+def run_comparison(
+    title: str,
+    variants: Sequence[Variant],
+    execution: Execution,
+    *,
+    seeded: Sequence[Variant],
+    seeds: Sequence[int],
+    jitter: int,
+    judge: Judge,
+    group: str = "",
+) -> Comparison:
+    """Runs variants under their seeds and with variations, and judges them: what `compare` and the reproduction of a figure are.
+
+    Args:
+        title: The comparison's.
+        variants: The simulations without seeds.
+        execution: How they run.
+        seeded: The same simulations with seeds.
+        seeds: The seeds.
+        jitter: How many variations of the first seed's runs there are.
+        judge: What gives a comparison its verdicts.
+        group: Stands before labels while they run.
+
+    Raises:
+        ScenarioError: a scenario is not valid; all are checked before the first one runs.
+        InvariantError: a simulation broke one of its own consistency checks.
+    """
+    from farloop.results.run import Comparison
+
+    with execution:
+        comparison = Comparison(title, run_variants(seeded, execution, group=group), seeds=tuple(seeds))
+        comparison = measure_jitter(comparison, variants, jitter, execution, judge=judge, group=group)
+    result = judge(comparison)
+    return replace(result, claims=of_claims(result.claims, result.jitter))
+
+
+def measure_jitter(
     comparison: Comparison,
     variants: Sequence[Variant],
     count: int,
+    execution: Execution,
     *,
     judge: Judge | None = None,
     group: str = "",
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
 ) -> Comparison:
     """The comparison with what `count` variations of its runs give; of several seeds the first is varied.
 
@@ -48,11 +81,9 @@ def shaken(
         comparison: The runs themselves.
         variants: What they were made from, without seeds.
         count: How many variations; 0 for none.
+        execution: How they run.
         judge: What gives a comparison its verdicts.
         group: Stands before labels while they run.
-        threads: As in `run_all`.
-        reporter: As in `run_all`.
-        store: As in `run_all`.
     """
     if not read_jitter(count):
         return comparison
@@ -61,9 +92,7 @@ def shaken(
     verdicts: dict[str, list[dict[str, Any]]] = {}
     _note(verdicts, judge(own) if judge else own)
     for number in range(1, count + 1):
-        varied_runs = run_all(
-            varied(variants, number, comparison.seeds), group=group, threads=threads, reporter=reporter, store=store
-        )
+        varied_runs = run_variants(varied(variants, number, comparison.seeds), execution, group=group)
         runs = [_as_itself(run, like) for run, like in zip(varied_runs, own.runs, strict=True)]
         for run in runs:
             of, now = numbers[run.label], measures(run)

@@ -1,13 +1,21 @@
-"""A worker: a process that reads tasks as lines and answers each with a line. It ends with its input, or with who started it."""
+"""A worker: a process that reads tasks as lines and answers each with a line, after lines that say how far it is.
+
+It ends with its input, or with who started it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import time
 
 from farloop import _native
+from farloop.experiments.tasks import PROGRESS, READY, Task, make
 from farloop.running import pandas_guard
-from farloop.sweep.tasks import READY, Task, make
+
+PROGRESS_EVERY = 0.2
+"""Seconds between lines that say how far a simulation is."""
 
 
 def main() -> None:
@@ -18,7 +26,16 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     owner = os.getppid()
 
-    def goes_on(_now: float, _end: float, _hops: int) -> bool:
+    last = 0.0
+
+    def goes_on(simulated: float, end: float, packet_hops: int) -> bool:
+        nonlocal last
+        now = time.monotonic()
+        if end == 0 or now - last > PROGRESS_EVERY:
+            last = now
+            with contextlib.suppress(OSError):
+                answers.write(f"{PROGRESS}{simulated} {end} {packet_hops}\n")
+                answers.flush()
         return os.getppid() == owner
 
     answers.write(READY)

@@ -6,16 +6,15 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from farloop import memory
 from farloop.errors import FarloopError, shown
 from farloop.results import collectives
 from farloop.results.job_matrix import ALL, Interference
 from farloop.scenario import Scenario, Settings, Source
 
 if TYPE_CHECKING:
-    from farloop.api import ProgressCallback
+    from farloop.experiments.execution import Execution
     from farloop.results.run import Run
-    from farloop.running.progress import Reporter
+    from farloop.running.progress import ProgressCallback, Reporter
 
 
 def interference(
@@ -27,6 +26,7 @@ def interference(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     force_memory: bool = False,
+    execution: Execution | None = None,
 ) -> Interference:
     """Simulates the jobs of a scenario alone, in pairs and together, and says how they slow one another down.
 
@@ -41,15 +41,18 @@ def interference(
         threads: How many, for simulations side by side first, then for the parts of each.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
         force_memory: Start runs also where one may take more memory than there is.
+        execution: How and where to simulate, in place of `threads`, `progress` and `force_memory`.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         FarloopError: there are fewer than two jobs.
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    from farloop.api import algorithm_name, reporter_of
-    from farloop.running.batch import Variant, run_all
+    from farloop.api import algorithm_name
+    from farloop.experiments.execution import Execution
+    from farloop.experiments.variants import Variant, run_variants
 
+    execution = Execution.select(execution, threads=threads, progress=progress, force_memory=force_memory)
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     jobs = [str(job["name"]) for job in wanted.parsed.get("job", [])]
     if len(jobs) < 2:
@@ -61,8 +64,7 @@ def interference(
     tables = wanted.resolved
     name = algorithm_name(wanted)
     variants = [Variant(_label(group, jobs), "", name, _with(wanted, tables, group)) for group in groups]
-    with memory.forced(force_memory):
-        runs = run_all(variants, threads=threads, reporter=reporter_of(progress))
+    runs = run_variants(variants, execution)
     times = {group: _times(run) for group, run in zip(groups, runs, strict=True)}
     return Interference(
         title=str(wanted.parsed.get("title") or wanted.file_told),

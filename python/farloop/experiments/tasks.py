@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
 import socket
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,21 +12,30 @@ from pathlib import Path
 from farloop import _native, algorithm
 from farloop import memory as memory_of_runs
 from farloop.errors import FarloopError, InvariantError
-from farloop.output.store import Store, simulator
-from farloop.running.simulate import Job, simulated
+from farloop.experiments.journal import BUSY, MADE, make_once
+from farloop.experiments.threads import Job, simulated
+from farloop.output.store import Simulated, Store, simulator
+from farloop.running.progress import ELSEWHERE
 from farloop.scenario import Scenario
 
-MADE, KEPT, BUSY, FAILED, BROKEN, LOST, DECLINED = "made", "kept", "busy", "failed", "broken", "lost", "declined"
-"""How a task can end: it has been simulated; it was there; somebody else is at it; the simulation failed, and would again; it could not be
-done here, and may be elsewhere; its worker was killed; it does not fit into the memory that there is."""
+FAILED, BROKEN, LOST, DECLINED = "failed", "broken", "lost", "declined"
+"""How a task can end besides MADE, KEPT and BUSY: the simulation failed, and would again; it could not be done here, and may be elsewhere;
+its worker was killed; it does not fit into the memory that there is."""
 
 READY = "ready\n"
 """What a worker says first."""
 
-JOURNAL = "journal.jsonl"
-"""In a store: a line for every simulation that began or was finished, with time, machine and process. For people; nothing reads it."""
+PROGRESS = "at "
+"""What a worker's lines about a simulation that goes on begin with: simulated seconds, those at the end, and packet-hops follow."""
 
-_JOURNAL = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FAILURES: dict[str, type[Exception]] = {
+    "MemoryError": MemoryError,
+    "ScenarioError": _native.ScenarioError,
+    "InvariantError": InvariantError,
+    "AlgorithmError": algorithm.AlgorithmError,
+    "FarloopError": FarloopError,
+}
+"""The exceptions that a simulation may end with, the more special first."""
 
 Progress = Callable[[float, float, int], bool]
 
@@ -111,13 +117,15 @@ class Task:
         Raises:
             FarloopError: a file cannot be loaded, or has changed since the task was made: its address is that of the older one.
         """
-        classes = [class_ for file in self.algorithm_files for class_ in algorithm.load(file)]
+        names = dict(self.classes)
+        loaded = [class_ for file in self.algorithm_files for class_ in algorithm.load(file)]
+        classes = [class_ for class_ in loaded if algorithm.name_of(class_) in names]
         scenario = Scenario(self.text, self.file, self.overrides).with_classes(classes)
         digests = {algorithm.name_of(class_): algorithm.digest(class_) for class_ in scenario.classes}
         changed = [name for name, content in self.classes if digests.get(name) != content]
         if changed:
             raise FarloopError(
-                f"{', '.join(self.algorithm_files)}: {changed[0]} has changed since the study began; sweep again"
+                f"{', '.join(self.algorithm_files)}: {changed[0]} has changed since the command began; run it again"
             )
         return scenario
 
@@ -130,17 +138,44 @@ class Outcome:
         status: One of the words above.
         because: What went wrong, in words.
         peak: Most bytes of memory that its process has had; 0 where that is not known.
-        wall_s: How long it took.
+        kind: The name of the exception's class where the simulation failed.
+        problem: What is wrong alone, as `ScenarioError.problem` has it.
     """
 
     status: str
     because: str = ""
     peak: int = 0
-    wall_s: float = 0.0
+    kind: str = ""
+    problem: str = ""
+
+    @property
+    def delay(self) -> str:
+        """Why its task goes on, for people; empty if it has ended."""
+        if self.status == LOST:
+            return f"its worker ended ({self.because}); it is made again"
+        return ELSEWHERE if self.status == BUSY else ""
+
+    @classmethod
+    def from_failure(cls, error: Exception) -> Outcome:
+        """The outcome of a simulation that failed."""
+        name = next(name for name, class_ in _FAILURES.items() if isinstance(error, class_))
+        because = "out of memory" if name == "MemoryError" else str(error)
+        return cls(FAILED, because, _peak(), name, str(getattr(error, "problem", "")))
 
     def as_json(self) -> str:
         """The outcome as one line."""
         return json.dumps(asdict(self))
+
+    def make_error(self, because: str) -> Exception:
+        """The exception that the simulation ended with, as far as a worker can say: of the same class, without the cause.
+
+        Args:
+            because: What it says.
+        """
+        error = _FAILURES.get(self.kind, FarloopError)(because)
+        if isinstance(error, _native.ScenarioError) and self.problem:
+            error.problem = self.problem
+        return error
 
     @classmethod
     def from_json(cls, line: str) -> Outcome:
@@ -150,7 +185,6 @@ class Outcome:
 
 def make(task: Task, progress: Progress | None = None) -> Outcome:
     """Makes a run, unless it is there or somebody else is at it. Never raises but where `progress` stops it."""
-    began = time.monotonic()
     store = Store(Path(task.store))
     if not store.directory.is_dir():
         return Outcome(
@@ -162,28 +196,39 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
             BROKEN, f"{socket.gethostname()} has another build of farloop than the machine that asked for the run"
         )
     _forget_peak()
+
+    def simulate() -> Simulated:
+        try:
+            scenario = task.scenario()
+        except FarloopError as error:
+            raise _UnmadeError(Outcome(BROKEN, str(error))) from None
+        if because := _too_large(task, scenario):
+            raise _UnmadeError(Outcome(DECLINED, because))
+        if progress is not None and not progress(0.0, 0.0, 0):
+            raise _native.Cancelled
+        result = simulated(Job(task.label, scenario), progress, task.threads, auto=True)
+        if not store.directory.is_dir():
+            raise _UnmadeError(Outcome(BROKEN, f"{task.store}: was removed while a run for it was made"))
+        return result
+
     try:
-        with memory_of_runs.forced(task.force_memory), store.claimed(task.key) as mine:
-            if not mine:
-                return Outcome(BUSY)
-            if task.key in store:
-                return Outcome(KEPT)
-            try:
-                scenario = task.scenario()
-            except FarloopError as error:
-                return Outcome(BROKEN, str(error))
-            if because := _too_large(task, scenario):
-                return Outcome(DECLINED, because)
-            note(store.directory, "began", task)
-            store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads, auto=True))
-            note(store.directory, "finished", task)
-    except MemoryError:
-        return Outcome(FAILED, "out of memory", _peak(), time.monotonic() - began)
-    except (_native.ScenarioError, InvariantError, FarloopError) as error:
-        return Outcome(FAILED, str(error), _peak(), time.monotonic() - began)
+        with memory_of_runs.forced(task.force_memory):
+            status = make_once(store, task.key, simulate)
+    except _UnmadeError as unmade:
+        return unmade.outcome
+    except (MemoryError, _native.ScenarioError, InvariantError, FarloopError) as error:
+        return Outcome.from_failure(error)
     except OSError as error:
         return Outcome(BROKEN, f"{task.store}: cannot be written: {error.strerror or error}")
-    return Outcome(MADE, "", _peak(), time.monotonic() - began)
+    return Outcome(MADE, "", _peak()) if status == MADE else Outcome(status)
+
+
+class _UnmadeError(Exception):
+    """A task that is not simulated at all."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.because)
+        self.outcome = outcome
 
 
 def _too_large(task: Task, scenario: Scenario) -> str:
@@ -192,32 +237,6 @@ def _too_large(task: Task, scenario: Scenario) -> str:
     if task.force_memory or there is None or task.memory <= there:
         return ""
     return memory_of_runs.refusal(scenario.memory)
-
-
-def note(store: Path, what: str, task: Task) -> None:
-    """Writes a line into the journal of a store, where this user may: nothing depends on it."""
-    line = {"what": what, "run": task.key, "at": time.time(), "host": socket.gethostname(), "process": os.getpid()}
-    with contextlib.suppress(OSError):
-        _write_journal(store, json.dumps(line) + "\n")
-
-
-def journal_trouble(store: Path) -> str:
-    """Why the journal of a store cannot be written, for people; empty if it can."""
-    try:
-        os.close(os.open(store / JOURNAL, _JOURNAL))
-    except FileNotFoundError:
-        # It comes with the first run.
-        return ""
-    except OSError as error:
-        why = "is a link" if error.errno == errno.ELOOP else error.strerror
-        return f"{store / JOURNAL}: cannot be written: {why}; who made which run when is not noted there"
-    return ""
-
-
-def _write_journal(store: Path, text: str) -> None:
-    """Appends to the journal, which is a file: through a link something else could be written, and a pipe may have no reader."""
-    with os.fdopen(os.open(store / JOURNAL, _JOURNAL | os.O_CREAT, 0o666), "a", encoding="utf-8") as file:
-        file.write(text)
 
 
 def _forget_peak() -> None:

@@ -11,26 +11,22 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from farloop import _native, memory
 from farloop.algorithm import digest, explained, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, shown
+from farloop.experiments.crew import BusyError, Crew
+from farloop.experiments.journal import BUSY, MADE, make_once
 from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
-from farloop.running.crew import Crew
-from farloop.running.progress import Reporter, Silent
+from farloop.running.progress import Reporter, Silent, tell_busy, tell_kept
 from farloop.running.trace import made
 from farloop.scenario import Scenario
-
-POLL = 0.2
-"""Seconds between looks for an interrupt while simulations run."""
-
 
 MOST_THREADS = 1024
 """More than this is a slip."""
@@ -71,6 +67,11 @@ class Processors:
             with self._lock:
                 self._free += share
 
+    def drop_waiting(self) -> None:
+        """A simulation that waits needs no share any more."""
+        with self._lock:
+            self._waiting -= 1
+
 
 def default_threads() -> int:
     """As many as this process may use."""
@@ -101,9 +102,9 @@ def simulate(
     """Runs all jobs on `threads` threads; for `None` on as many as pay, at most one per processor.
 
     The results are in the order of the jobs and depend on nothing else.
-    Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
-    something is traced, everything runs, and the store is left alone. Before the first one runs
-    there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
+    Jobs that are the same simulation run once. What is in the store already does not run, what somebody else makes for the store is waited
+    for, and what has run is put there at once. Where something is traced, everything runs, and the store is left alone. Before the first
+    one runs there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
 
     Raises:
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
@@ -116,6 +117,30 @@ def simulate(
         store = None  # What is kept has no trace.
     reporter = reporter or Silent()
     stop = threading.Event()
+    keys, first, missing = plan_jobs(jobs, store, reporter)
+    lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
+    processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
+    crew = Crew(lanes)
+    task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
+    try:
+        made = crew.complete({key: partial(task, first[key], key) for key in missing})
+    except BaseException:
+        stop.set()
+        crew.leave(lambda: interrupt({class_ for job in jobs for class_ in job.scenario.classes}))
+        raise
+    if store is None:
+        return [_there(made[key]) for key in keys]
+    return read_back(store, keys)
+
+
+def plan_jobs(
+    jobs: Sequence[Job], store: Store | None, reporter: Reporter
+) -> tuple[list[str], dict[str, Job], list[str]]:
+    """The key of each job; the first job of each key; the keys of those that the store lacks.
+
+    Raises:
+        ScenarioError: a scenario is not valid.
+    """
     keys: list[str] = []
     first: dict[str, Job] = {}
     missing: list[str] = []
@@ -126,27 +151,10 @@ def simulate(
         first[key] = job
         if store is None or key not in store:
             missing.append(key)
-            _ = job.scenario.memory  # Checked while the parsed scenario is at hand; `_lanes` asks for it again.
-        elif hasattr(reporter, "kept"):
-            reporter.kept(job.name)
-    lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
-    processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
-    crew = Crew(lanes)
-    task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
-    futures = {key: crew.submit(partial(task, first[key], key)) for key in missing}
-    try:
-        _wait(list(futures.values()))
-    except BaseException:
-        stop.set()
-        crew.leave(lambda: interrupt({class_ for job in jobs for class_ in job.scenario.classes}))
-        raise
-    crew.finish()
-    if store is None:
-        made = {key: future.result() for key, future in futures.items()}
-        return [_there(made[key]) for key in keys]
-    # What has just run is read as what ran earlier is, so that nothing can depend on which is which.
-    kept = {key: store.get(key) for key in first}
-    return [_there(kept[key]) for key in keys]
+            _ = job.scenario.memory  # Checked while the parsed scenario is at hand; it is needed again.
+        else:
+            tell_kept(reporter, job.name)
+    return keys, first, missing
 
 
 def simulated(
@@ -178,25 +186,37 @@ def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
     Raises:
         FarloopError: one may take more than there is.
     """
+    check_memory(scenarios)
+    return memory.side_by_side([scenario.memory for scenario in scenarios], most)
+
+
+def check_memory(scenarios: Iterable[Scenario]) -> None:
+    """Notes which runs may take more memory than is free.
+
+    Raises:
+        FarloopError: one may take more than there is.
+    """
     for note in dict.fromkeys(memory.check(scenario.file, scenario.memory) for scenario in scenarios):
         if note:
             say(f"farloop: note: {note}")
-    return memory.side_by_side([scenario.memory for scenario in scenarios], most)
+
+
+def read_back(store: Store, keys: Sequence[str]) -> list[Simulated]:
+    """The runs of keys from a store.
+
+    What has just run is read as what ran earlier is, so that nothing can depend on which is which.
+
+    Raises:
+        FarloopError: somebody has removed one meanwhile.
+    """
+    kept = {key: store.get(key) for key in dict.fromkeys(keys)}
+    return [_there(kept[key]) for key in keys]
 
 
 def _there(result: Simulated | None) -> Simulated:
     if result is None:
         raise FarloopError("a finished run was taken away while it was needed; run the same command again")
     return result
-
-
-def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
-    """Returns when all are done; raises as soon as one fails. Waits in short steps: an interrupt counts only between them."""
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, timeout=POLL)
-        for future in done:
-            future.result()
 
 
 def _run(
@@ -223,7 +243,11 @@ def _simulate(
     stop: threading.Event,
     store: Store | None,
 ) -> Simulated | None:
-    """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
+    """Runs a job; with a store what it gave goes there, unless it is there meanwhile, and memory is free for the next one.
+
+    Raises:
+        BusyError: somebody else is at it.
+    """
 
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
         if stop.is_set():
@@ -231,15 +255,27 @@ def _simulate(
         reporter.update(job.name, simulated, end, packet_hops)
         return True
 
+    def simulate_here() -> Simulated:
+        reporter.start(job.name)
+        with processors.taken() as threads:
+            return simulated(job, progress, threads, auto=auto)
+
     if stop.is_set():
         return None
-    reporter.start(job.name)
-    with processors.taken() as threads:
-        result = simulated(job, progress, threads, auto=auto)
-    if store is not None:
-        try:
-            store.put(key, result)
-        except OSError as error:
-            raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
-    reporter.finish(job.name)
-    return result if store is None else None
+    if store is None:
+        result = simulate_here()
+        reporter.finish(job.name)
+        return result
+    try:
+        status = make_once(store, key, simulate_here)
+    except OSError as error:
+        raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
+    if status == BUSY:
+        tell_busy(reporter, job.name)
+        raise BusyError
+    if status == MADE:
+        reporter.finish(job.name)
+    else:
+        processors.drop_waiting()
+        tell_kept(reporter, job.name)
+    return None

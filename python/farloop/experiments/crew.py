@@ -11,12 +11,18 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from typing import Any, TypeVar
 
+from farloop.experiments.journal import LOOK_AGAIN
+
+K = TypeVar("K")
 R = TypeVar("R")
+
+POLL = 0.2
+"""Seconds between looks for an interrupt while threads work."""
 
 PATIENCE = 0.4
 """Seconds that threads have to end by themselves; as many again after `Crew.leave` has called for its help."""
@@ -25,6 +31,10 @@ LAST_PATIENCE = 2.0
 """Seconds that those left behind have before the interpreter ends."""
 
 _LEFT: list[threading.Thread] = []
+
+
+class BusyError(Exception):
+    """Somebody else is at what a task is to do: another process, or another thread of this one."""
 
 
 class Crew:
@@ -53,11 +63,31 @@ class Crew:
             thread.start()
         return future
 
-    def finish(self) -> None:
-        """Waits until all is done."""
+    def complete(self, tasks: Mapping[K, Callable[[], R]]) -> dict[K, R]:
+        """Does all tasks, and ends; raises as soon as one fails.
+
+        A task that raises `BusyError` is done again later, when others had their turn. Waits in short steps: an interrupt counts only
+        between them.
+        """
+        results: dict[K, R] = {}
+        pending = {self.submit(task): key for key, task in tasks.items()}
+        later: list[tuple[float, K]] = []
+        while pending or later:
+            now = time.monotonic()
+            pending |= {self.submit(tasks[key]): key for at, key in later if at <= now}
+            later = [(at, key) for at, key in later if at > now]
+            if not pending:
+                time.sleep(POLL)
+            for future in wait(pending, timeout=POLL, return_when=FIRST_COMPLETED).done:
+                key = pending.pop(future)
+                try:
+                    results[key] = future.result()
+                except BusyError:
+                    later.append((now + LOOK_AGAIN, key))
         self._dismiss()
         for thread in self._threads:
             thread.join()
+        return results
 
     def leave(self, help_: Callable[[], None]) -> None:
         """Drops what has not begun, and waits for what has: not for ever.

@@ -17,18 +17,15 @@ from farloop.results.seeds import seed_suffix
 from farloop.results.starts import OWN
 
 if TYPE_CHECKING:
-    from farloop.output.store import Store
+    from farloop.experiments.execution import Execution
     from farloop.results.run import Run
-    from farloop.running.progress import Reporter
 
 
 def run(
     plan: Plan,
     into: Path,
+    execution: Execution,
     *,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
     report: bool = True,
 ) -> list[Result]:
     """Simulates what a plan says and writes it into an existing directory, scenario by scenario; gives back what was found.
@@ -39,7 +36,8 @@ def run(
         InvariantError: a simulation broke one of its own consistency checks.
         FarloopError: `threads` is no number of threads.
     """
-    results = [_hold(contest, plan, into, threads, reporter, store) for contest in plan.contests]
+    with execution:
+        results = [_run_scenario(contest, plan, into, execution) for contest in plan.contests]
     write_views(results, plan.algorithms, plan.seeds, plan.scale, into, report=report)
     content: dict[str, Any] = {
         "farloop": _native.version(),
@@ -67,13 +65,11 @@ def run(
     return results
 
 
-def _hold(
-    contest: Contest, plan: Plan, into: Path, threads: int | None, reporter: Reporter | None, store: Store | None
-) -> Result:
+def _run_scenario(contest: Contest, plan: Plan, into: Path, execution: Execution) -> Result:
     """Runs one scenario, writes its runs, and measures them; their tables are gone afterwards."""
+    from farloop.experiments.variants import run_variants
     from farloop.output import saving
     from farloop.results.run import Comparison
-    from farloop.running.batch import run_all
 
     if not contest.variants:
         return Result(
@@ -85,16 +81,16 @@ def _hold(
             part_of=contest.part_of,
             point=contest.point,
         )
-    runs = run_all(contest.variants, group=contest.name, threads=threads, reporter=reporter, store=store)
+    runs = run_variants(contest.variants, execution, group=contest.name)
     # Before the runs are written, so that the explanations are written with them.
-    tails_by_algorithm = _tails(contest, plan, runs, threads, reporter, store)
+    tails_by_algorithm = _tails(contest, plan, runs, execution)
     comparison = Comparison(contest.facts["title"], runs, seeds=plan.seeds, base=contest.base)
     where = into / contest.name
     where.mkdir()
-    saving.fill_comparison(comparison, where, store, report=False)
+    saving.fill_comparison(comparison, where, execution.run_store, report=False)
     measurements = [measured(measured_run, contest.name) for measured_run in runs]
     del comparison, runs
-    moved = _shaken(contest, plan, threads, reporter, store)
+    moved = _score_variations(contest, plan, execution)
     return Result(
         contest.name,
         contest.facts,
@@ -108,27 +104,18 @@ def _hold(
     )
 
 
-def _tails(
-    contest: Contest,
-    plan: Plan,
-    runs: list[Run],
-    threads: int | None,
-    reporter: Reporter | None,
-    store: Store | None,
-) -> dict[str, Tail]:
+def _tails(contest: Contest, plan: Plan, runs: list[Run], execution: Execution) -> dict[str, Tail]:
     """Why the tail of each algorithm is slow under the first seed; nothing where the plan does not ask."""
     if not plan.why:
         return {}
     first = [run for run in runs if run.seed == plan.seeds[0]]
-    return tails.of_runs(first, contest.name, threads=threads, reporter=reporter, store=store)
+    return tails.of_runs(first, contest.name, execution)
 
 
-def _shaken(
-    contest: Contest, plan: Plan, threads: int | None, reporter: Reporter | None, store: Store | None
-) -> dict[str, list[float | None]]:
+def _score_variations(contest: Contest, plan: Plan, execution: Execution) -> dict[str, list[float | None]]:
     """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
-    from farloop.running.batch import run_all
-    from farloop.running.variations import varied
+    from farloop.experiments.variants import run_variants
+    from farloop.experiments.variations import varied
 
     if contest.facts["start"] != OWN:
         return {}
@@ -137,7 +124,7 @@ def _shaken(
     scores: dict[str, list[float | None]] = {}
     for number in range(1, plan.jitter + 1):
         wanted = varied(first, number)
-        for run in run_all(wanted, group=contest.name, threads=threads, reporter=reporter, store=store):
+        for run in run_variants(wanted, execution, group=contest.name):
             scores.setdefault(run.algorithm, []).append(measured(run, contest.name).score)
     return scores
 

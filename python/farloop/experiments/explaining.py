@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from farloop import _native, memory
 from farloop.errors import FarloopError
+from farloop.experiments.crew import BusyError, Crew
+from farloop.experiments.execution import Execution
+from farloop.experiments.threads import number_of_threads
 from farloop.results import why_chosen
 from farloop.results.why_chosen import Chosen, WhyAnswer
-from farloop.running.crew import Crew
-from farloop.running.progress import Reporter, Silent
-from farloop.running.simulate import POLL, number_of_threads
+from farloop.running.progress import Reporter, tell_busy
 from farloop.running.why import rewritten, why
 
 if TYPE_CHECKING:
@@ -45,9 +46,20 @@ class WhyQuestion:
         return f"why {self.label} {self.chosen.name}"
 
 
-def of_report(
-    comparison: Comparison, *, threads: int | None = None, reporter: Reporter | None = None
-) -> list[WhyAnswer]:
+class KeptAnswers(Protocol):
+    """Answers that are kept for others."""
+
+    def claimed(self, question: WhyQuestion) -> AbstractContextManager[bool]:
+        """Whether nobody else answers the question until the block ends."""
+
+    def find(self, question: WhyQuestion) -> WhyAnswer | None:
+        """The answer that is there."""
+
+    def put(self, question: WhyQuestion, answer: WhyAnswer) -> None:
+        """Keeps an answer, if it explains anything."""
+
+
+def of_report(comparison: Comparison, execution: Execution) -> list[WhyAnswer]:
     """The slowest iteration of each job and three flows (`why_chosen.FLOWS`) of every run; of several seeds the first one's.
 
     Raises:
@@ -62,7 +74,7 @@ def of_report(
         missing += [WhyAnswer(label, None, None, f"no iteration of {job} is over") for job in without]
         if not flows and not iterations and not without:
             missing.append(WhyAnswer(label, None, None, "it has no flow with a size, and no job"))
-    explained = [*explain(questions, threads=threads, reporter=reporter), *missing]
+    explained = [*explain(questions, execution), *missing]
     if not any(of.explanation for of in explained):
         raise FarloopError(f"--why: {explained[0].because if explained else 'there is no run'}")
     return explained
@@ -70,10 +82,9 @@ def of_report(
 
 def explain(
     questions: Sequence[WhyQuestion],
+    execution: Execution,
     *,
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    done: Callable[[WhyQuestion, WhyAnswer], None] | None = None,
+    kept: KeptAnswers | None = None,
 ) -> list[WhyAnswer]:
     """The answers, in the order of the questions; each takes a simulation, on one thread, that of a job two.
 
@@ -81,45 +92,48 @@ def explain(
 
     Args:
         questions: What is asked.
-        threads: How many simulations at once at most; for `None` one per processor. Fewer where memory is short.
-        reporter: What shows progress.
-        done: Called with each answer as soon as it is there, from the thread that has it.
+        execution: Its threads and its progress count: explanations are made in this process. For no number of threads one per processor
+            explains, and fewer where memory is short.
+        kept: Where answers are looked for, and put. What somebody else explains for it is waited for.
 
     Raises:
         FarloopError: `threads` is no number of threads.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    reporter, stop = reporter or Silent(), threading.Event()
-    most = max(1, min(number_of_threads(threads), len(questions)))
+    reporter, stop = execution.reporter, threading.Event()
+    most = max(1, min(number_of_threads(execution.threads), len(questions)))
     networks: dict[int, memory.Estimate | str] = {}
     needed = [_needed(question, networks) for question in questions]
     estimates = [estimate for estimate in needed if isinstance(estimate, memory.Estimate)]
     crew = Crew(memory.side_by_side(estimates, most))
-    futures: list[Future[WhyAnswer]] = []
+    tasks: list[Callable[[], WhyAnswer]] = []
 
-    def answered(question: WhyQuestion, because: str) -> WhyAnswer:
-        answer = _answered(question, because, reporter, stop)
-        if done is not None and not stop.is_set():
-            done(question, answer)
-        return answer
+    def answer_once(question: WhyQuestion, because: str) -> WhyAnswer:
+        if kept is None:
+            return _answered(question, because, reporter, stop)
+        with kept.claimed(question) as mine:
+            if not mine:
+                tell_busy(reporter, question.job)
+                raise BusyError
+            if (known := kept.find(question)) is not None:
+                return known
+            answer = _answered(question, because, reporter, stop)
+            if not stop.is_set():
+                kept.put(question, answer)
+            return answer
 
     for question, estimate in zip(questions, needed, strict=True):
         because = estimate if isinstance(estimate, str) else memory.refusal(estimate)
         if because and not isinstance(estimate, str):
             because = f"{question.chosen.name}: {because}"
-        futures.append(crew.submit(partial(answered, question, because)))
+        tasks.append(partial(answer_once, question, because))
     try:
-        pending = set(futures)
-        while pending:
-            over, pending = wait(pending, timeout=POLL)
-            for future in over:
-                future.result()
+        answers = crew.complete(dict(enumerate(tasks)))
     except BaseException:
         stop.set()
         crew.leave(lambda: None)
         raise
-    crew.finish()
-    return [future.result() for future in futures]
+    return [answers[number] for number in range(len(tasks))]
 
 
 def _needed(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -> memory.Estimate | str:

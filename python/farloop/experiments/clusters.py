@@ -14,15 +14,16 @@ import os
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
+from farloop.experiments.journal import BUSY, LOOK_AGAIN, MADE
+from farloop.experiments.processes import TRIES
+from farloop.experiments.tasks import FAILED, LOST, Outcome, Task, make
 from farloop.output.store import Store
-from farloop.sweep.pool import LOOK_AGAIN, TRIES
-from farloop.sweep.tasks import BUSY, FAILED, LOST, MADE, Outcome, Task, make
 
 LOGS = "slurm"
 """In a store: what submitit writes for each job."""
@@ -67,6 +68,7 @@ class _Tries:
 
     def __init__(self) -> None:
         self._lost: Counter[str] = Counter()
+        self._busy: set[str] = set()
         self.again: deque[Task] = deque()
         self._later: list[tuple[float, Task]] = []
 
@@ -74,6 +76,9 @@ class _Tries:
         """What is to be told of it."""
         if outcome.status == BUSY:
             self._later.append((time.monotonic() + LOOK_AGAIN, task))
+            if task.key not in self._busy:
+                self._busy.add(task.key)
+                yield task, outcome
             return
         yield task, outcome
         if outcome.status == LOST:
@@ -122,8 +127,10 @@ class RayCluster:
         self._memory = int(there.get("memory", math.inf) if math.isfinite(there.get("memory", math.inf)) else 0)
         self.workers = max(1, int(there.get("CPU", 1)))
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
+    def outcomes(
+        self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
+    ) -> Generator[tuple[Task, Outcome]]:
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on."""
         ray, source, tries = self._ray, iter(tasks), _Tries()
         # A worker that is lost is counted here, as on this machine; so Ray tries once.
         remote = ray.remote(max_retries=0)(make_lines)
@@ -137,6 +144,8 @@ class RayCluster:
                         [task.as_json()]
                     )
                     pending[reference] = task
+                    if progress is not None:
+                        progress(task, 0.0, 0.0, 0)
                 if not pending:
                     if not tries.is_waiting:
                         return
@@ -192,8 +201,10 @@ class SlurmCluster:
         self._failures = (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError)
         self._store = Store(store)
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
+    def outcomes(
+        self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
+    ) -> Generator[tuple[Task, Outcome]]:
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on."""
         source, tries = iter(tasks), _Tries()
         pending: dict[Any, list[Task]] = {}
         try:
@@ -201,6 +212,9 @@ class SlurmCluster:
                 room = max(0, self.workers - len(pending)) * self._runs
                 ready = [*tries.take(), *islice(source, room)]
                 pending.update(self._submitted(ready))
+                if progress is not None:
+                    for task in ready:
+                        progress(task, 0.0, 0.0, 0)
                 if not pending:
                     if not tries.is_waiting:
                         return

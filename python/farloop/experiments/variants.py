@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from farloop.output.store import Simulated, Store, address
+from farloop.experiments.execution import Execution
+from farloop.experiments.threads import Job, simulate
+from farloop.output.store import Simulated, address
 from farloop.results.run import Run
 from farloop.results.seeds import seed_suffix
-from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
-
-if TYPE_CHECKING:
-    from farloop.running.progress import Reporter
-
 
 MOST_VARIATIONS = 1_000_001
 """`run.jitter` is below this."""
@@ -45,14 +41,8 @@ def with_seeds(variants: Sequence[Variant], seeds: Sequence[int], *, vary: bool 
     ]
 
 
-def run_all(
-    variants: Sequence[Variant],
-    *,
-    group: str = "",
-    threads: int | None = None,
-    reporter: Reporter | None = None,
-    store: Store | None = None,
-    trace: tuple[str, ...] = (),
+def run_variants(
+    variants: Sequence[Variant], execution: Execution, *, group: str = "", trace: tuple[str, ...] = ()
 ) -> list[Run]:
     """The runs of all variants, in their order; `group` stands before their labels while they run, `trace` says what to trace.
 
@@ -61,7 +51,13 @@ def run_all(
         InvariantError: a simulation broke one of its own consistency checks.
     """
     jobs = [Job(f"{group} {variant.label}".strip(), variant.scenario, trace) for variant in variants]
-    results = simulate(jobs, threads=threads, reporter=reporter, store=store)
+    with execution:
+        if execution.engine_options:
+            from farloop.experiments.task_runs import make_runs
+
+            results = make_runs(jobs, execution)
+        else:
+            results = simulate(jobs, threads=execution.threads, reporter=execution.reporter, store=execution.run_store)
     return [as_run(simulated, variant) for simulated, variant in zip(results, variants, strict=True)]
 
 
