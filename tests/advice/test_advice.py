@@ -82,7 +82,7 @@ def test_a_race_without_budget_gives_up_the_worse_half_and_says_so():
 def test_an_interval_that_says_nothing_is_not_printed():
     wide = {"estimate": 1.1, "low": 0.001, "high": 900.0, "n": 3}
     assert "unsure after 3 seeds" in answer_page._ratio(wide).text
-    assert "[0.9, 1.3]" in answer_page._ratio(wide | {"low": 0.9, "high": 1.3})
+    assert "[0.9, 1.3]" in answer_page._ratio(wide | {"low": 0.9, "high": 1.3}).text
 
 
 def test_what_breaks_a_constraint_does_not_lead():
