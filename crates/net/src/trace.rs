@@ -319,6 +319,8 @@ fn offset(m: &impl Traced, packet: &Packet, begin: u64) -> u64 {
     match packet.kind {
         PacketKind::Cnp | PacketKind::Quantized | PacketKind::ReceiveRate => packet.seq,
         PacketKind::Credit => packet.number(),
+        // No flow's: a link sends them.
+        PacketKind::Xoff | PacketKind::Xon => 0,
         _ => m.network().offset(packet).saturating_sub(begin),
     }
 }

@@ -1,6 +1,8 @@
 //! Traces of scenarios: what names in filters mean, what is refused, and files whose names are those of the scenario.
 
+use farloop_scenario::tables::Column;
 use farloop_scenario::{Cores, Outcome, RunError, Settings, TraceSpec, run, run_with};
+use farloop_trace::{Event, PacketKind};
 use std::collections::BTreeSet;
 
 const SCENARIO: &str = r#"
@@ -83,4 +85,41 @@ fn what_means_nothing_is_refused_before_anything_runs() {
             other => panic!("{item}: {other:?}"),
         }
     }
+}
+
+/// A port's pauses belong to no flow, and where senders number their packets the place of one in its flow takes the flow to know.
+#[test]
+fn a_trace_of_numbered_packets_has_the_pauses_between_them() {
+    let text = r#"
+[run]
+duration = "103us"
+[network]
+topology = "dumbbell"
+[switch]
+buffer = "1MB"
+[[event]]
+at = "5us"
+link = "s1->left"
+late_data = "2-/3"
+late_by = "7us"
+[[event]]
+at = "56us"
+link = "left<->right"
+state = "down"
+[transport]
+kind = "multipath"
+[algorithm]
+name = "dctcp"
+[[workload]]
+pattern = "all-to-all"
+"#;
+    let of = |trace| run_with(text, "a.toml", &[], &Settings { trace, cores: Cores::ONE }, &mut |_| true);
+    let plain = of(None).expect("valid");
+    let with = of(Some(TraceSpec::parse(["all"]).expect("known"))).expect("valid");
+    assert_eq!(with.tables, plain.tables);
+    let (_, pauses) = plain.tables.ports.iter().find(|(name, _)| *name == "pauses").expect("a column");
+    assert!(matches!(pauses, Column::I64(counts) if counts.iter().sum::<i64>() > 0), "a port is paused");
+    let frame = |event: &Event| matches!(event, Event::Enqueue { packet, .. } if matches!(packet.kind, PacketKind::Pause { .. }));
+    let traced = with.trace.expect("asked for");
+    assert!(traced.trace().records.iter().any(|record| frame(&record.event)));
 }
