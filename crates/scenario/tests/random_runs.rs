@@ -10,6 +10,7 @@ use farloop_test_support::cases;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
+use std::panic::resume_unwind;
 
 const RATES: [u64; 8] =
     [1_000, 1_000_000, 50_000_000, 1_000_000_000, 12_500_000_000, 100_000_000_000, 400_000_000_000, 10_000_000_000_000];
@@ -113,10 +114,10 @@ fn scenario() -> impl Strategy<Value = String> {
         })
 }
 
-#[test]
-fn random_scenarios_run_soundly() {
+/// Runs so many random scenarios; how many were accepted and how many refused.
+fn run_random(count: u32) -> (u32, u32) {
     let (ran, refused) = (Cell::new(0), Cell::new(0));
-    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::with_cases(cases(300)) };
+    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::with_cases(count) };
     let mut runner = TestRunner::new(config);
     let outcome = runner.run(&scenario(), |text| {
         let Ok(built) = parse_with(&text, "random.toml", &[], &catalog()).and_then(|s| s.build()) else {
@@ -133,8 +134,21 @@ fn random_scenarios_run_soundly() {
     if let Err(failure) = outcome {
         panic!("{failure}");
     }
+    (ran.get(), refused.get())
+}
+
+/// Each processor draws its share: alone this test would run for half a minute while the others wait.
+#[test]
+fn random_scenarios_run_soundly() {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let share = cases(300).div_ceil(threads);
+    let shares: Vec<(u32, u32)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(move || run_random(share))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|failure| resume_unwind(failure))).collect()
+    });
+    let (ran, refused): (u32, u32) = shares.iter().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
     // Many draws make no sense together, such as telemetry and spraying; enough do.
-    assert!(ran.get() > refused.get() / 2, "{} ran, {} were refused", ran.get(), refused.get());
+    assert!(ran > refused / 2, "{ran} ran, {refused} were refused");
 }
 
 /// Drawn once: HTCP over links without delay, whose packets take up to 42 us of noise. Its timers go by shorter round trips that came
