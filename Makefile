@@ -37,6 +37,9 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
+# The crates with tests: one set, so that no command compiles what they share with other features. Tests of the module are in Python.
+TESTED := --workspace --exclude farloop-py --exclude farloop-benches
+
 .PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept faults mutants fuzz fuzz-scenarios fuzz-importers fuzz-kernel kernel deny build clean prerequisites
 
 help:
@@ -64,7 +67,7 @@ test-module:
 	@$(MAKE) --no-print-directory build PROFILE=$(TEST_PROFILE)
 
 test-rust:
-	cargo test --workspace --exclude farloop-py
+	cargo test $(TESTED)
 	$(PLUGIN_CARGO) test $(PLUGIN)
 
 test-python: test-module $(VENV)/.dev
@@ -82,7 +85,7 @@ test-live: test-module $(VENV)/.dev
 
 # Writes what tests compare with: digests, snapshots, tables of pages that are made from the code. `git diff` shows what has changed.
 accept: test-module $(VENV)/.dev
-	FARLOOP_ACCEPT=1 cargo test --workspace --exclude farloop-py --test suite --test defaults stored
+	FARLOOP_ACCEPT=1 cargo test $(TESTED) --test suite --test defaults stored
 	$(VENV)/bin/python -m farloop.results.fields docs/outputs.md
 	$(VENV)/bin/python scripts/tally.py
 
@@ -174,9 +177,9 @@ fuzz: fuzz-scenarios fuzz-importers
 
 fuzz-scenarios:
 	mkdir -p target && rm -f target/fuzz-digests
-	$(FUZZ) --workspace --exclude farloop-py --test fuzz -- --nocapture
+	$(FUZZ) $(TESTED) --test fuzz -- --nocapture
 	$(FUZZ) --profile quick -p farloop-scenario --test fuzz -- --nocapture
-	$(FUZZ) --workspace --exclude farloop-py --test threads random -- --nocapture
+	$(FUZZ) $(TESTED) --test threads random -- --nocapture
 
 # Readers of other programs' files. libFuzzer sees the coverage of the Rust ones, which the stable compiler counts; the sanitizers of nightly
 # ones are not needed where nothing is unsafe.

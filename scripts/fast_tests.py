@@ -51,7 +51,7 @@ def git(*words: str) -> list[str]:
 def list_crates(changes: Iterable[str]) -> list[str]:
     """The packages of the edited crates that have Rust tests."""
     names = {match[1] for path in changes if (match := re.match(r"crates/(\w+)/", path))}
-    return [f"farloop-{name}" for name in sorted(names - {"py"})]
+    return [f"farloop-{name}" for name in sorted(names - {"py", "benches"})]
 
 
 def rank_test_files(changes: Sequence[str], texts: Mapping[str, str]) -> list[str]:
