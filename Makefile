@@ -15,7 +15,7 @@
 #   make bench   speed of the simulator, in packet-hops per second
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; TOLERANCE=1 for one percent; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
-#   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), in both profiles
+#   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), also in the module
 #   make fuzz-importers  ten minutes of bytes for what reads the files of other programs (needs a C++ compiler); FUZZ_SECONDS=600, and part of make fuzz
 #   make fuzz-kernel  ten minutes of random events and bytes for what runs in the kernel or reads its bytes (needs clang with libFuzzer); FUZZ_SECONDS=600
 #   make kernel  compile the programs for the Linux kernel (docs/kernel.md; needs clang and libbpf's headers, and nothing else here needs them)
@@ -168,18 +168,19 @@ mutants:
 	@cargo mutants --version >/dev/null 2>&1 || { echo "farloop's mutation tests need cargo-mutants; install it with: cargo install cargo-mutants --locked --version $(MUTANTS_VERSION)" >&2; exit 1; }
 	nice env FARLOOP_CASES=full cargo mutants $(MUTANTS)
 
-# Both profiles: with overflow checks and assertions (as tests have them), then without; what comes out must be the same. Then cut into parts: the
-# same again. A failure prints the seed that repeats it.
+# With overflow checks and assertions (as tests have them); then the module that Python imports must give the same without them. Then cut into
+# parts: the same again. A failure prints the seed that repeats it.
 FUZZ_CASES ?= 2000
 FUZZ_SEED ?= 1
-FUZZ := FARLOOP_FUZZ_CASES=$(FUZZ_CASES) FARLOOP_FUZZ_SEED=$(FUZZ_SEED) FARLOOP_FUZZ_DIGESTS=$(CURDIR)/target/fuzz-digests cargo test
+FUZZ_DIGESTS := $(CURDIR)/target/fuzz-digests
+FUZZ := FARLOOP_FUZZ_CASES=$(FUZZ_CASES) FARLOOP_FUZZ_SEED=$(FUZZ_SEED) cargo test $(TESTED)
 fuzz: fuzz-scenarios fuzz-importers
 
-fuzz-scenarios:
-	mkdir -p target && rm -f target/fuzz-digests
-	$(FUZZ) $(TESTED) --test fuzz -- --nocapture
-	$(FUZZ) --profile quick -p farloop-scenario --test fuzz -- --nocapture
-	$(FUZZ) $(TESTED) --test threads random -- --nocapture
+fuzz-scenarios: test-module
+	rm -rf $(FUZZ_DIGESTS) && mkdir -p $(FUZZ_DIGESTS)
+	FARLOOP_FUZZ_DIGESTS=$(FUZZ_DIGESTS) $(FUZZ) --test fuzz -- --nocapture
+	$(VENV)/bin/python scripts/fuzz_scenarios.py $(FUZZ_DIGESTS)
+	$(FUZZ) --test threads random -- --nocapture
 
 # Readers of other programs' files. libFuzzer sees the coverage of the Rust ones, which the stable compiler counts; the sanitizers of nightly
 # ones are not needed where nothing is unsafe.

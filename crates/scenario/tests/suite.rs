@@ -2,6 +2,7 @@
 
 mod acceltor;
 mod circuits;
+mod column_digests;
 mod detected;
 mod digests;
 mod elephants;
