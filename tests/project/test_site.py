@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import shlex
 import shutil
@@ -26,19 +27,27 @@ PATIENCE = 240
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The site, with the pictures of a reproduction of two figures, of which one has none."""
+    """The site: that of FARLOOP_SITE, which `make site` has just built, or one of its own."""
     if importlib.util.find_spec("mkdocs") is None or importlib.util.find_spec("mkdocstrings") is None:
         pytest.skip("mkdocs is not installed; `make site` installs it")
-    directory = tmp_path_factory.mktemp("site")
-    reproduction = directory / "reproduction"
-    pictures = reproduction / "gear" / "fig12" / "figures"
+    if site := os.environ.get("FARLOOP_SITE"):
+        return Path(site)
+    out = tmp_path_factory.mktemp("site") / "out"
+    done = build(out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture
+def reproduction(tmp_path):
+    """The pictures of two figures, of which one has none."""
+    directory = tmp_path / "reproduction"
+    pictures = directory / "gear" / "fig12" / "figures"
     pictures.mkdir(parents=True)
     for name in ("fig12.png", "network.png"):
         shutil.copyfile(REPOSITORY / "docs/images/gear-fig09.png", pictures / name)
-    (reproduction / "manifest.json").write_text(json.dumps({"figures": ["gear/fig12", "gear/fig11"], "scale": "quick"}))
-    done = build(directory / "out", reproduction)
-    assert done.returncode == 0, done.stderr
-    return directory / "out"
+    (directory / "manifest.json").write_text(json.dumps({"figures": ["gear/fig12", "gear/fig11"], "scale": "quick"}))
+    return directory
 
 
 def build(out, *arguments):
@@ -109,24 +118,41 @@ def test_every_page_of_the_repository_is_in_the_navigation(built):
         assert f'href="{place}"' in home, place
 
 
-def test_the_gallery_has_every_figure_and_the_pictures_of_a_reproduction(built):
+def kept_pictures(*without):
+    """The pictures of the gallery, but for those of some figures."""
+    index = json.loads((REPOSITORY / "docs/images/gallery/index.json").read_text("utf-8"))
+    return {f"{figure}/{name}" for figure, of in index.items() for name in of["pictures"] if figure not in without}
+
+
+def test_the_gallery_has_every_figure_and_its_pictures(built):
     for name in figure_names():
         page = (built / "gallery" / f"{name.partition('/')[0]}.html").read_text("utf-8")
         assert f'id="{name.replace("/", "-")}"' in page
         assert f"farloop reproduce {name} --full" in re.sub(r"<[^>]+>", "", page)
-    index = json.loads((REPOSITORY / "docs/images/gallery/index.json").read_text("utf-8"))
-    kept = {f"{figure}/{name}" for figure, of in index.items() for name in of["pictures"] if figure != "gear/fig12"}
-    shown = {
-        picture
-        for page in {name.partition("/")[0] for name in figure_names()}
-        for picture in re.findall(rf'src="({page}/[^"]+)"', (built / "gallery" / f"{page}.html").read_text("utf-8"))
-    }
-    assert shown == {*kept, "gear/fig12/fig12.png"}, "without the map of the network"
+    papers = {name.partition("/")[0] for name in figure_names()}
+    pages = [(built / "gallery" / f"{paper}.html").read_text("utf-8") for paper in papers]
+    shown = {picture for page in pages for picture in re.findall(rf'src="((?:{"|".join(papers)})/[^"]+)"', page)}
+    assert shown == kept_pictures()
     assert all((built / "gallery" / picture).is_file() for picture in shown)
-    drawn = (REPOSITORY / "docs/images/gear-fig09.png").read_bytes()
-    assert (built / "gallery" / "gear" / "fig12" / "fig12.png").read_bytes() == drawn
     assert "reproduced" in (built / "gallery" / "index.html").read_text("utf-8")
     assert "mlcc-powertcp" in (built / "docs" / "arena.html").read_text("utf-8")
+
+
+def test_the_pictures_of_a_reproduction_come_in_place_of_those_that_are_kept(reproduction, scripts, tmp_path):
+    site = scripts("build_site")
+    pages = tmp_path / "pages"
+    site.Gallery(site.Stage(pages), [reproduction]).write()
+    papers = {name.partition("/")[0] for name in figure_names()}
+    shown = {
+        picture
+        for paper in papers
+        for picture in re.findall(
+            rf"!\[[^]]*\]\(({paper}/[^)]+)\)", (pages / "gallery" / f"{paper}.md").read_text("utf-8")
+        )
+    }
+    assert shown == {*kept_pictures("gear/fig12"), "gear/fig12/fig12.png"}, "without the map of the network"
+    drawn = (REPOSITORY / "docs/images/gear-fig09.png").read_bytes()
+    assert (pages / "gallery" / "gear" / "fig12" / "fig12.png").read_bytes() == drawn
 
 
 def test_the_reference_has_every_public_name_and_command(built):
