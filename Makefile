@@ -31,7 +31,8 @@ VENV := .venv
 PIP := $(CURDIR)/$(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 FARLOOP := $(VENV)/bin/farloop
 
-NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+# What tests and timings are made of is no part of the module.
+NATIVE_SOURCES := $(shell find crates \( -name tests -o -name fuzz -o -name benches \) -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print) Cargo.toml Cargo.lock pyproject.toml
 
 # An algorithm outside of the workspace: it builds against what the crates make public, and shares their build directory.
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
@@ -40,7 +41,7 @@ PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 # The crates with tests: one set, so that no command compiles what they share with other features. Tests of the module are in Python.
 TESTED := --workspace --exclude farloop-py --exclude farloop-benches
 
-.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-accept faults mutants fuzz fuzz-scenarios fuzz-importers fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-program guard-accept faults mutants fuzz fuzz-scenarios fuzz-importers importers-program fuzz-kernel kernel deny build environment environment-web clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -138,7 +139,8 @@ $(WEB_MODULE): $(NATIVE_SOURCES)
 # FARLOOP_WEB_REQUIRED=1: what is missing fails it (.ci/run); else tests that lack something are skipped, and say what.
 test-web: build $(VENV)/.web
 	@$(MAKE) --no-print-directory web || { test -z "$$FARLOOP_WEB_REQUIRED"; }
-	$(VENV)/bin/python -m pytest -m browser -rs tests/web
+	@rm -f out/web/measured.txt
+	$(VENV)/bin/python -m pytest -m browser -rs -n $(WORKERS) --dist worksteal tests/web
 
 # Neither what is built here nor what is installed gets into a package. Options of the script: WHEELS='--only x86_64 --quick'.
 WHEELS ?=
@@ -152,6 +154,9 @@ bench: build
 TOLERANCE ?= 3
 guard:
 	@$(PYTHON) scripts/guard.py --tolerance $(TOLERANCE)
+
+guard-program:
+	@$(PYTHON) scripts/guard.py --build
 
 # The message of the commit that stores new baselines says what the cost is paid for.
 guard-accept:
@@ -188,8 +193,10 @@ FUZZ_IMPORTERS := target/fuzz-importers
 SANCOV := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
 RUST_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-fuzz-importers: test-module
+importers-program:
 	RUSTFLAGS="$(SANCOV)" cargo build --release --locked --manifest-path crates/job/fuzz/Cargo.toml --target-dir $(FUZZ_IMPORTERS) --target $(RUST_HOST)
+
+fuzz-importers: test-module importers-program
 	$(VENV)/bin/python scripts/fuzz_importers.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) \
 		--program $(FUZZ_IMPORTERS)/$(RUST_HOST)/release/importers
 
@@ -248,6 +255,10 @@ $(VENV)/.runtime: requirements/runtime.txt requirements/build.txt | $(VENV)/bin/
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
+
+# All that is installed for these tests: pip writes into the environment once, not beside another pip.
+environment: $(VENV)/.dev
+environment-web: $(VENV)/.dev $(VENV)/.site $(VENV)/.web
 
 $(VENV)/.dataframes: requirements/dataframes.txt $(VENV)/.dev
 	rm -rf $(DATAFRAMES)

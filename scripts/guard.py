@@ -2,6 +2,7 @@
 """Instructions and events per packet-hop of the benches, held to stored baselines: figures that no other work on the machine moves.
 
     scripts/guard.py [CASE ...]       measures, and fails where a case costs over 3 % more than its baseline
+    scripts/guard.py --build          builds the program that is measured, and ends
     scripts/guard.py --accept         measures all cases and stores them as the baselines
     scripts/guard.py --tolerance 1    fails where a case costs over 1 % more
     scripts/guard.py --runs 2         measures twice, and says how far the counts are apart
@@ -192,6 +193,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Instructions per packet-hop, held to stored baselines.")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)} (all)")
     parser.add_argument("--accept", action="store_true", help="store what is measured as the baselines")
+    parser.add_argument("--build", action="store_true", help="build the program that is measured, and end")
     parser.add_argument("--runs", type=int, default=1, help="measure so often, and say how far the counts are apart")
     parser.add_argument(
         "--tolerance",
@@ -225,7 +227,10 @@ def main(arguments: Sequence[str]) -> int:
         say(f"guard skipped: {reason}")
         return 0
     try:
-        counts = measure_all(build(), options.cases or list(CASES), options.runs)
+        program = build()
+        if options.build:
+            return 0
+        counts = measure_all(program, options.cases or list(CASES), options.runs)
     except GuardError as error:
         say(f"guard failed: {error}", to=sys.stderr)
         return 1

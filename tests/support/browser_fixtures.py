@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.browser import PAGE, Browser, lacking, need
+from support.browser import Browser, lacking, need
 
 
 @pytest.fixture(scope="session")
 def opened() -> Iterator[Browser]:
-    """One browser for all tests."""
+    """One browser for all tests of a process."""
     need(lacking())
-    (PAGE.parent / "measured.txt").unlink(missing_ok=True)
     browser = Browser()
     yield browser
     browser.driver.quit()
