@@ -97,7 +97,7 @@ def run(directory: Path, script: str) -> tuple[str, int]:
         )
     began = time.monotonic()
     while process.poll() is None and time.monotonic() < began + PATIENCE:
-        if re.search("compare|reproduce|farloop (arena|sweep)", script) and re.search(BEGUN, log.read_text()):
+        if re.search("compare|reproduce|farloop (advise|arena|sweep)", script) and re.search(BEGUN, log.read_text()):
             time.sleep(1)
             process.send_signal(signal.SIGINT)
             break
