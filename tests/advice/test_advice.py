@@ -200,7 +200,9 @@ def test_conditions_vary_what_the_scenario_has():
     settings = {c.text: dict(c.settings) for c in varied}
     assert settings["load × 0.8"] == {"workload.load": "0.4"}
     assert settings["RTT across × 2"] == {"network.wan_delay": "2000000000ps"}
-    near = conditions.affordable(varied, 1.0, 7.0)
+    costs = {c.text: conditions.estimated_cost(c, 1.0) for c in varied}
+    assert (costs["load × 0.5"], costs["load × 2"], costs["RTT across × 2"]) == (1.0, 2.0, 1.0)
+    near = conditions.affordable(varied, 1.0, 7.5)
     assert [c.factor for c in near[:6]] == [0.8, 1.2] * 3
     assert len(near) == 7
     assert conditions.failed_link(Scenario.from_text(SITES)) is None

@@ -255,9 +255,16 @@ def _try_elsewhere(
         )
     each = conditions.SEEDS * sum(costs.get(candidate.algorithm, costs[candidates[0].name]) for candidate in tried)
     room = conditions.affordable(all_, each, question.budget - runs.spent)
-    if len(room) < len(all_):
-        left = [condition.text for condition in all_ if condition not in room]
-        result.notes.append(f"The budget has no room for {', '.join(left)}.")
     if room:
         progress(f"{count_text(len(room), 'other condition')} for {', '.join(candidate.name for candidate in tried)}")
-    result.outcomes = [conditions.tried(condition, tried, question, runs) for condition in room]
+    # What a condition takes is estimated from a run without it: what those before took beyond that is expected of the next one, too.
+    excess = 1.0
+    for condition in room:
+        estimate, begin = conditions.estimated_cost(condition, each), runs.spent
+        if begin + excess * estimate > question.budget:
+            break
+        result.outcomes.append(conditions.tried(condition, tried, question, runs))
+        excess = max(excess, (runs.spent - begin) / estimate)
+    done = {outcome.condition.text for outcome in result.outcomes}
+    if left := [condition.text for condition in all_ if condition.text not in done]:
+        result.notes.append(f"The budget has no room for {', '.join(left)}.")

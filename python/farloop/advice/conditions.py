@@ -166,6 +166,14 @@ def _under(scenario: Scenario, condition: Condition) -> Scenario:
     return scenario.override(dict(condition.settings))
 
 
+def estimated_cost(condition: Condition, cost: float) -> float:
+    """Nominal seconds of a condition whose runs without it take `cost`.
+
+    Twice the load has twice the packets. With half of them a run takes more than half: its network is built, its tables are written.
+    """
+    return cost * max(1.0, condition.factor or 1.0) if condition.kind == "load" else cost
+
+
 def affordable(all_: Sequence[Condition], cost: float, budget: float) -> list[Condition]:
     """The conditions that a budget has room for, those near the scenario first.
 
@@ -177,8 +185,7 @@ def affordable(all_: Sequence[Condition], cost: float, budget: float) -> list[Co
     ordered = sorted(all_, key=lambda c: 0 if c.factor in NEAR else 1 if c.kind in ("failed link", "ties") else 2)
     conditions = []
     for condition in ordered:
-        # Twice the load has twice the packets.
-        budget -= cost * (condition.factor or 1.0 if condition.kind == "load" else 1.0)
+        budget -= estimated_cost(condition, cost)
         if budget < 0:
             break
         conditions.append(condition)
