@@ -400,13 +400,13 @@ def build(out: Path, reproductions: Sequence[Path]) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         stage = Stage(work / "pages")
+        shown = Gallery(stage, reproductions)  # refuses what is no reproduction before the pages take their time
         for page in [*ROOT.glob("*.md"), *(p for top in TOPS for p in (ROOT / top).rglob("*.md"))]:
             stage.page(page)
         for notebook in (ROOT / "docs").rglob("*.ipynb"):
             stage.place(notebook)
         stage.write("reference/commands.md", commands())
         stage.write("reference/python.md", package())
-        shown = Gallery(stage, reproductions)
         shown.write()
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, stage.directory / asset.name)

@@ -15,8 +15,8 @@ import farloop
 from farloop import _native
 from farloop.experiments.threads import Job, simulate
 
-SMALL_RUN = "100ms"
-"""A third of a second on one thread."""
+SMALL_RUN = "50ms"
+"""A sixth of a second on one thread."""
 
 LARGER = "300ms"
 """A second and more: long enough to be cut where processors are free."""
@@ -55,7 +55,7 @@ def test_the_default_is_not_slower_than_one_thread(command, duration, loops, rep
 
 
 def test_two_threads_that_are_asked_for_get_along_with_others(command):
-    """Each waits for the other at 20,000 borders: who spins or yields there waits for the others' slices, hundreds of times as long."""
+    """Each waits for the other at 10,000 borders: who spins or yields there waits for the others' slices, hundreds of times as long."""
     with busy(2):
         rounds = [[seconds(command, SMALL_RUN, "--threads", threads) for threads in "12"] for _ in range(3)]
     single, double = (statistics.median(column) for column in zip(*rounds, strict=True))

@@ -154,17 +154,25 @@ def table(name, rows):
 
 def samples(series, times):
     """The long form of sampled series."""
-    time, keys, value = [], [], []
-    for key, values in series.items():
-        row = values(times) if callable(values) else values
-        value.append(np.broadcast_to(np.asarray(row, float), times.shape))
-        time.append(np.round(times * 1e12).astype(np.int64))
-        keys += [key] * times.size
+    keys = list(series) if times.size else []
+    value = [
+        np.broadcast_to(np.asarray(values(times) if callable(values) else values, float), times.shape)
+        for values in series.values()
+    ]
     objects, metrics = ({name: i for i, name in enumerate(dict.fromkeys(k[j] for k in keys))} for j in (0, 1))
+    time = np.round(times * 1e12).astype(np.int64)
     column = {
-        "time_ps": ("i64", b"".join(t.tobytes() for t in time), None),
-        "object": ("dict", np.array([objects[k[0]] for k in keys], "<u4").tobytes(), list(objects)),
-        "metric": ("dict", np.array([metrics[k[1]] for k in keys], "<u4").tobytes(), list(metrics)),
+        "time_ps": ("i64", np.tile(time, len(keys)).tobytes(), None),
+        "object": (
+            "dict",
+            np.repeat(np.array([objects[k[0]] for k in keys], "<u4"), times.size).tobytes(),
+            list(objects),
+        ),
+        "metric": (
+            "dict",
+            np.repeat(np.array([metrics[k[1]] for k in keys], "<u4"), times.size).tobytes(),
+            list(metrics),
+        ),
         "value": ("f64", b"".join(v.tobytes() for v in value), None),
     }
     return to_arrow(column)
