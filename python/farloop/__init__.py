@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from farloop.formats.sndlib import flows_from_sndlib, from_sndlib
     from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison, Run
+    from farloop.results.trace import Trace
     from farloop.results.why import Explanation
     from farloop.results.why_job import JobExplanation
-    from farloop.running.trace import Trace
     from farloop.running.why import why
     from farloop.scenario import Scenario
     from farloop.sweep.study import Study, study

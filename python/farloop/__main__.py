@@ -89,7 +89,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 def _leave(number: int, _frame: FrameType | None) -> None:
     # No next command would tidy up after these.
-    if (named := sys.modules.get("farloop.output.named_files")) is not None:
+    if (named := sys.modules.get("farloop.safe_files.named_files")) is not None:
         named.remove_unfinished()
     say(f"farloop: {WORDS[signal.Signals(number).name]}")
     os._exit(128 + number)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from farloop.output.store import Store
     from farloop.results.run import Comparison, Run
     from farloop.results.seeds import Seeds
+    from farloop.results.trace import TraceItems
     from farloop.running.progress import ProgressCallback, Reporter
-    from farloop.running.trace import TraceItems
 
 
 @overload
@@ -109,7 +109,7 @@ def run_one(
 ) -> Run:
     """`run` without seeds."""
     from farloop.experiments.variants import Variant, run_variants
-    from farloop.running.trace import read_items
+    from farloop.results.trace import read_items
 
     with execution:
         wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)

@@ -14,8 +14,9 @@ import farloop
 from farloop.commands.report import rewrite
 from farloop.experiments import journal
 from farloop.experiments.threads import Job, simulate
-from farloop.output import directories, manifest, names, store
+from farloop.output import directories, manifest, store
 from farloop.output.store import Pending, Store
+from farloop.safe_files import names
 from farloop.scenario import Scenario
 
 MINE = "mine"

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.formats.job import read_job
-from farloop.output import named_files
-from farloop.output.named_files import NamedFiles, remove_unfinished
+from farloop.safe_files import named_files
+from farloop.safe_files.named_files import NamedFiles, remove_unfinished
 
 MINE = "mine"
 JOB = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"

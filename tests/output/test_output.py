@@ -11,7 +11,8 @@ import farloop
 from farloop import reproduce
 from farloop.commands.report import rewrite
 from farloop.experiments.execution import Execution
-from farloop.output import directories, manifest, names, reading, saving
+from farloop.output import directories, manifest, reading, saving
+from farloop.safe_files import names
 
 
 def test_what_is_saved_can_be_loaded(result, tmp_path):

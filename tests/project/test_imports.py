@@ -28,13 +28,14 @@ def modules(package):
     return by_name
 
 
-def imported(name, path, known):
+def imported(name, path, known, nodes=ast.walk):
     """The modules that a module imports, with the packages that are loaded on the way to them.
 
-    Imports inside functions count, and those for type checkers: a reader has to know that module, whenever it is loaded.
+    Imports inside functions count, and those for type checkers: a reader has to know that module, whenever it is loaded. With `on_top`
+    as `nodes` only those count that are loaded with the module.
     """
     names = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             wanted = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -52,6 +53,19 @@ def imported(name, path, known):
     return (names & known) - own - {name}
 
 
+def on_top(tree):
+    """The statements that run when a module is loaded."""
+    for node in tree.body:
+        yield node
+        if isinstance(node, ast.Try) or (isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING"):
+            yield from on_top(node)
+
+
+def room(name):
+    """The folder of the package that a module stands in; the module itself where it stands in none."""
+    return name.split(".")[1] if "." in name else name
+
+
 def circles(edges):
     """Circles of imports, each as the modules on it in order; one for each group of modules that reach each other."""
     each, done = [], set()
@@ -62,7 +76,7 @@ def circles(edges):
         before, queue = {}, [start]
         while queue and start not in before:
             here = queue.pop(0)
-            for there in sorted(edges[here]):
+            for there in sorted(edges.get(here, ())):
                 if there not in before:
                     before[there] = here
                     queue.append(there)
@@ -92,6 +106,20 @@ def test_imports_form_no_circle():
     assert "farloop.results.run" in edges["farloop.report.page"], "imports for type checkers count"
     lines = [" -> ".join(circle) for circle in circles(edges)]
     assert not lines, "circles of imports:\n" + "\n".join(lines)
+
+
+def test_rooms_form_no_circle():
+    """What is loaded with a folder's modules comes from folders below it."""
+    known = modules(PACKAGE)
+    edges = defaultdict(set)
+    for name, path in known.items():
+        for other in imported(name, path, set(known), on_top):
+            if room(other) != room(name) and other in known and "." in other:
+                edges[room(name)].add(room(other))
+    assert {"results", "scenario"} <= edges["output"]
+    assert "report" not in edges["output"], "a view is loaded where it is drawn"
+    lines = [" -> ".join(circle) for circle in circles(edges)]
+    assert not lines, "circles of folders:\n" + "\n".join(lines)
 
 
 def test_few_modules_lie_outside_of_rooms():

@@ -239,7 +239,7 @@ def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     assert measured.seeds == (1, 2) and measured.runs[1].seed == 2
     assert "    both: " in done.stdout and "GEMINI's index is at least 0.98" in done.stdout
     page = (out / "report.html").read_text()
-    assert 'href="measured/report.html"' in page and "GEMINI&#x27;s index is above its rivals&#x27;" in page
+    assert 'href="measured/report.html"' in page and "GEMINI&#39;s index is above its rivals&#39;" in page
 
 
 def test_it_is_judged_anew_from_disk(monkeypatch, tmp_path):

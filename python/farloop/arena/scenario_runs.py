@@ -11,10 +11,11 @@ from farloop.arena.measuring import measured
 from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
 from farloop.arena.tails import Tail
-from farloop.output import manifest, names
+from farloop.output import manifest
 from farloop.results.measures import VERSION, has_version
 from farloop.results.seeds import seed_suffix
 from farloop.results.starts import OWN
+from farloop.safe_files import names
 
 if TYPE_CHECKING:
     from farloop.experiments.execution import Execution

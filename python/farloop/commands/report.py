@@ -75,7 +75,6 @@ def rewrite(
             another version; something could not be judged or drawn, or it cannot be written.
     """
     from farloop.judging.verdicts import judged_anew
-    from farloop.output import names
     from farloop.output.directories import rewriting
     from farloop.output.manifest import damaged, read_manifest
     from farloop.output.reading import load
@@ -83,6 +82,7 @@ def rewrite(
     from farloop.reproduce import write_index
     from farloop.results.measures import has_version
     from farloop.results.run import FigureVerdicts
+    from farloop.safe_files import names
 
     kept = read_manifest(source)
     if sizes is not None and kept["kind"] not in ("run", "comparison", "reproduction"):

@@ -16,8 +16,8 @@ from farloop.report.shown import PIPE_WIDTH, ratios, table
 from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.results.event_facts import HEADER as EVENTS
 from farloop.results.event_facts import event_rows
+from farloop.results.trace import PCAPNG, PERFETTO
 from farloop.results.why_job import JobExplanation
-from farloop.running.trace import PCAPNG, PERFETTO
 from farloop.scenario import KERNEL
 from farloop.units import bytes_text, count_text, number, time_text
 from farloop.validation.references import programs
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from farloop.report.tables import Cell
     from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison
+    from farloop.results.trace import Trace
     from farloop.results.why import Explanation
-    from farloop.running.trace import Trace
     from farloop.sweep.measures import Measure
     from farloop.sweep.study import Study
     from farloop.validation.checks import FidelityCheck

@@ -47,9 +47,9 @@ def why(
     """
     from farloop.errors import FarloopError
     from farloop.output import why_files
-    from farloop.output.named_files import NamedFiles
     from farloop.running.why import find_source, list_inputs
     from farloop.running.why import why as ask
+    from farloop.safe_files.named_files import NamedFiles
 
     if iteration is not None and not 1 <= iteration < 2**32:
         raise FarloopError(f"why: --iteration {iteration}; expected a number from 1 on")

@@ -24,8 +24,8 @@ from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
+from farloop.results.trace import made
 from farloop.running.progress import Reporter, Silent, tell_busy, tell_kept
-from farloop.running.trace import made
 from farloop.scenario import Scenario
 
 MOST_THREADS = 1024

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from farloop.errors import FarloopError, shown
-from farloop.output.names import open_regular
+from farloop.safe_files.names import open_regular
 
 COLUMNS = (
     "name", "from", "to", "start", "stop", "size", "initial_rate", "initial_cwnd", "algorithm", "class", "elephant",

@@ -15,7 +15,7 @@ from farloop import _native, memory
 from farloop.errors import FarloopError, shown
 from farloop.formats.inputs import copy_pipes, open_input
 from farloop.messages import say
-from farloop.output.named_files import NamedFiles
+from farloop.safe_files.named_files import NamedFiles
 
 EVERY = 2.0
 """Seconds between lines of progress; the first comes after so many."""

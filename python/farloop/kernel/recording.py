@@ -14,7 +14,7 @@ from farloop.errors import FarloopError
 from farloop.kernel import libbpf
 from farloop.kernel.gemini import EVENTS, load, unload
 from farloop.kernel.settings import NAMES, constants
-from farloop.output.named_files import NamedFiles
+from farloop.safe_files.named_files import NamedFiles
 from farloop.units import seconds
 
 ROOM = 1 << 24

@@ -12,7 +12,7 @@ from farloop import _native
 from farloop.api import algorithms
 from farloop.errors import FarloopError, shown
 from farloop.new_algorithm import porting
-from farloop.output.named_files import NamedFiles
+from farloop.safe_files.named_files import NamedFiles
 
 ALGORITHMS = Path("crates/cc/src/algorithms")
 REGISTRY = ALGORITHMS / "mod.rs"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.output import names
 from farloop.output import store as stores
 from farloop.output.manifest import (
     CLAIMS,
@@ -29,6 +28,7 @@ from farloop.output.manifest import (
     write_json,
 )
 from farloop.output.store import Pending, Store
+from farloop.safe_files import names
 
 MOST_NAMED = 5
 """Of more files that are in the way than this a message names the first ones."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, shown
-from farloop.output import names
 from farloop.results.summary import finite
+from farloop.safe_files import names
 
 MANIFEST = "manifest.json"
 """Written last: a directory without it is no result."""

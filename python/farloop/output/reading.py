@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from farloop import _native
 from farloop.errors import FarloopError, shown
-from farloop.output import names, store
+from farloop.output import store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
-from farloop.results import fields, tables
+from farloop.results import fields, tables, trace
 from farloop.results.jitter import Jitter
 from farloop.results.run import Comparison, Run
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
-from farloop.running import trace
+from farloop.safe_files import names
 from farloop.scenario import Scenario
 
 

@@ -26,15 +26,15 @@ import pyarrow as pa
 
 from farloop import _native, algorithm
 from farloop.errors import FarloopError
-from farloop.output import names
 from farloop.results import fields, tables
 from farloop.results.why import Explanation
+from farloop.safe_files import names
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
     from typing import IO
 
-    from farloop.running.trace import Trace
+    from farloop.results.trace import Trace
 
 if sys.platform != "win32":
     import fcntl

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.output.named_files import NamedFiles
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
+from farloop.safe_files.named_files import NamedFiles
 
 
 def write(

@@ -409,7 +409,7 @@ if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    from farloop.output.named_files import NamedFiles
+    from farloop.safe_files.named_files import NamedFiles
 
     with NamedFiles() as pages:
         for argument in sys.argv[1:]:

@@ -24,7 +24,7 @@ from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
     from farloop.results.jitter import Jitter
-    from farloop.running.trace import Trace
+    from farloop.results.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from farloop.errors import UnknownNameError, nearest, shown
-from farloop.output.names import open_regular
 from farloop.results import fields
+from farloop.safe_files.names import open_regular
 
 _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from farloop import _native
-from farloop.output import manifest, names
+from farloop.output import manifest
 from farloop.results.run import FigureVerdicts
+from farloop.safe_files import names
 from farloop.testbed import PARTS
 
 KIND = "testbed-figure"

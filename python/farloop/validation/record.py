@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from farloop import _native
-from farloop.output import manifest, names
+from farloop.output import manifest
 from farloop.results.measures import VERSION
+from farloop.safe_files import names
 from farloop.validation import check_tables, references, relations
 from farloop.validation.checks import EXPLAINED, FidelityCheck
 from farloop.validation.checks import read as read_check

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from farloop.errors import FarloopError, require_utf8, shown
-from farloop.output.named_files import NamedFiles
+from farloop.safe_files.named_files import NamedFiles
 
 if TYPE_CHECKING:
     from farloop import _native
