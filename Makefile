@@ -88,6 +88,7 @@ test-live: test-module $(VENV)/.dev
 accept: test-module $(VENV)/.dev
 	FARLOOP_ACCEPT=1 cargo test $(TESTED) --test suite --test defaults stored
 	$(VENV)/bin/python -m farloop.results.fields docs/outputs.md
+	$(VENV)/bin/python -m farloop.results.page_measures crates/web/page/measures.json
 	$(VENV)/bin/python scripts/tally.py
 
 # Results do not depend on what else is installed. The packages are in a directory of their own, before all others for these tests alone.

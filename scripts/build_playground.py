@@ -77,6 +77,7 @@ def page(module: bytes) -> str:
         "policy": policy(script, style),
         "style": style,
         "presets": json.dumps(presets(), ensure_ascii=False).replace("<", "\\u003c"),
+        "measures": (PAGE / "measures.json").read_text("utf-8").replace("<", "\\u003c"),
         "worker": (PAGE / "worker.js").read_text("utf-8"),
         "module": base64.b64encode(packed).decode(),
         "script": script,

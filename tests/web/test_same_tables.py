@@ -3,12 +3,16 @@
 import hashlib
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.browser import REPOSITORY, Browser, measured
 
+import farloop
 from farloop import _native
+from farloop.results.page_measures import LABELS
+from farloop.sweep.measures import known_measures
 
 pytestmark = pytest.mark.browser
 pytest_plugins = ["support.browser_fixtures"]
@@ -95,6 +99,32 @@ def test_tables_are_equal_byte_for_byte(browser: Browser, name: str):
     measured(f"{name}: M packet-hops, s in the browser, s natively", totals["packet_hops"] / 1e6, there["wall"], wall)
     assert there["tables"] == here
     assert there["totals"] == totals
+
+
+NUMBERS_IN_THE_BROWSER = """
+    globalThis.testing ||= await Engine.start();
+    const [text, set] = values;
+    const answer = await testing.ask({ ask: "run", text, file: "scenario.toml", set });
+    if (answer.error) throw new Error(answer.error.message);
+    return Object.fromEntries(measured(digest(answer)));
+"""
+
+
+@pytest.mark.parametrize("name", ["failed-link", "incast-with-pfc", "random-traffic", "tcp-with-bbr-and-losses"])
+def test_numbers_of_the_page_are_those_of_python(browser: Browser, tmp_path: Path, name: str):
+    text, settings = SCENARIOS[name]
+    if browser.driver.current_url == "about:blank" or not browser.js("return typeof Engine === 'function'"):
+        browser.open()
+    there = browser.later(NUMBERS_IN_THE_BROWSER, text, settings)
+    (tmp_path / "scenario.toml").write_text(text, encoding="utf-8")
+    run = farloop.run(tmp_path / "scenario.toml", set=settings)
+    here = {metric.identifier: metric.of(run) for metric in known_measures().values()}
+    of_kinds = [of for of in run.summary["slowdown"].values() if of]
+    here["flows/finished"] = sum(of["flows"] for of in of_kinds)
+    assert set(there) <= set(LABELS)
+    assert len(there) > 6
+    for identifier, value in there.items():
+        assert value == pytest.approx(here[identifier], rel=1e-9), identifier
 
 
 def test_a_counter_was_beyond_32_bits():

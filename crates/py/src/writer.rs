@@ -1,4 +1,5 @@
-//! Files that Python has opened, for Rust to write: one place decides how a file that a user names comes to be (`safe_files/named_files.py`).
+//! Files that Python has opened, for Rust to write. One place decides how a file that a user names comes to be:
+//! `safe_files/named_files.py`.
 
 use pyo3::prelude::*;
 use std::io::{self, BufWriter, Write};

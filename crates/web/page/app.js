@@ -13,9 +13,10 @@ const $ = (id) => document.getElementById(id);
 class App {
   static async start() {
     const presets = JSON.parse($("presets").textContent);
+    const measures = JSON.parse($("measures").textContent);
     const engine = await Engine.start();
     const about = await engine.ask({ ask: "about" });
-    const app = new App(engine, about, presets);
+    const app = new App(engine, about, presets, measures);
     if (parent !== window) {
       // The page around says whether it is dark, now and later, and hears how much room all of this one takes.
       addEventListener("message", ({ source, data }) => source === parent && theme.tell(data?.theme));
@@ -27,8 +28,8 @@ class App {
     return app;
   }
 
-  constructor(engine, { schema, version }, presets) {
-    [this.engine, this.schema, this.presets] = [engine, new Schema(schema), presets];
+  constructor(engine, { schema, version }, presets, measures) {
+    [this.engine, this.schema, this.presets, this.measures] = [engine, new Schema(schema), presets, measures];
     this.algorithms = [];
     this.resolved = {};
     /** Packet-hops per second, as runs here have shown. */
@@ -271,12 +272,17 @@ class App {
   show(runs) {
     $("charts").classList.remove("stale");
     this.charts.show(runs, this.preset.panels);
-    const columns = runs.map(({ digest }) => new Map(numbers(digest)));
+    const columns = runs.map(({ digest }) => new Map(numbers(digest, this.measures).map(([label, text]) => [label, text])));
+    const hints = new Map(runs.flatMap(({ digest }) => numbers(digest, this.measures).map(([label, , definition]) => [label, definition])));
     const labels = [...new Set(columns.flatMap((column) => [...column.keys()]))];
     const head = document.createElement("thead");
     head.append(row("th", ["", ...runs.map(({ algorithm }) => algorithm)]));
     const body = document.createElement("tbody");
-    body.append(...labels.map((label) => row("td", [label, ...columns.map((column) => column.get(label) ?? "–")])));
+    for (const label of labels) {
+      const line = row("td", [label, ...columns.map((column) => column.get(label) ?? "–")]);
+      line.firstElementChild.title = hints.get(label);
+      body.append(line);
+    }
     $("numbers").replaceChildren(head, body);
   }
 

@@ -72,35 +72,51 @@ function fairness({ flows, ofFlows }) {
   return value.some((one) => one !== null) ? { time, value } : null;
 }
 
-/** Numbers of the table below the charts: label, value as a text. */
-function numbers(run) {
-  const { flows, totals } = run;
-  const end = totals.end_s;
-  const goodput = (flow) => {
-    const until = Math.min(end, (flow.finish_ps ?? flow.stop_ps ?? end / PS) * PS);
-    const time = until - (flow.start_ps ?? 0) * PS;
-    return time > 0 ? (8 * flow.delivered_bytes) / time : 0;
+/** The value at a part of sorted numbers, between two of them by linear interpolation, as all of farloop's quantiles. */
+function quantile(sorted, part) {
+  const at = (sorted.length - 1) * part;
+  const low = Math.floor(at);
+  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}
+
+/** A run's numbers by the identifiers of their measures, which measures.json defines; without those that do not exist. */
+function measured({ flows, ports, totals }) {
+  const found = new Map();
+  const rate = (flow) => {
+    const until = (flow.received_ps ?? Math.min(totals.end_s / PS, flow.stop_ps ?? Infinity)) * PS;
+    const time = until - flow.start_ps * PS;
+    return flow.start_ps !== null && time > 0 ? (8 * flow.delivered_bytes) / time : 0;
   };
-  const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
-  const of = (cross) => flows.filter((flow) => flow.cross_datacenter === cross);
-  const long = flows.every((flow) => flow.size_bytes === null);
-  const found = [];
-  for (const [label, group] of [["inside", of(0)], ["across", of(1)]]) {
-    if (group.length) found.push([`Goodput of a flow ${label}, mean`, quantity(mean(group.map(goodput)), "bit/s")]);
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+  for (const [kind, cross] of [["intra", 0], ["cross", 1]]) {
+    const rates = flows.filter((flow) => flow.cross_datacenter === cross).map(rate);
+    if (rates.length) found.set(`flow_throughput/mean/${kind}`, sum(rates) / rates.length);
   }
-  if (long && flows.length > 1) found.push(["Fairness (Jain's index) of goodputs", jain(flows.map(goodput)).toFixed(3)]);
-  const slow = flows.filter((flow) => flow.received_ps !== null && flow.ideal_fct_ps).map((flow) => (flow.received_ps - flow.start_ps) / flow.ideal_fct_ps);
+  const fair = jain(flows.map(rate));
+  if (fair !== null) found.set("jain", fair);
+  const finished = flows.filter((flow) => flow.received_ps !== null && flow.ideal_fct_ps > 0);
+  const slow = finished.map((flow) => (flow.received_ps - flow.start_ps) / flow.ideal_fct_ps).sort((a, b) => a - b);
+  found.set("flows", flows.length);
   if (slow.length) {
-    slow.sort((a, b) => a - b);
-    found.push(["Flows finished", `${slow.length} of ${flows.length}`]);
-    found.push(["FCT slowdown, median", slow[Math.floor((slow.length - 1) / 2)].toFixed(2)]);
-    found.push(["FCT slowdown, 99th percentile", slow[Math.ceil(0.99 * slow.length) - 1].toFixed(2)]);
+    found.set("fct_slowdown/p50/finished", quantile(slow, 0.5));
+    found.set("fct_slowdown/p99/finished", quantile(slow, 0.99));
   }
-  const longest = run.ports.reduce((most, port) => Math.max(most, port.max_queue_bytes), 0);
-  found.push(["Longest queue", quantity(longest, "B")]);
-  found.push(["PFC pauses", whole(run.ports.reduce((sum, port) => sum + port.pauses, 0))]);
-  const dropped = Object.entries(totals).filter(([name]) => name.startsWith("dropped_") || name.startsWith("lost") || name === "corrupted");
-  found.push(["Packets dropped or lost", whole(dropped.reduce((sum, [, n]) => sum + n, 0))]);
-  found.push(["Packet-hops", `${(totals.packet_hops / 1e6).toFixed(2)} M in ${(run.wall / 1000).toFixed(2)} s`]);
+  found.set("flows/finished", slow.length);
+  found.set("queue/max/worst_port", Math.max(0, ...ports.map((port) => port.max_queue_bytes)));
+  found.set("pauses", sum(ports.map((port) => port.pauses)));
+  const counted = (begins) => sum(Object.entries(totals).filter(([name]) => begins.test(name)).map(([, n]) => n));
+  found.set("dropped", counted(/^dropped_/));
+  found.set("lost", counted(/^(lost|corrupted)/));
+  found.set("packet_hops", totals.packet_hops);
   return found;
+}
+
+/** Numbers of the table below the charts: label, value as a text, definition. */
+function numbers(run, declared) {
+  const found = measured(run);
+  const texts = { "bit/s": (value) => quantity(value, "bit/s"), B: (value) => quantity(value, "B"), 1: (value) => value.toFixed(3) };
+  return declared
+    .filter(({ measure }) => found.has(measure))
+    .map(({ measure, label, unit, definition }) => [label, (texts[unit] ?? whole)(found.get(measure)), definition])
+    .concat([["Seconds of simulating", (run.wall / 1000).toFixed(2), "Time that the run took in this page."]]);
 }
