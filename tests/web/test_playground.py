@@ -249,7 +249,9 @@ def test_the_estimate_is_near_what_runs(browser: Browser):
     for preset in ("two-flows", "two-sites", "failed-link", "all-reduce", "mlcc/convergence"):
         browser.open(f"#preset={preset}")
         estimated = float(browser.js("return document.body.dataset.estimated"))
-        line = "[...document.querySelectorAll('#numbers tr')].find((tr) => tr.children[0].textContent === 'Packet-hops')"
+        line = (
+            "[...document.querySelectorAll('#numbers tr')].find((tr) => tr.children[0].textContent === 'Packet-hops')"
+        )
         hops = float(re.sub(r"\D", "", browser.js(f"return {line}.children[1].textContent")))
         assert 0.8 < estimated / hops < 2, (preset, estimated, hops)
 

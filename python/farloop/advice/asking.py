@@ -16,6 +16,7 @@ from farloop.advice.answer_page import page
 from farloop.advice.content import content as as_content
 from farloop.advice.question import Question
 from farloop.advice.runs import Runs
+from farloop.arena.quantities import quantity
 from farloop.errors import FarloopError
 from farloop.experiments.execution import Execution
 from farloop.output import manifest
@@ -161,6 +162,8 @@ def _write(content: Mapping[str, Any], into: Path, *, report: bool) -> None:
     if report:
         (into / manifest.REPORT).write_text(page(content), encoding="utf-8")
     described = {"farloop": content["farloop"], "kind": "advice", "definitions": VERSION, "answer": content["answer"]}
+    named = {name for row in content["candidates"] for name in row["quantities"]}
+    described["measures"] = {name: quantity(name).measure for name in sorted(named)}
     manifest.write_json(into / manifest.MANIFEST, described | {"files": manifest.files(into)})
 
 

@@ -12,6 +12,7 @@ from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
 from farloop.arena.tails import Tail
 from farloop.output import manifest
+from farloop.results import fields
 from farloop.results.measures import VERSION, has_version
 from farloop.results.seeds import seed_suffix
 from farloop.results.starts import OWN
@@ -49,6 +50,7 @@ def run(
         "jitter": plan.jitter,
         "must": [constraint.written for constraint in plan.constraints],
         "algorithms": plan.algorithms,
+        "measures": {field.name: field.measure for field in fields.CELLS if field.measure},
         "scenarios": [
             {
                 "name": contest.name,

@@ -340,6 +340,7 @@ def _write(
             {"name": metric.name, "unit": metric.unit, "meaning": metric.meaning, "better": metric.better}
             for metric in definition.collect
         ],
+        "measures": {metric.name: metric.identifier for metric in definition.collect if metric.identifier},
         "pareto": [metric.name for metric in definition.pareto or ()],
         "until": None if definition.until is None else definition.until.text,
         "unmet": [point.row() for point in unmet],
