@@ -59,9 +59,11 @@ def test_json_has_a_mapping_for_each_row():
 def test_a_terminal_has_numbers_on_the_right():
     console = Console(file=io.StringIO(), width=80, color_system=None)
     console.print(
-        Table.of(["run", "drops", "port"], [["a", "5", "s1"], ["b", "1,000", "s2"]], title="Drops").terminal()
+        Table.of(
+            ["run", "drops", "port"], [["a", "5", "s1"], ["b", "1,000", "s2"], ["c", "no flows", "s3"]], title="Drops"
+        ).terminal()
     )
-    assert "a   │     5 │ s1" in console.file.getvalue()
+    assert "a   │        5 │ s1" in console.file.getvalue()
 
 
 def test_a_name_that_nobody_gave_is_an_error():

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from farloop.results.size_classes import NO_FLOWS
+
 if TYPE_CHECKING:
     import rich.table
     from markupsafe import Markup
@@ -100,9 +102,7 @@ class Table:
         drawn = RichTable(title=title, title_justify="left", header_style="bold", show_lines=False)
         rows = list(self._texts())
         for number, head in enumerate(self.heads):
-            is_right = (
-                number > 0 and not head.is_text and all(r[number] == NOTHING or r[number][:1].isdigit() for r in rows)
-            )
+            is_right = number > 0 and not head.is_text and all(map(_is_number, (row[number] for row in rows)))
             drawn.add_column(printable(head.text), justify="right" if is_right else "left", overflow="fold")
         for row in rows:
             drawn.add_row(*(Text(printable(cell)) for cell in row))
@@ -147,3 +147,8 @@ class Table:
                 else:
                     cells.append(cell)
             yield cells
+
+
+def _is_number(text: str) -> bool:
+    """Whether a cell stands on the right. An empty class of flows says so in words, and its column has numbers all the same."""
+    return text in (NOTHING, NO_FLOWS) or text[:1].isdigit()
