@@ -89,7 +89,7 @@ _PLACES = {
     "Scenario": "scenario",
     "ScenarioError": "_native",
     "Study": "sweep.study",
-    "Trace": "running.trace",
+    "Trace": "results.trace",
     "UnknownNameError": "errors",
     "algorithms": "api",
     "compare": "api",

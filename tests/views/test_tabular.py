@@ -60,7 +60,7 @@ def test_a_terminal_has_numbers_on_the_right():
     console = Console(file=io.StringIO(), width=80, color_system=None)
     console.print(
         Table.of(
-            ["run", "drops", "port"], [["a", "5", "s1"], ["b", "1,000", "s2"], ["c", "no flows", "s3"]], title="Drops"
+            ["run", "drops", "port"], [["a", "5", "s1"], ["b", 1000, "s2"], ["c", "no flows", "s3"]], title="Drops"
         ).terminal()
     )
     assert "a   │        5 │ s1" in console.file.getvalue()

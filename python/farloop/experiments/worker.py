@@ -32,7 +32,8 @@ def main() -> None:
         nonlocal last
         now = time.monotonic()
         if end == 0 or now - last > PROGRESS_EVERY:
-            last = now
+            # The beginning counts for nothing: how far a run is stands there as soon as that is known.
+            last = now if end else 0.0
             with contextlib.suppress(OSError):
                 answers.write(f"{PROGRESS}{simulated} {end} {packet_hops}\n")
                 answers.flush()

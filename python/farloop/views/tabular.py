@@ -145,7 +145,8 @@ class Table:
                 if isinstance(cell, StyledCell):
                     cells += [cell.text, *[""] * (cell.span - 1)]
                 else:
-                    cells.append(cell)
+                    # Rows of others, such as those of a kernel's connections, have plain numbers.
+                    cells.append(None if cell is None else str(cell))
             yield cells
 
 
