@@ -140,17 +140,17 @@ def test_every_command_writes_the_same_number_under_one_identifier(place):
         asked = "advise s.toml --candidates cubic,dctcp --no-tune --budget 5s --workers 1 --must none --out answer"
         if place(*asked.split(), "--no-report", "--quiet").returncode == 0:
             numbers["advise"] = of_answer(out / "answer")
-    found = defaultdict(dict)
+    by_key = defaultdict(dict)
     for command, each in numbers.items():
         for algorithm, seed, identifier, value in each:
             if identifier not in OF_A_PORT:
-                found[algorithm, seed, identifier][command] = math.nan if value is None else float(value)
-    for key, by_command in found.items():
+                by_key[algorithm, seed, identifier][command] = math.nan if value is None else float(value)
+    for key, by_command in by_key.items():
         first = next(iter(by_command.values()))
         assert all(value == pytest.approx(first, rel=1e-12, nan_ok=True) for value in by_command.values()), (
             key,
             by_command,
         )
-    shared = {key[2] for key, by_command in found.items() if len(by_command) > 2}
+    shared = {key[2] for key, by_command in by_key.items() if len(by_command) > 2}
     assert {"jain", "goodput", "dropped"} & shared
-    assert {(algorithm, seed) for algorithm, seed, _ in found} >= {(a, s) for a in ALGORITHMS for s in SEEDS}
+    assert {(algorithm, seed) for algorithm, seed, _ in by_key} >= {(a, s) for a in ALGORITHMS for s in SEEDS}
