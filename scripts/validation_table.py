@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from farloop.report.tables import Cell
 from farloop.validation import check_tables, checks, references, relations
 from farloop.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
 from farloop.validation.relations import RelationOutcome
+from farloop.views.tabular import Cell, Table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
@@ -79,7 +79,7 @@ def speed(measured: Mapping[str, Any]) -> str:
                 ]
             )
     machines = dict.fromkeys(own["machine"] for own in measured.values())
-    return f"{table(_SPEED, rows)}\n\nMeasured on one core of {'; '.join(machines)}."
+    return f"{Table.of(_SPEED, rows).markdown()}\nMeasured on one core of {'; '.join(machines)}."
 
 
 def sentence(judged: Sequence[FidelityCheck]) -> str:
@@ -108,12 +108,12 @@ def whole(judged: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) 
         counts = [sum(check.verdict == verdict for check in own) for verdict in (AGREES, EXPLAINED, OPEN, DIFFERS)]
         rows.append([title, str(len({check.algorithm for check in own})), str(len(own)), *map(str, counts)])
     parts = [
-        table(header, rows),
-        table(check_tables.OVERVIEW, check_tables.overview(judged)),
-        explanations(judged),
-        table(check_tables.RELATIONS, check_tables.relations(outcomes)),
+        Table.of(header, rows).markdown(),
+        Table.of(check_tables.OVERVIEW, check_tables.overview(judged)).markdown(),
+        explanations(judged) + "\n",
+        Table.of(check_tables.RELATIONS, check_tables.relations(outcomes)).markdown(),
     ]
-    return "\n\n".join(parts)
+    return "\n".join(parts).rstrip()
 
 
 def explanations(judged: Sequence[FidelityCheck]) -> str:
@@ -153,12 +153,6 @@ _SPEED = [
     "the program's memory (MB)",
     "farloop's",
 ]
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """As Markdown."""
-    lines = [header, ["---"] * len(header), *(["–" if cell is None else cell for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from farloop.report import network_map, plots
 from farloop.report import page as report
 from farloop.report.index import index_page
 from farloop.results.run import FigureVerdicts
+from farloop.views.tabular import Table
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +47,8 @@ def test_texts_are_escaped(comparison):
     assert "<script>alert(1)" not in report.page(sly)
     runs = [dataclasses.replace(run, label=f"{run.label} <i>") for run in comparison]
     assert "<i>" not in report.fragment(dataclasses.replace(comparison, runs=runs))
-    assert "<td>&lt;i&gt;</td><td>–</td>" in report.table(["<b>", ""], [["<i>", None]])
-    assert "<th>&lt;b&gt;</th>" in report.table(["<b>", ""], [["<i>", None]])
+    assert "<td>&lt;i&gt;</td><td>–</td>" in Table.of(["<b>", ""], [["<i>", None]]).html()
+    assert "<th>&lt;b&gt;</th>" in Table.of(["<b>", ""], [["<i>", None]]).html()
 
 
 @pytest.mark.parametrize("name", ["<!--<script>", "</script><b>", "a\u2028b-->", "<![CDATA["])

@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from support.two_sites import ENDLESS, NO_FLOWS, TWO_SITES
 
 import farloop
 from farloop.arena import measuring, quantities
@@ -12,35 +13,6 @@ from farloop.results.size_classes import GEMINI, MEDIAN, parse
 from farloop.sweep import dataset
 from farloop.sweep import measures as of_studies
 from farloop.validation import compared_numbers, references
-
-SCENARIO = """\
-[run]
-duration = "30ms"
-
-[network]
-topology = "dumbbell"
-intra_pairs = 3
-cross_pairs = 3
-rate = "1Gbps"
-link_delay = "5us"
-wan_delay = "500us"
-
-[workload]
-load = 0.6
-sizes = "websearch"
-cross_share = 0.5
-stop = "20ms"
-
-[record]
-flows = []
-"""
-
-ENDLESS = """
-[[flow]]
-name = "endless"
-from = "s1"
-to = "d1"
-"""
 
 #: Columns and keys that hold no number of a run.
 NO_MEASURES = {"scenario", "start", "algorithm", "seed", "because", "traffic", "queue_port"}
@@ -89,11 +61,11 @@ def leaves(value, path=""):
 
 @pytest.fixture(scope="module", params=["unfinished", "endless", "no flows", "long"])
 def run(request, tmp_path_factory):
-    text = SCENARIO
+    text = TWO_SITES
     if request.param == "endless":
         text += ENDLESS
     elif request.param == "no flows":
-        text = text.replace('stop = "20ms"', 'stop = "1ns"')
+        text = NO_FLOWS
     elif request.param == "long":
         text = text.replace('duration = "30ms"', 'duration = "300ms"')
     path = tmp_path_factory.mktemp("measures") / "two-sites.toml"

@@ -9,43 +9,9 @@ from collections import defaultdict
 
 import pyarrow.parquet as pq
 import pytest
+from support.two_sites import ENDLESS, NO_FLOWS, TWO_SITES
 
 ALGORITHMS, SEEDS = ("cubic", "dctcp"), (1, 2, 3)
-
-SCENARIO = """\
-[run]
-duration = "20ms"
-
-[network]
-topology = "dumbbell"
-intra_pairs = 2
-cross_pairs = 2
-rate = "1Gbps"
-link_delay = "5us"
-wan_delay = "500us"
-
-[transport]
-kind = "tcp"
-
-[algorithm]
-name = "cubic"
-
-[workload]
-load = 0.6
-sizes = "websearch"
-cross_share = 0.5
-stop = "15ms"
-
-[record]
-flows = []
-"""
-
-ENDLESS = """
-[[flow]]
-name = "endless"
-from = "s1"
-to = "d1"
-"""
 
 STUDY = """\
 base = "s.toml"
@@ -68,11 +34,11 @@ OF_A_PORT = ("queue/mean", "queue/p99", "queue/max", "dropped/port", "paused/por
 
 @pytest.fixture(params=["unfinished", "endless", "no flows"])
 def place(request, command):
-    text = SCENARIO
+    text = TWO_SITES
     if request.param == "endless":
         text += ENDLESS
     elif request.param == "no flows":
-        text = text.replace('stop = "15ms"', 'stop = "1ns"')
+        text = NO_FLOWS
     (command.directory / "s.toml").write_text(text, encoding="utf-8")
     (command.directory / "study.toml").write_text(STUDY, encoding="utf-8")
     return command

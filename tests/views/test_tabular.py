@@ -67,8 +67,8 @@ def test_a_terminal_has_numbers_on_the_right():
 
 
 def test_a_name_that_nobody_gave_is_an_error():
-    with pytest.raises(UndefinedError, match="warnings"):
-        html.render("alerts.html.j2")
+    with pytest.raises(UndefinedError, match="explanation"):
+        html.render("link_events.html.j2", table=TABLE)
 
 
 def test_a_drawing_escapes_words_and_attributes():

@@ -257,7 +257,7 @@ def _try_elsewhere(
     room = conditions.affordable(all_, each, question.budget - runs.spent)
     if room:
         progress(f"{count_text(len(room), 'other condition')} for {', '.join(candidate.name for candidate in tried)}")
-    # What a condition takes is estimated from a run without it: what those before took beyond that is expected of the next one, too.
+    # A condition's cost is estimated from a run without it. If a condition costs more than that, the next one is expected to, too.
     excess = 1.0
     for condition in room:
         estimate, begin = conditions.estimated_cost(condition, each), runs.spent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from farloop import metrics
 from farloop.arena import switches
 from farloop.results import flow_completion, summary
 from farloop.results.flow_completion import Mask
+from farloop.results.flow_samples import statistic
 from farloop.results.size_classes import GEMINI
 from farloop.results.tables import Floats, port_names
 
@@ -34,11 +35,7 @@ ENDLESS, FINITE = "endless", "finite"
 JUDGED_SIZES = ("small", "large")
 """Classes whose 99th percentile counts; of a kind of flow that has neither, the medium ones."""
 
-_STATISTICS: dict[str, Callable[[Floats], Any]] = {
-    "mean": np.mean,
-    "p50": lambda values: np.percentile(values, 50),
-    "p99": lambda values: np.percentile(values, 99),
-}
+_STATISTICS = ("mean", "p50", "p99")
 
 
 @dataclass(frozen=True)
@@ -163,8 +160,8 @@ def _classes(run: Run, slowdowns: Floats, kinds: Mapping[str, Mask]) -> dict[str
 
 def _distribution(name: str, slowdowns: Floats) -> dict[str, Any]:
     row: dict[str, Any] = {f"{name}_flows": int(slowdowns.size)}
-    for statistic, compute in _STATISTICS.items():
-        row[f"{name}_slowdown_{statistic}"] = float(compute(slowdowns)) if slowdowns.size else None
+    for which in _STATISTICS:
+        row[f"{name}_slowdown_{which}"] = statistic(slowdowns, which) if slowdowns.size else None
     return row
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from farloop import _native
@@ -53,9 +52,9 @@ def page(comparison: Comparison, *more: Section) -> str:
     """A complete HTML document that loads nothing from anywhere; `more` are sections that stand below the overview."""
     title = comparison.title or "farloop"
     parts: list[Section] = [
-        ("overview", "Overview", render("overview_section.html.j2", overview=_overview(comparison))),
+        ("overview", "Overview", _section("overview", "Overview", _overview(comparison))),
         *more,
-        *([("claims", "Claims", _claims(comparison))] if comparison.claims else []),
+        *([("claims", "Claims", _section("claims", "Claims", _claim_cards(comparison)))] if comparison.claims else []),
         *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
         *([("pfc", "PFC", pfc.section(comparison))] if pfc.has_pauses(comparison) else []),
         *([("events", "Links", link_events.section(comparison))] if link_events.has_events(comparison) else []),
@@ -102,6 +101,11 @@ def _subtitle(comparison: Comparison) -> str:
     return f"{count}{scale}, {hops / 1e6:,.1f} million packet-hops in {wall:,.1f} s of computing, farloop {_native.version()}"
 
 
+def _section(anchor: str, title: str, content: Markup) -> Markup:
+    """A heading that has the anchor, and what stands below it."""
+    return render("section.html.j2", anchor=anchor, title=title, content=content)
+
+
 def _chart(chart: Chart) -> Markup:
     return render(
         "chart.html.j2",
@@ -137,10 +141,6 @@ def _overview(comparison: Comparison) -> Markup:
     )
 
 
-def _claims(comparison: Comparison) -> Markup:
-    return render("claims_section.html.j2", cards=_claim_cards(comparison))
-
-
 def _claim_cards(comparison: Comparison) -> Markup:
     """The claims with their verdicts, statement by statement."""
     cards = [
@@ -153,18 +153,3 @@ def _claim_cards(comparison: Comparison) -> Markup:
 def _parameters(comparison: Comparison) -> Markup:
     runs = [(run.label, json.dumps(run.scenario, indent=2, ensure_ascii=False)) for run in comparison.runs]
     return render("parameters.html.j2", runs=runs)
-
-
-def noted(notes: Sequence[str]) -> str:
-    """What could not be judged or drawn; nothing for nothing."""
-    return str(render("notes.html.j2", remarks=notes))
-
-
-def alert(warnings: Sequence[str]) -> str:
-    """Deadlocks and other findings, where nobody can overlook them; nothing if there are none."""
-    return str(render("alerts.html.j2", warnings=warnings))
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str | None]], style: str = "") -> str:
-    """An HTML table; nothing for no rows."""
-    return str(Table.of(header, rows, style=style).html())

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from farloop.errors import FarloopError, shown
 from farloop.messages import say
@@ -78,8 +78,7 @@ def reporter_of(progress: object) -> Reporter | None:
     if progress is None:
         return None
     if all(callable(getattr(progress, name, None)) for name in ("start", "update", "finish")):
-        reporter: Reporter = progress  # type: ignore[assignment]
-        return reporter
+        return cast("Reporter", progress)
     if callable(progress):
         return _Callback(progress)
     raise FarloopError(

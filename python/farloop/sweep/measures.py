@@ -15,6 +15,7 @@ from farloop import metrics
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.results import fields, flow_completion
 from farloop.results import measures as declared
+from farloop.results.flow_samples import statistic
 from farloop.results.measures import AGED, FINISHED, LESS, MORE
 from farloop.results.size_classes import GEMINI, MEDIAN, SizeClass, SizeClasses
 from farloop.results.tables import Floats
@@ -25,14 +26,10 @@ if TYPE_CHECKING:
 _PERCENTS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
 
-def _percentile(percent: float, values: Floats) -> float:
-    return float(np.percentile(values, percent))
-
-
 _STATISTICS: dict[str, Callable[[Floats], float]] = {
-    "mean": lambda values: float(values.mean()),
-    **{name: partial(_percentile, percent) for name, percent in _PERCENTS.items()},
-    "max": lambda values: float(values.max()),
+    "mean": partial(statistic, name="mean"),
+    **{name: partial(statistic, name=f"p{percent:g}") for name, percent in _PERCENTS.items()},
+    "max": partial(statistic, name="max"),
 }
 
 
@@ -166,15 +163,15 @@ def _statistics(
     known: Mapping[str, declared.RunMeasure],
 ) -> Iterable[Measure]:
     quantity = "fct_slowdown" if last == "slowdown" else last
-    for statistic, compute in _STATISTICS.items():
-        identifier = declared.time_identifier(quantity, statistic, flows.kind, flows.size, flows.unfinished)
+    for which, compute in _STATISTICS.items():
+        identifier = declared.time_identifier(quantity, which, flows.kind, flows.size, flows.unfinished)
         yield _measure(
-            f"{start}{statistic}_{last}",
+            f"{start}{which}_{last}",
             known[identifier],
             sample=sample,
             statistic=compute,
-            percent=_PERCENTS.get(statistic),
-            is_mean=statistic == "mean",
+            percent=_PERCENTS.get(which),
+            is_mean=which == "mean",
             floor=floor,
         )
 
@@ -283,11 +280,11 @@ def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
     known = known_measures(sizes)
     if joined in known:
         return known[joined]
-    statistic, rest = (words[0], words[1:]) if len(words) == 3 else ("mean", words)
+    which, rest = (words[0], words[1:]) if len(words) == 3 else ("mean", words)
     if len(rest) == 2 and "/" in rest[0]:
-        if statistic not in _STATISTICS:
-            raise UnknownNameError(f"{shown(statistic)}: no such statistic; {nearest(statistic, _STATISTICS)}")
-        return _recorded(statistic, *rest)
+        if which not in _STATISTICS:
+            raise UnknownNameError(f"{shown(which)}: no such statistic; {nearest(which, _STATISTICS)}")
+        return _recorded(which, *rest)
     if sizes is None and (text := _unstated(joined)):
         raise FarloopError(f"{shown(name)}: {text}")
     common = [*DEFAULT, *(other for other in _NUMBERS if other not in DEFAULT)]
@@ -317,7 +314,7 @@ def _choices(name: str) -> str:
     return f'sizes = "{MEDIAN.name}" to keep that, or sizes = "{GEMINI.name}" for {gemini}'
 
 
-def _recorded(statistic: str, obj: str, metric: str) -> Measure:
+def _recorded(which: str, obj: str, metric: str) -> Measure:
     kind = obj.split("/", 1)[0]
     known = fields.METRICS.get(kind)
     if known is None:
@@ -331,17 +328,17 @@ def _recorded(statistic: str, obj: str, metric: str) -> Measure:
     def sample(run: Run, cut: float) -> Floats:
         return metrics.window(*run.samples.get(obj, metric), start=cut)
 
-    meaning = f"{declared.STATISTICS[statistic]} of {field.name} of {obj} over the samples"
+    meaning = f"{declared.STATISTICS[which]} of {field.name} of {obj} over the samples"
     better = {"throughput": MORE, "utilisation": MORE, "queue": LESS, "max_queue": LESS, "rtt": LESS, "paused": LESS}
     return Measure(
-        f"{statistic} {obj} {metric}",
+        f"{which} {obj} {metric}",
         field.unit,
         meaning,
         better.get(metric, ""),
         sample=sample,
-        statistic=_STATISTICS[statistic],
-        percent=_PERCENTS.get(statistic),
-        is_mean=statistic == "mean",
+        statistic=_STATISTICS[which],
+        percent=_PERCENTS.get(which),
+        is_mean=which == "mean",
         floor=0.0,
         ceiling=1.0 if metric in ("utilisation", "paused") else None,
     )

@@ -47,5 +47,5 @@ def render(template: str, **values: Any) -> Markup:
 
 def document(title: str, content: str, *, script: str = "") -> str:
     """A complete document with the pages' style around its content, which is HTML; it loads nothing from anywhere."""
-    style = files("farloop.report").joinpath("style.css").read_text("utf-8")
+    style = files("farloop.views").joinpath("style.css").read_text("utf-8")
     return str(render("document.html.j2", title=title, content=content, script=script, style=style))

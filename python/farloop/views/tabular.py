@@ -102,7 +102,7 @@ class Table:
         drawn = RichTable(title=title, title_justify="left", header_style="bold", show_lines=False)
         rows = list(self._texts())
         for number, head in enumerate(self.heads):
-            is_right = number > 0 and not head.is_text and all(map(_is_number, (row[number] for row in rows)))
+            is_right = self._stands_right(number, rows)
             drawn.add_column(printable(head.text), justify="right" if is_right else "left", overflow="fold")
         for row in rows:
             drawn.add_row(*(Text(printable(cell)) for cell in row))
@@ -114,10 +114,9 @@ class Table:
         def line(cells: Iterable[str]) -> str:
             return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
-        rule = (
-            "| " + " | ".join("---" if head.is_text or n == 0 else "---:" for n, head in enumerate(self.heads)) + " |"
-        )
-        return "\n".join([line(head.text for head in self.heads), rule, *map(line, self._texts())]) + "\n"
+        rows = list(self._texts())
+        rule = ("---:" if self._stands_right(number, rows) else "---" for number in range(len(self.heads)))
+        return "\n".join([line(head.text for head in self.heads), f"| {' | '.join(rule)} |", *map(line, rows)]) + "\n"
 
     def csv(self) -> str:
         """As comma-separated values (RFC 4180); a cell without a value is empty."""
@@ -131,6 +130,10 @@ class Table:
         """As JSON has it: a mapping from heads to texts for each row, `None` where there is no value."""
         heads = [head.text for head in self.heads]
         return [dict(zip(heads, cells, strict=True)) for cells in self._cells()]
+
+    def _stands_right(self, number: int, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether a column has numbers. The first one names the row."""
+        return number > 0 and not self.heads[number].is_text and all(_is_number(row[number]) for row in rows)
 
     def _texts(self, nothing: str = NOTHING) -> Iterable[list[str]]:
         """The cells' texts, row by row, with this where there is no value."""
@@ -151,5 +154,5 @@ class Table:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a cell stands on the right. An empty class of flows says so in words, and its column has numbers all the same."""
-    return text in (NOTHING, NO_FLOWS) or text[:1].isdigit()
+    """Whether a cell may stand in a column of numbers: an empty class of flows says so in words, what a wide cell covers is empty."""
+    return text in ("", NOTHING, NO_FLOWS) or text[:1].isdigit()

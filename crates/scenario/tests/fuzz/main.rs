@@ -34,7 +34,7 @@ fn simulate(text: &str, cores: Cores, patience: u32) -> Result<Outcome, RunError
     Ok(Outcome { totals: Totals { events: 0, packet_memory: 0, ..outcome.totals }, ..outcome })
 }
 
-/// What became of a scenario; of one that ran digests of what came out, a line each.
+/// The outcome of a random scenario. `Ran` has the digests of its tables, a line for each column.
 enum Fate {
     Ran(String),
     Refused(String),

@@ -143,12 +143,12 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
         judging.order(f"ICC's average is below {name}'s", both, faster)
         for what, over_runs in (("average", average), ("p99", tail)):
 
-            def whoever(*runs: Run, of: Statistic = over_runs, count: int = len(own)) -> tuple[bool, str]:
+            def is_below(*runs: Run, of: Statistic = over_runs, count: int = len(own)) -> tuple[bool, str]:
                 each = {s: (of(runs[:count], s), of(runs[count:], s)) for s in HOSTS}
                 evidence = ", ".join(f"{s} {1e6 * a:.4g} and {1e6 * b:.4g} us" for s, (a, b) in each.items())
                 return all(a < b for a, b in each.values()), evidence
 
-            judging.order(f"ICC's {what} is below {name}'s for each kind of host", both, whoever)
+            judging.order(f"ICC's {what} is below {name}'s for each kind of host", both, is_below)
         judging.order(f"ICC pauses less than {name}", both, fewer)
         text = f"{paper[f'avg_fct_{name}']:g} times as fast as {name}"
         judging.near(f"avg_fct_{name}", text, both, gain, better="higher")
