@@ -176,6 +176,25 @@ def test_tables_state_the_number_of_flows_and_mark_tails_of_few(run):
     assert size_rows(run.by_sizes("1kB").alone)[0][2] == "up to 1 kB: flows"
 
 
+def test_over_seeds_numbers_of_flows_are_those_of_all_together(run):
+    header, rows = size_rows(run.alone)
+    alone = dict(zip(header, rows[0], strict=True))
+    seeds = [
+        dataclasses.replace(
+            run,
+            label=f"{run.label}, seed {seed}",
+            scenario=run.scenario | {"run": run.scenario["run"] | {"seed": seed}},
+        )
+        for seed in (1, 2)
+    ]
+    several = farloop.Comparison("two", seeds, seeds=(1, 2))
+    header, rows = size_rows(several)
+    both = dict(zip(header, rows[0], strict=True))
+    assert int(both["small: flows"]) == 2 * int(alone["small: flows"])
+    assert "those of all seeds together" in size_note(several)
+    assert "seeds" not in size_note(run.alone)
+
+
 def test_runs_with_other_classes_stand_in_one_table(run):
     both = farloop.Comparison("both", [run, dataclasses.replace(run.by_sizes("20kB,1MB,2MB"), label="other")])
     header, rows = size_rows(both)

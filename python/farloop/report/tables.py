@@ -30,6 +30,9 @@ WORST_WORDS = {"mean_queue": "mean queue", "max_queue": "longest queue", "drops"
 
 SLOWDOWN_HEADER = ["run", "FCT slowdown of", "finished", "unfinished", "mean", "p50", "p95", "p99"]
 
+POOLED_COUNTS = "Numbers of flows of a class are those of all seeds together, as its statistics are; finished and unfinished: means."
+"""What the numbers of flows in both tables of slowdowns are of, with several seeds."""
+
 POOLED_CAPTION = (
     "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over the seeds. A percentile has one "
     "from five seeds on, from the 90th percentile on with ten, if enough flows lie beyond it."
@@ -81,9 +84,12 @@ def size_note(comparison: Comparison) -> str:
         cell or "" for rows in (slowdown_rows(comparison)[1], size_rows(comparison)[1]) for row in rows for cell in row
     ]
     is_marked = any(cell.endswith(f" {MARK}") for cell in cells)
-    return " ".join(
-        part for part in (comparison.sizes.note if cells else "", f"{MARK_NOTE}." if is_marked else "") if part
+    parts = (
+        comparison.sizes.note if cells else "",
+        POOLED_COUNTS if cells and len(comparison.seeds) > 1 else "",
+        f"{MARK_NOTE}." if is_marked else "",
     )
+    return " ".join(filter(None, parts))
 
 
 def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
