@@ -31,7 +31,8 @@ def test_the_version_tells_what_was_built_from_what(command):
     assert said[0] == f"farloop {farloop.__version__}"
     facts = dict(line.split(None, 1) for line in said[1:])
     assert set(facts) == {"source", "compiled", "rustc", "target", "features", "kernel", "python"}
-    assert facts["compiled"].startswith("profile release, optimisation 3, link-time optimisation ")
+    # The module that ships, or what `make test` builds where that is not up to date.
+    assert re.match("profile (release|quick), optimisation 3, link-time optimisation ", facts["compiled"])
     assert re.match(r"\d+\.\d+", facts["rustc"])
     assert f"CPython {sys.version.split()[0]}" in facts["python"]
     head = subprocess.run(["git", "-C", REPOSITORY, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
