@@ -11,13 +11,13 @@ import re
 import sys
 from pathlib import Path
 
-from farloop.advice import answer as answers
-from farloop.advice import question, racing
-from farloop.advice.runs import Ask, Runs
 from farloop.experiments.execution import Execution
 from farloop.output.store import Store
 from farloop.scenario import Scenario
 from farloop.statistics import Interval
+from farloop.studies.advice import answer as answers
+from farloop.studies.advice import question, racing
+from farloop.studies.advice.runs import Ask, Runs
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "advise.md"

@@ -220,7 +220,7 @@ def check_wheel(wheel: Path, sources: Sources) -> list[str]:
     kinds = {
         "modules of Python": r"farloop/.*\.pyi?$",
         "scenarios of papers": r"farloop/papers/.*\.toml$",
-        "scenarios of the arena": r"farloop/arena/scenarios/.*\.toml$",
+        "scenarios of the arena": r"farloop/studies/arena/scenarios/.*\.toml$",
         "pages of the specification": r"farloop/spec/.*\.md$",
         "programs for the kernel": r"farloop/kernel/objects/.*\.bpf\.o$",
         "licences": r".*/licenses/.*",

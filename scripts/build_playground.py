@@ -25,7 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "crates" / "web" / "page"
-REPORT = ROOT / "python" / "farloop" / "report"
+REPORT = ROOT / "python" / "farloop" / "views" / "report"
 PAPERS = ROOT / "python" / "farloop" / "papers"
 
 SCRIPTS = (

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import farloop
-from farloop.figures.draw import write_png
-from farloop.figures.panels import grid
 from farloop.results.circuit_week import week_of
+from farloop.views.figures.draw import write_png
+from farloop.views.figures.panels import grid
 
 RACKS = (4, 8, 16, 32, 64)
 SLOT, DAY, PACKET_RTT = 260, 240, 60

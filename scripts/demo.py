@@ -21,13 +21,13 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from farloop import api
-from farloop.commands import show
 from farloop.errors import FarloopError
 from farloop.output import saving
 from farloop.output.directories import directory
-from farloop.report.tables import run_rows
 from farloop.results.run import Comparison
 from farloop.running.progress import reporter
+from farloop.views import terminal
+from farloop.views.report.tables import run_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE = "gear/fig09"
@@ -104,7 +104,7 @@ def main() -> int:
         print(f"demo: {error}", file=sys.stderr)  # noqa: T201
         return 2
     rows = numbers(comparison)
-    show.entries(rows)
+    terminal.entries(rows)
     lines = [
         "\n" + textwrap.fill(sentence([(run.algorithm, run.summary["ratio"]) for run in comparison]), COLUMNS),
         "\n" + textwrap.fill(CALIBRATED, COLUMNS) + "\n",

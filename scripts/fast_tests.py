@@ -67,7 +67,9 @@ def rank_test_files(changes: Sequence[str], texts: Mapping[str, str]) -> list[st
             scores[path] += 100
         if not path.startswith(PACKAGE):
             continue
-        room, _, rest = path.removeprefix(PACKAGE).partition("/")
+        # Tests are in folders named after the innermost folder of what they test.
+        rest = path.removeprefix(PACKAGE).rpartition("/")[0]
+        room = rest.rpartition("/")[2]
         stem = Path(path).stem
         module = path.removeprefix("python/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         package, _, name = module.rpartition(".")
@@ -79,7 +81,7 @@ def rank_test_files(changes: Sequence[str], texts: Mapping[str, str]) -> list[st
                 scores[test] += 4
             if stem in Path(test).stem:
                 scores[test] += 4
-            if rest and f"farloop.{room}" in text:
+            if rest and f"farloop.{rest.replace('/', '.')}" in text:
                 scores[test] += 1
     return sorted(scores, key=lambda test: (-scores[test], test))
 

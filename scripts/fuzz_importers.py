@@ -27,13 +27,13 @@ sys.path[:0] = [str(ROOT / "python")]
 
 import farloop  # noqa: E402
 from farloop._native import ScenarioError  # noqa: E402
-from farloop.arena import tails  # noqa: E402
 from farloop.errors import FarloopError  # noqa: E402
 from farloop.formats.graphml import from_graphml  # noqa: E402
 from farloop.messages import say  # noqa: E402
 from farloop.output.store import EXPLANATION, Store  # noqa: E402
 from farloop.results import why_chosen  # noqa: E402
 from farloop.running.why import why  # noqa: E402
+from farloop.studies.arena import tails  # noqa: E402
 
 SCENARIO = """\
 run.duration = "1ms"

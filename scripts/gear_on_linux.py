@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support.live_network import bulk_flows, checksum_errors, live_network, throughputs
 
-from farloop.figures.draw import write_png
-from farloop.figures.panels import caption, grid
 from farloop.kernel import telemetry
 from farloop.kernel.gear import GEAR
+from farloop.views.figures.draw import write_png
+from farloop.views.figures.panels import caption, grid
 
 RATE_MBPS = 200
 DELAYS_US = (500, 15_000)

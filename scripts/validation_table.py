@@ -16,14 +16,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from farloop.validation import check_tables, checks, references, relations
-from farloop.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
-from farloop.validation.relations import RelationOutcome
+from farloop.studies.validation import checks, references, relations
+from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
+from farloop.studies.validation.relations import RelationOutcome
+from farloop.views import validation_tables
 from farloop.views.tabular import Cell, Table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
-SPEED = ROOT / "python" / "farloop" / "validation" / "references" / "speed.json"
+SPEED = ROOT / "python" / "farloop" / "studies" / "validation" / "references" / "speed.json"
 BEGIN, END = "<!-- agreement: written by scripts/validation_table.py -->", "<!-- end of agreement -->"
 SPEED_BEGIN, SPEED_END = "<!-- speed: written by scripts/validation_table.py -->", "<!-- end of speed -->"
 
@@ -109,9 +110,9 @@ def whole(judged: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) 
         rows.append([title, str(len({check.algorithm for check in own})), str(len(own)), *map(str, counts)])
     parts = [
         Table.of(header, rows).markdown(),
-        Table.of(check_tables.OVERVIEW, check_tables.overview(judged)).markdown(),
+        Table.of(validation_tables.OVERVIEW, validation_tables.overview(judged)).markdown(),
         explanations(judged) + "\n",
-        Table.of(check_tables.RELATIONS, check_tables.relations(outcomes)).markdown(),
+        Table.of(validation_tables.RELATIONS, validation_tables.relations(outcomes)).markdown(),
     ]
     return "\n".join(parts).rstrip()
 
@@ -121,7 +122,8 @@ def explanations(judged: Sequence[FidelityCheck]) -> str:
     by_cause: dict[str, list[str]] = {}
     for check in judged:
         if check.verdict != AGREES:
-            where = f"{check.algorithm} beside {check.reference}/{check.case}, `{check.metric}` ({check_tables.percent(check.difference)})"
+            apart = validation_tables.percent(check.difference)
+            where = f"{check.algorithm} beside {check.reference}/{check.case}, `{check.metric}` ({apart})"
             by_cause.setdefault(check.why or "No cause is known.", []).append(where)
     if not by_cause:
         return "No number is outside of its limit."

@@ -1,4 +1,4 @@
-"""Measures farloop's speed beside the programs of the references, and writes speed.json of python/farloop/validation/references.
+"""Measures farloop's speed beside the programs of the references, and writes speed.json of python/farloop/studies/validation/references.
 
     python validation/speed.py --htsim DRIVER --hpcc-ns3 .../simulation --ns3 VENV
 
@@ -32,7 +32,7 @@ from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-REFERENCES = HERE.parent / "python" / "farloop" / "validation" / "references"
+REFERENCES = HERE.parent / "python" / "farloop" / "studies" / "validation" / "references"
 ROUNDS = 5
 
 CASES = {

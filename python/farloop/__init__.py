@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from farloop import metrics
     from farloop._native import ScenarioError
-    from farloop.advice.asking import Advice, advise
-    from farloop.api import algorithms, compare, load, run, schema, version, workloads
+    from farloop.api import advise, compare, load, run, schema, study, version
+    from farloop.catalogue import algorithms, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
     from farloop.experiments.execution import Execution
-    from farloop.experiments.interference import interference
     from farloop.formats.flow_list import flows_from_parquet
     from farloop.formats.goal import flows_from_goal
     from farloop.formats.graphml import from_graphml
@@ -33,7 +32,9 @@ if TYPE_CHECKING:
     from farloop.results.why_job import JobExplanation
     from farloop.running.why import why
     from farloop.scenario import Scenario
-    from farloop.sweep.study import Study, study
+    from farloop.studies.advice.asking import Advice
+    from farloop.studies.interference import interference
+    from farloop.studies.sweep.study import Study
 
     __version__: str
 
@@ -76,8 +77,8 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Advice": "advice.asking",
-    "advise": "advice.asking",
+    "Advice": "studies.advice.asking",
+    "advise": "api",
     "Comparison": "results.run",
     "Execution": "experiments.execution",
     "Explanation": "results.why",
@@ -88,10 +89,10 @@ _PLACES = {
     "Run": "results.run",
     "Scenario": "scenario",
     "ScenarioError": "_native",
-    "Study": "sweep.study",
+    "Study": "studies.sweep.study",
     "Trace": "results.trace",
     "UnknownNameError": "errors",
-    "algorithms": "api",
+    "algorithms": "catalogue",
     "compare": "api",
     "flows_from_goal": "formats.goal",
     "flows_from_hpcc": "formats.hpcc",
@@ -101,14 +102,14 @@ _PLACES = {
     "from_graphml": "formats.graphml",
     "from_hpcc": "formats.hpcc",
     "from_sndlib": "formats.sndlib",
-    "interference": "experiments.interference",
+    "interference": "studies.interference",
     "load": "api",
     "run": "api",
     "schema": "api",
-    "study": "sweep.study",
+    "study": "api",
     "version": "api",
     "why": "running.why",
-    "workloads": "api",
+    "workloads": "catalogue",
 }
 """Where each name is: it is imported when it is asked for, so that what needs no tables does not wait for them."""
 

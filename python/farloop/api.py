@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from farloop import _native
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
     from farloop.results.seeds import Seeds
     from farloop.results.trace import TraceItems
-    from farloop.running.progress import ProgressCallback, Reporter
+    from farloop.running.progress import Counting, ProgressCallback, Reporter
+    from farloop.studies.advice.asking import Advice
+    from farloop.studies.sweep.definition import Collected, Files
+    from farloop.studies.sweep.study import Study
 
 
 @overload
@@ -113,7 +117,7 @@ def run_one(
 
     with execution:
         wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
-        name = algorithm_name(wanted)
+        name = wanted.algorithm_name
         (made,) = run_variants([Variant(name, "", name, wanted)], execution, trace=read_items(trace))
     return made
 
@@ -131,7 +135,7 @@ def run_seeds(
     """`run` with seeds or jitter; finished runs are taken from the store, and put there."""
     with execution:
         wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
-        name = algorithm_name(wanted)
+        name = wanted.algorithm_name
         return compare(wanted, [name], seed=seed, seeds=seeds, jitter=jitter, execution=execution)
 
 
@@ -218,6 +222,190 @@ def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
     return dict(zip(names, chosen, strict=True))
 
 
+def study(
+    file: str | PathLike[str] | None = None,
+    *,
+    base: Source | None = None,
+    title: str | None = None,
+    algorithm_file: Files | None = None,
+    set: Mapping[str, Any] | None = None,
+    grid: Mapping[str, Iterable[Any]] | None = None,
+    listed: Iterable[Mapping[str, Any]] | None = None,
+    random: Mapping[str, Any] | None = None,
+    where: str | Iterable[str] | None = None,
+    sizes: str | None = None,
+    collect: Collected | Iterable[Collected] | None = None,
+    pareto: Iterable[Collected] | None = None,
+    until: str | None = None,
+    most_seeds: int | None = None,
+    warmup: str | None = None,
+    out: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    ray: str | None = None,
+    slurm: str | None = None,
+    retry: bool = False,
+    force: bool = False,
+    force_memory: bool = False,
+    report: bool = True,
+    progress: Counting | None = None,
+    execution: Execution | None = None,
+) -> Study:
+    """Simulates many points of a scenario, in processes side by side, and writes what they have to say into a directory.
+
+    Either `file`, or `base` with what a file would say. Runs that are there are not made again, whoever made them.
+
+    Args:
+        file: A study's file (TOML).
+        base: The scenario that all points change: a file, the name of a paper's figure, or a loaded scenario.
+        title: What it is about.
+        algorithm_file: Files of Python with algorithms, which may then be named wherever an algorithm is; so may classes in a file.
+        set: Settings for all points.
+        grid: Values by key, combined each with each: `{"algorithm": ["hpcc", "dctcp"], "workload.load": [0.3, 0.6], "seed": "1-10"}`.
+        listed: Points, each a mapping of keys to values.
+        random: `{"samples": 20, "seed": 1, "network.wan_delay": {"from": "1ms", "to": "50ms", "scale": "log"}}`.
+        where: Constraints between keys, such as "network.wan_delay > 2 * network.link_delay".
+        sizes: Classes of flow sizes for the names of metrics: "gemini", "median", or bounds such as "20kB,1MB".
+        collect: Names of metrics, such as "p99_slowdown", functions from a `Run` to a number, or mappings from names to such.
+        pareto: Two of them, for the Pareto front.
+        until: A precision, such as "p99 slowdown ± 5 %": seeds are added until the 95 % confidence interval is as narrow.
+        most_seeds: The limit for that (by default 100).
+        warmup: What is cut of each run's beginning for metrics of flows and samples: "none", "mser-5" (default with `until`), or a time.
+        out: Where to write (by default below out/, under the name of the file).
+        store: Where finished runs are kept and looked for (by default run-store beside `out`).
+        workers: Processes side by side (by default one per processor).
+        ray: Run on this Ray cluster: "auto", or an address.
+        slurm: Run as Slurm jobs with these options, such as "partition=short,time=2:00:00".
+        retry: Try again what has failed before.
+        force: Write beside files that farloop did not write, over those of the same names.
+        force_memory: Start runs also where one may take more memory than there is; without it such runs are refused, the others made.
+        report: With the report and the pictures; `farloop report` draws them later.
+        progress: What shows how many runs are done.
+        execution: How and where to simulate, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
+
+    Raises:
+        FarloopError: something of the study is wrong, or it cannot be written. A run that fails is no error: see `Study.failures`.
+        ScenarioError: the base scenario is not valid.
+    """
+    described = (
+        title,
+        algorithm_file,
+        set,
+        grid,
+        listed,
+        random,
+        where,
+        sizes,
+        collect,
+        pareto,
+        until,
+        most_seeds,
+        warmup,
+    )
+    from farloop.experiments.execution import Execution
+    from farloop.studies.sweep import definition as definitions
+    from farloop.studies.sweep import study as studies
+    from farloop.views import study_page
+
+    if (file is None) == (base is None):
+        raise FarloopError("file and base: expected one of them")
+    if file is not None:
+        if any(argument is not None for argument in described):
+            raise FarloopError("file: expected no other argument beside it; to build a study from a scenario, use base")
+        definition = definitions.from_file(file)
+    else:
+        assert base is not None
+        definition = definitions.from_python(
+            base,
+            title=title,
+            algorithm_file=algorithm_file,
+            set=set,
+            grid=grid,
+            listed=listed,
+            random=random,
+            where=where,
+            sizes=sizes,
+            collect=collect,
+            pareto=pareto,
+            until=until,
+            most_seeds=most_seeds,
+            warmup=warmup,
+        )
+    name = Path(file).stem if file is not None else Path(definition.base.file).stem
+    target = Path(out) if out is not None else studies.default_target(name)
+    execution = Execution.select(
+        execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
+    )
+    with execution:
+        draw = study_page.write if report else None
+        return studies.sweep(definition, target, execution, retry=retry, force=force, draw=draw, counting=progress)
+
+
+def advise(
+    scenario: Source,
+    *,
+    goal: str | None = None,
+    must: Sequence[str] | None = None,
+    can: Sequence[str] | None = None,
+    candidates: str | Sequence[str] | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    tune: bool | None = None,
+    set: Settings | None = None,
+    out: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    ray: str | None = None,
+    slurm: str | None = None,
+    force: bool = False,
+    force_memory: bool = False,
+    progress: Counting | None = None,
+    execution: Execution | None = None,
+) -> Advice:
+    """What should run in a scenario: races the algorithms that can, tunes the best, tries them under other conditions, writes an answer.
+
+    Args:
+        scenario: A scenario, its file, a paper's figure, or a question's file (TOML with `scenario`, `goal`, `must`, `can`, `budget`).
+        goal: Such as "p99 slowdown of small flows"; by default what the arena judges by.
+        must: Constraints such as "no pfc across" or "goodput >= 90 %", in place of the usual ones of the same quantities.
+        can: What hosts and switches can be made to do: "ecn", "int", "switch agents", "dci", "symmetric", "credit",
+            "kernel".
+        candidates: Names of algorithms; by default all that are no references.
+        budget: Time of one processor that simulations may take, such as "10min".
+        seed: The first of the seeds.
+        tune: Whether parameters of the best are tuned; by default where Optuna is there.
+        set: Settings of the scenario.
+        out: Where to write (by default below out/, under the name of the scenario).
+        store: Where runs are kept (by default run-store beside the output).
+        workers: Processes side by side.
+        ray: A Ray cluster instead.
+        slurm: Slurm jobs instead.
+        force: Whether to write into a directory that holds other files.
+        force_memory: Whether to start runs that may need more memory than there is.
+        progress: What shows how many runs are done.
+        execution: How and where to simulate, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
+
+    Raises:
+        FarloopError: the question is wrong, the budget too small, or the answer cannot be written.
+        ScenarioError: the scenario is not valid.
+    """
+    from farloop.experiments.execution import Execution
+    from farloop.studies.advice import asking
+    from farloop.studies.advice import question as questions
+    from farloop.studies.sweep.study import default_target
+    from farloop.views import advice_page
+
+    source = str(scenario) if isinstance(scenario, PathLike) else scenario
+    asked = questions.read(
+        source, goal=goal, must=must, can=can, candidates=candidates, budget=budget, seed=seed, tune=tune, set=set
+    )
+    target = Path(out) if out is not None else default_target(f"advice-{Path(asked.scenario.file).stem}")
+    execution = Execution.select(
+        execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
+    )
+    return asking.write(asked, target, execution, force=force, page=advice_page.page, counting=progress)
+
+
 def load(directory: str | PathLike[str]) -> Comparison:
     """Reads an output that farloop wrote; a single run becomes a comparison of one.
 
@@ -230,30 +418,6 @@ def load(directory: str | PathLike[str]) -> Comparison:
     from farloop.output import reading
 
     return reading.load(directory)
-
-
-def algorithm_name(scenario: Scenario) -> str:
-    """The algorithm of the flows that name none of their own."""
-    algorithm = scenario.parsed.get("algorithm", {})
-    return str(algorithm.get("name", "")) if isinstance(algorithm, dict) else str(algorithm)
-
-
-def algorithms() -> list[dict[str, Any]]:
-    """Every algorithm and preset: name, preset_of, summary, source, needs, and parameters with kind, default and range."""
-    known: list[dict[str, Any]] = json.loads(_native.algorithms())
-    return known
-
-
-def path_choosers() -> list[dict[str, Any]]:
-    """What chooses the paths of multipath flows: name, summary, source, and parameters with kind, default and range."""
-    known: list[dict[str, Any]] = json.loads(_native.path_choosers())
-    return known
-
-
-def workloads() -> list[dict[str, Any]]:
-    """Every flow-size distribution: name, mean in bytes, source."""
-    known: list[dict[str, Any]] = json.loads(_native.workloads())
-    return known
 
 
 def schema() -> dict[str, Any]:

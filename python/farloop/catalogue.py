@@ -10,12 +10,28 @@ from typing import Any
 
 from farloop import _native
 from farloop.algorithm import described, load
-from farloop.api import algorithms, path_choosers, workloads
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
-from farloop.validation.references import programs
 
 KINDS = ("algorithms", "paths", "scenarios", "arena", "workloads", "claims")
+
+
+def algorithms() -> list[dict[str, Any]]:
+    """Every algorithm and preset: name, preset_of, summary, source, needs, and parameters with kind, default and range."""
+    known: list[dict[str, Any]] = json.loads(_native.algorithms())
+    return known
+
+
+def path_choosers() -> list[dict[str, Any]]:
+    """What chooses the paths of multipath flows: name, summary, source, and parameters with kind, default and range."""
+    known: list[dict[str, Any]] = json.loads(_native.path_choosers())
+    return known
+
+
+def workloads() -> list[dict[str, Any]]:
+    """Every flow-size distribution: name, mean in bytes, source."""
+    known: list[dict[str, Any]] = json.loads(_native.workloads())
+    return known
 
 
 def entries(what: str) -> list[dict[str, Any]]:
@@ -25,10 +41,7 @@ def entries(what: str) -> list[dict[str, Any]]:
         FarloopError: there is no such list.
     """
     if what == "algorithms":
-        return [
-            {k: a[k] for k in ("name", "summary", "source", "preset_of")} | {"checked_against": programs(a["name"])}
-            for a in algorithms()
-        ]
+        return [{k: a[k] for k in ("name", "summary", "source", "preset_of")} for a in algorithms()]
     if what == "paths":
         return [
             {k: chooser[k] for k in ("name", "summary", "source")}

@@ -28,7 +28,7 @@ PAPERS = Path(__file__).parent / "papers"
 KERNEL = "/kernel-"
 """What the names of figures have that are scaled to what a testbed forwards: "gemini/kernel-fig10" is "gemini/fig10"."""
 
-ARENA = Path(__file__).parent / "arena" / "scenarios"
+ARENA = Path(__file__).parent / "studies" / "arena" / "scenarios"
 """The arena's scenarios: NAME.toml."""
 
 Settings = Mapping[str, Any] | Iterable[str] | str
@@ -144,6 +144,12 @@ class Scenario:
         refuse_twins(every)
         known = {name_of(class_): class_ for class_ in every}
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()), self.case)
+
+    @property
+    def algorithm_name(self) -> str:
+        """The algorithm of the flows that name none of their own."""
+        algorithm = self.parsed.get("algorithm", {})
+        return str(algorithm.get("name", "")) if isinstance(algorithm, dict) else str(algorithm)
 
     @property
     def file_told(self) -> str:

@@ -9,12 +9,13 @@ import pytest
 from support.advice import ALGORITHMS, SITES
 
 import farloop
-from farloop.advice import answer as answers
-from farloop.advice import answer_page, asking, conditions, content, question, racing, runs, tuning
-from farloop.arena import quantities
-from farloop.arena.measuring import Measured
 from farloop.commands import advise
 from farloop.scenario import ARENA, Scenario
+from farloop.studies.advice import answer as answers
+from farloop.studies.advice import asking, conditions, content, question, racing, runs, tuning
+from farloop.studies.arena import quantities
+from farloop.studies.arena.measuring import Measured
+from farloop.views import advice_page
 
 
 class Made:
@@ -81,8 +82,8 @@ def test_a_race_without_budget_gives_up_the_worse_half_and_says_so():
 
 def test_an_interval_that_says_nothing_is_not_printed():
     wide = {"estimate": 1.1, "low": 0.001, "high": 900.0, "n": 3}
-    assert "unsure after 3 seeds" in answer_page._ratio(wide).text
-    assert "[0.9, 1.3]" in answer_page._ratio(wide | {"low": 0.9, "high": 1.3}).text
+    assert "unsure after 3 seeds" in advice_page._ratio(wide).text
+    assert "[0.9, 1.3]" in advice_page._ratio(wide | {"low": 0.9, "high": 1.3}).text
 
 
 def test_what_breaks_a_constraint_does_not_lead():
@@ -373,13 +374,13 @@ def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
     assert question_.scenario.parsed["workload"]["load"] == 0.3
     assert target == tmp_path / "a"
     assert (execution.workers, execution.store) == (3, tmp_path / "store")
-    assert {name: options[name] for name in ("force", "report")} == {"force": True, "report": False}
+    assert {name: options[name] for name in ("force", "page")} == {"force": True, "page": None}
 
 
 def test_a_page_marks_percentiles_over_few_flows():
     few = {"few_flows": {"p99 slowdown of large flows": 6.5}}
     names = ["p99 slowdown of large flows", "p99 slowdown of small flows", "goodput"]
-    assert [head.text for head in answer_page._heads(names, few)] == ["p99 slowdown of large flows *", *names[1:]]
+    assert [head.text for head in advice_page._heads(names, few)] == ["p99 slowdown of large flows *", *names[1:]]
     assert quantities.quantity("p99 slowdown of small flows across").flows_key == "cross_small_flows"
     assert quantities.quantity("p99 slowdown").flows_key == "all_all_flows"
     assert {quantities.quantity(name).flows_key for name in ("mean slowdown", "goodput")} == {""}
@@ -396,4 +397,4 @@ def test_percentiles_over_few_flows_are_those_of_the_mean_over_seeds():
 def test_a_page_says_what_tuned_parameters_cost():
     tuned = {"quantities": {"p99 slowdown of large flows": 5.0, "goodput": 9.9e9, "paused": 0.001}}
     usual = {"p99 slowdown of large flows": 2.5, "goodput": 1e10, "paused": 0.0}
-    assert answer_page._price(tuned, usual) == ", at the price of p99 slowdown of large flows 2.5 → 5"
+    assert advice_page._price(tuned, usual) == ", at the price of p99 slowdown of large flows 2.5 → 5"

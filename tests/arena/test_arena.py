@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import farloop
-from farloop import api, catalogue
-from farloop.arena import measuring, plan, scenario_runs, table
+from farloop import catalogue
 from farloop.experiments.execution import Execution
 from farloop.results import fields, measures
 from farloop.scenario import ARENA, Scenario, arena_names
-from farloop.views import svg
+from farloop.studies.arena import measuring, plan, scenario_runs, table
+from farloop.views import arena_page, svg
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,7 +107,7 @@ def planned(scenarios):
 def held(planned, tmp_path_factory):
     """An arena in a directory, and what was found."""
     where = tmp_path_factory.mktemp("held")
-    return where, scenario_runs.run(planned, where, Execution())
+    return where, scenario_runs.run(planned, where, Execution(), page=arena_page.page)
 
 
 def rows(where, name="cells"):
@@ -126,7 +126,7 @@ def views(where):
 
 def test_every_algorithm_is_in_every_scenario():
     whole = plan.plan(arena_names(), seeds="1")
-    assert whole.algorithms == [entry["name"] for entry in api.algorithms()]
+    assert whole.algorithms == [entry["name"] for entry in catalogue.algorithms()]
     for contest in whole.contests:
         names = [entry.algorithm for entry in contest.variants] + [entry.algorithm for entry in contest.refusals]
         assert sorted(names) == sorted(whole.algorithms), contest.name
@@ -324,7 +324,7 @@ def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, 
     planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
     assert [contest.name for contest in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
     assert [contest.facts["start"] for contest in planned.contests] == ["own", "own", "bdp", "bdp"]
-    results = scenario_runs.run(planned, tmp_path, Execution())
+    results = scenario_runs.run(planned, tmp_path, Execution(), page=arena_page.page)
     assert [len(result.standings) for result in results] == [2, 2, 2, 2] or all(result.standings for result in results)
     kept = rows(tmp_path)
     assert {row["start"] for row in kept} == {"own", "bdp"}
@@ -444,7 +444,7 @@ def test_a_scenario_need_not_suit_the_default_algorithm(scenarios, tmp_path):
 
 def test_where_nothing_can_run_the_page_still_says_why(scenarios, tmp_path):
     planned = plan.plan([scenarios[0]], "bbr", seeds="1")
-    scenario_runs.run(planned, tmp_path, Execution())
+    scenario_runs.run(planned, tmp_path, Execution(), page=arena_page.page)
     assert "cannot run here, because" in (tmp_path / "report.html").read_text("utf-8")
     assert rows(tmp_path)[0]["because"]
     assert rows(tmp_path, "ranking") == []
@@ -493,4 +493,6 @@ def test_the_page_of_the_arena_shows_a_table_of_known_scenarios(held):
     shown = page.partition(module.BEGIN)[2].partition(module.END)[0]
     heading = re.findall(r"^\| group of \| (.*) \|$", shown, re.MULTILINE)
     assert [name.split(" | ") for name in heading] == [arena_names()]
-    assert set(re.findall(r"^\| `([^`]+)` \|", shown, re.MULTILINE)) <= {entry["name"] for entry in api.algorithms()}
+    assert set(re.findall(r"^\| `([^`]+)` \|", shown, re.MULTILINE)) <= {
+        entry["name"] for entry in catalogue.algorithms()
+    }

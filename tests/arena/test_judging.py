@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import api
-from farloop.arena import constraints, order_changes, plan, quantities, ranking, requirements, scenario_runs
-from farloop.arena.measuring import Measured
-from farloop.arena.table import Result
+from farloop import catalogue
 from farloop.experiments.execution import Execution
+from farloop.studies.arena import constraints, plan, quantities, ranking, requirements, scenario_runs
+from farloop.studies.arena.measuring import Measured
+from farloop.studies.arena.table import Result
+from farloop.views import arena_page, order_changes
 
 SITES = """\
 [run]
@@ -158,7 +159,7 @@ def test_nothing_delivered_is_the_worst_score():
 
 
 def test_references_are_named_by_a_rule():
-    names = [entry["name"] for entry in api.algorithms()]
+    names = [entry["name"] for entry in catalogue.algorithms()]
     references = [name for name in names if requirements.is_reference(name)]
     assert {"fixed", "gear-literal", "gear-without-intra", "mlcc-printed", "icc-printed"} <= set(references)
     assert not {"gear", "hpcc", "dctcp", "gemini", "mlcc", "icc"} & set(references)
@@ -176,7 +177,7 @@ def test_a_scenario_over_a_key_shows_where_the_order_changes(tmp_path):
     )
     assert [contest.name for contest in planned.contests] == ["sites-load-0.4", "sites-load-0.1", "sites-load-0.2"]
     (tmp_path / "out").mkdir()
-    results = scenario_runs.run(planned, tmp_path / "out", Execution())
+    results = scenario_runs.run(planned, tmp_path / "out", Execution(), page=arena_page.page)
     (curve,) = order_changes.curves(results)
     assert (curve.of, curve.key, curve.values) == ("sites", "workload.load", ("0.1", "0.2", "0.4"))
     assert set(curve.multiples()) == {"dctcp", "swift"}

@@ -8,8 +8,9 @@ import pytest
 
 import farloop
 from farloop import metrics
-from farloop.arena import measuring, overview
 from farloop.results import flow_completion, summary
+from farloop.studies.arena import measuring
+from farloop.views import arena_page
 
 MIXED = """\
 [run]
@@ -80,12 +81,12 @@ def test_a_class_of_sizes_holds_the_flows_at_its_upper_bound(mixed):
 def test_a_tail_over_few_flows_is_marked_on_the_page(mixed):
     few = measuring.measured(mixed, "mixed")
     many = dataclasses.replace(few, values=few.values | {"intra_small_flows": 20})
-    column = overview._slowdown([few], "intra", "inside", "small")
+    column = arena_page._slowdown([few], "intra", "inside", "small")
     cell = column.cell([few])
     assert re.fullmatch(r"[\d.]+ / [\d.]+ \*", cell.text)
     assert re.match(r"[\d.]+ / [\d.]+ \*", str(cell.html))
     assert "over fewer than 20 flows" in column.hint
-    column = overview._slowdown([many], "intra", "inside", "small")
+    column = arena_page._slowdown([many], "intra", "inside", "small")
     assert re.fullmatch(r"[\d.]+ / [\d.]+", column.cell([many]).text)
     assert "*" not in str(column.cell([many]).html)
     assert "over fewer than" not in column.hint

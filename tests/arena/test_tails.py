@@ -11,14 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 import farloop
-from farloop.arena import plan, scenario_runs, tails
-from farloop.arena.tails import Tail
 from farloop.commands.app import app
 from farloop.experiments import explaining
 from farloop.experiments.execution import Execution
 from farloop.output import store
 from farloop.results import fields
 from farloop.results.why import Explanation
+from farloop.studies.arena import plan, scenario_runs, tails
+from farloop.studies.arena.tails import Tail
 
 NETWORK = """\
 title = "{name}"
@@ -151,12 +151,12 @@ def test_an_interrupted_arena_keeps_its_explanations(scenarios, tmp_path, monkey
     monkeypatch.setattr(explaining, "why", interrupted)
     (tmp_path / "a").mkdir()
     with pytest.raises(KeyboardInterrupt):
-        scenario_runs.run(planned, tmp_path / "a", Execution(threads=1, store=kept), report=False)
+        scenario_runs.run(planned, tmp_path / "a", Execution(threads=1, store=kept))
     other = store.Store(tmp_path / "taken-over")
     other.adopt(tmp_path / "runs")
     assert len(other) == 3, "two runs and an explanation"
     (tmp_path / "b").mkdir()
-    scenario_runs.run(planned, tmp_path / "b", Execution(threads=1, store=other), report=False)
+    scenario_runs.run(planned, tmp_path / "b", Execution(threads=1, store=other))
     assert calls == ["dctcp", "timely", "timely"]
     assert [bool(row["cause"]) for row in rows(tmp_path / "b")] == [True, True]
 

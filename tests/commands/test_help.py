@@ -12,7 +12,7 @@ from farloop.commands.app import app
 from farloop.commands.help_groups import GROUPS
 from farloop.experiments import clusters
 from farloop.results.size_classes import GEMINI
-from farloop.sweep import measures
+from farloop.studies.sweep import measures
 
 ROOT = Path(__file__).parents[2]
 

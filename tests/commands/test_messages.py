@@ -15,7 +15,7 @@ from farloop.commands.app import app
 from farloop.commands.command import print_json
 from farloop.kernel import libbpf
 from farloop.messages import MAX_LENGTH, Stopped, printable, say, shortened
-from farloop.report.shown import table
+from farloop.views.report.shown import table
 
 HOSTILE = "a\x1b[31mb\x07c\u202egnp.exe\u2066\x9b1m\u200b\r"
 GOAL = "num_ranks 1\nrank 0 {\ncalc 1\n}\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import reproduce
 from farloop.commands.report import rewrite
 from farloop.experiments.execution import Execution
 from farloop.output import directories, manifest, reading, saving
 from farloop.safe_files import names
+from farloop.studies import reproduce
 
 
 def test_what_is_saved_can_be_loaded(result, tmp_path):
@@ -174,9 +174,9 @@ def test_a_drawing_that_fails_costs_nothing_else(what, comparison, tmp_path, mon
         raise RuntimeError("ParseException: double superscript")
 
     if what == "figures":
-        monkeypatch.setattr("farloop.figures.draw.draw", fail)
+        monkeypatch.setattr("farloop.views.figures.draw.draw", fail)
     else:
-        monkeypatch.setattr("farloop.report.page.page", fail)
+        monkeypatch.setattr("farloop.views.report.page.page", fail)
     with pytest.warns(RuntimeWarning, match="could not be drawn: RuntimeError: ParseException: double superscript"):
         comparison.save(tmp_path / "r")
     assert reading.load(tmp_path / "r").summary == comparison.summary
@@ -208,7 +208,7 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
         raise RuntimeError("no ink")
 
     with monkeypatch.context() as patched:
-        patched.setattr("farloop.report.page.page", fail)
+        patched.setattr("farloop.views.report.page.page", fail)
         with pytest.raises(farloop.FarloopError, match="no ink; the old report stays"):
             rewrite(target)
     assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == before
@@ -334,7 +334,7 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
 
     monkeypatch.setattr(reproduce, "plan", plan)
     with directories.directory(tmp_path / "r") as out:
-        reproduce.reproduce(["gear/fig09"], out.path, Execution(store=out.store), full=False, report=False)
+        reproduce.reproduce(["gear/fig09"], out.path, Execution(store=out.store), full=False)
     assert {Path(name).name for name in manifest.files(tmp_path / "r")} == {
         "claims.json", "manifest.json", "summary.json", "flows.parquet", "pauses.parquet",
         "circuits.parquet", "queues.parquet", "ports.parquet", "series.parquet",
@@ -354,7 +354,7 @@ def test_a_report_on_a_full_disk_says_what_helps(result, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("farloop.report.page.page", full)
+    monkeypatch.setattr("farloop.views.report.page.page", full)
     for broken in (lambda: monkeypatch.setattr("farloop.output.store._fresh", full), lambda: None):
         with pytest.raises(
             farloop.FarloopError, match="cannot be written: No space left on device; the old report stays; copy"

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import farloop
-from farloop import reproduce
 from farloop.commands.report import rewrite
 from farloop.experiments.execution import Execution
 from farloop.experiments.threads import Job, simulate
 from farloop.output import directories, manifest, store
 from farloop.output.store import Pending, Simulated, Store, address, prefix
 from farloop.scenario import Scenario
+from farloop.studies import reproduce
 
 LONG = "run.duration=2s"
 """Long enough to be killed on the way, short enough for a test."""

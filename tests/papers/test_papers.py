@@ -7,10 +7,11 @@ import pytest
 from support.papers_fixtures import judge, made, planned, rates
 
 import farloop
-from farloop import reproduce, statistics
+from farloop import statistics
 from farloop.judging import over_seeds, paper_modules, schedule
 from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
 from farloop.scenario import PAPERS, Scenario, figure_names
+from farloop.studies import reproduce
 
 CLAIM = Claim("p/f", "what", {"ratio": 1.0}, {"ratio": 0.1})
 

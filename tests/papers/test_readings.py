@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 import farloop
-from farloop import reproduce
 from farloop.commands.app import app
 from farloop.judging import schedule
 from farloop.judging.claims import Claim, Finding, Statement, near
-from farloop.reproduce import Reading
+from farloop.studies import reproduce
+from farloop.studies.reproduce import Reading
 
 SHORT = ("run.duration=4ms",)
 

@@ -5,10 +5,10 @@ import pytest
 import farloop
 from farloop.experiments.threads import Job, simulate
 from farloop.experiments.variants import Variant, as_run
-from farloop.figures import draw
 from farloop.judging.claims import read_claims
 from farloop.judging.verdicts import with_verdicts
 from farloop.scenario import Scenario, figure_names
+from farloop.views.figures import draw
 
 DURATIONS = {
     "icc/incast": "7ms",

@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 TEXTS = {
-    "tests/sweep/test_pool.py": "from farloop.sweep import points\n",
+    "tests/sweep/test_pool.py": "from farloop.studies.sweep import points\n",
     "tests/sweep/test_study.py": "import farloop\n",
-    "tests/arena/test_arena.py": "from farloop.sweep.points import Point\nimport farloop.arena\n",
+    "tests/arena/test_arena.py": "from farloop.studies.sweep.points import Point\nimport farloop.studies.arena\n",
     "tests/units/test_quantities.py": "from farloop import units\n",
 }
 
@@ -26,7 +26,7 @@ def fast_tests(scripts):
     [
         # Files that import the module come first, then those of its room.
         (
-            "python/farloop/sweep/points.py",
+            "python/farloop/studies/sweep/points.py",
             ["tests/sweep/test_pool.py", "tests/arena/test_arena.py", "tests/sweep/test_study.py"],
         ),
         ("python/farloop/units.py", ["tests/units/test_quantities.py"]),

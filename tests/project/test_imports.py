@@ -15,7 +15,14 @@ TESTS = Path(__file__).parents[1]
 MOST_ON_TOP = 13
 """Modules directly in the package."""
 
-UPWARDS = {"farloop.results.run": {"farloop.output.saving", "farloop.report.shown"}}
+UPWARDS = {
+    "farloop.results.run": {
+        "farloop.output.saving",
+        "farloop.views",
+        "farloop.views.report",
+        "farloop.views.report.shown",
+    }
+}
 """A result can save and show itself: the two ways up that there are."""
 
 
@@ -103,7 +110,7 @@ def test_imports_form_no_circle():
     assert len(known) > 60
     edges = arrows(known)
     assert "farloop.api" in edges["farloop.commands.run"], "imports inside functions count"
-    assert "farloop.results.run" in edges["farloop.report.page"], "imports for type checkers count"
+    assert "farloop.results.run" in edges["farloop.views.report.page"], "imports for type checkers count"
     lines = [" -> ".join(circle) for circle in circles(edges)]
     assert not lines, "circles of imports:\n" + "\n".join(lines)
 
@@ -117,9 +124,18 @@ def test_rooms_form_no_circle():
             if room(other) != room(name) and other in known and "." in other:
                 edges[room(name)].add(room(other))
     assert {"results", "scenario"} <= edges["output"]
-    assert "report" not in edges["output"], "a view is loaded where it is drawn"
+    assert "views" not in edges["output"], "a view is loaded where it is drawn"
     lines = [" -> ".join(circle) for circle in circles(edges)]
     assert not lines, "circles of folders:\n" + "\n".join(lines)
+
+
+def test_studies_return_results_and_call_no_view():
+    """Commands and `farloop.api` give them what draws."""
+    known = modules(PACKAGE)
+    edges = arrows(known)
+    for name in known:
+        if name.startswith("farloop.studies"):
+            assert not {other for other in edges[name] if other.startswith(("farloop.views", "farloop.commands"))}, name
 
 
 def test_few_modules_lie_outside_of_rooms():
@@ -144,9 +160,9 @@ def test_files_know_no_views():
     """Nothing that writes or reads results needs what draws them."""
     known = modules(PACKAGE)
     edges = arrows(known)
-    views = {name for name in known if name.startswith(("farloop.report.", "farloop.figures.", "farloop.commands."))}
+    views = {name for name in known if name.startswith(("farloop.views.", "farloop.commands."))}
     above = {"farloop.output.saving", "farloop.output.report_files", "farloop.output.why_files"}
-    assert {"farloop.figures.draw", "farloop.report.page"} <= views & below("farloop.output.saving", edges)
+    assert {"farloop.views.figures.draw", "farloop.views.report.page"} <= views & below("farloop.output.saving", edges)
     for name in known:
         if name.startswith("farloop.output.") and name not in above:
             assert not below(name, edges) & (views | above), name
@@ -226,10 +242,10 @@ def test_a_short_run_loads_what_it_uses(options, absent, command, small):
 
 def test_matplotlib_keeps_its_help_for_libraries():
     code = (
-        "from farloop.figures.loading import load_without_help\nfrom matplotlib import artist\n"
+        "from farloop.views.figures.loading import load_without_help\nfrom matplotlib import artist\n"
         "load_without_help()\nfrom matplotlib.lines import Line2D\nassert 'color' in artist.kwdoc(Line2D)\n"
         "import mpl_toolkits.mplot3d\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    fresh = "from farloop.figures.loading import load_without_help\nload_without_help()\n" + code
+    fresh = "from farloop.views.figures.loading import load_without_help\nload_without_help()\n" + code
     subprocess.run([sys.executable, "-c", fresh], check=True)

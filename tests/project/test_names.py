@@ -11,7 +11,7 @@ EMPTY = {"found", "told", "one"}
 
 PUBLIC = {
     ("python/farloop/statistics.py", "told"),
-    ("python/farloop/sweep/study.py", "told"),
+    ("python/farloop/studies/sweep/study.py", "told"),
     ("python/farloop/kernel/doctor.py", "found"),
 }
 """Names that users have: `Interval.told`, `Study.told`, and the column `found` of `farloop kernel doctor --json`."""

@@ -12,15 +12,15 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import farloop
-from farloop.figures import draw as figures
-from farloop.figures.panels import grid, queue_panels, slowdown_panels, throughput_panels
-from farloop.figures.text import plain
-from farloop.report import page as report
-from farloop.report.charts import charts
-from farloop.report.tables import in_words
 from farloop.results import curves
 from farloop.results.replicas import replicas
 from farloop.units import BYTES, RATES, TIMES, unit_for
+from farloop.views.figures import draw as figures
+from farloop.views.figures.panels import grid, queue_panels, slowdown_panels, throughput_panels
+from farloop.views.figures.text import plain
+from farloop.views.report import page as report
+from farloop.views.report.charts import charts
+from farloop.views.report.tables import in_words
 
 LONG = "A title that goes on and on, as the titles of papers do, past the width of any panel, and further still, to the end of the line"
 

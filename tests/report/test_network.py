@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop.figures import draw as figures
-from farloop.figures.network_map import network_maps
-from farloop.report import page as report
-from farloop.report.network_map import drawing
 from farloop.results.network_map import LARGE, MAX_FORCED, MOST_HOSTS, map_of
+from farloop.views.figures import draw as figures
+from farloop.views.figures.network_map import network_maps
+from farloop.views.report import page as report
+from farloop.views.report.network_map import drawing
 
 TRAFFIC = """
 [run]

@@ -13,8 +13,8 @@ from support.trace_reading import notes, perfetto_file, tracks
 
 import farloop
 from farloop.formats.perfetto import EVENTS, KINDS, NO_FLOW, port_records
-from farloop.report import packets
-from farloop.report import page as report
+from farloop.views.report import packets
+from farloop.views.report import page as report
 
 REPOSITORY = Path(__file__).parents[2]
 EVERYTHING = 10**9

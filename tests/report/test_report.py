@@ -6,10 +6,10 @@ import pytest
 from support.pages import parsed
 
 from farloop.judging.claims import remark
-from farloop.report import network_map, plots
-from farloop.report import page as report
-from farloop.report.index import index_page
 from farloop.results.run import FigureVerdicts
+from farloop.views.report import network_map, plots
+from farloop.views.report import page as report
+from farloop.views.report.index import index_page
 from farloop.views.tabular import Table
 
 

@@ -13,8 +13,8 @@ from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.experiments import explaining
 from farloop.experiments.execution import Execution
-from farloop.report import where
 from farloop.results import why_chosen
+from farloop.views.report import where
 
 NETWORK = """\
 run.duration = "20ms"

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import farloop
-from farloop.figures.circuit_schedule import has_schedule, schedules
 from farloop.results.circuit_week import daily_occupancy, short_names, week_of
 from farloop.results.network_map import map_of
 from farloop.results.tables import port_names
+from farloop.views.figures.circuit_schedule import has_schedule, schedules
 
 HYBRID = """
 title = "racks between two switches"

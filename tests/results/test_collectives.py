@@ -8,7 +8,7 @@ import pytest
 import farloop
 from farloop.results.collectives import jobs, trained
 from farloop.scenario import Scenario
-from farloop.sweep.measures import measure
+from farloop.studies.sweep.measures import measure
 
 SCENARIO = """\
 title = "Gradients"

@@ -9,12 +9,12 @@ import pytest
 
 import farloop
 from farloop import palette
-from farloop.figures import draw
-from farloop.figures.panels import throughput_panels
-from farloop.report import page
-from farloop.report.charts import charts
 from farloop.results import curves
 from farloop.results.replicas import replicas
+from farloop.views.figures import draw
+from farloop.views.figures.panels import throughput_panels
+from farloop.views.report import page
+from farloop.views.report.charts import charts
 
 HEAD = """
 [run]

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import farloop
-from farloop.figures import draw as figures
-from farloop.report import page as report
-from farloop.report.tables import flow_rows, slowdown_rows
 from farloop.results import flow_completion, summary
+from farloop.views.figures import draw as figures
+from farloop.views.report import page as report
+from farloop.views.report.tables import flow_rows, slowdown_rows
 
 MANY = """\
 title = "Many flows"

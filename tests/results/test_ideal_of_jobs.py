@@ -3,7 +3,7 @@
 import pytest
 
 import farloop
-from farloop.report.tables import job_rows
+from farloop.views.report.tables import job_rows
 
 SCENARIO = """\
 title = "Jobs"

@@ -6,11 +6,12 @@ import json
 import pytest
 
 import farloop
-from farloop.arena import plan, scenario_runs
 from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
 from farloop.experiments.execution import Execution
 from farloop.results import cautions, jitter
+from farloop.studies.arena import plan, scenario_runs
+from farloop.views import arena_page
 
 STEP = """\
 title = "Two hosts in step at a port that drops"
@@ -176,17 +177,19 @@ def test_the_arena_marks_fragile_scores(step, tmp_path):
     planned = plan.plan([str(step)], "fixed,reno", seeds="1-2", jitter=2)
     into = tmp_path / "arena"
     into.mkdir()
-    (result,) = scenario_runs.run(planned, into, Execution())
+    (result,) = scenario_runs.run(planned, into, Execution(), page=arena_page.page)
     assert {name: len(scores) for name, scores in result.shaken.items()} == {"fixed": 2, "reno": 2}
     marked = [dataclasses.replace(result, shaken={"fixed": [0.5 * result.of("fixed")[0].score], "reno": []})]
-    from farloop.arena.overview import page
+    from farloop.views.arena_page import page
 
     assert page(marked, planned.algorithms, (1, 2), "quick").count(">fragile</span>") == 2
     places = {standing.algorithm: standing.is_fragile for standing in marked[0].standings}
     assert places == {"fixed": True, "reno": None}
     text = (into / "report.html").read_text("utf-8")
     (tmp_path / "new").mkdir()
-    scenario_runs.rewrite(into, json.loads((into / "manifest.json").read_text("utf-8")), tmp_path / "new")
+    scenario_runs.rewrite(
+        into, json.loads((into / "manifest.json").read_text("utf-8")), tmp_path / "new", arena_page.page
+    )
     assert (tmp_path / "new" / "report.html").read_text("utf-8") == text
 
 

@@ -7,12 +7,12 @@ import pytest
 from support.two_sites import ENDLESS, NO_FLOWS, TWO_SITES
 
 import farloop
-from farloop.arena import measuring, quantities
 from farloop.results import fields, measures
 from farloop.results.size_classes import GEMINI, MEDIAN, parse
-from farloop.sweep import dataset
-from farloop.sweep import measures as of_studies
-from farloop.validation import compared_numbers, references
+from farloop.studies.arena import measuring, quantities
+from farloop.studies.sweep import dataset
+from farloop.studies.sweep import measures as of_studies
+from farloop.studies.validation import compared_numbers, references
 
 #: Columns and keys that hold no number of a run.
 NO_MEASURES = {"scenario", "start", "algorithm", "seed", "because", "traffic", "queue_port"}

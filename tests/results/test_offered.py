@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop.report.tables import load_rows, slowdown_rows
 from farloop.results import flow_completion, offered
+from farloop.views.report.tables import load_rows, slowdown_rows
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -59,7 +59,7 @@ def test_loads_are_of_the_time_of_arrivals_and_by_direction(overload):
 
 
 def test_an_overload_is_a_caution_everywhere(overload, tmp_path):
-    from farloop.report.page import page
+    from farloop.views.report.page import page
 
     texts = [c.text for c in farloop.results.cautions.of_run(overload) if c.code == "overload"]
     assert len(texts) == 1

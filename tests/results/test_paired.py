@@ -9,9 +9,9 @@ import pytest
 
 import farloop
 from farloop import statistics
-from farloop.report import page as report
-from farloop.report.tables import paired_rows, slowdown_rows
 from farloop.results import flow_completion, paired
+from farloop.views.report import page as report
+from farloop.views.report.tables import paired_rows, slowdown_rows
 
 SCENARIO = """
 [run]

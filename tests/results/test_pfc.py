@@ -8,10 +8,10 @@ import pytest
 from support.pages import parsed
 
 import farloop
-from farloop.report import page as report
-from farloop.report.index import index_page
 from farloop.results import pfc
 from farloop.results.run import FigureVerdicts
+from farloop.views.report import page as report
+from farloop.views.report.index import index_page
 
 HEAD = """\
 [run]
@@ -150,7 +150,7 @@ def test_without_pauses_there_is_no_section(result):
 
 
 def test_a_large_table_is_cut_with_a_note(spreading, monkeypatch):
-    monkeypatch.setattr("farloop.report.pfc.MAX_ROWS", 2)
+    monkeypatch.setattr("farloop.views.report.pfc.MAX_ROWS", 2)
     page = report.page(compared(spreading))
     assert page.count(f"2 of {spreading.pauses.num_rows}; all are in pauses.parquet.") == 2
     tree = page[page.index('<ul class="tree">') :]

@@ -7,15 +7,15 @@ import pytest
 
 import farloop
 from farloop import statistics
-from farloop.figures import draw as figures
-from farloop.figures.panels import slowdown_panels, throughput_panels
-from farloop.report import page as report
-from farloop.report.charts import charts
-from farloop.report.tables import run_rows, slowdown_rows, worst_rows
 from farloop.results import curves, flow_completion
 from farloop.results.replicas import replicas
 from farloop.results.seeds import mean_text
 from farloop.units import rate_text
+from farloop.views.figures import draw as figures
+from farloop.views.figures.panels import slowdown_panels, throughput_panels
+from farloop.views.report import page as report
+from farloop.views.report.charts import charts
+from farloop.views.report.tables import run_rows, slowdown_rows, worst_rows
 
 NOISY = """
 title = "Losses differ between seeds"

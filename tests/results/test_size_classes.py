@@ -11,10 +11,10 @@ import pytest
 
 import farloop
 from farloop.errors import FarloopError
-from farloop.report.page import page
-from farloop.report.tables import size_note, size_rows, slowdown_rows
 from farloop.results import flow_completion, jitter, measures
 from farloop.results.size_classes import GEMINI, MARK, MEDIAN, MIN_TAIL_FLOWS, NO_FLOWS, SplitAtMedian, marked, parse
+from farloop.views.report.page import page
+from farloop.views.report.tables import size_note, size_rows, slowdown_rows
 
 SCENARIO = """\
 title = "Sizes"
@@ -107,7 +107,7 @@ def test_what_are_no_classes_is_refused_in_a_line(text):
 
 
 def test_small_medium_and_large_are_the_same_in_every_command():
-    from farloop.arena import measuring
+    from farloop.studies.arena import measuring
 
     assert measuring.SIZES is GEMINI
     assert set(GEMINI.names) | set(MEDIAN.names) <= set(measures.SIZES)

@@ -190,7 +190,7 @@ def test_the_command_takes_the_option_and_the_manifest_keeps_it(command):
 
 
 def test_a_comparison_says_it_in_terminal_report_and_summary(two_sites, command, tmp_path):
-    from farloop.report.page import page
+    from farloop.views.report.page import page
 
     assert "the algorithms start cross flows differently" in page(two_sites)
     two_sites.save(tmp_path / "c", report=False)
@@ -221,7 +221,7 @@ def test_old_outputs_that_do_not_say_have_no_starts(two_sites):
 
 
 def test_a_figure_with_one_start_for_all_is_not_judged():
-    from farloop import reproduce
+    from farloop.studies import reproduce
 
     planned = reproduce.plan("gemini/fig09", full=False, same_start="bdp")
     assert {v.scenario.resolved["transport"]["start"] for v in planned.variants[:2]} == {"bdp"}

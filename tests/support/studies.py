@@ -5,7 +5,7 @@ from collections import Counter
 
 from farloop.experiments import journal as journals
 from farloop.experiments import tasks
-from farloop.sweep import definition
+from farloop.studies.sweep import definition
 
 BASE = """\
 title = "Short flows"

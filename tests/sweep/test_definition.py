@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import farloop
 from farloop.commands.app import app
 from farloop.errors import FarloopError
-from farloop.sweep import definition, expressions
-from farloop.sweep.points import Range
+from farloop.studies.sweep import definition, expressions
+from farloop.studies.sweep.points import Range
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from conftest import SMALL
 
 from farloop.output.store import Store
-from farloop.sweep import definition, making
-from farloop.sweep.dataset import Row
-from farloop.sweep.making import Making
+from farloop.studies.sweep import definition, making
+from farloop.studies.sweep.dataset import Row
+from farloop.studies.sweep.making import Making
 
 
 class Notes:

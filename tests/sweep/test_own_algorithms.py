@@ -11,7 +11,7 @@ from support.studies import STUDY
 import farloop
 from farloop.errors import FarloopError
 from farloop.experiments import tasks
-from farloop.sweep import definition
+from farloop.studies.sweep import definition
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from farloop.commands.command import EXIT_IMPRECISE
 from farloop.errors import FarloopError
 from farloop.experiments.threads import Job, simulate
 from farloop.results import steadiness
-from farloop.sweep import measures, precision
-from farloop.sweep.precision import LEAST, Interval, Target, Unmet
+from farloop.studies.sweep import measures, precision
+from farloop.studies.sweep.precision import LEAST, Interval, Target, Unmet
 
 QUEUE = """\
 title = "Short flows at one bottleneck"

@@ -7,11 +7,11 @@ import pytest
 from support.studies import BASE
 
 import farloop
-from farloop.arena import measuring
 from farloop.results import measures
 from farloop.results.size_classes import GEMINI, MEDIAN, parse
-from farloop.sweep.measures import measure
-from farloop.sweep.remarks import Remarks
+from farloop.studies.arena import measuring
+from farloop.studies.sweep.measures import measure
+from farloop.studies.sweep.remarks import Remarks
 
 STUDY = """\
 base = "base.toml"

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from farloop.sweep import drawing, findings, multiples
+from farloop.studies.sweep import multiples
+from farloop.views import study_page, study_pictures
 
 METRIC = "mean_slowdown"
 UNITS = {"workload.load": "1", METRIC: "1", f"{METRIC} low": "1", f"{METRIC} high": "1", f"{METRIC} ci95": "1"}
@@ -46,7 +47,7 @@ def test_a_band_has_a_gap_where_no_interval_exists():
     assert line.high[[0, 1, 3]].tolist() == [1.4, 2.5, 9.5]
     assert np.isnan(line.low[[2, 4, 5]]).all()
     assert (line.bands(), line.alone()) == ([slice(0, 2)], [3])
-    figure = drawing.small_multiples(drawn, "")
+    figure = study_pictures.small_multiples(drawn, "")
     axis = figure.axes[0]
     (band,) = [c for c in axis.collections if c.get_paths() and len(c.get_paths()[0].vertices) > 3]
     ends = band.get_paths()[0].vertices
@@ -56,7 +57,7 @@ def test_a_band_has_a_gap_where_no_interval_exists():
 
 def test_a_report_s_band_has_the_same_gap():
     drawn = multiples.multiples(GAP, ["workload.load"], METRIC)
-    traces = findings._panels(drawn).data
+    traces = study_page._panels(drawn).data
     (band,) = [trace for trace in traces if trace.get("fill") == "toself"]
     assert np.asarray(band["x"]).tolist() == pytest.approx([0.1, 0.2, 0.2, 0.1])
     assert np.asarray(band["y"]).tolist() == [1.4, 2.5, 1.4, 1.1]

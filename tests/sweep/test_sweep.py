@@ -25,7 +25,7 @@ from farloop.experiments import journal as journals
 from farloop.experiments import processes, tasks
 from farloop.output.store import Store, address, simulator
 from farloop.running.progress import CountLines
-from farloop.sweep import multiples, points
+from farloop.studies.sweep import multiples, points
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from support.papers_fixtures import failed, judge, made, planned
 from support.simulated_host import Host
 from typer.testing import CliRunner
 
-from farloop import reproduce
 from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.experiments import threads
@@ -25,6 +24,7 @@ from farloop.output.reading import load
 from farloop.output.store import address
 from farloop.papers.gemini import fig10
 from farloop.scenario import Scenario, figure_names, kernel_figure_names
+from farloop.studies import reproduce
 from farloop.testbed import blueprint, paper_figures
 from farloop.testbed.measured import MEASURED
 

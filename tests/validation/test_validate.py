@@ -12,10 +12,19 @@ from farloop.commands import validate
 from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
 from farloop.experiments.execution import Execution
-from farloop.validation import check_tables, checking, compared_numbers, metamorphic, record, references, relations
-from farloop.validation.checks import FidelityCheck
-from farloop.validation.random_worlds import ALGORITHMS, world
-from farloop.validation.references import InvalidReferenceError
+from farloop.studies.validation import (
+    checking,
+    checks,
+    compared_numbers,
+    metamorphic,
+    record,
+    references,
+    relations,
+)
+from farloop.studies.validation.checks import FidelityCheck
+from farloop.studies.validation.random_worlds import ALGORITHMS, world
+from farloop.studies.validation.references import InvalidReferenceError
+from farloop.views import validation_page, validation_tables
 
 REFERENCE = """
 program = "pencil"
@@ -119,8 +128,8 @@ def test_a_case_has_settings_for_all_its_runs_and_one_run_where_a_range_judges(p
 def test_a_range_has_the_limit_around_it(metric, own, verdict):
     ranged = replace(check((own,), (10.0, 11.0, 12.0)), metric=metric, ranged=True)
     assert ranged.verdict == verdict
-    assert record.read_check(ranged.row()).verdict == verdict
-    assert ("range" in check_tables.numbers([ranged])[0][7]) and ranged.slack == 0.1 * 11
+    assert checks.read(ranged.row()).verdict == verdict
+    assert ("range" in validation_tables.numbers([ranged])[0][7]) and ranged.slack == 0.1 * 11
 
 
 def test_a_count_may_be_beside_its_range_by_one():
@@ -222,10 +231,10 @@ def test_the_spread_is_the_references_own():
 
 
 def test_the_overview_has_the_worst_verdict():
-    rows = check_tables.overview([check((1.0,), (1.0,)), check((2.0,), (1.0,))])
+    rows = validation_tables.overview([check((1.0,), (1.0,)), check((2.0,), (1.0,))])
     assert [row[-1] for row in rows] == ["differs"]
     assert (
-        check_tables.summary([check((1.0,), (1.0,)), check((2.0,), (1.0,))])
+        validation_tables.summary([check((1.0,), (1.0,)), check((2.0,), (1.0,))])
         == "1 of 2 numbers are within their limits, 1 outside otherwise"
     )
 
@@ -278,7 +287,7 @@ def test_a_validation_is_written_and_says_what_differs(pencil, tmp_path, capsys,
     assert {(check.algorithm, check.verdict) for check in judged} == {("dctcp", "explained"), ("hpcc", "agrees")}
     into = tmp_path / "out"
     into.mkdir()
-    record.write(judged, into, scale="quick")
+    record.write(judged, into, scale="quick", draw=validation_page.write)
     rows = json.loads((into / "validation.json").read_text("utf-8"))["checks"]
     assert [row["algorithm"] for row in rows] == ["dctcp", "hpcc"]
     text = (into / "report.html").read_text("utf-8")
@@ -313,7 +322,7 @@ def test_worlds_are_always_the_same_and_every_algorithm_has_its_turn():
 def test_changes_that_must_not_matter_do_not():
     outcomes = metamorphic.run(Execution(), len(ALGORITHMS))
     assert [outcome.relation.name for outcome in outcomes] == [outcome.name for outcome in relations.RELATIONS]
-    assert all(outcome.holds for outcome in outcomes), check_tables.relations(outcomes)
+    assert all(outcome.holds for outcome in outcomes), validation_tables.relations(outcomes)
     assert all(outcome.worlds >= 2 for outcome in outcomes)
 
 
@@ -325,7 +334,7 @@ def test_a_change_that_matters_is_seen(monkeypatch):
     monkeypatch.setattr(metamorphic, "RELATIONS", (relation,))
     (outcome,) = metamorphic.run(Execution(), 2)
     assert not outcome.holds
-    assert check_tables.summary([], [outcome]) == "0 of 1 changes that must not matter do not"
+    assert validation_tables.summary([], [outcome]) == "0 of 1 changes that must not matter do not"
 
 
 def test_the_command_refuses_a_name_that_means_nothing(command):

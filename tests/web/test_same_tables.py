@@ -12,7 +12,7 @@ from support.browser import REPOSITORY, Browser, measured
 import farloop
 from farloop import _native
 from farloop.results.page_measures import LABELS
-from farloop.sweep.measures import known_measures
+from farloop.studies.sweep.measures import known_measures
 
 pytestmark = pytest.mark.browser
 pytest_plugins = ["support.browser_fixtures"]

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-REFERENCE = Path(__file__).parents[2] / "python" / "farloop" / "validation" / "references" / "hpcc-ns3"
+REFERENCE = Path(__file__).parents[2] / "python" / "farloop" / "studies" / "validation" / "references" / "hpcc-ns3"
 
 REPETITIONS = 5
 PAYLOAD = 1000

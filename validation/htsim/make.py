@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCES = ROOT / "python" / "farloop" / "validation" / "references"
+REFERENCES = ROOT / "python" / "farloop" / "studies" / "validation" / "references"
 PUBLISHED, CHANGED = "htsim", "htsim-changed"
 
 REPETITIONS = 3

@@ -33,7 +33,7 @@ from farloop.testbed.namespaces import Namespace
 from farloop.testbed.network import Network, built
 from farloop.testbed.tcp_info import tcp_info
 
-REFERENCE = Path(__file__).resolve().parents[2] / "python/farloop/validation/references/linux-losses"
+REFERENCE = Path(__file__).resolve().parents[2] / "python/farloop/studies/validation/references/linux-losses"
 
 SAMPLED = 0.01
 """Seconds between samples of a connection's state."""

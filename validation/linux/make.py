@@ -8,7 +8,7 @@ It needs root and what `farloop testbed doctor` asks for. Each scenario beside r
 and measured as often as `--repetitions` says; what differs between repetitions is the host's own timing. A measurement that
 the host paused for more than 6 ms is made again, and the one with the shorter pause is kept.
 
-What the metrics are is in `farloop.validation.compared_numbers`.
+What the metrics are is in `farloop.studies.validation.compared_numbers`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import farloop
-from farloop.validation.compared_numbers import measure
+from farloop.studies.validation.compared_numbers import measure
 
-REFERENCES = Path(__file__).resolve().parents[2] / "python/farloop/validation/references"
+REFERENCES = Path(__file__).resolve().parents[2] / "python/farloop/studies/validation/references"
 PAUSE = 6e-3
 """A host's pause, in seconds, from which on a measurement is repeated: a good part of the shortest queue."""
 

@@ -1,4 +1,4 @@
-"""Makes the reference of ns-3 again: results.json of python/farloop/validation/references/ns3.
+"""Makes the reference of ns-3 again: results.json of python/farloop/studies/validation/references/ns3.
 
     python -m venv ns3 && ns3/bin/pip install ns3==3.44.post0
     python validation/ns3/make.py ns3                      # all cases; needs g++
@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-REFERENCE = HERE.parent.parent / "python" / "farloop" / "validation" / "references" / "ns3"
+REFERENCE = HERE.parent.parent / "python" / "farloop" / "studies" / "validation" / "references" / "ns3"
 VARIATIONS = 3
 
 COMMON = {

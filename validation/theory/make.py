@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-DIRECTORY = Path(__file__).resolve().parents[2] / "python/farloop/validation/references/theory"
+DIRECTORY = Path(__file__).resolve().parents[2] / "python/farloop/studies/validation/references/theory"
 
 PAYLOAD = 1460
 WIRE = 1538

@@ -84,10 +84,11 @@ def advise(
     quiet: QuietOption = False,
 ) -> None:
     """Say what should run in a scenario, and when the answer changes. Repeat an interrupted command to continue it."""
-    from farloop.advice import asking, question
     from farloop.experiments.execution import Execution
     from farloop.running.progress import counter
-    from farloop.sweep import study
+    from farloop.studies.advice import asking, question
+    from farloop.studies.sweep import study
+    from farloop.views import advice_page
 
     asked = question.read(
         scenario,
@@ -103,9 +104,10 @@ def advise(
     target = out or study.default_target(f"advice-{Path(asked.scenario.file).stem}")
     execution = Execution(workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory)
     with execution, counter(quiet=quiet) as counting:
-        advice = asking.write(asked, target, execution, force=force, report=not no_report, counting=counting)
+        page = None if no_report else advice_page.page
+        advice = asking.write(asked, target, execution, force=force, page=page, counting=counting)
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.advice(advice.content)
-        show.written(target, report=not no_report)
+        terminal.advice(advice.content)
+        terminal.written(target, report=not no_report)

@@ -73,11 +73,12 @@ def arena(
     jitter: ArenaJitterOption = 3,
 ) -> None:
     """Judge algorithms in cross-datacenter scenarios: what must hold, then who is best. Repeat an interrupted command to continue it."""
-    from farloop.arena import scenario_runs
-    from farloop.arena.plan import plan
     from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
+    from farloop.studies.arena import scenario_runs
+    from farloop.studies.arena.plan import plan
+    from farloop.views import arena_page
 
     execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     planned = plan(
@@ -98,9 +99,10 @@ def arena(
         directory(target, force=force, fresh=fresh, store=store) as aside,
         reporter(quiet=quiet) as progress,
     ):
-        results = scenario_runs.run(planned, aside.path, execution.attach(aside.store, progress), report=not no_report)
+        page = None if no_report else arena_page.page
+        results = scenario_runs.run(planned, aside.path, execution.attach(aside.store, progress), page=page)
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.arena(results, planned.algorithms)
-        show.written(target, report=not no_report)
+        terminal.arena(results, planned.algorithms)
+        terminal.written(target, report=not no_report)

@@ -32,8 +32,8 @@ def bench(
     quiet: QuietOption = False,
 ) -> None:
     """Measure the speed of the simulator, in packet-hops per second."""
-    from farloop.commands import show
     from farloop.running.progress import reporter
+    from farloop.views import terminal
 
     names = select(case)
     with reporter(quiet=quiet) as progress:
@@ -41,7 +41,7 @@ def bench(
     if as_json:
         print_json(results)
     else:
-        show.entries(results["cases"])
+        terminal.entries(results["cases"])
 
 
 def select(case: str | None) -> list[str]:

@@ -98,6 +98,6 @@ def print_file(text: str) -> None:
 def ready_to_draw(report: bool) -> None:
     """Before anything loads matplotlib."""
     if report:
-        from farloop.figures.loading import load_without_help
+        from farloop.views.figures.loading import load_without_help
 
         load_without_help()

@@ -48,8 +48,8 @@ def interference(
     others over it.
     """
     from farloop.experiments.execution import Execution
-    from farloop.experiments.interference import interference as ask
     from farloop.running.progress import reporter
+    from farloop.studies.interference import interference as ask
 
     with reporter(quiet=quiet or json_) as progress:
         result = ask(
@@ -70,6 +70,6 @@ def interference(
     if json_:
         print_json(result.as_json)
         return
-    from farloop.commands import show
+    from farloop.views import terminal
 
-    show.interference(result)
+    terminal.interference(result)

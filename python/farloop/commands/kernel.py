@@ -49,9 +49,9 @@ def doctor(as_json: JsonOption = False) -> None:
     if as_json:
         print_json(checks)
     else:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.kernel_checks(checks)
+        terminal.kernel_checks(checks)
     if not all(check["ok"] for check in checks if check["need"] == "load"):
         raise typer.Exit(2)
 
@@ -95,9 +95,9 @@ def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(state)
     else:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.kernel_status(state)
+        terminal.kernel_status(state)
 
 
 @app.command()
@@ -164,9 +164,9 @@ def telemetry_status(as_json: JsonOption = False) -> None:
     if as_json:
         print_json(connected)
     else:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.kernel_telemetry(connected)
+        terminal.kernel_telemetry(connected)
 
 
 def _program(name: Name) -> Program:

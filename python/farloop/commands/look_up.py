@@ -24,13 +24,17 @@ def list_(
 ) -> None:
     """List algorithms, paths, scenarios, workloads or claims."""
     from farloop import catalogue
-    from farloop.commands import show
+    from farloop.views import terminal
 
     rows = catalogue.entries(what)
+    if what == "algorithms":
+        from farloop.studies.validation.references import programs
+
+        rows = [row | {"checked_against": programs(row["name"])} for row in rows]
     if as_json:
         print_json(rows)
     else:
-        show.entries(rows)
+        terminal.entries(rows)
 
 
 @guarded
@@ -58,7 +62,7 @@ def explain(
 ) -> None:
     """Describe an algorithm: source, needs, parameters. Or check a scenario and say how large it is, without running it."""
     from farloop import catalogue, memory
-    from farloop.commands import show
+    from farloop.views import terminal
 
     if algorithm.endswith(".py"):
         if page or set_:
@@ -70,7 +74,7 @@ def explain(
             print_json(made)
         else:
             for defined in made:
-                show.algorithm(defined, None)
+                terminal.algorithm(defined, None)
         return
     if catalogue.is_scenario(algorithm):
         if page:
@@ -80,7 +84,7 @@ def explain(
         if as_json:
             print_json(facts)
         else:
-            show.scenario(facts)
+            terminal.scenario(facts)
         return
     if set_:
         raise FarloopError("--set: expected a scenario; an algorithm has no settings by itself")
@@ -94,4 +98,4 @@ def explain(
     if as_json:
         print_json(entry)
     else:
-        show.algorithm(entry, path)
+        terminal.algorithm(entry, path)

@@ -14,7 +14,7 @@ from farloop.scenario import Scenario, arena_names, figure_names
 
 def algorithm_names(incomplete: str) -> list[str]:
     """Names of algorithms that the last one of a list may become, for shells."""
-    from farloop.api import algorithms
+    from farloop.catalogue import algorithms
 
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{a['name']}" for a in algorithms() if a["name"].startswith(last)]

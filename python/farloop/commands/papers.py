@@ -58,11 +58,12 @@ def reproduce(
 
     With --set, --case or --algorithms the output is a reading, not a verdict: it says of each statement whether it holds under that change.
     """
-    from farloop import reproduce as reproduction
     from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.running.progress import reporter
+    from farloop.studies import reproduce as reproduction
+    from farloop.views.report.index import index_page
 
     execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     chosen = reproduction.select(figures or [])
@@ -83,14 +84,14 @@ def reproduce(
             same_start=same_start,
             reading=reading,
             seeds=seeds,
-            report=not no_report,
+            index_page=None if no_report else index_page,
             jitter=jitter,
         )
     say_notes(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
         for verdicts in done:
-            show.claims(verdicts.claims)
-            show.deadlocks(verdicts.deadlocks, verdicts.figure)
-        show.written(target, report=not no_report)
+            terminal.claims(verdicts.claims)
+            terminal.deadlocks(verdicts.deadlocks, verdicts.figure)
+        terminal.written(target, report=not no_report)

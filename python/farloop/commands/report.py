@@ -14,10 +14,10 @@ from farloop.errors import FarloopError, shown
 from farloop.results.size_classes import read_option
 
 if TYPE_CHECKING:
-    from farloop.report.page import Section
     from farloop.results.run import Comparison
     from farloop.results.size_classes import SizeClasses
     from farloop.running.progress import Reporter
+    from farloop.views.report.page import Section
 
 
 @guarded
@@ -45,16 +45,16 @@ def report(
     else:
         rewrite(directory, sizes=classes)
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.written(directory)
+        terminal.written(directory)
 
 
 def _where(comparison: Comparison, threads: int | None, reporter: Reporter) -> Section:
     """Where the time of a comparison's slowest flows and iterations went."""
     from farloop.experiments import explaining
     from farloop.experiments.execution import Execution
-    from farloop.report import where
+    from farloop.views.report import where
 
     explained = explaining.of_report(comparison, Execution(threads=threads, progress=reporter))
     return where.of_runs(explained, several=len(comparison.groups) > 1)
@@ -79,10 +79,13 @@ def rewrite(
     from farloop.output.manifest import damaged, read_manifest
     from farloop.output.reading import load
     from farloop.output.saving import rewrite_views
-    from farloop.reproduce import write_index
     from farloop.results.measures import has_version
     from farloop.results.run import FigureVerdicts
     from farloop.safe_files import names
+    from farloop.studies.reproduce import write_index
+    from farloop.views import advice_page, arena_page, study_page, validation_page
+    from farloop.views.report import verdict_pairs
+    from farloop.views.report.index import index_page
 
     kept = read_manifest(source)
     if sizes is not None and kept["kind"] not in ("run", "comparison", "reproduction"):
@@ -99,29 +102,23 @@ def rewrite(
     try:
         with rewriting(source) as aside:
             if kept["kind"] == "arena":
-                from farloop.arena import scenario_runs
+                from farloop.studies.arena import scenario_runs
 
-                scenario_runs.rewrite(source, kept, aside)
+                scenario_runs.rewrite(source, kept, aside, arena_page.page)
                 return
             if kept["kind"] == "study":
-                from farloop.sweep import study
-
-                study.rewrite(source, kept, aside)
+                study_page.rewrite(source, kept, aside)
                 return
             if kept["kind"] == "advice":
-                from farloop.advice import asking
-
-                asking.rewrite(source, aside)
+                advice_page.rewrite(source, aside)
                 return
             if kept["kind"] == "validation":
-                from farloop.validation import record
-
-                record.rewrite(source, aside)
+                validation_page.rewrite(source, aside)
                 return
             if kept["kind"] == "testbed-figure":
                 from farloop.testbed import side_by_side
 
-                side_by_side.rewrite(source, kept, aside)
+                side_by_side.rewrite(source, kept, aside, verdict_pairs.page)
                 return
             if kept["kind"] != "reproduction":
                 comparison = load(source).by_sizes(sizes)
@@ -134,7 +131,7 @@ def rewrite(
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison
-            write_index(done, aside, scale=str(kept["scale"]), seeds=kept["seeds"])
+            write_index(done, aside, scale=str(kept["scale"]), seeds=kept["seeds"], index_page=index_page)
     except (FarloopError, MemoryError):
         raise
     except Exception as error:

@@ -111,12 +111,12 @@ def run_(
         )
     say_notes([*notes, *more_notes])
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.comparison(single.alone if alone else several)
-        show.written(target, report=not no_report)
+        terminal.comparison(single.alone if alone else several)
+        terminal.written(target, report=not no_report)
         if alone and single.trace is not None:
-            show.traced(target, single.trace)
+            terminal.traced(target, single.trace)
 
 
 @guarded
@@ -170,7 +170,7 @@ def compare(
         notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
     say_notes(notes)
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.comparison(result)
-        show.written(target, report=not no_report)
+        terminal.comparison(result)
+        terminal.written(target, report=not no_report)

@@ -55,8 +55,9 @@ def sweep(
     """Simulate a study: many runs over settings, algorithms and seeds, on this machine or a cluster. Finished runs are never repeated."""
     from farloop.experiments.execution import Execution
     from farloop.running.progress import counter
-    from farloop.sweep import definition as definitions
-    from farloop.sweep import study as studies
+    from farloop.studies.sweep import definition as definitions
+    from farloop.studies.sweep import study as studies
+    from farloop.views import study_page
 
     wanted = definitions.from_file(
         study,
@@ -76,15 +77,15 @@ def sweep(
             execution,
             retry=retry,
             force=force,
-            report=not no_report,
+            draw=None if no_report else study_page.write,
             counting=counting,
         )
     say_notes(result.told)
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.study(result, wanted.collect)
-        show.written(target, report=not no_report)
+        terminal.study(result, wanted.collect)
+        terminal.written(target, report=not no_report)
     if result.failures:
         raise typer.Exit(EXIT_INVARIANT)
     if result.unmet:

@@ -74,10 +74,10 @@ def run(
     for note in notes:
         say(f"farloop: note: {note}")
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.comparison(comparison)
-        show.written(target, report=not no_report)
+        terminal.comparison(comparison)
+        terminal.written(target, report=not no_report)
 
 
 @app.command()
@@ -113,6 +113,7 @@ def figure(
     from farloop.output.manifest import slug
     from farloop.running.progress import reporter
     from farloop.testbed import paper_figures
+    from farloop.views.report import verdict_pairs
 
     planned = paper_figures.planned(figure, full=full, repetitions=repetitions, case=case, algorithms=algorithms)
     target = out or Path("out") / slug(planned.figure)
@@ -129,16 +130,16 @@ def figure(
             progress=_progress(quiet=quiet),
             reporter=simulating,
             store=aside.store,
-            report=not no_report,
+            page=None if no_report else verdict_pairs.page,
             say=announce,
         )
     for note in notes:
         say(f"farloop: note: {note}")
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.side_by_side(claims)
-        show.written(target, report=not no_report)
+        terminal.side_by_side(claims)
+        terminal.written(target, report=not no_report)
     if failure is not None:
         failure.add_note(f"what was measured before is in {target}")
         raise failure

@@ -24,7 +24,7 @@ from farloop.commands.options import (
 
 def known(incomplete: str) -> list[str]:
     """References and their cases, for shells."""
-    from farloop.validation import metamorphic, references
+    from farloop.studies.validation import metamorphic, references
 
     known_names = [
         name
@@ -60,7 +60,8 @@ def validate(
     from farloop.experiments.execution import Execution
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
-    from farloop.validation import check_tables, checking, checks, metamorphic, record
+    from farloop.studies.validation import checking, checks, metamorphic, record
+    from farloop.views import validation_page
 
     execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     wanted = names or []
@@ -72,12 +73,13 @@ def validate(
         with execution.attach(aside.store, progress) as on_store:
             results = checking.run(chosen, on_store)
             outcomes = metamorphic.run(on_store, worlds) if not wanted or metamorphic.NAME in wanted else []
-        record.write(results, aside.path, scale="full" if full else "quick", outcomes=outcomes, report=not no_report)
+        draw = None if no_report else validation_page.write
+        record.write(results, aside.path, scale="full" if full else "quick", outcomes=outcomes, draw=draw)
     if not quiet:
-        from farloop.commands import show
+        from farloop.views import terminal
 
-        show.validation(results, outcomes)
-        show.written(target, report=not no_report)
-    differs = results and check_tables.worst(results) == checks.DIFFERS
+        terminal.validation(results, outcomes)
+        terminal.written(target, report=not no_report)
+    differs = results and checks.worst(results) == checks.DIFFERS
     if differs or not all(outcome.holds for outcome in outcomes):
         raise typer.Exit(EXIT_INVARIANT)

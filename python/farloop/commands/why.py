@@ -63,6 +63,6 @@ def why(
     if json_:
         print_json(explanation.as_json)
         return
-    from farloop.commands import show
+    from farloop.views import terminal
 
-    show.explanation(explanation)
+    terminal.explanation(explanation)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from farloop import _native
-from farloop.api import algorithms
+from farloop.catalogue import algorithms
 from farloop.errors import FarloopError, shown
 from farloop.new_algorithm import porting
 from farloop.safe_files.named_files import NamedFiles

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from farloop.output.manifest import FIGURES, REPORT
 
 if TYPE_CHECKING:
-    from farloop.report.page import Section
     from farloop.results.run import Comparison
+    from farloop.views.report.page import Section
 
 
 def write(comparison: Comparison, into: Path, *more: Section) -> list[str]:
     """Writes pictures and report, with `more` sections, into an existing directory; notes on what could not be drawn."""
-    from farloop.figures import draw
-    from farloop.report import page
+    from farloop.views.figures import draw
+    from farloop.views.report import page
 
     pictures = into / FIGURES
     pictures.mkdir(exist_ok=True)

@@ -15,8 +15,8 @@ from farloop.output.writing import about_summary, overall, write_run, write_runs
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
-    from farloop.report.page import Section
     from farloop.results.run import Comparison, Run
+    from farloop.views.report.page import Section
 
 
 def save_run(run: Run, target: Path, *, force: bool = False, report: bool = True) -> Path:

@@ -33,7 +33,7 @@ def write(
     Raises:
         FarloopError: a file cannot be written, or `perfetto` is of a flow.
     """
-    from farloop.report import where
+    from farloop.views.report import where
 
     if perfetto is not None and not isinstance(asked, JobExplanation):
         raise FarloopError("why: --perfetto shows ranks, but this is a flow; expected a job")

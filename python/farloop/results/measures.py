@@ -405,7 +405,7 @@ _VALIDATION_SIZES = {None: "", "small": "below_100kB", "large": "from_1MB"}
 def of_study(name: str) -> str:
     """The identifier of a number that a study collects by name; empty for what was recorded, and for what a function of the user's makes.
 
-    Statistics of flows have names by a rule (`farloop.sweep.measures`).
+    Statistics of flows have names by a rule (`farloop.studies.sweep.measures`).
     """
     return _OF_STUDIES.get(name, "")
 

@@ -150,7 +150,7 @@ class Run:
         return str(replace(self.alone, title=str(self.summary["title"])))
 
     def _repr_html_(self) -> str:
-        from farloop.report.shown import as_html
+        from farloop.views.report.shown import as_html
 
         return as_html(replace(self.alone, title=str(self.summary["title"])))
 
@@ -284,12 +284,12 @@ class Comparison:
         return saving.save_comparison(self, Path(directory), force=force, report=report)
 
     def __str__(self) -> str:
-        from farloop.report.shown import as_text
+        from farloop.views.report.shown import as_text
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from farloop.report.shown import as_html
+        from farloop.views.report.shown import as_html
 
         return as_html(self)
 

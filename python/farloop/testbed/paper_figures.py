@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import reproduce
 from farloop.errors import FarloopError, nearest, shown
 from farloop.experiments.execution import Execution
 from farloop.experiments.variants import Variant, with_seeds
@@ -16,6 +15,7 @@ from farloop.output import saving
 from farloop.results.run import Comparison, FigureVerdicts, Run
 from farloop.results.seeds import seed_suffix
 from farloop.scenario import KERNEL, kernel_figure_names
+from farloop.studies import reproduce
 from farloop.testbed import PARTS, side_by_side
 from farloop.testbed.blueprint import PS, plan
 from farloop.testbed.measured import LONGEST_GAP, MEASURED
@@ -158,7 +158,7 @@ def run(
     progress: Progress | None = None,
     reporter: Reporter | None = None,
     store: Store | None = None,
-    report: bool = True,
+    page: side_by_side.Page | None = None,
     say: Callable[[str], None] | None = None,
 ) -> tuple[list[dict[str, Any]], list[str], BaseException | None]:
     """Simulates a figure, measures it, judges both, and writes everything into an existing directory.
@@ -173,7 +173,7 @@ def run(
         progress: Told how far a measurement is.
         reporter: Told how far the simulations are.
         store: Where finished simulations are found and kept.
-        report: With reports and pictures.
+        page: Makes the page of both; without it no report and no picture is drawn.
         say: Told what will happen.
 
     Returns:
@@ -201,7 +201,9 @@ def run(
     parts = []
     for name, comparison in zip(PARTS, (simulated, real), strict=True):
         (into / name).mkdir()
-        saved = saving.fill_comparison(comparison, into / name, store if name == "simulated" else None, report=report)
+        saved = saving.fill_comparison(
+            comparison, into / name, store if name == "simulated" else None, report=page is not None
+        )
         parts.append(FigureVerdicts.of(name, comparison, [note for note in saved if note not in notes]))
     facts = {
         "figure": figure.figure,
@@ -212,7 +214,7 @@ def run(
         "missing": _missing_labels(figure, measurements),
         "notes": notes,
     }
-    side_by_side.write(parts, facts, into, report=report)
+    side_by_side.write(parts, facts, into, page)
     all_notes = [*notes, *(f"{part.figure}: {note}" for part in parts for note in part.notes)]
     return side_by_side.claims(parts), all_notes, measurements.failure
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from farloop.api import algorithm_name
 from farloop.errors import FarloopError
 from farloop.experiments import variants
 from farloop.experiments.execution import Execution
@@ -63,7 +62,7 @@ def measure(
     wanted = plan(scenario)
     if lacking := missing([algorithm.kernel for algorithm in wanted.algorithms]):
         raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
-    name = algorithm_name(scenario)
+    name = scenario.algorithm_name
     runs: list[Run] = []
     with algorithms.registered(wanted) as wanted:
         for number in range(1, repetitions + 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +15,32 @@ from farloop.testbed import PARTS
 KIND = "testbed-figure"
 """What the manifest calls such an output."""
 
+Page = Callable[[str, Sequence[Mapping[str, Any]], Sequence[str], Sequence[str]], str]
+"""Makes the page of a title, rows of claims, the names of the parts, and notes."""
 
-def write(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, *, report: bool = True) -> None:
+
+def write(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, page: Page | None = None) -> None:
     """Writes the claims with both verdicts, the page that leads to both reports, and the manifest.
 
     Args:
         parts: The two, simulated first, under the names of their directories.
         facts: What the manifest says besides, "figure", "title", "scale" and "notes" among it.
         into: The directory, with the two in it.
-        report: With the page.
+        page: Makes the page.
     """
-    _write_views(parts, facts, into, report=report)
+    _write_views(parts, facts, into, page)
     content = {"farloop": _native.version(), "kind": KIND, **facts, "parts": list(PARTS)}
     manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
 
 
-def rewrite(source: Path, kept: Mapping[str, Any], aside: Path) -> None:
+def rewrite(source: Path, kept: Mapping[str, Any], aside: Path, page: Page) -> None:
     """Judges both parts of an output on disk anew, and writes reports and page anew, into a directory of `rewriting`.
 
     Args:
         source: The output.
         kept: Its manifest.
         aside: The directory.
+        page: Makes the page.
 
     Raises:
         FarloopError: a part is no complete output, or could not be judged or drawn.
@@ -51,7 +55,7 @@ def rewrite(source: Path, kept: Mapping[str, Any], aside: Path) -> None:
         rewrite_views(comparison, aside / name, "comparison")
         verdicts.append(FigureVerdicts.of(name, comparison, []))
         del comparison
-    _write_views(verdicts, kept, aside, report=True)
+    _write_views(verdicts, kept, aside, page)
 
 
 def claims(parts: Sequence[FigureVerdicts]) -> list[dict[str, Any]]:
@@ -66,12 +70,10 @@ def claims(parts: Sequence[FigureVerdicts]) -> list[dict[str, Any]]:
     return entries
 
 
-def _write_views(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, *, report: bool) -> None:
-    from farloop.report.verdict_pairs import page
-
+def _write_views(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, page: Page | None) -> None:
     rows = claims(parts)
     manifest.write_json(into / manifest.CLAIMS, rows)
-    if report:
+    if page is not None:
         notes = [*facts["notes"], *(f"{part.figure}: {note}" for part in parts for note in part.notes)]
         text = page(str(facts["title"]), rows, PARTS, list(dict.fromkeys(notes)))
         (into / manifest.REPORT).write_text(text, encoding="utf-8")

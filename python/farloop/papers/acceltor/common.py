@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from farloop.figures.panels import LABEL_SIZE, TICK_SIZE
 from farloop.judging.claims import Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
@@ -23,6 +22,7 @@ from farloop.papers.acceltor.slow_start import time_alone
 from farloop.results.flow_samples import aged_times
 from farloop.results.tables import Floats
 from farloop.units import seconds, size
+from farloop.views.figures.panels import LABEL_SIZE, TICK_SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

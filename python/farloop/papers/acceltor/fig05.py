@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.papers.acceltor.common import ACCELTOR, BLOCKING, COLOURS, NEWRENO, day, packet, slot, way, week
 from farloop.results.tables import Floats
 from farloop.units import seconds
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

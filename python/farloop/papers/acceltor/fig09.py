@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.papers.acceltor.common import (
@@ -29,6 +28,7 @@ from farloop.papers.acceltor.common import (
     windows,
 )
 from farloop.results.tables import Floats
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding
 from farloop.papers.acceltor.common import (
     ACCELTOR,
@@ -27,6 +26,7 @@ from farloop.papers.acceltor.common import (
     weekly,
 )  # fmt: skip
 from farloop.results.tables import Floats
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

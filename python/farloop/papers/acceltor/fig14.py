@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need
 from farloop.papers.acceltor.common import (
@@ -30,6 +29,7 @@ from farloop.papers.acceltor.common import (
     spread,
     weekly,
 )
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

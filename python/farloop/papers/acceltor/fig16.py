@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.palette import CROSS, INTRA
 from farloop.papers.acceltor.common import (
@@ -24,6 +23,7 @@ from farloop.papers.acceltor.common import (
     weekly,
 )
 from farloop.results.tables import Floats
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding
 from farloop.judging.schedule import Need
 from farloop.papers.acceltor.common import (
@@ -27,6 +26,7 @@ from farloop.papers.acceltor.common import (
     spread,
     weekly,
 )
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.figures.panels import grid
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.traffic import AGE, Flows, offered_text
 from farloop.palette import CROSS, INTRA
+from farloop.views.figures.panels import grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need
 from farloop.judging.traffic import Flows, paused, slowdown_statistics
@@ -26,6 +25,7 @@ from farloop.papers.gear.common import (
     ratios,
     scale_note,
 )
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

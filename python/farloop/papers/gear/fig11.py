@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import throughput_panels
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import by_algorithm, throughput
 from farloop.judging.schedule import scheduled
 from farloop.units import seconds
+from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

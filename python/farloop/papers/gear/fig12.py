@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from farloop.figures.panels import throughput_panels
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import balanced_from, by_algorithm, lasting, ratio, shares
 from farloop.judging.schedule import Need, scheduled
+from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

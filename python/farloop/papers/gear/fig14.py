@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from farloop.figures.panels import throughput_panels
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import ratio, spread
 from farloop.judging.schedule import scheduled
 from farloop.units import count_text
+from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

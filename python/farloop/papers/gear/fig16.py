@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below, throughput_panels
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import both_started, by_algorithm, ratio, shares, spread, throughput
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
+from farloop.views.figures.panels import grid, legend_below, throughput_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

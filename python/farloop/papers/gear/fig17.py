@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from farloop import metrics
-from farloop.figures.panels import throughput_panels
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import lasting, throughput
 from farloop.judging.schedule import scheduled
 from farloop.judging.traffic import paused
+from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from farloop.figures.panels import throughput_panels
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import ratio
 from farloop.judging.schedule import scheduled
+from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import COLOURS, ENOUGH, SCHEMES, Completion, Losses, bars, longest, named, said
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from farloop import metrics
-from farloop.figures.panels import grid
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import scheduled
 from farloop.judging.testbed import Completion, Losses, arrivals
 from farloop.palette import CROSS, INTRA
+from farloop.views.figures.panels import grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

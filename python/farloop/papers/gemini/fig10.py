@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, said, spans
 from farloop.palette import CROSS, INTRA
 from farloop.papers.gemini.common import TestbedScale
 from farloop.results.tables import Floats
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, rates, round_trip, said
 from farloop.papers.gemini.common import TestbedScale
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

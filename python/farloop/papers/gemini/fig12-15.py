@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from farloop import metrics
-from farloop.figures.panels import grid
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import READING, Need, scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, Completion, Losses, longest, named, said
+from farloop.views.figures.panels import grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from farloop import metrics
-from farloop.figures.panels import grid
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import said
 from farloop.palette import INTRA
 from farloop.papers.gemini.common import delay_and_throughput
+from farloop.views.figures.panels import grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

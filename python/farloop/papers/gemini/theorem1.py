@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import caption, grid
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import scheduled
 from farloop.palette import CROSS, INTRA
 from farloop.units import rate, size
+from farloop.views.figures.panels import caption, grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

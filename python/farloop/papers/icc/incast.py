@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import lasting
 from farloop.judging.schedule import Need
@@ -30,6 +29,7 @@ from farloop.papers.icc.common import (
 from farloop.results import pfc
 from farloop.results.flow_samples import statistic
 from farloop.units import count_text, time_text
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

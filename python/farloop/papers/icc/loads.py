@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.papers.icc.common import (
@@ -23,6 +22,7 @@ from farloop.papers.icc.common import (
     unfinished,
 )
 from farloop.results.flow_samples import statistic
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import lasting
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
 from farloop.papers.mlcc.common import DCI, for_good, queue, starts, total
 from farloop.units import seconds
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import lasting
 from farloop.judging.schedule import scheduled
 from farloop.metrics import smoothed
 from farloop.palette import CROSS, INTRA
 from farloop.papers.mlcc.common import DCI, fairness, for_good, named, queue, starts, total
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

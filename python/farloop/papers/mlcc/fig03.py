@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from farloop.figures.panels import throughput_panels
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import lasting
 from farloop.judging.schedule import scheduled
 from farloop.papers.mlcc.common import named, starts, total
+from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

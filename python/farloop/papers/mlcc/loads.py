@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.palette import CROSS
@@ -16,6 +15,7 @@ from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, FlowTimes, 
 from farloop.results.flow_completion import Mask
 from farloop.results.flow_samples import statistic
 from farloop.results.tables import Floats
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

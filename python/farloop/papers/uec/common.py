@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Judging, read_claims
 from farloop.judging.measure import completion_times
 from farloop.judging.schedule import Need, own_scenario
 from farloop.palette import CROSS
+from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

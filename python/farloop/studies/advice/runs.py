@@ -1,0 +1,150 @@
+"""Simulations for an answer: made once, kept in a store, by the engines of studies, and paid for from a budget.
+
+A budget counts nominal seconds, from the packet-hops of a run, so that an answer does not depend on how fast a machine is: the same
+question gives the same answer everywhere, and an interrupted command goes on as it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from farloop import _native
+from farloop.errors import FarloopError
+from farloop.experiments.execution import Engine
+from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, Task
+from farloop.experiments.variants import Variant, as_run
+from farloop.output.store import Store, address
+from farloop.running.progress import Counting, Uncounted
+from farloop.scenario import Scenario
+from farloop.studies.arena.measuring import Measured, measured
+
+HOPS_PER_SECOND = 5e6
+"""Packet-hops that a nominal second has: a processor of today makes 5 to 12 million."""
+
+PER_RUN = 0.1
+"""Nominal seconds of a run besides: its network is built, its tables are written and measured."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A simulation that is wanted: what people call it, its algorithm, its scenario with seed."""
+
+    label: str
+    algorithm: str
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A simulation that was asked for.
+
+    Attributes:
+        ask: What was asked.
+        measured: What was measured; `None` where it could not be made.
+        because: Why it could not.
+        cost: Nominal seconds that it took.
+    """
+
+    ask: Ask
+    measured: Measured | None
+    because: str = ""
+    cost: float = 0.0
+
+
+@dataclass
+class Runs:
+    """Makes simulations, or takes those that are there.
+
+    Attributes:
+        store: Where runs are kept.
+        engine: Gives what makes tasks, when some are to be made.
+        counting: What shows progress.
+        spent: Nominal seconds of all that were asked for.
+        made: How many have been simulated.
+        kept: How many were there.
+    """
+
+    store: Store
+    engine: Callable[[], Engine]
+    counting: Counting = field(default_factory=Uncounted)
+    spent: float = 0.0
+    made: int = 0
+    kept: int = 0
+    _known: dict[str, Answered] = field(default_factory=dict)
+
+    def ask(self, wanted: Sequence[Ask]) -> list[Answered]:
+        """The answers, in the order of what is wanted. A scenario that is not valid, or whose simulation failed, is answered with why.
+
+        Raises:
+            FarloopError: runs cannot be made or kept here.
+        """
+        keys = [self._key(ask) for ask in wanted]
+        missing = {key: ask for key, ask in zip(keys, wanted, strict=True) if key and not self._is_there(key)}
+        there = len({key for key in keys if key}) - len(missing)
+        if missing:
+            self._make(missing, there)
+        return [
+            self._answer(key, ask) if key else Answered(ask, None, self._refused(ask))
+            for key, ask in zip(keys, wanted, strict=True)
+        ]
+
+    def _key(self, ask: Ask) -> str:
+        try:
+            key = address(ask.scenario)
+            if not self._is_there(key):
+                _ = ask.scenario.resolved
+            return key
+        except _native.ScenarioError:
+            return ""
+
+    def _refused(self, ask: Ask) -> str:
+        try:
+            _ = ask.scenario.resolved
+        except _native.ScenarioError as error:
+            return str(getattr(error, "problem", error))
+        return "it cannot be simulated"
+
+    def _is_there(self, key: str) -> bool:
+        return key in self._known or key in self.store or bool(self.store.failure(key))
+
+    def _make(self, missing: dict[str, Ask], there: int) -> None:
+        engine = self.engine()
+        self.store.directory.mkdir(parents=True, exist_ok=True)
+        self.counting.begin(len(missing), there, min(engine.workers, len(missing)))
+        tasks = (Task.of(key, ask.label, ask.scenario, self.store.directory, 1) for key, ask in missing.items())
+        for task, outcome in engine.outcomes(tasks):
+            if outcome.delay:
+                self.counting.note(f"{task.label}: {outcome.delay}")
+                continue
+            self.counting.done(task.label, outcome.because)
+            if outcome.status == BROKEN:
+                raise FarloopError(outcome.because)
+            if outcome.status in (FAILED, DECLINED):
+                self.store.put_failure(task.key, outcome.because)
+            else:
+                self.made += 1
+
+    def _answer(self, key: str, ask: Ask) -> Answered:
+        known = self._known.get(key)
+        if known is None:
+            known = self._measured(key, ask)
+            self._known[key] = known
+            self.spent += known.cost
+        return replace(known, ask=ask)
+
+    def _measured(self, key: str, ask: Ask) -> Answered:
+        stored = self.store.get(key)
+        if stored is None:
+            return Answered(ask, None, self.store.failure(key) or "it could not be made", PER_RUN)
+        run = as_run(stored, Variant(ask.label, "", ask.algorithm, ask.scenario))
+        # Curves are for pictures, and many runs have many.
+        whole = replace(measured(run, ""), rates={}, queue=np.empty(0))
+        return Answered(ask, whole, "", cost(int(run.summary["packet_hops"])))
+
+
+def cost(packet_hops: int) -> float:
+    """Nominal seconds of a run."""
+    return packet_hops / HOPS_PER_SECOND + PER_RUN

@@ -1,0 +1,200 @@
+"""Runs an arena and writes what it found: the table as CSV and Parquet, the page, and under each scenario's name the runs themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from farloop import _native
+from farloop.output import manifest
+from farloop.results import fields
+from farloop.results.measures import VERSION, has_version
+from farloop.results.seeds import seed_suffix
+from farloop.results.starts import OWN
+from farloop.safe_files import names
+from farloop.studies.arena import constraints, table, tails
+from farloop.studies.arena.measuring import measured
+from farloop.studies.arena.plan import Contest, Plan, Refusal
+from farloop.studies.arena.table import Result
+from farloop.studies.arena.tails import Tail
+
+if TYPE_CHECKING:
+    from farloop.experiments.execution import Execution
+    from farloop.results.run import Run
+
+    Page = Callable[[list[Result], list[str], tuple[int, ...], str], str]
+    """Makes the page of results, algorithms, seeds and scale."""
+
+
+def run(
+    plan: Plan,
+    into: Path,
+    execution: Execution,
+    *,
+    page: Page | None = None,
+) -> list[Result]:
+    """Simulates what a plan says and writes it into an existing directory, scenario by scenario; gives back what was found.
+
+    Finished runs are taken from the store, and put there. Without `page` none is made.
+
+    Raises:
+        InvariantError: a simulation broke one of its own consistency checks.
+        FarloopError: `threads` is no number of threads.
+    """
+    with execution:
+        results = [_run_scenario(contest, plan, into, execution) for contest in plan.contests]
+    write_views(results, plan.algorithms, plan.seeds, plan.scale, into, page=page)
+    content: dict[str, Any] = {
+        "farloop": _native.version(),
+        "definitions": VERSION,
+        "kind": "arena",
+        "scale": plan.scale,
+        "seeds": list(plan.seeds),
+        "jitter": plan.jitter,
+        "must": [constraint.written for constraint in plan.constraints],
+        "algorithms": plan.algorithms,
+        "measures": {field.name: field.measure for field in fields.CELLS if field.measure},
+        "scenarios": [
+            {
+                "name": contest.name,
+                "part_of": contest.part_of,
+                "point": contest.point,
+                **contest.facts,
+                "cannot_run": [vars(refusal) for refusal in contest.refusals],
+                "shaken": result.shaken,
+                **({"why": [vars(tail) for tail in result.tails.values()]} if plan.why else {}),
+            }
+            for contest, result in zip(plan.contests, results, strict=True)
+        ],
+    }
+    manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
+    return results
+
+
+def _run_scenario(contest: Contest, plan: Plan, into: Path, execution: Execution) -> Result:
+    """Runs one scenario, writes its runs, and measures them; their tables are gone afterwards."""
+    from farloop.experiments.variants import run_variants
+    from farloop.output import saving
+    from farloop.results.run import Comparison
+
+    if not contest.variants:
+        return Result(
+            contest.name,
+            contest.facts,
+            [],
+            contest.refusals,
+            constraints=plan.constraints,
+            part_of=contest.part_of,
+            point=contest.point,
+        )
+    runs = run_variants(contest.variants, execution, group=contest.name)
+    # Before the runs are written, so that the explanations are written with them.
+    tails_by_algorithm = _tails(contest, plan, runs, execution)
+    comparison = Comparison(contest.facts["title"], runs, seeds=plan.seeds, base=contest.base)
+    where = into / contest.name
+    where.mkdir()
+    saving.fill_comparison(comparison, where, execution.run_store, report=False)
+    measurements = [measured(measured_run, contest.name) for measured_run in runs]
+    del comparison, runs
+    moved = _score_variations(contest, plan, execution)
+    return Result(
+        contest.name,
+        contest.facts,
+        measurements,
+        contest.refusals,
+        moved,
+        plan.constraints,
+        contest.part_of,
+        contest.point,
+        tails_by_algorithm,
+    )
+
+
+def _tails(contest: Contest, plan: Plan, runs: list[Run], execution: Execution) -> dict[str, Tail]:
+    """Why the tail of each algorithm is slow under the first seed; nothing where the plan does not ask."""
+    if not plan.why:
+        return {}
+    first = [run for run in runs if run.seed == plan.seeds[0]]
+    return tails.of_runs(first, contest.name, execution)
+
+
+def _score_variations(contest: Contest, plan: Plan, execution: Execution) -> dict[str, list[float | None]]:
+    """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
+    from farloop.experiments.variants import run_variants
+    from farloop.experiments.variations import varied
+
+    if contest.facts["start"] != OWN:
+        return {}
+    ending = seed_suffix(plan.seeds[0])
+    first = [variant for variant in contest.variants if variant.label.endswith(ending)]
+    scores: dict[str, list[float | None]] = {}
+    for number in range(1, plan.jitter + 1):
+        wanted = varied(first, number)
+        for run in run_variants(wanted, execution, group=contest.name):
+            scores.setdefault(run.algorithm, []).append(measured(run, contest.name).score)
+    return scores
+
+
+def write_views(
+    results: list[Result],
+    algorithms: list[str],
+    seeds: tuple[int, ...],
+    scale: str,
+    into: Path,
+    *,
+    page: Page | None = None,
+) -> None:
+    """Writes the tables and the page. Nothing in them says how long anything took: the same runs give the same bytes."""
+    table.write(table.cells(results, algorithms, seeds), into, "cells")
+    table.write(table.ranking(results), into, "ranking")
+    if any(result.tails for result in results):
+        table.write(table.why(results), into, "why")
+    if page is not None:
+        (into / manifest.REPORT).write_text(page(results, algorithms, seeds, scale), encoding="utf-8")
+
+
+def rewrite(source: Path, kept: dict[str, Any], aside: Path, page: Page) -> None:
+    """Measures an arena on disk anew, from the tables of its runs, and writes its tables and its page into a directory of `rewriting`.
+
+    Args:
+        source: The arena.
+        kept: Its manifest.
+        aside: The directory.
+        page: Makes the page.
+
+    Raises:
+        FarloopError: a scenario's directory is no complete output.
+    """
+    from farloop.output.reading import load
+
+    # An arena of a version that had no constraints is judged by the usual ones.
+    required = tuple(map(constraints.parse, kept.get("must", constraints.ARENA)))
+    results = []
+    for contest in kept["scenarios"]:
+        name = str(contest["name"])
+        refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
+        facts = {
+            key: value
+            for key, value in contest.items()
+            if key not in ("name", "cannot_run", "shaken", "part_of", "point", "why")
+        }
+        runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
+        moved = dict(contest.get("shaken", {})) if has_version(kept) else {}
+        point = dict(contest.get("point", {}))
+        measurements = [measured(kept_run, name) for kept_run in runs]
+        results.append(
+            Result(
+                name,
+                facts,
+                measurements,
+                refusals,
+                moved,
+                required,
+                str(contest.get("part_of", name)),
+                point,
+                tails.read(contest.get("why", [])),
+            )
+        )
+        del runs
+    write_views(results, list(kept["algorithms"]), tuple(kept["seeds"]), str(kept["scale"]), aside, page=page)

@@ -1,0 +1,261 @@
+"""The page of an answer: what to run first, why, when that changes, what to watch, what to type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from farloop.output.manifest import REPORT
+from farloop.results.measures import MORE
+from farloop.results.size_classes import MARK_NOTE, MIN_TAIL_FLOWS, marked
+from farloop.studies.advice.asking import ANSWER
+from farloop.studies.arena.constraints import parse
+from farloop.studies.arena.quantities import SHARE, TIME, quantity
+from farloop.units import count_text
+from farloop.views.html import document, render
+from farloop.views.tabular import NOTHING, AnyCell, Head, StyledCell, Table
+
+STATES = {
+    "leads": "leads",
+    "open": "behind, not told apart",
+    "left": "told apart",
+    "fails": "breaks a constraint",
+    "failed": "could not be simulated",
+}
+
+HOSTS = {"in Linux": "; Linux has it", "farloop kernel": "; Linux hosts get it from farloop kernel"}
+"""How hosts get an algorithm, for people."""
+
+NOTICED = {SHARE: 0.005, TIME: 1e-6}
+"""Changes of shares and times that are smaller than this are not called a price."""
+
+TOO_WIDE = 100
+"""Where an interval's ends are further apart than this many times, its numbers say no more than "unsure"."""
+
+
+def page(content: Mapping[str, Any]) -> str:
+    """A complete HTML document that loads nothing from anywhere."""
+    first = content["advised"][0] if content["advised"] else ""
+    shown = render(
+        "answer.html.j2",
+        content=content,
+        advised=_advised(content),
+        constraints=[str(parse(text)) for text in content["question"]["must"]],
+        candidates=_candidates(content),
+        seeds=_seeds(content),
+        tuned=_tuned(content),
+        conditions=_conditions(content, first),
+        first=first,
+        others=_others(content),
+        mark_note=f"{MARK_NOTE} of a seed." if content["few_flows"] else "",
+        rounds=count_text(content["rounds"], "round"),
+        seed_count=count_text(content["seeds"], "seed"),
+    )
+    return document(f"farloop: what should run: {content['title']}", shown)
+
+
+def rewrite(source: Path, aside: Path) -> None:
+    """Draws the page of an answer on disk anew, into a directory of `rewriting`.
+
+    Raises:
+        OSError: the answer cannot be read.
+        ValueError: it is none.
+    """
+    content = json.loads((source / ANSWER).read_text("utf-8"))
+    (aside / REPORT).write_text(page(content), encoding="utf-8")
+
+
+def _advised(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Of each of the advised: its name, what it needs, and what tuning gains."""
+    rows = {row["name"]: row for row in content["candidates"]}
+    items = []
+    for name in content["advised"]:
+        row = rows[name]
+        own = next((t for t in content["tuned"] if t["name"] == name and t["is_advised"]), None)
+        tuned = f" Tuned: {_gain(own)}{_price(own, row['quantities'])}." if own else ""
+        needs = "needs nothing of switches" if row["needs"] == "nothing" else f"needs {row['needs']}"
+        hosts = HOSTS.get(row["linux"]) or ("" if row["is_shipped"] else "; hosts need a transport that has it")
+        items.append((name, needs + hosts, tuned))
+    return items
+
+
+def _price(tuned: Mapping[str, Any], usual: Mapping[str, float]) -> str:
+    """What tuned parameters make worse by more than a tenth."""
+    worse = []
+    for name, value in tuned["quantities"].items():
+        before, what = usual.get(name), quantity(name)
+        if before is None:
+            continue
+        over, under = (before, value) if what.better == MORE else (value, before)
+        if over > 1.1 * under and over - under > NOTICED.get(what.kind, 0.0):
+            worse.append(f"{name} {what.text(before)} → {what.text(value)}")
+    return f", at the price of {'; '.join(worse)}" if worse else ""
+
+
+def _candidates(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of the candidates, and what all of them have alike, which takes no column: the others fit the page then."""
+    ran = [row for row in content["candidates"] if row["state"] in ("leads", "open", "left")]
+    if not ran:
+        ran = [row for row in content["candidates"] if row["state"] == "fails"][:8]
+    named = dict.fromkeys(name for row in ran for name in row["quantities"])
+    texts = {name: {_text(name, row["quantities"].get(name)) for row in ran} for name in named}
+    alike = [
+        f"{_marked(name, content)} {next(iter(each))}"
+        for name, each in texts.items()
+        if len(each) == 1 and len(ran) > 1
+    ]
+    names = [name for name, each in texts.items() if len(each) > 1 or len(ran) == 1]
+    heads = [
+        Head("candidate", is_text=True),
+        Head("", is_text=True),
+        Head("times the best"),
+        *_heads(names, content),
+        Head("seeds"),
+        Head("needs", is_text=True),
+    ]
+    rows: list[list[AnyCell]] = []
+    for row in ran:
+        bold = Markup("<b>{}</b>").format(row["name"]) if row["state"] == "leads" else None
+        rows.append(
+            [
+                StyledCell(row["name"], bold, "text"),
+                StyledCell(row["because"] or STATES[row["state"]], style="text soft"),
+                _ratio(row["against_best"]),
+                *(_text(name, row["quantities"].get(name)) for name in names),
+                str(row["seeds"]),
+                StyledCell(f"{row['needs']}{HOSTS.get(row['linux'], '')}", style="text soft"),
+            ]
+        )
+    return {"table": Table(heads, rows), "alike": alike}
+
+
+def _marked(name: str, content: Mapping[str, Any]) -> str:
+    """The name of a quantity, with a mark where it is a percentile over few flows."""
+    return marked(name, content["few_flows"].get(name, MIN_TAIL_FLOWS))
+
+
+def _heads(names: Iterable[str], content: Mapping[str, Any]) -> list[Head]:
+    return [Head(_marked(name, content)) for name in names]
+
+
+def _seeds(content: Mapping[str, Any]) -> Table:
+    """The runs of the leading candidates, for whoever wants to see them."""
+    rows = [row for row in content["runs"] if row["candidate"] in content["leaders"]]
+    names = [name for name in rows[0] if name not in ("candidate", "seed")] if rows else []
+    body: list[list[AnyCell]] = [
+        [StyledCell(row["candidate"], style="text"), str(row["seed"]), *(_text(name, row.get(name)) for name in names)]
+        for row in rows
+    ]
+    return Table([Head("candidate", is_text=True), Head("seed"), *_heads(names, content)], body)
+
+
+def _tuned(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the search for parameters found, for each that was tuned."""
+    usual = {row["name"]: row["quantities"] for row in content["candidates"]}
+    parts: list[dict[str, Any]] = []
+    for tuned in content["tuned"]:
+        part = {"name": tuned["name"], "because": tuned["because"]}
+        if not tuned["because"]:
+            before = usual[tuned["name"]]
+            part |= {
+                "verdict": f"{_verdict(tuned)}; {_gain(tuned)} after {count_text(tuned['trials'], 'trial')}",
+                "settings": Table(
+                    [Head("parameter", is_text=True), Head("default"), Head("found")],
+                    [
+                        [StyledCell(name, style="text"), str(tuned["defaults"][name]), str(value)]
+                        for name, value in tuned["settings"].items()
+                    ],
+                ),
+                "measured": Table(
+                    [Head("measured", is_text=True), Head("default"), Head("found")],
+                    [
+                        [
+                            StyledCell(_marked(name, content), style="text"),
+                            _text(name, before.get(name)),
+                            _text(name, value),
+                        ]
+                        for name, value in tuned["quantities"].items()
+                    ],
+                ),
+            }
+        parts.append(part)
+    return parts
+
+
+def _verdict(tuned: Mapping[str, Any]) -> str:
+    if tuned["is_advised"]:
+        return "advised"
+    return (
+        f"not advised: it breaks {tuned['breaks']}"
+        if tuned["breaks"]
+        else "not advised: no gain that seeds tell from none"
+    )
+
+
+def _gain(tuned: Mapping[str, Any]) -> str:
+    gain = tuned["gain"]
+    if gain["estimate"] is None:
+        return "no gain"
+    reach = f" [{gain['low']:.3g}, {gain['high']:.3g}]" if gain["low"] is not None else ""
+    return f"{gain['estimate']:.3g} times the defaults' goal{reach}"
+
+
+def _conditions(content: Mapping[str, Any], first: str) -> Table:
+    """A row for each condition: whether the choice holds, and how each candidate stands."""
+    outcomes = content["conditions"]
+    names = list(dict.fromkeys(s["name"] for outcome in outcomes for s in outcome["standings"]))
+    rows = []
+    for outcome in outcomes:
+        text = StyledCell(outcome["text"], style="text")
+        if outcome["because"]:
+            rows.append([text, StyledCell(outcome["because"], style="no", span=len(names) + 1)])
+            continue
+        known = {s["name"]: s for s in outcome["standings"]}
+        holds = first in outcome["first"]
+        word = "holds" if holds else "changes" if outcome["first"] else "nothing holds"
+        rows.append(
+            [text, StyledCell(word, style="" if holds else "fails"), *(_cell(known.get(name)) for name in names)]
+        )
+    return Table([Head("condition", is_text=True), Head("the choice"), *map(Head, names)], rows)
+
+
+def _cell(standing: Mapping[str, Any] | None) -> StyledCell:
+    if standing is None:
+        return StyledCell(NOTHING)
+    times = "" if standing["against_best"] is None else f"{standing['against_best']:.3g} ×"
+    ratio = Markup('<span class="soft">{}</span>').format(times) if times else ""
+    if standing["group"] is None:
+        html = Markup('<span class="fails">{}</span> {}').format(standing["breaks"], ratio)
+        return StyledCell(f"{standing['breaks']} {times}".rstrip(), html)
+    return StyledCell(f"{standing['group']} {times}".rstrip(), Markup("<b>{}</b> {}").format(standing["group"], ratio))
+
+
+def _others(content: Mapping[str, Any]) -> Table:
+    """The algorithms that are not advised, and why."""
+    failing = [row for row in content["candidates"] if row["state"] in ("fails", "failed")]
+    each = [(row["name"], row["because"]) for row in failing]
+    each += [(refusal["algorithm"], f"cannot run there: {refusal['because']}") for refusal in content["excluded"]]
+    rows = [[StyledCell(name, style="text"), StyledCell(why, style="no")] for name, why in each]
+    return Table([Head("algorithm", is_text=True), Head("because", is_text=True)], rows)
+
+
+def _ratio(ratio: Mapping[str, Any]) -> StyledCell:
+    if ratio["estimate"] is None:
+        return StyledCell(NOTHING)
+    if ratio["low"] is None or ratio["low"] == ratio["high"]:
+        reach = ""
+    elif ratio["high"] > TOO_WIDE * ratio["low"]:
+        reach = f"(unsure after {count_text(ratio['n'], 'seed')})"
+    else:
+        reach = f"[{ratio['low']:.3g}, {ratio['high']:.3g}]"
+    text = f"{ratio['estimate']:.3g} ×"
+    html = Markup('{} <span class="soft">{}</span>').format(text, reach) if reach else None
+    return StyledCell(f"{text} {reach}".rstrip(), html)
+
+
+def _text(name: str, value: float | None) -> str:
+    return NOTHING if value is None else quantity(name).text(value)

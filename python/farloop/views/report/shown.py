@@ -1,0 +1,60 @@
+"""A result as it shows itself: text for `print` and the terminal, HTML for notebooks."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from farloop.views.tabular import Table
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from farloop.results.run import Comparison
+    from farloop.views.report.tables import Cell
+
+PIPE_WIDTH = 200
+"""Columns when nobody's terminal sets a limit."""
+
+
+def as_text(result: Comparison) -> str:
+    """The tables of a comparison as text: what `print` shows."""
+    from farloop.views.report.tables import paired_rows, run_rows, size_note, size_rows, slowdown_rows
+
+    text = io.StringIO()
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    console = Console(file=text, width=width, color_system=None)
+    tables: list[RichTable | str] = [table(*run_rows(result), title=result.title)]
+    tables += [table(header, rows) for header, rows in (slowdown_rows(result), size_rows(result)) if rows]
+    tables += [note] if (note := size_note(result)) else []
+    tables += [paired_table] if (paired_table := ratios(*paired_rows(result))) else []
+    for part in tables:
+        console.print(part, markup=False, highlight=False)
+    for line in [*result.deadlocks, *result.cautions]:
+        console.print(line, markup=False, highlight=False)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def as_html(result: Comparison) -> str:
+    """The tables of a comparison as a fragment of HTML: what notebooks show."""
+    from farloop.views.report.page import fragment
+
+    return fragment(result)
+
+
+def ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> RichTable | None:
+    """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
+    if not rows:
+        return None
+    turned = [[name, *(row[i] for row in rows)] for i, name in enumerate(header[1:], 1)]
+    return table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> RichTable:
+    """A table for the terminal; numbers are on the right."""
+    return Table.of(header, rows, title=title).terminal()
