@@ -11,6 +11,9 @@ _BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10,
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]+?)\s*([A-Za-zµ]+)\s*")
 
+INTERVAL_TEXT = re.compile(r" (\[[^\[\]]*\])")
+"""The interval behind a number for people, such as "[6.9, 9.1]" in "7.42 [6.9, 9.1]"."""
+
 
 def seconds(text: str) -> float:
     """A duration such as "25ms" in seconds.

@@ -253,14 +253,10 @@ def test_charts_are_what_plotly_draws(comparison, result):
             assert len(panels.layout.annotations) == len(compared)
             go.Figure({"layout": chart.panels.narrow()})
             drawn = chart.panels.html("here")
-            data, config = (
-                json.loads(re.search(pattern, drawn)[1])
-                for pattern in (r" data = (\[.*?\]);draw", r" : \{.*?\}, (\{[^{}]*\})\), data")
-            )
-            layouts = [json.loads(text) for text in re.findall(r"[?:] (\{.*?\})(?= :|, \{\"displaylogo)", drawn)]
-            assert layouts == [chart.panels.narrow(), chart.panels.layout]
-            assert (len(data), config["responsive"]) == (len(panels.data), True)
-            y = np.frombuffer(base64.b64decode(data[0]["y"]["bdata"]), data[0]["y"]["dtype"])
+            written = json.loads(re.search(r"\.push\((\{.*\})\)</script>", drawn)[1])
+            assert (written["narrow"], written["wide"]) == (chart.panels.narrow(), chart.panels.layout)
+            assert (len(written["data"]), written["config"]["responsive"]) == (len(panels.data), True)
+            y = np.frombuffer(base64.b64decode(written["data"][0]["y"]["bdata"]), "<f8")
             assert np.array_equal(y, chart.panels.data[0]["y"], equal_nan=True)
     throughput = charts(many)[0].panels.layout
     # Three rows of two, the last of one; each column says below its last panel what runs along it.

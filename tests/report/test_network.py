@@ -155,12 +155,10 @@ def embedded(page: str):
     return json.loads(data.replace("<\\/", "</"))
 
 
-def test_the_report_of_a_fabric_opens_with_the_map(tmp_path, result):
+def test_the_report_has_the_map_where_it_queues(tmp_path):
     run = simulate(tmp_path, f"[network]\n{NETWORKS['fat-tree']}\n")
     page = report.page(farloop.Comparison("", [run]))
-    assert 0 < page.index('<h2 id="network">') < page.index('<h2 id="overview">')
-    small = report.page(farloop.Comparison("", [result]))
-    assert small.index('<h2 id="overview">') < small.index('<h2 id="network">')
+    assert page.index('<h2 id="queues">') < page.index('<h3 id="network">') < page.index('<h2 id="setup">')
     data = embedded(page)
     (of_run,), (network,) = data["runs"], data["networks"]
     values = np.frombuffer(base64.b64decode(of_run["frames"]["queue"]), "<f4")

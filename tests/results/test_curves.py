@@ -180,7 +180,7 @@ def test_the_worst_ports_are_in_the_report_though_nobody_named_them(tmp_path):
     (trace,) = [trace for trace in drops.panels.data if trace["name"] == "leaf4-&gt;h16"]
     assert np.sum(trace["y"]) == run.summary["worst"]["drops"]["drops"]
     text = page.page(run.alone)
-    assert re.search(r'<h2 id="dropped">Drops</h2>', text)
+    assert re.search(r'<h3 id="dropped">Drops</h3>', text)
     named = simulate(tmp_path, incast, buffer="300kB", record='ports = ["leaf1->*"]')
     assert named.samples.objects("worst") == []
     assert set(named.samples.objects("port")) == {f"leaf1->{n}" for n in ("h1", "h2", "h3", "h4", "spine1", "spine2")}

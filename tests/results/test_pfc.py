@@ -132,7 +132,7 @@ def test_a_port_paused_for_two_reasons_spreads_once():
 def test_the_report_shows_who_paused_whom(spreading):
     page = report.page(compared(spreading))
     assert 'id="pfc"' in page
-    assert '<a href="#pfc">' in page
+    assert '<h3 id="pfc">' in page
     assert "<td>v-&gt;s0</td><td>s0</td><td>s0-&gt;s1</td><td>s2-&gt;d</td><td>3</td>" in page
     assert "1 victim flow (v-h1)" in page
     tree = page[page.index('<ul class="tree">') :]
@@ -172,7 +172,7 @@ def test_a_deadlock_is_a_finding_and_loud(command):
 
 def test_a_deadlock_stands_above_all_tables(ring):
     page = report.page(compared(ring))
-    assert page.index('<p class="card alert">fixed: PFC deadlock') < page.index('id="overview"')
+    assert page.index('<p class="card alert">fixed: PFC deadlock') < page.index('id="answer"')
     assert "PFC deadlock" in ring._repr_html_()
     assert "PFC deadlock" in index_page([FigureVerdicts.of("paper/figure", compared(ring))], "quick")
 

@@ -118,7 +118,7 @@ def test_a_flow_that_joins_in_the_middle_makes_a_run_unsteady(command):
     assert summary["steady"] is False
     assert summary["warm_up"] >= 0
     (caution,) = [warning for warning in summary["cautions"] if warning["code"] == "not-steady"]
-    assert caution["text"] == line
+    assert f"caution: {caution['text']}" == line
     assert "not steady" in (command.directory / "o" / "report.html").read_text()
     run = farloop.load(command.directory / "o").runs[0]
     assert run.steadiness.halves[0].first.estimate < run.steadiness.halves[0].second.estimate

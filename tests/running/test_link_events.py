@@ -63,7 +63,7 @@ def test_the_commands_and_the_report_say_what_happens(command, failure):
     assert "leaf1<->spine1" in explained.stdout and "25 ms" in explained.stdout
     failure.save(command.directory / "out")
     page = (command.directory / "out" / "report.html").read_text("utf-8")
-    assert '<h2 id="events">Links</h2>' in page and "leaf1&lt;-&gt;spine1" in page
+    assert '<h3 id="events">Links</h3>' in page and "leaf1&lt;-&gt;spine1" in page
     assert '"dash":"dot"' in page
 
 

@@ -58,12 +58,27 @@ def test_json_has_a_mapping_for_each_row():
 
 def test_a_terminal_has_numbers_on_the_right():
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    console.print(
-        Table.of(
-            ["run", "drops", "port"], [["a", "5", "s1"], ["b", 1000, "s2"], ["c", "no flows", "s3"]], title="Drops"
-        ).terminal()
-    )
+    rows = [["a", "5", "s1"], ["b", 1000, "s2"], ["c", "no flows", "s3"]]
+    console.print(*Table.of(["run", "drops", "port"], rows, title="Drops").terminal())
     assert "a   │        5 │ s1" in console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_number_is_broken_on_a_narrow_terminal(width):
+    numbers = ["7.48 Gbps [7.17 Gbps, 7.74 Gbps]", "0.478 [0.456, 0.495]", "6.8 MB [5.19 MB, 7.86 MB]", "1,000"]
+    table = Table.of(["run", "mean throughput", "Jain", "longest queue", "drops"], [["cubic", *numbers]], title="Runs")
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(*table.terminal(width))
+    shown = console.file.getvalue()
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert max(map(len, lines)) <= width
+    for number in numbers:
+        first, _, interval = number.partition(" [")
+        assert any(first in line for line in lines), first
+        assert not interval or any(f"[{interval}" in line for line in lines), interval
+    assert shown.count("Runs") == 1, "the title stands above the first part"
+    assert shown.count("cubic") == len(table.terminal(width)), "each part names its rows"
+    assert len(table.terminal()) == 1, "without a width it is one table"
 
 
 def test_a_name_that_nobody_gave_is_an_error():

@@ -104,5 +104,5 @@ def arena(
     if not quiet:
         from farloop.views import terminal
 
-        terminal.arena(results, planned.algorithms)
+        terminal.arena(results, planned.algorithms, len(planned.seeds))
         terminal.written(target, report=not no_report)

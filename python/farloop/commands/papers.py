@@ -91,7 +91,5 @@ def reproduce(
     if not quiet:
         from farloop.views import terminal
 
-        for verdicts in done:
-            terminal.claims(verdicts.claims)
-            terminal.deadlocks(verdicts.deadlocks, verdicts.figure)
+        terminal.reproduction(done)
         terminal.written(target, report=not no_report)

@@ -27,6 +27,14 @@ CODES = {
 }
 """The codes that there are, and what each is about."""
 
+_BY_WEIGHT = (
+    "network", "overload", "unfinished", "receive-window", "not-steady", "fragile", "starts", "short-flows", "few-flows", "warm-up",
+)  # fmt: skip
+"""Codes, those first that put most of the other numbers into doubt."""
+
+MAX_DECISIVE = 2
+"""Cautions that stand beside an answer; the others are below the tables, or in the report."""
+
 
 class RunToCaution(RunNumbers, steadiness.SteadyRun, Protocol):
     """A run with its numbers and what is known of its steadiness."""
@@ -66,6 +74,17 @@ def of_comparison(comparison: ComparisonToCaution) -> list[Caution]:
     """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
     moved = [Caution("fragile", text) for _, text in jitter.warnings(comparison)]
     return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison), *moved]))
+
+
+def by_weight(cautions: Sequence[Caution]) -> list[Caution]:
+    """The cautions with those first that put most numbers into doubt; of each code one first, then the others in their order."""
+    seen: dict[str, int] = {}
+    ranked = []
+    for caution in cautions:
+        turn = seen[caution.code] = seen.get(caution.code, -1) + 1
+        weight = _BY_WEIGHT.index(caution.code) if caution.code in _BY_WEIGHT else -1
+        ranked.append((turn, weight, caution))
+    return [caution for _, _, caution in sorted(ranked, key=lambda row: row[:2])]
 
 
 def between(comparison: ComparisonToCaution) -> list[Caution]:

@@ -15,6 +15,7 @@ from farloop import _native, statistics
 from farloop.results.size_classes import MARK, MARK_NOTE, MIN_TAIL_FLOWS
 from farloop.results.starts import OWN
 from farloop.studies.arena import requirements, tails
+from farloop.studies.arena.arena_answer import answer_arena
 from farloop.studies.arena.measuring import ENDLESS, FINITE, SIZES, Measured
 from farloop.studies.arena.ranking import FAILS, RANKED, REFERENCE, Standing
 from farloop.studies.arena.table import Result
@@ -70,6 +71,7 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
     content = render(
         "arena.html.j2",
         subtitle=f"{counted} ({', '.join(map(str, seeds))}), {scale} scale, farloop {_native.version()}",
+        answer=answer_arena(results, len(seeds)),
         links=[(_anchor(result), result.name) for result in results],
         constraints=results[0].constraints if results else (),
         overview=_overview(results, algorithms),
@@ -77,7 +79,7 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
         sections=[_section(result, algorithms, len(seeds)) for result in results],
         colours=[(svg.COLOURS[kind], words) for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))],
         size_note=f"{SIZES.note} {MARK_NOTE} of a seed.",
-        script=files("farloop.views").joinpath("arena_sort.js").read_text("utf-8"),
+        script=files("farloop.views").joinpath("sort_tables.js").read_text("utf-8"),
     )
     return document("farloop: arena", content)
 
@@ -114,7 +116,7 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> Table:
             own = each.get(algorithm)
             cells.append(_overview_cell(own, axis) if own else StyledCell(_missing(result, algorithm), style="no"))
         rows.append(cells)
-    return Table(heads, rows, style="sorts")
+    return Table(heads, rows, style="sorts marked")
 
 
 def _overview_cell(own: Standing, axis: Scale) -> StyledCell:
@@ -176,7 +178,7 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str,
         "nearest": None if any(standing.state == RANKED for standing in standings) else nearest,
         "ranking": _ranking(result, seeds),
         "has_legend": bool(columns),
-        "table": Table([Head("algorithm"), *(Head(c.title, hint=c.hint) for c in columns)], rows, style="sorts"),
+        "table": Table([Head("algorithm"), *(Head(c.title, hint=c.hint) for c in columns)], rows, style="sorts marked"),
     }
 
 

@@ -30,6 +30,7 @@ from farloop.studies.sweep.multiples import (
     unit_of,
     value_text,
 )
+from farloop.studies.sweep.study_answer import answer_study
 from farloop.units import count_text
 from farloop.views import svg
 from farloop.views.html import document, render
@@ -77,11 +78,12 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
         "study.html.j2",
         title=str(content["title"]),
         size=f"{count_text(runs.num_rows, 'run')} of {count}, farloop {content['farloop']}",
+        answer=answer_study(content["collect"], runs, points, content["keys"]),
         warnings=[caution["text"] for caution in content.get("cautions", [])],
         remarks=notes,
         sections=parts,
     )
-    return document(f"farloop: {content['title']}", shown, script=plots.script())
+    return document(f"farloop: {content['title']}", shown, scripts=plots.scripts())
 
 
 def write(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, into: Path) -> list[str]:

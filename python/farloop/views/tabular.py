@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from farloop.results.size_classes import NO_FLOWS
+from farloop.units import INTERVAL_TEXT
 
 if TYPE_CHECKING:
     import rich.table
@@ -91,21 +92,36 @@ class Table:
 
         return render("table.html.j2", table=self, nothing=NOTHING)
 
-    def terminal(self) -> rich.table.Table:
-        """For a terminal: columns of numbers stand right, but for the first one, which names the row."""
+    def terminal(self, width: int | None = None) -> list[rich.table.Table]:
+        """For a terminal: columns of numbers stand right, but for the first one, which names the row.
+
+        Args:
+            width: Columns of the terminal. In a table that is wider intervals stand below their numbers; where that is not enough, it is
+                several tables, each with the names of the rows, so that no number is broken. `None`: one table, whatever its width.
+        """
+        rows = list(self._texts())
+        heads = [head.text for head in self.heads]
+        if width is not None and _width(heads, rows) > width:
+            rows = [[INTERVAL_TEXT.sub(r"\n\1", cell) for cell in row] for row in rows]
+        groups = [list(range(1, len(heads)))] if width is None else _fit(heads, rows, width)
+        return [self._drawn(heads, rows, [0, *group], self.title if group is groups[0] else "") for group in groups]
+
+    def _drawn(
+        self, heads: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int], title: str
+    ) -> rich.table.Table:
+        """Some of the columns."""
         from rich.table import Table as RichTable
         from rich.text import Text
 
         from farloop.messages import printable
 
-        title = Text(printable(self.title)) if self.title else None
-        drawn = RichTable(title=title, title_justify="left", header_style="bold", show_lines=False)
-        rows = list(self._texts())
-        for number, head in enumerate(self.heads):
+        shown = Text(printable(title)) if title else None
+        drawn = RichTable(title=shown, title_justify="left", header_style="bold", show_lines=False)
+        for number in columns:
             is_right = self._stands_right(number, rows)
-            drawn.add_column(printable(head.text), justify="right" if is_right else "left", overflow="fold")
+            drawn.add_column(printable(heads[number]), justify="right" if is_right else "left", overflow="fold")
         for row in rows:
-            drawn.add_row(*(Text(printable(cell)) for cell in row))
+            drawn.add_row(*(Text("\n".join(map(printable, row[number].split("\n")))) for number in columns))
         return drawn
 
     def markdown(self) -> str:
@@ -151,6 +167,41 @@ class Table:
                     # Rows of others, such as those of a kernel's connections, have plain numbers.
                     cells.append(None if cell is None else str(cell))
             yield cells
+
+
+_FRAME = 3
+"""Columns of a terminal that the frame of a table's column takes."""
+
+_MAX_WORDS = 24
+"""Columns of a terminal for words, which may go on in the next line; numbers may not."""
+
+
+def _needed(head: str, cells: Iterable[str]) -> int:
+    """Columns of a terminal that a table's column needs, so that no number and no word of its head is broken."""
+    lines = [line for cell in cells for line in cell.split("\n")]
+    widest = max(
+        (len(line) if line[:1].isdigit() or line[:1] == "[" else min(len(line), _MAX_WORDS) for line in lines),
+        default=0,
+    )
+    return max(widest, *map(len, head.split() or [""])) + _FRAME
+
+
+def _width(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    return sum(_needed(head, (row[number] for row in rows)) for number, head in enumerate(heads)) + 1
+
+
+def _fit(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """The columns but for the first, in as few groups as fit beside it."""
+    first, *needed = (_needed(head, (row[number] for row in rows)) for number, head in enumerate(heads))
+    groups: list[list[int]] = [[]]
+    left = width - first - 1
+    for number, own in enumerate(needed, 1):
+        if own > left and groups[-1]:
+            groups.append([])
+            left = width - first - 1
+        groups[-1].append(number)
+        left -= own
+    return groups
 
 
 def _is_number(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,7 +25,7 @@ from farloop.views.report.shown import PIPE_WIDTH, ratios, table
 
 if TYPE_CHECKING:
     from farloop.results.job_matrix import Interference
-    from farloop.results.run import Comparison
+    from farloop.results.run import Comparison, FigureVerdicts
     from farloop.results.trace import Trace
     from farloop.results.why import Explanation
     from farloop.studies.arena.ranking import Standing
@@ -64,6 +65,8 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
     from farloop.results import offered, starts
+    from farloop.results.cautions import MAX_DECISIVE, by_weight, of_comparison
+    from farloop.results.headline import headline
     from farloop.views.report.tables import (
         job_rows,
         paired_rows,
@@ -75,13 +78,16 @@ def comparison(result: Comparison) -> None:
         worst_rows,
     )
 
+    cautions = by_weight(of_comparison(result))
+    deadlocks(result.deadlocks)
+    answer(headline(result).sentences, [caution.text for caution in cautions[:MAX_DECISIVE]])
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result), size_rows(result)):
         if rows:
             _print_table(header, rows)
     if note := size_note(result):
         _console().print(note, markup=False, highlight=False, soft_wrap=True, style="dim")
-    if paired := ratios(*paired_rows(result)):
+    if paired := ratios(*paired_rows(result), width=_console().width):
         _console().print(paired)
     header, rows = start_rows(result)
     alone = len({row[0] for row in rows}) < 2
@@ -91,11 +97,22 @@ def comparison(result: Comparison) -> None:
         _console().print(line, markup=False, highlight=False, soft_wrap=True, style="dim")
     if line := offered.line([run.numbers["network"]["layers"] for run in result.runs]):
         _console().print(line, markup=False, highlight=False, soft_wrap=True, style="dim")
-    deadlocks([*result.deadlocks, *result.cautions])
+    if others := cautions[MAX_DECISIVE:]:
+        counts = Counter(caution.code for caution in others)
+        named = ", ".join(f"{code} ({count})" if count > 1 else code for code, count in counts.items())
+        more = f"{count_text(len(others), 'more caution')}: {named}; the report and summary.json have the sentences"
+        _console().print(more, markup=False, highlight=False, soft_wrap=True, style="dim")
     claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
     for claim in result.claims:
         if claim["verdict"] not in VERDICTS:
             _console().print(undecided(claim, result.figure), markup=False, highlight=False, soft_wrap=True)
+
+
+def answer(sentences: Sequence[str], decisive: Sequence[str] = ()) -> None:
+    """The answer, then the cautions that decide whether to believe it."""
+    _console().print(" ".join(sentences), markup=False, highlight=False, style="bold")
+    for text in decisive:
+        _console().print(f"caution: {text}", markup=False, highlight=False, soft_wrap=True, style="yellow")
 
 
 def undecided(claim: dict[str, Any], figure: str) -> str:
@@ -111,8 +128,11 @@ def undecided(claim: dict[str, Any], figure: str) -> str:
     return f"{claim['id']}: {outcome}; `{command} {figure or claim['id']}` makes the runs that it needs"
 
 
-def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
-    """The group of every algorithm in every scenario, or the constraint that it breaks."""
+def arena(results: Sequence[Result], algorithms: Sequence[str], seeds: int) -> None:
+    """The answer, then the group of every algorithm in every scenario, or the constraint that it breaks."""
+    from farloop.studies.arena.arena_answer import answer_arena
+
+    answer([answer_arena(results, seeds)])
     for start in dict.fromkeys(result.start for result in results):
         chosen = [result for result in results if result.start == start]
         states = [{s.algorithm: _standing(s) for s in result.standings} for result in chosen]
@@ -165,6 +185,7 @@ def study(result: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
     from farloop.studies.sweep.dataset import OF_METRICS
     from farloop.studies.sweep.multiples import label, metric_text
+    from farloop.studies.sweep.study_answer import answer_study
 
     keys = [
         name
@@ -180,6 +201,8 @@ def study(result: Study, collect: Sequence[Measure]) -> None:
         ]
         for row in result.points.slice(0, MOST_POINTS).to_pylist()
     ]
+    metrics = [{"name": measure.name, "unit": measure.unit, "better": measure.better} for measure in collect]
+    answer(answer_study(metrics, result.runs, result.points, keys))
     _print_table(["point", "seeds", *(measure.name for measure in collect)], rows, title=result.title)
     left = result.points.num_rows - len(rows)
     counts, statuses = result.counts, result.runs["status"].to_pylist()
@@ -215,6 +238,16 @@ def deadlocks(sentences: Sequence[str], name: str = "") -> None:
     for deadlock in sentences:
         line = f"{name} {deadlock}".lstrip()
         _console().print(line, markup=False, highlight=False, soft_wrap=True, style="bold red")
+
+
+def reproduction(done: Sequence[FigureVerdicts]) -> None:
+    """How many statements hold in all figures, then the claims figure by figure."""
+    from farloop.results.headline import answer_reproduction
+
+    answer([answer_reproduction(done)])
+    for verdicts in done:
+        claims(verdicts.claims)
+        deadlocks(verdicts.deadlocks, verdicts.figure)
 
 
 def claims(rows: list[dict[str, Any]]) -> None:
@@ -439,7 +472,8 @@ def interference(result: Interference) -> None:
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
-    _console().print(table(header, rows, title))
+    console = _console()
+    console.print(table(header, rows, title, console.width))
 
 
 def _plain(value: Any) -> Cell:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from farloop import _native
 from farloop.judging.claims import VERDICTS
+from farloop.results.headline import answer_reproduction
 from farloop.views.html import document, render
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ def index_page(figures: list[FigureVerdicts], scale: str) -> str:
     verdicts = Counter(claim["verdict"] for figure in figures for claim in figure.claims)
     counted = ", ".join(f"{verdicts[v]} {v}" for v in VERDICTS if verdicts[v])
     content = render(
-        "index.html.j2", figures=figures, counted=counted, scale=scale, version=_native.version(), long=LONG
+        "index.html.j2",
+        answer=answer_reproduction(figures),
+        figures=figures,
+        counted=counted,
+        scale=scale,
+        version=_native.version(),
+        long=LONG,
     )
     return document("farloop: papers, reproduced claim by claim", content)

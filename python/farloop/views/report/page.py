@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from farloop import _native
 from farloop.judging.claims import remark
 from farloop.results import offered, paired
-from farloop.results.network_map import map_of
+from farloop.results.headline import headline
 from farloop.results.summary import MAX_FLOWS_LISTED
 from farloop.views.html import document, render
-from farloop.views.report import circuits, link_events, network_map, packets, pfc, plots
+from farloop.views.report import circuits, link_events, network_map, packets, pfc, plots, verdict
 from farloop.views.report.charts import Chart, charts
 from farloop.views.report.start_tables import LOADS, STARTS
 from farloop.views.report.tables import (
     POOLED_CAPTION,
+    Cell,
     claim_rows,
     flow_rows,
     job_rows,
@@ -31,8 +36,6 @@ from farloop.views.report.tables import (
 from farloop.views.tabular import Table
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from farloop.results.run import Comparison
 
 Section = tuple[str, str, str]
@@ -44,48 +47,51 @@ SLOWDOWN_NOTE = (
     "from below."
 )
 
+QUEUE_CHARTS = ("max_queue", "dropped", "paused")
+TIME_CHARTS = ("throughput", "cwnd", "pacing", "rtt")
+"""Metrics of the charts of a section, in the order in which they are offered."""
+
 _HOLDS = {True: ("reproduced", "holds"), False: ("differs", "does not hold"), None: ("partial", "not decided")}
 """Style and words for a statement."""
 
 
 def page(comparison: Comparison, *more: Section) -> str:
-    """A complete HTML document that loads nothing from anywhere; `more` are sections that stand below the overview."""
+    """A complete HTML document that loads nothing from anywhere; `more` are sections that stand below the first one.
+
+    The answer comes first, then a section for each question that a reader has: who is slow, where it queues, what happened when, how it was
+    set up. Of circuits the schedule explains everything else.
+    """
     title = comparison.title or "farloop"
+    drawn = {chart.anchor: chart for chart in charts(comparison)}
     parts: list[Section] = [
-        ("overview", "Overview", _section("overview", "Overview", _overview(comparison))),
-        *more,
         *([("claims", "Claims", _section("claims", "Claims", _claim_cards(comparison)))] if comparison.claims else []),
-        *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
-        *([("pfc", "PFC", pfc.section(comparison))] if pfc.has_pauses(comparison) else []),
-        *([("events", "Links", link_events.section(comparison))] if link_events.has_events(comparison) else []),
-        ("parameters", "Parameters", _parameters(comparison)),
+        *([("circuits", "Circuits", circuits.section(comparison))] if circuits.has_circuits(comparison) else []),
+        ("slow", "Who is slow", _slow(comparison, drawn.get("slowdown"))),
+        *more,
+        ("queues", "Where it queues", _queues(comparison, [drawn[name] for name in QUEUE_CHARTS if name in drawn])),
+        *([("time", "What happened when", when)] if (when := _time(comparison, drawn)) else []),
+        ("setup", "How it was set up", _setup(comparison)),
     ]
-    # Where there are many switches, where it happened is the first question; otherwise everybody knows.
-    opens = any(map_of(run.ports).is_fabric for run in comparison.runs[:1])
-    parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
-    if packets.has_trace(comparison):
-        at = next(i for i, (anchor, _, _) in enumerate(parts) if anchor == "network")
-        parts.insert(at + 1, ("packets", "Packets", packets.section(comparison)))
-    # Of circuits the schedule explains everything else.
-    if circuits.has_circuits(comparison):
-        parts.insert(0, ("circuits", "Circuits", circuits.section(comparison)))
     content = render(
         "report.html.j2",
         title=title,
         subtitle=_subtitle(comparison),
-        warnings=[*comparison.deadlocks, *comparison.cautions],
+        verdict=verdict.section(comparison),
         remarks=comparison.notes,
         sections=parts,
+        sorting=Markup(files("farloop.views").joinpath("sort_tables.js").read_text("utf-8")),
     )
-    return document(title, content, script=plots.script())
+    return document(title, content, scripts=plots.scripts(has_charts=bool(drawn)))
 
 
 def fragment(comparison: Comparison) -> str:
-    """Tables for a notebook's output cell; the charts are in the saved report."""
+    """Answer and tables for a notebook's output cell; the charts are in the saved report."""
+    answer = headline(comparison)
     return str(
         render(
             "fragment.html.j2",
             title=comparison.title,
+            answer=answer.text,
             warnings=[*comparison.deadlocks, *comparison.cautions],
             overview=_overview(comparison),
             claims=_claim_cards(comparison),
@@ -116,29 +122,86 @@ def _chart(chart: Chart) -> Markup:
     )
 
 
-def _overview(comparison: Comparison) -> Markup:
+def _slow(comparison: Comparison, chart: Chart | None) -> Markup:
+    return render(
+        "slow.html.j2", runs=_table(run_rows(comparison)), chart=_chart(chart) if chart else "", **_slowness(comparison)
+    )
+
+
+def _slowness(comparison: Comparison) -> dict[str, Any]:
+    """Tables of how flows and jobs fared."""
     most_flows = max((run.flows.num_rows for run in comparison.runs), default=0)
-    pairs = Table.of(*paired_rows(comparison))
+    pairs = _table(paired_rows(comparison))
+    return {
+        "jobs": _table(job_rows(comparison)),
+        "slowdowns": _table(slowdown_rows(comparison)),
+        "slowdown_note": SLOWDOWN_NOTE + (f" {POOLED_CAPTION}" if len(comparison.seeds) > 1 else ""),
+        "sizes": _table(size_rows(comparison)),
+        "size_note": size_note(comparison),
+        "paired": pairs,
+        "paired_note": paired.CAPTION + (" The intervals of a column hold together." if len(pairs.rows) > 1 else ""),
+        "flows": _table(flow_rows(comparison)),
+        "many": most_flows if most_flows > MAX_FLOWS_LISTED else 0,
+        "listed": MAX_FLOWS_LISTED,
+    }
+
+
+def _queues(comparison: Comparison, drawn: Sequence[Chart]) -> Markup:
+    return render(
+        "queues.html.j2",
+        worst=_table(worst_rows(comparison)),
+        charts=[_choice(chart) for chart in drawn],
+        network=network_map.section(comparison),
+        pfc=pfc.section(comparison) if pfc.has_pauses(comparison) else "",
+        **_loads(comparison),
+    )
+
+
+def _loads(comparison: Comparison) -> dict[str, Any]:
+    """Table of what the traffic asks of the network."""
+    sentences = dict.fromkeys(s for run in comparison.runs for s in offered.sentences(run.numbers["network"]))
+    return {"loads": _table(load_rows(comparison)), "loads_note": LOADS, "load_sentences": sentences}
+
+
+def _time(comparison: Comparison, drawn: Mapping[str, Chart]) -> Markup | None:
+    """Series over time, what links did, and packets; nothing where none of them was recorded."""
+    chosen = [_choice(drawn[name]) for name in TIME_CHARTS if name in drawn]
+    events = link_events.section(comparison) if link_events.has_events(comparison) else ""
+    traced = packets.section(comparison) if packets.has_trace(comparison) else ""
+    if not (chosen or events or traced):
+        return None
+    return render("time.html.j2", charts=chosen, events=events, packets=traced)
+
+
+def _setup(comparison: Comparison) -> Markup:
+    return render(
+        "setup.html.j2",
+        starts=_table(start_rows(comparison)),
+        starts_note=STARTS,
+        parameters=_parameters(comparison),
+    )
+
+
+def _overview(comparison: Comparison) -> Markup:
+    """All tables, one below the other."""
     return render(
         "overview.html.j2",
-        runs=Table.of(*run_rows(comparison)),
-        worst=Table.of(*worst_rows(comparison)),
-        jobs=Table.of(*job_rows(comparison)),
-        slowdowns=Table.of(*slowdown_rows(comparison)),
-        slowdown_note=SLOWDOWN_NOTE + (f" {POOLED_CAPTION}" if len(comparison.seeds) > 1 else ""),
-        sizes=Table.of(*size_rows(comparison)),
-        size_note=size_note(comparison),
-        paired=pairs,
-        paired_note=paired.CAPTION + (" The intervals of a column hold together." if len(pairs.rows) > 1 else ""),
-        starts=Table.of(*start_rows(comparison)),
+        runs=_table(run_rows(comparison)),
+        worst=_table(worst_rows(comparison)),
+        starts=_table(start_rows(comparison)),
         starts_note=STARTS,
-        loads=Table.of(*load_rows(comparison)),
-        loads_note=LOADS,
-        load_sentences=dict.fromkeys(s for run in comparison.runs for s in offered.sentences(run.numbers["network"])),
-        flows=Table.of(*flow_rows(comparison)),
-        many=most_flows if most_flows > MAX_FLOWS_LISTED else 0,
-        listed=MAX_FLOWS_LISTED,
+        **_slowness(comparison),
+        **_loads(comparison),
     )
+
+
+def _table(content: tuple[list[str], list[list[Cell]]]) -> Table:
+    """A table whose rows a click on a heading sorts."""
+    return Table.of(*content, style="sorts")
+
+
+def _choice(chart: Chart) -> dict[str, str | Markup]:
+    return {"title": chart.title, "drawn": _chart(chart)}
 
 
 def _claim_cards(comparison: Comparison) -> Markup:

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import zlib
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from farloop.views.report.inline import script_json
 
 GREY = "#808a94"
 GRID = "rgba(128,138,148,0.22)"
 CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
-
-
-NARROW = "(max-width: 700px)"
-"""Where panels stand below each other instead of side by side: phones."""
 
 MARGIN = {"l": 55, "r": 15, "t": 66, "b": 75}
 """In pixels. Above the headings of the panels there must be room for the tool bar, below them for the legend."""
@@ -127,13 +126,11 @@ class Panels:
 
     def html(self, anchor: str) -> str:
         """The chart as a part of a page that has plotly.js."""
+        chart = {"id": anchor, "data": self.data, "wide": self.layout, "narrow": self.narrow(), "config": CONFIG}
         # Inside a script element nothing may look like its end.
-        data, wide, narrow, config, name = map(_json, (self.data, self.layout, self.narrow(), CONFIG, anchor))
-        # Turning a phone is enough to make a page wide.
         return (
-            f'<div id="{escape(anchor)}" class="plotly-graph-div"></div><script>{{const phone = matchMedia({_json(NARROW)}), '
-            f"draw = () => Plotly.react({name}, data, phone.matches ? {narrow} : {wide}, {config}), data = {data};"
-            f'draw(); phone.addEventListener("change", draw)}}</script>'
+            f'<div id="{escape(anchor)}" class="plotly-graph-div"></div>'
+            f"<script>(globalThis.farloopCharts ??= []).push({_json(chart)})</script>"
         )
 
     def _arrange(self, layout: dict[str, Any], columns: int) -> None:
@@ -167,17 +164,26 @@ class Panels:
                 axis[key] = {**axis[key], **value} if isinstance(value, dict) and key in axis else value
 
 
-def script() -> str:
-    """plotly.js, which stands in its Python package; that is not loaded for it.
+def scripts(*, has_charts: bool = True) -> Markup:
+    """The end of a page: plotly.js where it has charts, compressed to half its size, and the script that unpacks it and draws them.
 
     Raises:
-        OSError: the package does not have it.
+        OSError: the Python package plotly does not have its script.
     """
+    packed = base64.b64encode(zlib.compress(_library(), 1)).decode("ascii") if has_charts else ""
+    drawing = files("farloop.views.report").joinpath("charts.js").read_text("utf-8")
+    return Markup('<script type="text/plain" id="plotly">{}</script><script>{}</script>').format(
+        packed, Markup(drawing)
+    )
+
+
+def _library() -> bytes:
+    """plotly.js, which stands in its Python package; that is not loaded for it."""
     spec = importlib.util.find_spec("plotly")
     where = spec.submodule_search_locations if spec else None
     if not where:
         raise FileNotFoundError("the Python package plotly, which has the script of the charts")
-    return (Path(next(iter(where))) / "package_data" / "plotly.min.js").read_text("utf-8")
+    return (Path(next(iter(where))) / "package_data" / "plotly.min.js").read_bytes()
 
 
 def _json(content: Any) -> str:

@@ -1,0 +1,319 @@
+"""The answer that a run or a comparison gives, in a sentence or two, with the three numbers that it rests on.
+
+Terminals and reports show it first. Of several algorithms it says which leads in what, by how much, whether the seeds tell them apart, and
+at what cost elsewhere; of a figure how many statements hold; of one run how its flows fared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from farloop.results import effects
+from farloop.results.effects import ALL, LEVEL, Effect
+from farloop.results.measures import MORE
+from farloop.units import bytes_text, count_text, time_text
+
+if TYPE_CHECKING:
+    from farloop.results.protocols import ComparedRuns, RunNumbers
+    from farloop.results.run import FigureVerdicts
+
+    class Judged(ComparedRuns, Protocol):
+        """Runs side by side with the published claims on them; `farloop.Comparison` says what each is."""
+
+        @property
+        def figure(self) -> str:
+            """The identifier of the paper's figure; empty if it is none."""
+
+        @property
+        def claims(self) -> list[dict[str, Any]]:
+            """The published claims with their verdicts."""
+
+
+MIN_COST = 1.1
+"""How many times worse than the best a number of the leader is from which on it is named as a cost."""
+
+TIMES_FROM = 2.0
+"""Ratios from which on sentences say how many times, and no percentage."""
+
+MAX_NAMED = 3
+"""Algorithms that a sentence names side by side."""
+
+_PLACES = {"cross": "across", "intra": "inside", ALL: ""}
+
+_COSTS = (
+    "p99 FCT slowdown", "mean FCT slowdown", "goodput", "longest queue", "unfinished flows", "dropped packets", "time paused by PFC",
+)  # fmt: skip
+"""Names of the effects that can be a cost, those first that are named first where costs are equal."""
+
+
+@dataclass(frozen=True)
+class KeyNumber:
+    """A number at the head of a report.
+
+    Attributes:
+        name: What it is.
+        value: The number with its unit.
+        note: What it is compared with, or where it was; may be empty.
+    """
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer of a run or a comparison.
+
+    Attributes:
+        sentences: The answer; never empty.
+        key_numbers: At most three.
+        effect: The number that decides, for the chart beside the answer; `None` where nothing is compared.
+        effects: All numbers that tell the algorithms apart, for a chart that lets one choose.
+    """
+
+    sentences: tuple[str, ...]
+    key_numbers: tuple[KeyNumber, ...] = ()
+    effect: Effect | None = None
+    effects: tuple[Effect, ...] = field(default=(), repr=False)
+
+    @property
+    def text(self) -> str:
+        """The sentences, one after the other."""
+        return " ".join(self.sentences)
+
+
+def headline(comparison: Judged) -> Headline:
+    """The answer of a comparison, or of a run as a comparison of one."""
+    made = effects.effects(comparison)
+    claims = _claims_sentences(comparison)
+    if len(comparison.groups) < 2 or not _have_one_case(comparison):
+        alone = [_one_group(label, runs) for label, runs in list(comparison.groups.items())[:1]]
+        if len(comparison.groups) < 2 and alone:
+            sentences, numbers = alone[0]
+            return Headline((*claims, *sentences), numbers)
+        count = f"{len(comparison.groups)} cases were simulated; the tables have their numbers."
+        return Headline(claims or (count,))
+    leads = _decisive(made)
+    compared: list[str] = [_lead_sentence(effect, len(comparison.seeds)) for effect in leads]
+    if leads and leads[0].identifier == "jain":
+        compared += _share_sentence(leads[0], made)
+    if leads:
+        compared += _cost_sentence(leads, made)
+    if leads and len(comparison.seeds) < 2:
+        compared.append("It is one seed: --seeds 1-10 tells which differences last.")
+    numbers = tuple(_key_number(effect, leads[0].ranking[0]) for effect in _shown_numbers(leads, made))
+    return Headline((*claims, *compared), numbers, leads[0] if leads else None, tuple(made))
+
+
+def answer_reproduction(done: Sequence[FigureVerdicts]) -> str:
+    """How many figures of papers come out as published, and how many of their statements hold."""
+    claims = [claim for figure in done for claim in figure.claims]
+    known = [s for claim in claims for s in claim.get("statements", []) if s["holds"] is not None]
+    counts = Counter(str(claim["verdict"]) for claim in claims)
+    named = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "no claims"
+    holding = sum(bool(statement["holds"]) for statement in known)
+    return f"{count_text(len(done), 'figure')}: {named}; {holding} of {len(known)} statements hold."
+
+
+def _have_one_case(comparison: ComparedRuns) -> bool:
+    return len({run.case for runs in comparison.groups.values() for run in runs}) == 1
+
+
+def _claims_sentences(comparison: Judged) -> tuple[str, ...]:
+    """How many of the paper's statements hold in these runs; nothing where none is judged."""
+    known = [s for claim in comparison.claims for s in claim.get("statements", []) if s["holds"] is not None]
+    if not comparison.figure or not known:
+        return ()
+    holding = sum(bool(statement["holds"]) for statement in known)
+    verdicts = ", ".join(dict.fromkeys(str(claim["told"]) for claim in comparison.claims))
+    return (f"{comparison.figure}: {verdicts}; {holding} of {len(known)} statements of the paper hold.",)
+
+
+def _decisive(made: Sequence[Effect]) -> list[Effect]:
+    """The effects that decide: times of jobs, else slowdowns across and inside, else fairness with the throughput across."""
+    if jobs := [effect for effect in made if effect.identifier.startswith("iteration_time/")]:
+        return jobs[:2]
+    chosen = []
+    for scope in ("cross", "intra"):
+        of_scope = [effect for effect in made if effect.scope == scope and "FCT slowdown" in effect.name]
+        chosen += of_scope[:1]
+    if chosen:
+        return chosen
+    return [effect for effect in (effects.find(made, "jain"), effects.find(made, "goodput")) if effect is not None][:1]
+
+
+def _lead_sentence(effect: Effect, seeds: int) -> str:
+    """The algorithms that lead by one number, those that follow, and the last one."""
+    ranking = effect.ranking
+    leader, *others = ranking
+    level = [label for label in others if not _is_behind(effect, label, leader)]
+    behind = [label for label in others if label not in level]
+    place = _PLACES[effect.scope]
+    opening = f"{place.capitalize()}, " if place else ""
+    if not level:
+        text = f"{opening}{leader} leads: {effect.name} {effect.value_text(leader)}"
+    elif len(level) <= MAX_NAMED:
+        alike = _listed([leader, *level])
+        each = list(dict.fromkeys(effect.value_text(label) for label in (leader, *level)))
+        numbers = _listed(each) if len(each) < MAX_NAMED else f"{each[0]} to {each[-1]}"
+        state = f"{seeds} seeds do not tell {alike} apart" if seeds > 1 else f"{alike} are level"
+        text = f"{opening}{state}: {effect.name} {numbers}"
+    else:
+        best = f"{opening}{leader} has the best {effect.name}, {effect.value_text(leader)}"
+        others_alike = f"{len(level)} others"
+        text = f"{best}; {f'{seeds} seeds do not tell {others_alike} from it' if seeds > 1 else f'{others_alike} are level'}"
+    if not behind:
+        return f"{text}."
+    named = behind if len(behind) < MAX_NAMED else [behind[0], behind[-1]]
+    follow = [f"{label} has {effect.value_text(label)}{_times(effect, label, leader)}" for label in named]
+    if len(behind) >= MAX_NAMED:
+        follow[-1] = f"{named[-1]}, the last of {len(ranking)}, {follow[-1].removeprefix(named[-1] + ' ')}"
+    return f"{text}; {_listed(follow)}."
+
+
+def _is_behind(effect: Effect, label: str, leader: str) -> bool:
+    apart = effect.is_apart(label, leader)
+    return effect.times_worse(label, leader) > LEVEL if apart is None else apart
+
+
+def _times(effect: Effect, label: str, leader: str) -> str:
+    text = _apart_text(effect, label, leader)
+    return f" ({text})" if text else ""
+
+
+def _apart_text(effect: Effect, label: str, leader: str) -> str:
+    """How much worse a group is than another one: "25 % more", "6.3 times"; empty where that is no number or nearly nothing."""
+    times = effect.times_worse(label, leader)
+    if times == float("inf") or times < LEVEL:
+        return ""
+    if effect.better == MORE:
+        return f"{100 * (1 - 1 / times):.0f} % less" if times < TIMES_FROM else f"1/{times:.3g}"
+    return f"{100 * (times - 1):.0f} % more" if times < TIMES_FROM else f"{times:.3g} times"
+
+
+def _share_sentence(lead: Effect, made: Sequence[Effect]) -> list[str]:
+    """The throughput of a flow across and of a flow inside under the first and the last of a ranking; nothing where there is one kind."""
+    across, inside = (effects.find(made, f"flow_throughput/mean/{kind}") for kind in ("cross", "intra"))
+    if across is None or inside is None:
+        return []
+    named = [
+        label
+        for label in dict.fromkeys((lead.ranking[0], lead.ranking[-1]))
+        if label in across.ranking and label in inside.ranking
+    ]
+    parts = [f"{across.value_text(label)} under {label} (inside: {inside.value_text(label)})" for label in named]
+    return [f"A flow across gets {_listed(parts)}."] if parts else []
+
+
+def _cost_sentence(leads: Sequence[Effect], made: Sequence[Effect]) -> list[str]:
+    """The number by which the leader is worst off against the best, of those that no sentence has; that there is none."""
+    leader = leads[0].ranking[0]
+    scopes = {lead.scope for lead in leads if lead.scope != ALL}
+    costs = []
+    for effect in made:
+        if effect in leads or effect.name not in _COSTS or leader not in effect.ranking:
+            continue
+        # A sentence has the slowdown of these flows already, and that of all flows is theirs together.
+        if "FCT slowdown" in effect.name and (effect.scope in scopes or effect.scope == ALL):
+            continue
+        best = effect.ranking[0]
+        times = effect.times_worse(leader, best)
+        if times >= MIN_COST and _is_behind(effect, leader, best):
+            costs.append((times, effect, best))
+    if not costs:
+        leads_all = all(lead.ranking[0] == leader for lead in leads)
+        return [f"No other number is more than {100 * (MIN_COST - 1):.0f} % worse under {leader}."] if leads_all else []
+    _, effect, best = max(costs, key=lambda cost: (cost[0], -_COSTS.index(cost[1].name)))
+    place = _PLACES[effect.scope]
+    where = f"{place}, " if place else ""
+    apart = _apart_text(effect, leader, best)
+    beside = f"{best} has {effect.value_text(best)}"
+    return [
+        f"{leader} pays for it: {where}{effect.name} {effect.value_text(leader)}{f', {apart}' if apart else ''}; {beside}."
+    ]
+
+
+def _shown_numbers(leads: Sequence[Effect], made: Sequence[Effect]) -> list[Effect]:
+    """Three effects: those that decide, then the longest queue, then goodput."""
+    more = [effects.find(made, identifier) for identifier in ("queue/max/worst_port", "goodput", "jain")]
+    return [*leads, *(effect for effect in more if effect is not None and effect not in leads)][:3]
+
+
+def _key_number(effect: Effect, leader: str) -> KeyNumber:
+    """An effect for the leader, beside the best and the worst of the others."""
+    place = _PLACES[effect.scope]
+    name = f"{effect.name}{f' {place}' if place else ''}"
+    ranking = effect.ranking
+    label = leader if leader in ranking else ranking[0]
+    others = [other for other in (ranking[0], ranking[-1]) if other != label]
+    return KeyNumber(
+        name,
+        f"{effect.value_text(label)}",
+        f"{label}; " + ", ".join(f"{other} {effect.value_text(other)}" for other in dict.fromkeys(others)),
+    )
+
+
+def _one_group(label: str, runs: Sequence[RunNumbers]) -> tuple[tuple[str, ...], tuple[KeyNumber, ...]]:
+    """Sentences and numbers of runs under one algorithm."""
+    alone = _Alone({label: runs})
+    made = effects.effects(alone)
+    sentences, numbers = [], []
+    for effect in (effect for effect in made if effect.identifier.startswith("iteration_time/")):
+        job = effect.identifier.rpartition("/")[2]
+        ideal = runs[0].numbers["jobs"][job].get("ideal_s")
+        time = effect.estimate(label)
+        beside = _beside_ideal(time, ideal) if ideal else ""
+        sentences.append(f"An iteration of {job} takes {time_text(time)}{beside}.")
+        numbers.append(KeyNumber(effect.name, time_text(time), f"ideal network: {time_text(ideal)}" if ideal else ""))
+    for scope, place in (("intra", "inside"), ("cross", "across")):
+        shown = next((effect for effect in made if effect.scope == scope and "FCT slowdown" in effect.name), None)
+        if shown is None or (sentences and not runs[0].numbers["slowdown"][scope]):
+            continue
+        left = sum(int(run.numbers["unfinished"][scope]) for run in runs)
+        begun = left + sum(int((run.numbers["slowdown"][scope] or {"flows": 0})["flows"]) for run in runs)
+        done = f"all {begun:,}" if not left else f"{begun - left:,} of {begun:,}"
+        sentences.append(f"{place.capitalize()}, {done} flows finished: {shown.name} {shown.value_text(label)}.")
+        numbers.append(KeyNumber(f"{shown.name} {place}", shown.value_text(label), f"{done} flows finished"))
+    if not sentences:
+        rates = [effect for effect in made if effect.identifier.startswith("flow_throughput/mean/")]
+        for effect in rates:
+            place = _PLACES[effect.scope]
+            sentences.append(f"{place.capitalize()}, a flow gets {effect.value_text(label)} on average.")
+            numbers.append(KeyNumber(f"{effect.name} {place}", effect.value_text(label)))
+        if jain := effects.find(made, "jain"):
+            numbers.append(KeyNumber(jain.name, jain.value_text(label)))
+    worst = runs[0].numbers["worst"]["max_queue"]
+    if worst is not None:
+        dropped = sum(int(run.numbers["dropped"]) for run in runs)
+        lost = f"{dropped:,} packets were dropped" if dropped else "nothing was dropped"
+        queue = bytes_text(float(worst["max_queue"]))
+        sentences.append(f"The longest queue, {queue}, was at {worst['port']}; {lost}.")
+        numbers.append(KeyNumber("longest queue", queue, str(worst["port"])))
+    return tuple(sentences or ("Nothing was sent.",)), tuple(numbers[:3])
+
+
+def _beside_ideal(time: float, ideal: float) -> str:
+    times = time / ideal
+    if times < LEVEL:
+        return f", as on an ideal network ({time_text(ideal)})"
+    return f", {times:.3g} times that on an ideal network ({time_text(ideal)})"
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """One group of runs as effects see it."""
+
+    groups: dict[str, Sequence[RunNumbers]]
+    seeds: tuple[int, ...] = ()
+
+    @property
+    def runs(self) -> Sequence[RunNumbers]:
+        return [run for runs in self.groups.values() for run in runs]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]

@@ -1,0 +1,66 @@
+"""The answer of an arena in a sentence or two: which algorithms lead in how many scenarios, and where nothing holds what must hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from farloop.studies.arena.ranking import RANKED, Standing
+from farloop.studies.arena.table import Result
+from farloop.units import count_text
+
+MAX_NAMED = 3
+"""Algorithms that a sentence names."""
+
+
+def answer_arena(results: Sequence[Result], seeds: int) -> str:
+    """The answer.
+
+    Args:
+        results: What was found, scenario by scenario.
+        seeds: How many seeds each run has.
+    """
+    ranked = [result for result in results if any(standing.state == RANKED for standing in result.standings)]
+    if not ranked:
+        return "In no scenario does an algorithm hold all constraints."
+    if len(results) == 1:
+        return _answer_scenario(ranked[0], seeds)
+    counts = Counter(standing.algorithm for result in ranked for standing in _leaders(result))
+    (first, most), *others = counts.most_common(MAX_NAMED)
+    more = "".join(f", {name} of {count}" for name, count in others)
+    text = f"Of {count_text(len(results), 'scenario')} {first} is in the first group of {most}{more}."
+    if lone := [r.name for r in ranked if len(_leaders(r)) == 1]:
+        text += f" One algorithm alone leads in {len(lone)} of them; elsewhere {_unsure(seeds)}."
+    left = [result.name for result in results if result not in ranked]
+    if left:
+        text += f" Nothing holds all constraints in {_few(left)}."
+    return text
+
+
+def _answer_scenario(result: Result, seeds: int) -> str:
+    leaders = _leaders(result)
+    others = [standing for standing in result.standings if standing.state == RANKED and standing not in leaders]
+    names = [standing.algorithm for standing in leaders]
+    if len(names) == 1:
+        text = f"{names[0]} leads in {result.name}"
+    else:
+        text = f"{_few(names)} are in the first group of {result.name}: {_unsure(seeds)}"
+    if others and (ratio := others[-1].against_best.estimate):
+        text += f"; {others[-1].algorithm} is last with {ratio:.3g} times the best score"
+    failing = [standing for standing in result.standings if standing.broken]
+    if failing:
+        text += f". {count_text(len(failing), 'algorithm')} of {len(result.standings)} break a constraint"
+    return f"{text}."
+
+
+def _leaders(result: Result) -> list[Standing]:
+    return [standing for standing in result.standings if standing.group == 1]
+
+
+def _unsure(seeds: int) -> str:
+    return f"{count_text(seeds, 'seed')} do not tell the first apart" if seeds > 1 else "one seed tells nothing apart"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return f"{', '.join(names[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}"

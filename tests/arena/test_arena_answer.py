@@ -1,0 +1,69 @@
+"""The answer of an arena and of a study in a sentence."""
+
+import pyarrow as pa
+
+from farloop.statistics import Interval
+from farloop.studies.arena.arena_answer import answer_arena
+from farloop.studies.arena.ranking import FAILS, RANKED, Standing
+from farloop.studies.sweep.study_answer import answer_study
+
+
+class Outcome:
+    """A scenario's result as the answer sees it."""
+
+    def __init__(self, name, **groups):
+        self.name = name
+        self.standings = [
+            Standing(
+                algorithm,
+                RANKED if group else FAILS,
+                group or None,
+                Interval(1.0, None, None, 1),
+                {1: 1.0},
+                against_best=Interval(float(group or 1), None, None, 1),
+                broken=() if group else ("a constraint",),
+            )
+            for algorithm, group in groups.items()
+        ]
+
+
+def test_an_arena_says_who_leads_where_and_where_nothing_holds():
+    results = [Outcome("one", a=1, b=2), Outcome("two", a=1, b=1), Outcome("three", a=0, b=0)]
+    assert answer_arena(results, 3) == (
+        "Of 3 scenarios a is in the first group of 2, b of 1. One algorithm alone leads in 1 of them; elsewhere 3 seeds do not tell the "
+        "first apart. Nothing holds all constraints in three."
+    )
+    assert answer_arena([Outcome("one", a=1, b=3, c=0)], 1) == (
+        "a leads in one; b is last with 3 times the best score. 1 algorithm of 3 break a constraint."
+    )
+    assert answer_arena([Outcome("one", a=0)], 1) == "In no scenario does an algorithm hold all constraints."
+
+
+def study(values, algorithms, loads):
+    """Tables of a study with a point for each value."""
+    numbers = list(range(1, len(values) + 1))
+    points = pa.table(
+        {
+            "point": numbers, "algorithm": algorithms, "workload.load": loads, "seeds": [1] * len(values), "p99": values,
+            "p99 ci95": pa.nulls(len(values), pa.float64()),
+        }
+    )  # fmt: skip
+    runs = pa.table({"point": numbers, "seed": [1] * len(values), "status": ["done"] * len(values), "p99": values})
+    return runs, points
+
+
+def test_a_study_names_the_best_point_the_worst_and_the_best_algorithm():
+    runs, points = study([2.0, 4.0, 3.0, 9.0], ["a", "b", "a", "b"], [0.3, 0.3, 0.6, 0.6])
+    metric = [{"name": "p99", "unit": "1", "better": "less"}]
+    text = " ".join(answer_study(metric, runs, points, ["algorithm", "workload.load"]))
+    assert text.startswith(
+        "a has the lowest p99 at 2 of 2 settings. p99 is lowest, 2 at a, workload.load 0.3; it is highest, 9 at b"
+    )
+    assert "(4.5 times)" in text
+    more = " ".join(answer_study([metric[0] | {"better": "more"}], runs, points, ["algorithm", "workload.load"]))
+    assert "p99 is highest, 9 at b, workload.load 0.6" in more
+
+
+def test_a_study_without_points_says_so():
+    runs, points = study([], [], [])
+    assert answer_study([{"name": "p99", "unit": "1", "better": "less"}], runs, points, []) == ["No point is done."]
