@@ -29,8 +29,11 @@ Floats = npt.NDArray[np.float64]
 Population = list[tuple[Floats, Floats]]
 """Slowdowns of the flows of each run, under two algorithms."""
 
-SEEDS = (3, 5, 10, 30)
+SEEDS = (2, 3, 5, 10, 30)
 SHARES = (0.5, 0.9, 0.99)
+
+WITHHELD = 0.5
+"""Width of an interval of an index of fairness from which on it could be withheld: half of what the index can be. farloop does not."""
 
 SCENARIO = """\
 [run]
@@ -199,6 +202,62 @@ def populations(runs: int, simulations: int) -> dict[str, Population]:
     return by_name | ({f"simulated, {simulations} runs": simulated(simulations)} if simulations else {})
 
 
+def jain(draw: np.random.Generator, runs: int, shape: tuple[float, float]) -> Population:
+    """An index of fairness of each run, by a beta distribution."""
+    return [(np.array([number]), np.array([number])) for number in draw.beta(*shape, runs)]
+
+
+def starving(draw: np.random.Generator, runs: int) -> Population:
+    """An index of fairness of each run, near 1 in most, and far below it in one of six, where a flow starves."""
+    numbers = np.where(draw.random(runs) < 1 / 6, draw.beta(6, 6, runs), draw.beta(30, 2, runs))
+    return [(np.array([number]), np.array([number])) for number in numbers]
+
+
+def iterations(draw: np.random.Generator, runs: int) -> Population:
+    """The mean slowdown of a job's iterations of each run: 1 plus a log-normal, which a congested link makes large in some runs."""
+    numbers = 1 + 0.4 * draw.lognormal(0.0, 1.0, runs)
+    return [(np.array([number]), np.array([number])) for number in numbers]
+
+
+def queues(draw: np.random.Generator, runs: int) -> Population:
+    """The longest queue of each run under two algorithms: the largest of bursts whose number depends on the seed."""
+    drawn = []
+    for _ in range(runs):
+        bursts_of_run = draw.lognormal(0.0, 0.9, 1 + draw.poisson(6))
+        seen = bursts_of_run * draw.lognormal(-0.5, 0.5, bursts_of_run.size)
+        drawn.append((np.array([bursts_of_run.max()]), np.array([seen.max()])))
+    return drawn
+
+
+def _number(floor: float, ceiling: float | None, narrowest: float = math.inf) -> Estimator:
+    """The mean of a number of each run within what it can be."""
+
+    def estimate(of: Sequence[tuple[Floats, Floats]]) -> Interval:
+        interval = statistics.mean([float(own[0]) for own, _ in of], floor=floor, ceiling=ceiling)
+        if interval.low is not None and interval.high is not None and interval.high - interval.low > narrowest:
+            return Interval(interval.estimate, None, None, interval.n)
+        return interval
+
+    return estimate
+
+
+def numbers_of_runs(narrowest: float = math.inf) -> dict[str, tuple[Population, Estimator]]:
+    """Numbers that each run has one of, and the interval of their mean or ratio.
+
+    Args:
+        narrowest: Give no interval of an index of fairness that is wider.
+    """
+    draw = np.random.default_rng(23)
+    index = _number(0.0, 1.0, narrowest)
+    return {
+        "Jain's index, mostly even": (jain(draw, 3000, (30, 3)), index),
+        "Jain's index, uneven": (jain(draw, 3000, (8, 3)), index),
+        "Jain's index, a flow starves in one run of six": (starving(draw, 3000), index),
+        "iteration slowdown": (iterations(draw, 3000), _number(1.0, None)),
+        "paired ratio of longest queues": (queues(draw, 3000), _ratio(lambda values: float(values[0]))),
+    }
+
+
 def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -212,22 +271,36 @@ def main() -> None:
     parser.add_argument(
         "--bootstrap", action="store_true", help="the bootstrap instead, for comparison; it takes ten times as long"
     )
+    parser.add_argument("--numbers", action="store_true", help="only numbers that each run has one of: a minute")
     given = parser.parse_args()
+    if not given.bootstrap:
+        _say("| number of a run | " + " | ".join(f"{seeds} seeds" for seeds in SEEDS) + " |")
+        _say("| --- |" + " --- |" * len(SEEDS))
+        for name, (population, estimator) in numbers_of_runs().items():
+            _say_row(name, population, estimator, given.repetitions)
+        for name, (population, estimator) in list(numbers_of_runs(WITHHELD).items())[:3]:
+            _say_row(f"{name}; none wider than {WITHHELD:g}", population, estimator, given.repetitions)
+    if given.numbers:
+        return
     of = populations(3000, given.runs)
     for name, estimator in (BOOTSTRAPS if given.bootstrap else ESTIMATORS).items():
         _say(f"\n| {name} | " + " | ".join(f"{seeds} seeds" for seeds in SEEDS) + " |")
         _say("| --- |" + " --- |" * len(SEEDS))
         for kind, population in of.items():
-            draw = np.random.default_rng(21)
-            cells = []
-            for seeds in SEEDS:
-                share, covers, width = coverage(population, estimator, seeds, given.repetitions, draw)
-                if covers is None or width is None:
-                    cells.append("none")
-                else:
-                    rarely = "" if share > 0.995 else f"given {100 * share:.0f} %: "
-                    cells.append(f"{rarely}{100 * covers:.1f} %, width {width:.2g}")
-            _say(f"| {kind} | " + " | ".join(cells) + " |")
+            _say_row(kind, population, estimator, given.repetitions)
+
+
+def _say_row(kind: str, population: Population, estimator: Estimator, repetitions: int) -> None:
+    draw = np.random.default_rng(21)
+    cells = []
+    for seeds in SEEDS:
+        share, covers, width = coverage(population, estimator, seeds, repetitions, draw)
+        if covers is None or width is None:
+            cells.append("none")
+        else:
+            rarely = "" if share > 0.995 else f"given {100 * share:.0f} %: "
+            cells.append(f"{rarely}{100 * covers:.1f} %, width {width:.2g}")
+    _say(f"| {kind} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

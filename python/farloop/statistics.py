@@ -56,6 +56,9 @@ TAIL = 0.9
 LEAST_BEYOND = 20
 """Flows of all seeds that lie beyond a percentile before it has an interval."""
 
+MAX_RATIO = 100
+"""How many times apart the ends of the interval of a ratio may be."""
+
 _LEVELS = (0.95, 0.98, 0.99, 0.995)
 """Shares above a percentile at which flows are looked at, too, for how much they depend on each other."""
 
@@ -99,12 +102,26 @@ class Interval:
         return max(self.high - self.estimate, self.estimate - self.low)
 
     def within(self, floor: float | None, ceiling: float | None = None) -> Interval:
-        """The same where the number can be no less than `floor` and no more than `ceiling`; an estimate beyond one stays inside."""
+        """The same where the number can be no less than `floor` and no more than `ceiling`; an estimate beyond one stays inside.
+
+        A wide interval stays: those that are left where wide ones are withheld cover the truth too seldom (docs/statistics.md).
+        """
         if self.estimate is None or self.low is None or self.high is None:
             return self
         low = self.low if floor is None else max(self.low, min(floor, self.estimate))
         high = self.high if ceiling is None else min(self.high, max(ceiling, self.estimate))
         return replace(self, low=low, high=high)
+
+    def ratio_text(self, text: Callable[[float], str]) -> str:
+        """As `told`, of a ratio: where the ends are more than `MAX_RATIO` times apart the seeds do not say which way it goes."""
+        if (
+            self.estimate is not None
+            and self.low is not None
+            and self.high is not None
+            and self.high > MAX_RATIO * self.low
+        ):
+            return f"{text(self.estimate)} (unsure)"
+        return self.told(text)
 
     def told(self, text: Callable[[float], str]) -> str:
         """For people, such as "7.42 [6.9, 9.1]", a dash for no estimate.

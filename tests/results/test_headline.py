@@ -173,3 +173,32 @@ def test_the_terminal_prints_the_answer_first_and_two_cautions(command):
     first, *others = done.stdout.splitlines()
     assert first.startswith("Inside, ")
     assert sum(line.startswith("caution: ") for line in others) <= 2
+
+
+@pytest.mark.parametrize(
+    ("identifier", "bounds"),
+    [
+        ("jain", (0.0, 1.0)),
+        ("jain/endless", (0.0, 1.0)),
+        ("paused_share/border", (0.0, 1.0)),
+        ("flow_throughput/least_share/endless", (0.0, 1.0)),
+        ("fct_slowdown/p99/cross/begun", (1.0, None)),
+        ("iteration_slowdown/mean", (1.0, None)),
+        ("goodput", (0.0, None)),
+        ("flow_throughput/ratio", (0.0, None)),
+    ],
+)
+def test_measures_say_what_they_cannot_be(identifier, bounds):
+    assert identifier in measures.declared_measures()
+    assert measures.limits(identifier) == bounds
+
+
+def test_no_interval_of_an_index_of_fairness_leaves_what_it_can_be(compare):
+    comparison = compare(FINITE, "dctcp,cubic", seeds="1-2")
+    made = {effect.identifier: effect for effect in effects.effects(comparison)}["jain"]
+    assert all(0 <= value.low <= value.estimate <= value.high <= 1 for value in made.values.values())
+
+
+def test_a_ratio_that_could_be_anything_is_called_unsure():
+    assert Interval(0.512, 0.124, 155.0, 10).ratio_text("{:.3g}".format) == "0.512 (unsure)"
+    assert Interval(0.512, 0.124, 6.1, 10).ratio_text("{:.3g}".format) == "0.512 [0.124, 6.1]"

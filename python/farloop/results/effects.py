@@ -14,7 +14,7 @@ import numpy as np
 
 from farloop import statistics
 from farloop.results import flow_completion
-from farloop.results.measures import BEGUN, LESS, MORE, declared_measures, time_identifier
+from farloop.results.measures import BEGUN, LESS, MORE, declared_measures, limits, time_identifier
 from farloop.results.tables import Floats
 from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
@@ -187,11 +187,7 @@ def _whole_runs(groups: Groups) -> list[Effect]:
         ("retransmitted", "packets sent again", ALL, _count_text, _count_retransmitted),
         ("paused", "time paused by PFC", ALL, time_text, lambda run: run.numbers["pfc"]["paused"]),
     ]
-    ceilings = {"jain": 1.0}
-    return [
-        _of_runs(groups, identifier, name, scope, text, value, ceiling=ceilings.get(identifier))
-        for identifier, name, scope, text, value in numbers
-    ]
+    return [_of_runs(groups, identifier, name, scope, text, value) for identifier, name, scope, text, value in numbers]
 
 
 _FLOW_RATE = "mean throughput of a flow"
@@ -208,9 +204,8 @@ def _of_runs(
     scope: str,
     text: Callable[[float], str],
     value: Callable[[RunNumbers], float | None],
-    *,
-    ceiling: float | None,
 ) -> Effect:
+    floor, ceiling = limits(identifier)
     known = {label: [v for run in runs if (v := value(run)) is not None] for label, runs in groups.items()}
     return Effect(
         identifier,
@@ -218,7 +213,7 @@ def _of_runs(
         scope,
         declared_measures()[identifier].better,
         text,
-        {label: statistics.mean(values, floor=0.0, ceiling=ceiling) for label, values in known.items()},
+        {label: statistics.mean(values, floor=floor, ceiling=ceiling) for label, values in known.items()},
         ratio=lambda own, other, confidence: _paired(known[own], known[other], confidence),
     )
 

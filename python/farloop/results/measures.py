@@ -308,6 +308,17 @@ _OTHERS = (
 )  # fmt: skip
 
 
+def limits(identifier: str) -> tuple[float, float | None]:
+    """What a measure cannot be below, and what it cannot be above, as far as that is known of its kind.
+
+    No slowdown is below 1, and no index of fairness and no share is above 1. All other numbers are at least 0.
+    """
+    words = identifier.replace("_", "/").split("/")
+    floor = 1.0 if "slowdown" in words else 0.0
+    is_part = words[0] == "jain" or "share" in words or words[0] == "utilisation"
+    return floor, 1.0 if is_part else None
+
+
 def has_version(kept: Mapping[str, object]) -> bool:
     """Whether numbers that an output keeps have the definitions of this version; `kept` is the manifest that says so."""
     return kept.get("definitions") == VERSION

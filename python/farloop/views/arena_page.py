@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from farloop import _native, statistics
+from farloop.results.measures import limits, of_cell
 from farloop.results.size_classes import MARK, MARK_NOTE, MIN_TAIL_FLOWS
 from farloop.results.starts import OWN
 from farloop.studies.arena import requirements, tails
@@ -367,11 +368,12 @@ def _values(of: Sequence[Measured], name: str) -> list[float]:
     return [float(run.values[name]) for run in of if run.values[name] is not None]
 
 
-def _mean(values: Sequence[float], text: Callable[[float], str], floor: float = 0.0) -> Markup:
-    """The mean, with its interval where there are several values that differ."""
+def _mean(values: Sequence[float], text: Callable[[float], str], column: str) -> Markup:
+    """The mean of a column of cells, with its interval where there are several values that differ."""
     if not values:
         return Markup(NOTHING)
-    interval = statistics.mean(values, floor=floor)
+    floor, ceiling = limits(of_cell(column))
+    interval = statistics.mean(values, floor=floor, ceiling=ceiling)
     reach = interval.range(text) if interval.half_width else ""
     spread = Markup('<span class="soft spread">{}</span>').format(reach) if reach else ""
     return Markup("{}{}").format(text(fmean(values)), spread)
@@ -388,7 +390,7 @@ def _plain(
             return StyledCell(NOTHING)
         mean = fmean(values)
         drawn = svg.bar(mean * factor, scale, f"{title}: {text(mean)}") if scale and any(values) else Markup("")
-        return _sorted(text(mean), mean, _mean(values, text) + drawn)
+        return _sorted(text(mean), mean, _mean(values, text, name) + drawn)
 
     return _Column(title, cell)
 
@@ -403,7 +405,7 @@ def _share(of: list[Measured]) -> StyledCell:
         return StyledCell(NOTHING)
     share = fmean(values)
     drawn = svg.parts(share, "shares of flows inside (left) and across (right)")
-    return _sorted(f"{100 * share:.1f} %", share, _mean(values, lambda v: f"{100 * v:.1f} %") + drawn)
+    return _sorted(f"{100 * share:.1f} %", share, _mean(values, lambda v: f"{100 * v:.1f} %", "cross_share") + drawn)
 
 
 def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Column:
@@ -421,7 +423,7 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         words = f"median to 99th percentile: {low} to {high}"
         drawn = svg.reach(fmean(median), fmean(tail), scale, words, svg.COLOURS[kind])
         sign = f" {MARK}" if per_seed < MIN_TAIL_FLOWS else ""
-        html = Markup("{} / {}{}{}").format(low, _mean(tail, _slow, 1.0), sign, drawn)
+        html = Markup("{} / {}{}{}").format(low, _mean(tail, _slow, p99), sign, drawn)
         return _sorted(f"{low} / {high}{sign}", fmean(tail), html)
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"

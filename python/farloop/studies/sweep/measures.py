@@ -246,16 +246,12 @@ def known_measures(sizes: SizeClasses | None = None) -> Mapping[str, Measure]:
         sizes: The classes of flow sizes that a study chose; without them no name has a class.
     """
     of_declared = declared.declared_measures()
-    return {of.name: of for of in _of_flows(sizes)} | {
-        name: _measure(
-            name,
-            of_declared[declared.of_study(name)],
-            number=number,
-            floor=0.0,
-            ceiling=1.0 if name == "jain" else None,
-        )
-        for name, number in _NUMBERS.items()
-    }
+    known = {of.name: of for of in _of_flows(sizes)}
+    for name, number in _NUMBERS.items():
+        identifier = declared.of_study(name)
+        floor, ceiling = declared.limits(identifier)
+        known[name] = _measure(name, of_declared[identifier], number=number, floor=floor, ceiling=ceiling)
+    return known
 
 
 DEFAULT = ("p99_slowdown", "mean_slowdown", "throughput", "unfinished")

@@ -123,7 +123,7 @@ def paired_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 
 def _ratio(interval: Interval | None) -> Cell:
-    return None if interval is None or interval.estimate is None else interval.told("{:.3g}".format)
+    return None if interval is None or interval.estimate is None else interval.ratio_text("{:.3g}".format)
 
 
 def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -194,15 +194,15 @@ def in_words(name: str) -> str:
 
 
 def _run_row(of: Replicas) -> list[Cell]:
-    def mean(value: Callable[[Run], float | None], text: Callable[[float], str]) -> Cell:
-        return mean_text([value(run) for run in of.runs], text)
+    def mean(value: Callable[[Run], float | None], text: Callable[[float], str], ceiling: float | None = None) -> Cell:
+        return mean_text([value(run) for run in of.runs], text, ceiling=ceiling)
 
     return [
         of.caption,
         mean(lambda run: run.summary["mean_throughput"]["intra"], rate_text),
         mean(lambda run: run.summary["mean_throughput"]["cross"], rate_text),
         mean(lambda run: run.summary["ratio"], "{:.2f}".format),
-        mean(lambda run: run.summary["jain"], "{:.3f}".format),
+        mean(lambda run: run.summary["jain"], "{:.3f}".format, 1.0),
         mean(lambda run: (run.summary["worst"]["max_queue"] or {"max_queue": 0.0})["max_queue"], bytes_text),
         mean(lambda run: run.summary["pfc"]["paused"], time_text),
         mean(lambda run: run.summary["dropped"], _whole),
