@@ -7,7 +7,7 @@ from support.pages import parsed
 
 from farloop.judging.claims import remark
 from farloop.results.run import FigureVerdicts
-from farloop.views.report import network_map, plots
+from farloop.views.report import network_map, plots, tables
 from farloop.views.report import page as report
 from farloop.views.report.index import index_page
 from farloop.views.tabular import Table
@@ -35,6 +35,22 @@ def test_it_shows_every_chart_and_table(page):
         assert title in page
     assert page.count('{"id":"chart-') >= 3
     assert "cross-short" in page
+
+
+def test_parameters_of_other_runs_are_those_that_differ(comparison):
+    first, second = comparison.runs[:2]
+    changed = dataclasses.replace(second, scenario=second.scenario | {"run": second.scenario["run"] | {"seed": 77}})
+    page = report.page(dataclasses.replace(comparison, runs=[first, changed]))
+    parameters = page.partition('id="parameters"')[2]
+    assert "run.seed = 77" in parameters
+    assert parameters.count("&#34;duration&#34;") == 1, "the whole scenario once"
+    assert "the same" in report.page(dataclasses.replace(comparison, runs=[first, first]))
+
+
+def test_of_many_runs_fewer_flows_are_listed(comparison):
+    many = dataclasses.replace(comparison, runs=comparison.runs * 40)
+    assert tables.count_listed(comparison) == 64
+    assert tables.count_listed(many) == 1000 // len(many.runs)
 
 
 def test_it_is_readable_in_light_and_dark(page):

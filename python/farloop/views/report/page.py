@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from farloop import _native
 from farloop.judging.claims import remark
 from farloop.results import offered, paired
 from farloop.results.headline import headline
-from farloop.results.summary import MAX_FLOWS_LISTED
 from farloop.views.html import document, render
 from farloop.views.report import circuits, link_events, network_map, packets, pfc, plots, verdict
 from farloop.views.report.charts import Chart, charts
@@ -22,6 +21,7 @@ from farloop.views.report.tables import (
     POOLED_CAPTION,
     Cell,
     claim_rows,
+    count_listed,
     flow_rows,
     job_rows,
     load_rows,
@@ -33,7 +33,7 @@ from farloop.views.report.tables import (
     start_rows,
     worst_rows,
 )
-from farloop.views.tabular import Table
+from farloop.views.tabular import AnyCell, Head, StyledCell, Table
 
 if TYPE_CHECKING:
     from farloop.results.run import Comparison
@@ -50,6 +50,12 @@ SLOWDOWN_NOTE = (
 QUEUE_CHARTS = ("max_queue", "dropped", "paused")
 TIME_CHARTS = ("throughput", "cwnd", "pacing", "rtt")
 """Metrics of the charts of a section, in the order in which they are offered."""
+
+MAX_VALUE = 200
+"""Letters of a value that the table of parameters shows."""
+
+MANY_ROWS = 12
+"""Rows from which on a table of ports is folded."""
 
 _HOLDS = {True: ("reproduced", "holds"), False: ("differs", "does not hold"), None: ("partial", "not decided")}
 """Style and words for a statement."""
@@ -131,6 +137,7 @@ def _slow(comparison: Comparison, chart: Chart | None) -> Markup:
 def _slowness(comparison: Comparison) -> dict[str, Any]:
     """Tables of how flows and jobs fared."""
     most_flows = max((run.flows.num_rows for run in comparison.runs), default=0)
+    listed = count_listed(comparison)
     pairs = _table(paired_rows(comparison))
     return {
         "jobs": _table(job_rows(comparison)),
@@ -141,15 +148,16 @@ def _slowness(comparison: Comparison) -> dict[str, Any]:
         "paired": pairs,
         "paired_note": paired.CAPTION + (" The intervals of a column hold together." if len(pairs.rows) > 1 else ""),
         "flows": _table(flow_rows(comparison)),
-        "many": most_flows if most_flows > MAX_FLOWS_LISTED else 0,
-        "listed": MAX_FLOWS_LISTED,
+        "many": most_flows if most_flows > listed else 0,
+        "listed": listed,
     }
 
 
 def _queues(comparison: Comparison, drawn: Sequence[Chart]) -> Markup:
     return render(
         "queues.html.j2",
-        worst=_table(worst_rows(comparison)),
+        worst=(worst := _table(worst_rows(comparison))),
+        is_folded=len(worst.rows) > MANY_ROWS,
         charts=[_choice(chart) for chart in drawn],
         network=network_map.section(comparison),
         pfc=pfc.section(comparison) if pfc.has_pauses(comparison) else "",
@@ -214,5 +222,31 @@ def _claim_cards(comparison: Comparison) -> Markup:
 
 
 def _parameters(comparison: Comparison) -> Markup:
-    runs = [(run.label, json.dumps(run.scenario, indent=2, ensure_ascii=False)) for run in comparison.runs]
-    return render("parameters.html.j2", runs=runs)
+    """Every key of the first run, and of each other run those that it has otherwise."""
+    first, *others = comparison.runs or (None,)
+    if first is None:
+        return Markup("")
+    base = dict(_flat(first.scenario))
+    rows: list[list[AnyCell]] = []
+    for run in others:
+        own = dict(_flat(run.scenario))
+        changed = [key for key in dict.fromkeys([*base, *own]) if base.get(key) != own.get(key)]
+        values = ", ".join(f"{key} = {_value(own.get(key))}" for key in changed) or "the same"
+        rows.append([run.label, StyledCell(values, style="wrap")])
+    heads = [Head("run"), Head(f"other than {first.label}", is_text=True)]
+    text = json.dumps(first.scenario, indent=2, ensure_ascii=False)
+    return render("parameters.html.j2", first=first.label, text=text, others=Table(heads, rows))
+
+
+def _flat(tables: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys with their values; a list counts as one value."""
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{start}{key}.")
+        else:
+            yield f"{start}{key}", value
+
+
+def _value(value: Any) -> str:
+    text = "none" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}…"

@@ -30,6 +30,12 @@ WORST_WORDS = {"mean_queue": "mean queue", "max_queue": "longest queue", "drops"
 
 SLOWDOWN_HEADER = ["run", "FCT slowdown of", "finished", "unfinished", "mean", "p50", "p95", "p99"]
 
+MAX_FLOW_ROWS = 1_000
+"""Rows of the table of flows."""
+
+MIN_FLOWS_LISTED = 4
+"""Of each run, however many runs there are."""
+
 POOLED_COUNTS = "Numbers of flows of a class are those of all seeds together, as its statistics are; finished and unfinished: means."
 """What the numbers of flows in both tables of slowdowns are of, with several seeds."""
 
@@ -151,12 +157,17 @@ def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     return [*header, *(["ideal network"] if has_ideal else []), *scaled], rows
 
 
+def count_listed(comparison: Comparison) -> int:
+    """How many flows of each run are listed: fewer of many runs, so that a page stays small."""
+    return min(summary.MAX_FLOWS_LISTED, max(MIN_FLOWS_LISTED, MAX_FLOW_ROWS // max(1, len(comparison.runs))))
+
+
 def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per flow and run; of runs with many flows those with the largest slowdown."""
     header = ["run", "flow", "from", "to", "base RTT", "throughput", "slowdown", "marked", "retransmitted", "timeouts"]
     rows: list[list[Cell]] = []
     for run in comparison.runs:
-        for flow in summary.flow_rows(summary.slowest(run.flows), run.duration):
+        for flow in summary.flow_rows(summary.slowest(run.flows, count_listed(comparison)), run.duration):
             slowdown = flow["slowdown"]
             rows.append(
                 [
