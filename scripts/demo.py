@@ -65,7 +65,13 @@ NEXT = (
 def numbers(comparison: Comparison) -> list[dict[str, Any]]:
     """A row for each algorithm, in words: both throughputs, their ratio, Jain's index, the longest queue, how long PFC paused."""
     header, rows = run_rows(comparison)
-    names = {"run": "algorithm", "intra": "inside", "cross": "across", "intra/cross": "ratio", "Jain": "Jain"}
+    names = {
+        "run": "algorithm",
+        "a flow inside": "inside",
+        "a flow across": "across",
+        "inside/across": "ratio",
+        "Jain": "Jain",
+    }
     names |= {"longest queue": "max queue", "paused": "paused"}
     return [{names[key]: cell for key, cell in zip(header, row, strict=True) if key in names} for row in rows]
 

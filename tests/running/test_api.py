@@ -223,7 +223,7 @@ def test_a_run_and_a_comparison_print_as_tables(result, comparison):
     lines = str(comparison).splitlines()
     assert lines[0].startswith("Across, hpcc leads: mean FCT slowdown"), "the answer first"
     assert lines[1] == "Two flows on 1 Gbps"
-    assert {"run", "intra", "Jain", "drops"} <= {word.strip(" ┃") for word in lines[3].split("┃")}
+    assert {"run", "a flow inside", "Jain", "drops"} <= {word.strip(" ┃") for word in lines[3].split("┃")}
     assert [line.split()[1] for line in lines if line.startswith("│")] == ["hpcc", "dctcp"]
     assert str(result).splitlines()[1] == "Two flows on 1 Gbps"
     assert "│ hpcc" in str(result)

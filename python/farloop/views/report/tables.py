@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 Cell = str | None
 
 RUN_HEADER = [
-    "run", "intra", "cross", "intra/cross", "Jain", "longest queue", "paused", "drops", "lost", "M hops/s",
+    "run", "a flow inside", "a flow across", "inside/across", "Jain", "longest queue", "paused", "drops", "lost", "M hops/s",
 ]  # fmt: skip
+"""The first two are means over flows, so that nobody takes them for the throughput of a link."""
 
 WORST_HEADER = [
     "run", "worst port by", "port", "mean queue", "p99 queue", "longest queue", "drops", "paused", "utilisation",
