@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,10 +13,12 @@ import farloop
 from farloop.commands import advise
 from farloop.scenario import ARENA, Scenario
 from farloop.studies.advice import answer as answers
-from farloop.studies.advice import asking, conditions, content, question, racing, runs, tuning
+from farloop.studies.advice import asking, conditions, content, question, racing, runs, trying, tuning
 from farloop.studies.arena import quantities
 from farloop.studies.arena.measuring import Measured
 from farloop.views import advice_page
+
+ROOT = Path(__file__).parents[2]
 
 
 class Made:
@@ -95,11 +98,11 @@ def test_what_breaks_a_constraint_does_not_lead():
         ("slower", "fails"),
         ("fast", "fails"),
     ]
-    assert race.places[2].because == "paused 30 %"
+    assert race.places[2].because == "paused 30 %, not <= 10 %"
     made = Made(means, values={name: {"paused_share": 0.2 * i} for i, name in enumerate(means, 1)})
     nothing = answers.Answer(asked(), [], racing.race(candidates(means), asked(), made, 1000))
     assert nothing.advised == []
-    assert nothing.sentence() == "Nothing holds your constraints; nearest is fast (paused 20 %)."
+    assert nothing.sentence() == "Nothing holds your constraints; nearest is fast (paused 20 %, not <= 10 %)."
 
 
 def test_of_two_that_are_alike_the_one_that_pauses_less_stands_first():
@@ -196,25 +199,110 @@ def test_a_search_gains_what_other_seeds_confirm():
 
 
 def test_conditions_vary_what_the_scenario_has():
-    varied = conditions.conditions(Scenario.from_text(SITES).override(algorithm="dctcp"))
-    assert {c.kind for c in varied} == {"load", "RTT", "buffer", "ties"}
-    settings = {c.text: dict(c.settings) for c in varied}
+    found = conditions.conditions(Scenario.from_text(SITES).override(algorithm="dctcp"))
+    assert {c.kind for c in found.all} == {"load", "RTT", "buffer", "ties"}
+    settings = {c.text: dict(c.settings) for c in found.all}
     assert settings["load × 0.8"] == {"workload.load": "0.4"}
     assert settings["RTT across × 2"] == {"network.wan_delay": "2000000000ps"}
-    costs = {c.text: conditions.estimated_cost(c, 1.0) for c in varied}
+    assert settings["buffer × 0.5"] == {"switch.buffer": "1000000B", "wan_switch.buffer": "100000000B"}
+    assert "no link between sites that carries traffic has an alternative" in found.left_out["failed link"]
+    assert [c.text for c in found.all[:3]] == ["buffer × 0.5", "RTT across × 2", "load × 1.2"]
+    costs = {c.text: trying.estimated_cost(c, 1.0) for c in found.all}
     assert (costs["load × 0.5"], costs["load × 2"], costs["RTT across × 2"]) == (1.0, 2.0, 1.0)
-    near = conditions.affordable(varied, 1.0, 7.5)
-    assert [c.factor for c in near[:6]] == [0.8, 1.2] * 3
-    assert len(near) == 7
-    assert conditions.failed_link(Scenario.from_text(SITES)) is None
+
+
+NAMED = """
+[[workload]]
+name = "rounds"
+pattern = "incast"
+sizes = "30kB"
+interval = "2ms"
+stop = "15ms"
+
+[[switch_override]]
+match = "*border*"
+buffer = "100MB"
+"""
+
+
+def test_conditions_know_workloads_by_name_and_switches_with_buffers_of_their_own():
+    scenario = Scenario.from_text((ROOT / "examples/my-network.toml").read_text("utf-8") + NAMED)
+    found = conditions.conditions(scenario)
+    settings = {c.text: dict(c.settings) for c in found.all}
+    assert settings["load × 0.5"] == {"workload.web.load": "0.2", "workload.rounds.interval": "4000000000ps"}
+    assert settings["buffer × 0.5"] == {
+        "switch.buffer": "8000000B",
+        "wan_switch.buffer": "100000000B",
+        "switch_override.*border*.buffer": "50000000B",
+    }
+    assert found.all[0].kind == "failed link", "the border router has links to two spines"
+    assert "-spine" in found.all[0].text
+    assert "-border1" in found.all[0].text
+    assert not found.left_out
+    for condition in found.all:
+        assert condition.apply(scenario).resolved, condition.text
+
+
+def test_conditions_of_a_drawn_network_vary_its_long_links_and_leave_out_the_load_of_a_list():
+    scenario = Scenario.load(ROOT / "examples/backbone.toml")
+    found = conditions.conditions(scenario)
+    assert {c.kind for c in found.all} == {"RTT", "buffer", "ties", "failed link"}
+    assert "workload 1" in found.left_out["load"]
+    (double,) = [c for c in found.all if (c.kind, c.factor) == ("RTT", 2.0)]
+    assert double.settings["link.seattle->sunnyvale.delay"] == "11400000000ps"
+    assert not any("host-" in key for key in double.settings)
+    for condition in found.all:
+        assert condition.apply(scenario).resolved, condition.text
+
+
+def test_the_busiest_link_between_sites_fails_half_way_through_the_arrivals():
     several = Scenario.load(ARENA / "failed-long-haul.toml")
-    assert conditions.failed_link(several) is None, "it has an event of its own"
+    assert "events of its own" in conditions.conditions(several).left_out["failed link"]
     without = Scenario.from_text(
         several.text.partition("[[event]]")[0].replace("detection_time", "# detection_time")
     ).override(algorithm="dctcp")
-    failed = conditions.failed_link(without)
+    failed = conditions.conditions(without).all[0]
     assert 'link = "dc0-dci1<->dc1-dci1"' in failed.settings[""]
-    assert conditions._under(without, failed).resolved["event"]
+    (event,) = failed.apply(without).resolved["event"]
+    assert event["at"] == "15ms"
+
+
+def test_every_condition_runs_under_one_seed_before_any_runs_under_more():
+    means = {"a": 1.0, "b": 2.0, "c": 3.0}
+    found = conditions.conditions(Scenario.from_text(SITES)).all
+    made, three = Made(means), candidates(means)
+    race = racing.race(three, asked(), made, 0)
+    ask = asked(budget=f"{made.spent + 2.2 * len(found) + 8:g}s")
+    screened = trying.screen(found, three, race.costs, race.measured, ask, made)
+    assert [outcome.condition for outcome in screened] == found
+    assert {outcome.seeds for outcome in screened} == {1}
+    assert {len(outcome.standings) for outcome in screened} == {2}, "there is no room for the third"
+    refined = trying.refine(screened, three[:2], race.measured, ask, made)
+    assert [outcome.seeds for outcome in refined].count(3) >= 1
+    assert refined[0].seeds == 3, "the first that operators ask for"
+    few = trying.screen(found, three, race.costs, race.measured, asked(budget=f"{made.spent + 5:g}s"), made)
+    assert 0 < len(few) < len(found)
+
+
+def test_a_condition_says_how_bad_it_gets_for_the_advised():
+    means = {"a": 1.0, "b": 2.0}
+    today = racing.race(candidates(means), asked(), Made(means, spread=0.001), 0).measured
+    worse = Made({"a": 3.0, "b": 2.0}, spread=0.001)
+    (condition,) = [c for c in conditions.conditions(Scenario.from_text(SITES)).all if c.text == "buffer × 0.5"]
+    outcome = trying.try_condition(condition, candidates(means), 3, today, asked(), worse)
+    assert outcome.first == ["b"]
+    assert outcome.changes["a"].times == pytest.approx(3.0, rel=0.02)
+    assert outcome.changes["b"].times == pytest.approx(1.0, rel=0.02)
+
+
+def test_only_conditions_that_were_simulated_count_as_holding():
+    made = {"text": "load × 1.2", "because": ""}
+    refused = {"text": "load × 2", "because": "dctcp: more than its links carry"}
+    page = {"advised": ["dctcp"], "flips": []}
+    assert advice_page.stays_text(page | {"conditions": [made, refused]}) == (
+        "dctcp stays in the first group under the one condition that was simulated; 1 could not be simulated."
+    )
+    assert "No other condition was simulated" in advice_page.stays_text(page | {"conditions": [refused]})
 
 
 def test_a_question_from_a_file(tmp_path):

@@ -34,9 +34,17 @@ def test_the_command_answers_goes_on_and_is_drawn_again(command):
     content = json.loads((command.directory / "a" / "answer.json").read_text("utf-8"))
     assert content["advised"]
     assert 18 < content["spent_s"] <= content["question"]["budget_s"] == 20
-    assert any("The budget has no room for" in note for note in content["notes"])
+    assert any("The budget has room for one seed only of" in note for note in content["notes"])
     assert {row["name"] for row in content["candidates"]} == set(ALGORITHMS.split(","))
-    assert len(content["conditions"]) > 5
+    assert len(content["conditions"]) == 14, "every condition has run"
+    assert {row["seeds"] for row in content["conditions"]} >= {1}
+    assert [row["text"] for row in content["outlook"]] == [
+        "today",
+        "a link fails",
+        "half the buffer",
+        "twice the RTT",
+        "load + 20 %",
+    ]
     report = (command.directory / "a" / "report.html").read_text("utf-8")
     for heading in (
         "The question",

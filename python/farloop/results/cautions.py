@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from farloop.results import capped, flow_completion, jitter, offered, starts, steadiness
+from farloop.results import capped, flow_completion, jitter, offered, ramp, starts, steadiness
 from farloop.results.protocols import RunNumbers
 
 CODES = {
@@ -20,6 +20,7 @@ CODES = {
     "overload": "the traffic asks for more than a layer of the network carries",
     "receive-window": "the receive window keeps flows below the rates of their paths",
     "short-flows": "most flows of at most the median size may end before their first ACK: no algorithm had acted on them",
+    "slow-start": "no flow of a kind of path lived long enough to reach its steady rate",
     "unfinished": "one flow in a hundred or more did not finish: percentiles of finished flows leave out the slowest",
     "starts": "the compared algorithms start differently",
     "not-steady": "flows that begin later are slowed otherwise than earlier ones: a longer run would have other means and percentiles",
@@ -107,6 +108,7 @@ def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
     cautions = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
     windows = capped.sentences([run.info.get("capped", []) for run in runs])
     cautions += [Caution("receive-window", text) for text in windows]
+    cautions += [Caution("slow-start", text) for text in ramp.sentences(runs)]
     by_algorithm: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run.numbers)

@@ -49,6 +49,8 @@ def page(content: Mapping[str, Any]) -> str:
         seeds=_seeds(content),
         tuned=_tuned(content),
         conditions=_conditions(content, first),
+        outlook=outlook_table(content),
+        stays=stays_text(content),
         first=first,
         others=_others(content),
         mark_note=f"{MARK_NOTE} of a seed." if content["few_flows"] else "",
@@ -212,15 +214,21 @@ def _conditions(content: Mapping[str, Any], first: str) -> Table:
     for outcome in outcomes:
         text = StyledCell(outcome["text"], style="text")
         if outcome["because"]:
-            rows.append([text, StyledCell(outcome["because"], style="no", span=len(names) + 1)])
+            why = f"not simulated: {outcome['because']}"
+            rows.append([text, StyledCell(why, style="no", span=len(names) + 2)])
             continue
         known = {s["name"]: s for s in outcome["standings"]}
         holds = first in outcome["first"]
         word = "holds" if holds else "changes" if outcome["first"] else "nothing holds"
         rows.append(
-            [text, StyledCell(word, style="" if holds else "fails"), *(_cell(known.get(name)) for name in names)]
+            [
+                text,
+                StyledCell(word, style="" if holds else "fails"),
+                *(_cell(known.get(name)) for name in names),
+                StyledCell(str(outcome.get("seeds", ""))),
+            ]
         )
-    return Table([Head("condition", is_text=True), Head("the choice"), *map(Head, names)], rows)
+    return Table([Head("condition", is_text=True), Head("the choice"), *map(Head, names), Head("seeds")], rows)
 
 
 def _cell(standing: Mapping[str, Any] | None) -> StyledCell:
@@ -232,6 +240,48 @@ def _cell(standing: Mapping[str, Any] | None) -> StyledCell:
         html = Markup('<span class="fails">{}</span> {}').format(standing["breaks"], ratio)
         return StyledCell(f"{standing['breaks']} {times}".rstrip(), html)
     return StyledCell(f"{standing['group']} {times}".rstrip(), Markup("<b>{}</b> {}").format(standing["group"], ratio))
+
+
+def outlook_table(content: Mapping[str, Any]) -> Table:
+    """Today and the changes that operators ask about first: who is best, and how bad it gets for the advised candidate."""
+    rows = content.get("outlook", [])
+    heads = [Head("", is_text=True), Head("first", is_text=True)]
+    if not rows:
+        return Table(heads, [])
+    advised, goal = content["advised"][0], content["question"]["goal"]
+    has_goal = any(row["goal"] is not None for row in rows)
+    heads += [Head(f"{advised}: {goal}")] if has_goal else []
+    heads += [Head(f"{advised}: times today's cost"), Head("seeds"), Head("note", is_text=True)]
+    body: list[list[AnyCell]] = []
+    for row in rows:
+        cells: list[AnyCell] = [StyledCell(row["text"], style="text")]
+        if row["because"]:
+            why = f"not simulated: {row['because']}"
+            body.append([*cells, StyledCell(why, style="no", span=len(heads) - 1)])
+            continue
+        is_first = advised in row["first"]
+        cells.append(StyledCell(", ".join(row["first"]) or "nothing holds", style="text" if is_first else "text fails"))
+        cells += [_text(goal, row["goal"])] if has_goal else []
+        times = NOTHING if row["times_today"] is None else f"{row['times_today']:.3g} ×"
+        note = row["breaks"] or ("" if is_first else "the choice changes")
+        body.append([*cells, times, str(row["seeds"]), StyledCell(note, style="text soft")])
+    return Table(heads, body)
+
+
+def stays_text(content: Mapping[str, Any]) -> str:
+    """How far the choice holds under other conditions, in a sentence; only conditions that were simulated count."""
+    made = [outcome for outcome in content["conditions"] if not outcome["because"]]
+    if not made:
+        return "No other condition was simulated: nothing is known of when the choice changes."
+    if content["flips"]:
+        return f"The choice changes with: {', '.join(content['flips'])}."
+    without = len(content["conditions"]) - len(made)
+    rest = f"; {without} could not be simulated" if without else ""
+    return f"{content['advised'][0]} stays in the first group under {_all_of(len(made))}{rest}."
+
+
+def _all_of(count: int) -> str:
+    return "the one condition that was simulated" if count == 1 else f"all {count} conditions that were simulated"
 
 
 def _others(content: Mapping[str, Any]) -> Table:

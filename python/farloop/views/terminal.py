@@ -154,7 +154,13 @@ def _standing(standing: Standing) -> str:
 
 
 def advice(content: Mapping[str, Any]) -> None:
-    """The answer in a sentence, the candidates that ran to the end, and when the choice changes."""
+    """The answer in a sentence, when it changes, the candidates that ran to the end, and what to be careful of."""
+    from farloop.views.advice_page import outlook_table, stays_text
+
+    _console().print(content["answer"], markup=False, highlight=False)
+    if content["outlook"]:
+        _console().print(outlook_table(content).terminal())
+        _console().print(stays_text(content), markup=False, highlight=False)
     rows = [
         [
             row["name"],
@@ -168,9 +174,7 @@ def advice(content: Mapping[str, Any]) -> None:
     _print_table(
         ["candidate", "times the best", "", "seeds", "needs"], rows, title=f"for {content['question']['goal']}"
     )
-    lines = [content["answer"]]
-    if content["flips"]:
-        lines.append(f"The choice changes with: {', '.join(content['flips'])}.")
+    lines = []
     for tuned in content["tuned"]:
         if tuned["is_advised"]:
             settings = ", ".join(f"{name} = {value}" for name, value in tuned["settings"].items())
@@ -179,6 +183,7 @@ def advice(content: Mapping[str, Any]) -> None:
             )
     for line in [*lines, *content["notes"]]:
         _console().print(line, markup=False, highlight=False)
+    deadlocks([caution["text"] for caution in content["cautions"]])
 
 
 def study(result: Study, collect: Sequence[Measure]) -> None:

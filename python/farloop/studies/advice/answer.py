@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 
 from farloop import _native, catalogue
 from farloop.errors import FarloopError, shown
-from farloop.studies.advice import conditions, racing, tuning
-from farloop.studies.advice.conditions import TriedCondition
+from farloop.results.cautions import Caution
+from farloop.studies.advice import racing, trying, tuning
+from farloop.studies.advice.conditions import Conditions, conditions
 from farloop.studies.advice.question import Question, budget_text
 from farloop.studies.advice.racing import Candidate, Place, Race
 from farloop.studies.advice.runs import HOPS_PER_SECOND, Ask, Runs
+from farloop.studies.advice.trying import TriedCondition
 from farloop.studies.advice.tuning import Tuned
-from farloop.studies.arena import requirements
+from farloop.studies.arena import constraints, requirements
 from farloop.units import count_text
 
 RACE, TUNE = 0.45, 0.3
-"""Parts of a budget for the race and for the search; what they leave is for other conditions."""
+"""The most that the race and the search take of a budget; other conditions are screened between them, and get what is left after them."""
 
 ADVISED = 3
 """So many candidates are advised, tuned and tried at most."""
@@ -45,6 +47,9 @@ class Answer:
         race: The race.
         tuned: What the search found for the best few.
         outcomes: The best few under other conditions.
+        left_out: Why a kind of condition could not be tried, by kind.
+        kinds: The kinds of conditions that there are.
+        cautions: What a user may believe wrongly of the first seed of the advised candidate, or of the nearest one.
         spent: Nominal seconds that it took.
         made: Simulations that were made.
         notes: What a reader should know besides.
@@ -55,6 +60,9 @@ class Answer:
     race: Race
     tuned: list[Tuned] = field(default_factory=list)
     outcomes: list[TriedCondition] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    kinds: frozenset[str] = frozenset()
+    cautions: list[Caution] = field(default_factory=list)
     spent: float = 0.0
     made: int = 0
     notes: list[str] = field(default_factory=list)
@@ -135,15 +143,22 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
             f"The budget ended the race after {count_text(race.seeds, 'seed')}. With --budget {enough}min or more all that are not told "
             f"apart run {min(2 * race.seeds, racing.MOST)} seeds."
         )
+    if usual := _usual_broken(result):
+        result.notes.append(
+            f"Nobody set {', '.join(usual)}: these are usual bounds. --must '{usual[0]}' with another number replaces that, --must none "
+            "drops all of them."
+        )
     best = [place.candidate for place in result.advised]
     costs = race.costs
+    if best:
+        _screen(result, runs, progress)
     tunes = tuning.ready() if question.tune is None else question.tune
     if not tunes and question.tune is None:
         result.notes.append(
             "Parameters were not tuned: the search needs Optuna (install the extra `advise`, docs/install.md)."
         )
     if tunes and best:
-        room = TUNE * question.budget
+        room = min(TUNE * question.budget, question.budget - runs.spent)
         count = tuning.trials_for(best, costs, room)
         if count:
             progress(f"{count_text(count, 'trial')} of parameters for each of {', '.join(c.name for c in best)}")
@@ -152,10 +167,14 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
             result.notes.append(
                 f"Parameters were not tuned: {tuning.LEAST_TRIALS} trials for each of {count_text(len(best), 'candidate')} would take "
                 f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min, and the "
-                f"search's part of the budget is {room / 60:.2g} min."
+                f"search's part of the budget is {max(room, 0) / 60:.2g} min."
             )
     if best:
-        _try_elsewhere(result, candidates, costs, runs, progress)
+        _refine(result, runs, progress)
+    if (shown_first := race.leaders[0] if race.leaders else race.nearest) is not None:
+        first = shown_first.candidate
+        scenario = first.scenario.override(seed=question.seed)
+        result.cautions = runs.cautions(Ask(f"{first.name}, seed {question.seed}", first.algorithm, scenario))
     result.spent, result.made = runs.spent, runs.made
     return result
 
@@ -228,43 +247,45 @@ def _check_budget(candidates: Sequence[Candidate], question: Question, runs: Run
         )
 
 
-def _try_elsewhere(
-    result: Answer,
-    candidates: Sequence[Candidate],
-    costs: dict[str, float],
-    runs: Runs,
-    progress: Callable[[str], None],
-) -> None:
-    """The advised, tuned where that is advised, and the best of those that left, under other conditions."""
-    question = result.question
-    tried = []
-    for place in result.advised:
-        tuned = result.find(place.candidate.name)
-        tried.append(place.candidate)
-        if tuned is not None and tuned.is_advised:
-            tried.append(tuned.tuned)
-    tried += [place.candidate for place in result.race.places if place.state in (racing.OPEN, racing.LEFT)][:1]
-    base = tried[0].scenario
-    all_ = conditions.conditions(base)
-    failed = conditions.failed_link(base)
-    if failed is not None:
-        all_.append(failed)
-    else:
-        result.notes.append(
-            "A failed long-haul link was not tried: there is one only, or the scenario has events of its own."
-        )
-    each = conditions.SEEDS * sum(costs.get(candidate.algorithm, costs[candidates[0].name]) for candidate in tried)
-    room = conditions.affordable(all_, each, question.budget - runs.spent)
-    if room:
-        progress(f"{count_text(len(room), 'other condition')} for {', '.join(candidate.name for candidate in tried)}")
-    # A condition's cost is estimated from a run without it. If a condition costs more than that, the next one is expected to, too.
-    excess = 1.0
-    for condition in room:
-        estimate, begin = conditions.estimated_cost(condition, each), runs.spent
-        if begin + excess * estimate > question.budget:
-            break
-        result.outcomes.append(conditions.tried(condition, tried, question, runs))
-        excess = max(excess, (runs.spent - begin) / estimate)
-    done = {outcome.condition.text for outcome in result.outcomes}
-    if left := [condition.text for condition in all_ if condition.text not in done]:
+def _usual_broken(result: Answer) -> list[str]:
+    """The usual constraints that the nearest candidate breaks, where nothing holds all."""
+    nearest = None if result.race.leaders else result.race.nearest
+    usual = {str(constraints.parse(text)) for text in constraints.ARENA}
+    broken = () if nearest is None or nearest.standing is None else nearest.standing.broken
+    return [text for text in (str(b.constraint) for b in broken) if text in usual]
+
+
+def _screen(result: Answer, runs: Runs, progress: Callable[[str], None]) -> None:
+    """The advised, and the best of those that left, under one seed of other conditions."""
+    candidates = _contenders(result, with_tuned=False)
+    found: Conditions = conditions(candidates[0].scenario)
+    result.left_out = found.left_out
+    result.kinds = frozenset(condition.kind for condition in found.all)
+    result.notes += found.left_out.values()
+    progress(f"{count_text(len(found.all), 'other condition')} for {', '.join(c.name for c in candidates)}")
+    race = result.race
+    result.outcomes = trying.screen(found.all, candidates, race.costs, race.measured, result.question, runs)
+    tried = {outcome.condition.text for outcome in result.outcomes}
+    if left := [condition.text for condition in found.all if condition.text not in tried]:
         result.notes.append(f"The budget has no room for {', '.join(left)}.")
+
+
+def _refine(result: Answer, runs: Runs, progress: Callable[[str], None]) -> None:
+    """The same conditions under more seeds, with what was tuned."""
+    progress(f"more seeds for {count_text(len(result.outcomes), 'other condition')}")
+    candidates = _contenders(result, with_tuned=True)
+    result.outcomes = trying.refine(result.outcomes, candidates, result.race.measured, result.question, runs)
+    if few := [outcome.condition.text for outcome in result.outcomes if 0 < outcome.seeds < trying.SEEDS]:
+        result.notes.append(f"The budget has room for one seed only of {', '.join(few)}.")
+
+
+def _contenders(result: Answer, *, with_tuned: bool) -> list[Candidate]:
+    """The advised, with what was tuned where that is advised, and the best of those that left."""
+    contenders = []
+    for place in result.advised:
+        contenders.append(place.candidate)
+        tuned = result.find(place.candidate.name)
+        if with_tuned and tuned is not None and tuned.is_advised:
+            contenders.append(tuned.tuned)
+    left = [place.candidate for place in result.race.places if place.state in (racing.OPEN, racing.LEFT)]
+    return contenders + left[:1]

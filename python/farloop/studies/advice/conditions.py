@@ -1,20 +1,14 @@
-"""The same question under other loads, RTTs and buffers, with a failed link, with other ties: where does the answer change?"""
+"""The same question under other loads, RTTs and buffers, with a failed link, with other ties: what of a scenario can be varied."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from farloop import _native, units
+from farloop import units
 from farloop.scenario import Scenario
-from farloop.studies.advice.question import Question
-from farloop.studies.advice.racing import Candidate, judged
-from farloop.studies.advice.runs import Ask, Runs
-from farloop.studies.arena.ranking import Standing, standings
-
-SEEDS = 3
-"""Seeds of each condition."""
+from farloop.studies.advice.long_haul import is_across, read_long_haul
 
 NEAR = (0.8, 1.2)
 """Factors within which an answer is to hold."""
@@ -22,9 +16,14 @@ NEAR = (0.8, 1.2)
 FAR = (0.5, 2.0)
 """Factors that show where it changes."""
 
-_DELAYS = ("network.wan_delay",)
+LOAD, RTT, BUFFER, FAILED_LINK, TIES = "load", "RTT", "buffer", "failed link", "ties"
+"""Kinds of conditions."""
 
-_BUFFERS = ("switch.buffer",)
+FIRST_ASKED = ((FAILED_LINK, None), (BUFFER, 0.5), (RTT, 2.0), (LOAD, 1.2))
+"""The conditions that operators ask for first, by kind and factor."""
+
+_BUFFERS = ("buffer", "queue_limit")
+"""The keys of switches that hold what waits."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,9 @@ class Condition:
 
     Attributes:
         kind: "load", "RTT", "buffer", "failed link" or "ties".
-        text: What is different, for people.
+        text: The difference, for people.
         factor: By how much, where that is a number.
-        settings: The settings that make it.
+        settings: The settings that make it; under an empty key, text that is added to the scenario.
     """
 
     kind: str
@@ -43,159 +42,158 @@ class Condition:
     factor: float | None
     settings: Mapping[str, str]
 
+    def apply(self, scenario: Scenario) -> Scenario:
+        """A scenario under this condition."""
+        text = self.settings.get("")
+        if text is not None:
+            return Scenario(scenario.text + text, scenario.file, scenario.overrides, scenario.classes, scenario.case)
+        return scenario.override(dict(self.settings))
 
-@dataclass(frozen=True)
-class TriedCondition:
-    """What a condition changes.
+
+@dataclass
+class Conditions:
+    """The conditions of a scenario.
 
     Attributes:
-        condition: The condition.
-        standings: The candidates under it.
-        because: Why it could not be tried; empty if it was.
+        all: The conditions, those that operators ask for first at the front.
+        left_out: A sentence for each that the scenario cannot have, by kind.
     """
 
-    condition: Condition
-    standings: list[Standing] = field(default_factory=list)
-    because: str = ""
-
-    @property
-    def first(self) -> list[str]:
-        """The first group."""
-        return [standing.algorithm for standing in self.standings if standing.group == 1]
+    all: list[Condition] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
-def conditions(scenario: Scenario) -> list[Condition]:
-    """What can be varied of a scenario.
+def conditions(scenario: Scenario) -> Conditions:
+    """All that can be varied of a scenario.
 
     Raises:
         ScenarioError: the scenario is not valid.
     """
+    found = Conditions()
     resolved = scenario.resolved
-    varied = []
-    loads = _loads(resolved)
-    if loads:
-        varied += [
-            Condition(
-                "load", f"load × {factor:g}", factor, {key: f"{value * factor:.6g}" for key, value in loads.items()}
-            )
-            for factor in (*NEAR, *FAR)
-        ]
-    varied += _scaled(resolved, "RTT", "RTT across", _DELAYS, units.seconds, lambda v: f"{round(v * 1e12)}ps")
-    varied += _scaled(resolved, "buffer", "buffer", _BUFFERS, units.size, lambda v: f"{round(v)}B")
-    varied += [
-        Condition("ties", f"another order of ties ({number})", None, {"run.jitter": str(number)}) for number in (1, 2)
+    loads, fixed = _loads(resolved)
+    words = "load" if not fixed else f"load of {', '.join(name for name, _, _ in loads)}"
+    found.all += _scaled(LOAD, words, {key: write for _, key, write in loads})
+    if fixed:
+        rest = "" if not loads else "; the load of the others was"
+        found.left_out[LOAD] = (
+            f"The load of {', '.join(fixed)} was not varied: flows that are listed have no load{rest}."
+        )
+    delays = dict(_delays(resolved))
+    found.all += _scaled(RTT, "RTT across", delays)
+    if not delays:
+        found.left_out[RTT] = "The RTT across was not varied: no link joins sites."
+    found.all += _scaled(BUFFER, "buffer", dict(_buffers(resolved)))
+    found.all += [
+        Condition(TIES, f"another order of ties ({number})", None, {"run.jitter": str(number)}) for number in (1, 2)
     ]
-    return varied
+    failed = _failed_link(scenario)
+    if isinstance(failed, Condition):
+        found.all.append(failed)
+    else:
+        found.left_out[FAILED_LINK] = f"A failed long-haul link was not tried: {failed}."
+    found.all.sort(key=_rank)
+    return found
 
 
-def _loads(resolved: Mapping[str, Any]) -> dict[str, float]:
-    workloads = resolved.get("workload") or []
-    each = workloads if isinstance(workloads, list) else [workloads]
-    loads = {}
-    for workload in each:
-        if isinstance(workload.get("load"), int | float):
-            name = workload.get("name")
-            loads[f"workload.{name}.load" if name and len(each) > 1 else "workload.load"] = float(workload["load"])
-    return loads
+def _rank(condition: Condition) -> int:
+    if (condition.kind, condition.factor) in FIRST_ASKED:
+        return FIRST_ASKED.index((condition.kind, condition.factor))
+    return len(FIRST_ASKED) + (0 if condition.factor in NEAR else 1 if condition.kind == TIES else 2)
 
 
-def _scaled(
-    resolved: Mapping[str, Any], kind: str, words: str, keys: Sequence[str], read: Any, write: Any
-) -> list[Condition]:
-    values = {}
-    for key in keys:
-        section, _, name = key.partition(".")
-        text = resolved.get(section, {}).get(name)
-        if isinstance(text, str) and text != "none":
-            values[key] = read(text)
-    if not any(values.values()):
+Write = Callable[[float], str]
+"""Writes a value times a factor as a scenario has it."""
+
+
+def _scaled(kind: str, words: str, keys: Mapping[str, Write]) -> list[Condition]:
+    if not keys:
         return []
     return [
-        Condition(kind, f"{words} × {factor:g}", factor, {key: write(value * factor) for key, value in values.items()})
+        Condition(kind, f"{words} × {factor:g}", factor, {key: write(factor) for key, write in keys.items()})
         for factor in (*NEAR, *FAR)
     ]
 
 
-def failed_link(scenario: Scenario) -> Condition | None:
-    """One of several long-haul links fails in the middle of the arrivals; `None` where there is one only."""
-    resolved = scenario.resolved
-    network = resolved["network"]
-    if network.get("topology") != "datacenters" or resolved.get("event"):
-        return None
-    links = network.get("wan_links")
-    border = network.get("border")
-    if border == "core" or not isinstance(links, int) or links < 2:
-        return None
-    name = {"dci": "dci", "router": "border"}[str(border)]
-    middle = units.seconds(str(resolved["run"]["duration"])) / 4
-    text = f'\n[[event]]\nat = "{round(middle * 1e12)}ps"\nlink = "dc0-{name}1<->dc1-{name}1"\nstate = "down"\n'
-    return Condition("failed link", "a long-haul link fails", None, {"": text})
-
-
-def tried(condition: Condition, candidates: Sequence[Candidate], question: Question, runs: Runs) -> TriedCondition:
-    """The candidates under a condition."""
-    wanted = []
-    for candidate in candidates:
-        scenario = _under(candidate.scenario, condition)
-        wanted += [
-            (
-                candidate,
-                Ask(
-                    f"{candidate.name}, {condition.text}, seed {seed}",
-                    candidate.algorithm,
-                    scenario.override(seed=seed),
-                ),
-            )
-            for seed in range(question.seed, question.seed + SEEDS)
-        ]
-    rows, because = [], ""
-    for (candidate, _), answer in zip(wanted, runs.ask([ask for _, ask in wanted]), strict=True):
-        if answer.measured is None:
-            because = because or f"{candidate.name}: {answer.because}"
+def _loads(resolved: Mapping[str, Any]) -> tuple[list[tuple[str, str, Write]], list[str]]:
+    """The workloads whose load is a number or an interval, with the key that sets it; and the names of those that have none."""
+    workloads = resolved.get("workload") or []
+    is_list = isinstance(workloads, list)
+    loads: list[tuple[str, str, Write]] = []
+    fixed = []
+    for number, workload in enumerate(workloads if is_list else [workloads], 1):
+        known = str(workload.get("name", "none"))
+        name = known if known != "none" else str(number)
+        section = f"workload.{name}" if is_list else "workload"
+        load, interval = workload.get("load"), workload.get("interval", "none")
+        if isinstance(load, int | float):
+            loads.append((name, f"{section}.load", _writing(float(load), "{:.6g}")))
+        elif interval != "none":
+            loads.append((name, f"{section}.interval", _writing_interval(units.seconds(str(interval)))))
         else:
-            rows += judged([answer.measured], question, candidate.name)
-    if because:
-        return TriedCondition(condition, because=because)
-    return TriedCondition(condition, standings(rows, constraints=question.must))
+            fixed.append(f"workload {name}" if is_list else "the workload")
+    return loads, fixed
 
 
-def _under(scenario: Scenario, condition: Condition) -> Scenario:
-    text = condition.settings.get("")
-    if text is not None:
-        return Scenario(scenario.text + text, scenario.file, scenario.overrides)
-    return scenario.override(dict(condition.settings))
+def _writing(value: float, form: str) -> Write:
+    return lambda factor: form.format(value * factor)
 
 
-def estimated_cost(condition: Condition, cost: float) -> float:
-    """Nominal seconds of a condition whose runs without it take `cost`.
-
-    Twice the load has twice the packets. With half of them a run takes more than half: its network is built, its tables are written.
-    """
-    return cost * max(1.0, condition.factor or 1.0) if condition.kind == "load" else cost
+def _writing_interval(value: float) -> Write:
+    """Rounds of flows come the more often, the higher the load."""
+    return lambda factor: f"{round(value / factor * 1e12)}ps"
 
 
-def affordable(all_: Sequence[Condition], cost: float, budget: float) -> list[Condition]:
-    """The conditions that a budget has room for, those near the scenario first.
+def _delays(resolved: Mapping[str, Any]) -> Iterator[tuple[str, Write]]:
+    """The delays of all links between sites: the key for all of them, and those of each `[[link]]`."""
+    own = resolved.get("network", {}).get("wan_delay", "none")
+    if own != "none" and units.seconds(str(own)):
+        yield "network.wan_delay", _writing(units.seconds(str(own)) * 1e12, "{:.0f}ps")
+    nodes = {node["name"]: node for node in resolved.get("node") or []}
+    sites = {name: None if node["datacenter"] == "none" else node["datacenter"] for name, node in nodes.items()}
+    parallel: dict[frozenset[str], int] = {}
+    for link in resolved.get("link") or []:
+        a, b = link["a"], link["b"]
+        number = parallel.get(frozenset((a, b)), 0) + 1
+        parallel[frozenset((a, b))] = number - 1 + int(link.get("links", 1))
+        is_host = any(nodes.get(end, {}).get("kind") == "host" for end in (a, b))
+        if is_host or not is_across(_site(a, sites), _site(b, sites)) or not units.seconds(str(link["delay"])):
+            continue
+        key = f"link.{a}->{b}{f'#{number}' if number > 1 else ''}.delay"
+        yield key, _writing(units.seconds(str(link["delay"])) * 1e12, "{:.0f}ps")
 
-    Args:
-        all_: All that there are.
-        cost: Nominal seconds of one of them.
-        budget: Nominal seconds for all.
-    """
-    ordered = sorted(all_, key=lambda c: 0 if c.factor in NEAR else 1 if c.kind in ("failed link", "ties") else 2)
-    conditions = []
-    for condition in ordered:
-        budget -= estimated_cost(condition, cost)
-        if budget < 0:
-            break
-        conditions.append(condition)
-    return conditions
+
+def _site(node: str, sites: Mapping[str, Any]) -> Any:
+    """The datacenter of a node: that of its table, or the number in the name of a switch of a datacenter, such as dc1-spine2."""
+    if node in sites:
+        return sites[node]
+    number = node.partition("-")[0].removeprefix("dc")
+    return int(number) if number.isdigit() and not node.partition("-")[2].startswith("border") else None
 
 
-def is_valid(scenario: Scenario) -> bool:
-    """Whether a scenario can be simulated."""
-    try:
-        _ = scenario.resolved
-    except _native.ScenarioError:
-        return False
-    return True
+def _buffers(resolved: Mapping[str, Any]) -> Iterator[tuple[str, Write]]:
+    """The buffers of switches, of routers between sites, and of those that have settings of their own."""
+    own = [(f"switch_override.{table['match']}", table) for table in resolved.get("switch_override") or []]
+    tables = [(name, resolved.get(name) or {}) for name in ("switch", "wan_switch")]
+    for section, table in [*tables, *own]:
+        for key in _BUFFERS:
+            text = table.get(key, "none")
+            if text != "none":
+                yield f"{section}.{key}", _writing(float(units.size(str(text))), "{:.0f}B")
+
+
+def _failed_link(scenario: Scenario) -> Condition | str:
+    """The busiest link between sites that has an alternative fails half-way through the arrivals; else why none can."""
+    resolved = scenario.resolved
+    if resolved.get("event"):
+        return "the scenario has events of its own"
+    if resolved.get("detour") or resolved.get("circuits"):
+        return "links of networks with circuits or detours cannot go down"
+    haul = read_long_haul(scenario)
+    link = haul.failing()
+    if link is None:
+        return "no link between sites that carries traffic has an alternative"
+    at = round((haul.middle or units.seconds(str(resolved["run"]["duration"])) / 4) * 1e12)
+    text = f'\n[[event]]\nat = "{at}ps"\nlink = "{link.name}"\nstate = "down"\n'
+    words = "a long-haul link fails" if link.joins_sites else "a link to the long haul fails"
+    return Condition(FAILED_LINK, f"{words} ({link.name})", None, {"": text})

@@ -10,9 +10,10 @@ from farloop import _native
 from farloop.errors import FarloopError
 from farloop.results.size_classes import MIN_TAIL_FLOWS
 from farloop.statistics import Interval
+from farloop.studies.advice import outlook
 from farloop.studies.advice.answer import Answer
-from farloop.studies.advice.conditions import TriedCondition
 from farloop.studies.advice.racing import Place
+from farloop.studies.advice.trying import TriedCondition
 from farloop.studies.advice.tuning import Tuned
 from farloop.studies.arena import requirements
 from farloop.studies.arena.measuring import Measured
@@ -63,6 +64,9 @@ def content(answer: Answer) -> dict[str, Any]:
         "excluded": [vars(refusal) for refusal in answer.excluded],
         "tuned": [_tuned(tuned, answer) for tuned in answer.tuned],
         "conditions": [_outcome(outcome) for outcome in answer.outcomes],
+        "outlook": outlook.rows(answer),
+        "cautions": [caution.row() for caution in answer.cautions],
+        "left_out": answer.left_out,
         "flips": [outcome.condition.text for outcome in answer.flips],
         "watch": watch(answer),
         "deploy": {place.candidate.name: deploy(place, answer.find(place.candidate.name)) for place in answer.advised},
@@ -138,13 +142,16 @@ def _outcome(outcome: TriedCondition) -> dict[str, Any]:
         "factor": outcome.condition.factor,
         "settings": dict(outcome.condition.settings),
         "because": outcome.because,
+        "seeds": outcome.seeds,
         "first": outcome.first,
         "standings": [
             {
                 "name": standing.algorithm,
                 "group": standing.group,
                 "against_best": _finite(standing.against_best.estimate),
-                "breaks": "; ".join(map(str, standing.broken)),
+                "goal": _finite(outcome.changes[standing.algorithm].goal),
+                "times_today": _finite(outcome.changes[standing.algorithm].times),
+                "breaks": "; ".join(broken.beside_bound for broken in standing.broken),
             }
             for standing in outcome.standings
         ],

@@ -308,7 +308,11 @@ def _places(
         if name in failures:
             places.append(Place(candidate, FAILED, own.get(name), against, failures[name]))
         elif name in failing:
-            places.append(Place(candidate, FAILS, own.get(name), against, "; ".join(map(str, failing[name]))))
+            places.append(
+                Place(
+                    candidate, FAILS, own.get(name), against, "; ".join(broken.beside_bound for broken in failing[name])
+                )
+            )
         else:
             state = LEADS if name in alive else OPEN if name in open_ else LEFT
             places.append(Place(candidate, state, own.get(name), against))

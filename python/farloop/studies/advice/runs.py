@@ -16,7 +16,10 @@ from farloop.errors import FarloopError
 from farloop.experiments.execution import Engine
 from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, Task
 from farloop.experiments.variants import Variant, as_run
-from farloop.output.store import Store, address
+from farloop.output.store import Simulated, Store, address
+from farloop.results import cautions
+from farloop.results.cautions import Caution
+from farloop.results.run import Run
 from farloop.running.progress import Counting, Uncounted
 from farloop.scenario import Scenario
 from farloop.studies.arena.measuring import Measured, measured
@@ -91,6 +94,12 @@ class Runs:
             for key, ask in zip(keys, wanted, strict=True)
         ]
 
+    def cautions(self, ask: Ask) -> list[Caution]:
+        """What a user may believe wrongly of a simulation that has been made; nothing of one that has not."""
+        key = self._key(ask)
+        stored = self.store.get(key) if key else None
+        return [] if stored is None else cautions.of_run(_as_run(stored, ask))
+
     def _key(self, ask: Ask) -> str:
         try:
             key = address(ask.scenario)
@@ -139,10 +148,14 @@ class Runs:
         stored = self.store.get(key)
         if stored is None:
             return Answered(ask, None, self.store.failure(key) or "it could not be made", PER_RUN)
-        run = as_run(stored, Variant(ask.label, "", ask.algorithm, ask.scenario))
+        run = _as_run(stored, ask)
         # Curves are for pictures, and many runs have many.
         whole = replace(measured(run, ""), rates={}, queue=np.empty(0))
         return Answered(ask, whole, "", cost(int(run.summary["packet_hops"])))
+
+
+def _as_run(stored: Simulated, ask: Ask) -> Run:
+    return as_run(stored, Variant(ask.label, "", ask.algorithm, ask.scenario))
 
 
 def cost(packet_hops: int) -> float:

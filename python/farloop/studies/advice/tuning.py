@@ -273,6 +273,8 @@ def _judged(tuned: Tuned, question: Question, runs: Runs, comparisons: int) -> T
         return replace(tuned, because="under other seeds nothing is delivered")
     gain = statistics.paired_ratio([a[s] for s in a], [b[s] for s in a], confidence=statistics.together(comparisons))
     table = standings(judged(own, question, "it"), constraints=question.must)
-    breaks = "; ".join(str(broken) for standing in table for broken in standing.broken if standing.state == FAILS)
+    breaks = "; ".join(
+        broken.beside_bound for standing in table for broken in standing.broken if standing.state == FAILS
+    )
     better = gain.high is not None and gain.high < 1 and gain.estimate is not None and gain.estimate < 0.95
     return replace(tuned, gain=gain, breaks=breaks, is_advised=better and not breaks, measured=tuple(own))

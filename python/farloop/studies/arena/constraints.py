@@ -72,9 +72,16 @@ class Requirement:
     def __str__(self) -> str:
         if not self.is_least and self.bound == 0:
             return f"no {self.quantity.name}"
+        return f"{self.quantity.name} {self.bound_text}"
+
+    @property
+    def bound_text(self) -> str:
+        """The bound alone, such as ">= 90 % of the best"; "0" where there is to be none."""
+        if not self.is_least and self.bound == 0:
+            return "0"
         value = f"{100 * self.bound:.3g} %" if self.is_relative else self.quantity.text(self.bound)
         of = {RATE: " of the best", TIME: " of the longest RTT"}.get(self.quantity.kind, "") if self.is_relative else ""
-        return f"{self.quantity.name} {'>=' if self.is_least else '<='} {value}{of}"
+        return f"{'>=' if self.is_least else '<='} {value}{of}"
 
     def limit(self, values: Mapping[str, Any], best: Mapping[str, float]) -> float:
         """The bound for a run, in the quantity's unit.

@@ -53,6 +53,11 @@ class Broken:
     def __str__(self) -> str:
         return f"{self.constraint.quantity.name} {self.constraint.quantity.text(self.value)}"
 
+    @property
+    def beside_bound(self) -> str:
+        """The value beside the bound, such as "unfinished 3.55 %, not <= 1 %"."""
+        return f"{self}, not {self.constraint.bound_text}"
+
 
 @dataclass(frozen=True)
 class Standing:
