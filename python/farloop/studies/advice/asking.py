@@ -96,6 +96,8 @@ def _write(content: Mapping[str, Any], into: Path, page: Callable[[Mapping[str, 
     for name, files in content["deploy"].items():
         commands = "".join(f"# {line}\n" for line in files["commands"])
         (into / DEPLOY / f"{manifest.slug(name)}.toml").write_text(commands + files["scenario"], encoding="utf-8")
+        if files["script"]:
+            (into / DEPLOY / f"{manifest.slug(name)}.sh").write_text(files["script"], encoding="utf-8")
     if page is not None:
         (into / manifest.REPORT).write_text(page(content), encoding="utf-8")
     described = {"farloop": content["farloop"], "kind": "advice", "definitions": VERSION, "answer": content["answer"]}

@@ -8,10 +8,12 @@ from typing import Any
 
 from farloop import _native
 from farloop.errors import FarloopError
+from farloop.output import manifest
 from farloop.results.size_classes import MIN_TAIL_FLOWS
 from farloop.statistics import Interval
-from farloop.studies.advice import outlook
+from farloop.studies.advice import deployment, outlook
 from farloop.studies.advice.answer import Answer
+from farloop.studies.advice.deployment import HostAlgorithm, split_scopes
 from farloop.studies.advice.racing import Place
 from farloop.studies.advice.trying import TriedCondition
 from farloop.studies.advice.tuning import Tuned
@@ -219,14 +221,26 @@ def _is_near(value: float, bound: float, is_least: bool) -> bool:
 
 
 def deploy(place: Place, tuned: Tuned | None) -> dict[str, Any]:
-    """What to write and type for a candidate: the scenario's keys, and commands for a Linux host."""
+    """What to write and type for a candidate: the scenario's keys, a script for Linux hosts, and the commands that run it."""
     algorithm = place.candidate.algorithm
     settings = dict(tuned.settings) if tuned is not None and tuned.is_advised else {}
     lines = ["[algorithm]", f'name = "{algorithm}"']
     if settings:
         lines += ["", f"[algorithm.{algorithm}]"] if "." not in algorithm else ["", f'[algorithm."{algorithm}"]']
         lines += [f"{name} = {_toml(value)}" for name, value in settings.items()]
-    return {"scenario": "\n".join(lines) + "\n", "commands": _commands(algorithm, settings, place)}
+    inside, across = (HostAlgorithm.of(name, _kernel_load(name, settings, place)) for name in split_scopes(algorithm))
+    made: dict[str, Any] = {"scenario": "\n".join(lines) + "\n", "commands": [], "script": ""}
+    if inside is None or across is None:
+        return made
+    file = f"{manifest.slug(place.candidate.name)}.sh"
+    made["script"] = deployment.script(inside, across, place.candidate.scenario, file)
+    loads = dict.fromkeys(each.load for each in (inside, across) if not each.load.startswith("modprobe"))
+    made["commands"] = [
+        *(["make kernel", *(f"sudo {load}" for load in loads)] if loads else []),
+        f"sudo sh {file} inside PREFIX GATEWAY DEVICE across PREFIX GATEWAY DEVICE",
+        f"sudo sh {file} --undo",
+    ]
+    return made
 
 
 def _takes(algorithm: str, known: Mapping[str, str], name: str, value: str) -> bool:
@@ -249,33 +263,20 @@ def _toml(value: str) -> str:
     return value
 
 
-def _commands(algorithm: str, settings: Mapping[str, str], place: Place) -> list[str]:
-    how = requirements.on_linux(algorithm)
-    if how == "farloop kernel":
-        resolved = place.candidate.scenario.resolved
-        rate = str(resolved["network"].get("rate", ""))
-        given = {
-            k: str(v)
-            for k, v in resolved["algorithm"].get(algorithm, {}).items()
-            if k == "ecn_threshold" and v != "none"
-        }
-        inside = place.candidate.scenario.forecast["network"]["base_rtt"].get("intra")
-        known = {"capacity": rate or "10Gbps"} | (
-            {"irtt": f"{inside[0] * 1e6:.3g}us"} if algorithm == "gear" and inside else {}
-        )
-        more = given | dict(settings)
-        pairs = known | {name: value for name, value in more.items() if _takes(algorithm, known, name, value)}
-        options = " ".join(f"--set {name}={value}" for name, value in pairs.items())
-        return [
-            "make kernel",
-            f"sudo .venv/bin/farloop kernel load {algorithm} {options}".rstrip(),
-            f"sudo sysctl -w net.ipv4.tcp_congestion_control={algorithm}",
-        ]
-    if how == "in Linux":
-        module = {"cubic-ecn": "cubic", "reno-linux": "reno"}.get(algorithm, algorithm)
-        commands = [f"sudo modprobe tcp_{module}"] if module != "reno" else []
-        commands.append(f"sudo sysctl -w net.ipv4.tcp_congestion_control={module}")
-        if "ecn" in requirements.required(algorithm):
-            commands.append("sudo sysctl -w net.ipv4.tcp_ecn=1")
-        return commands
-    return []
+def _kernel_load(algorithm: str, settings: Mapping[str, str], place: Place) -> str:
+    """The command that loads an algorithm of `farloop kernel`; empty for every other."""
+    if requirements.on_linux(algorithm) != "farloop kernel":
+        return ""
+    resolved = place.candidate.scenario.resolved
+    rate = str(resolved["network"].get("rate", ""))
+    given = {
+        k: str(v) for k, v in resolved["algorithm"].get(algorithm, {}).items() if k == "ecn_threshold" and v != "none"
+    }
+    inside = place.candidate.scenario.forecast["network"]["base_rtt"].get("intra")
+    known = {"capacity": rate or "10Gbps"} | (
+        {"irtt": f"{inside[0] * 1e6:.3g}us"} if algorithm == "gear" and inside else {}
+    )
+    more = given | dict(settings)
+    pairs = known | {name: value for name, value in more.items() if _takes(algorithm, known, name, value)}
+    options = " ".join(f"--set {name}={value}" for name, value in pairs.items())
+    return f".venv/bin/farloop kernel load {algorithm} {options}".rstrip()
