@@ -47,6 +47,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: build
+	@if command -v $(CLANG) > /dev/null && [ -e /usr/include/bpf/bpf_helpers.h ]; then $(MAKE) -s kernel; fi
 	@$(VENV)/bin/python scripts/demo.py
 
 # The module that ships, if it is up to date (.ci/run builds it first); else a build that takes a third of the time and runs nearly as fast.

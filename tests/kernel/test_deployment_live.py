@@ -52,6 +52,8 @@ def hosts():
         ):
             lines = ["link set lo up", f"address add {far}/32 dev lo", f"address add {own}/24 dev {device}"]
             space.settings({"ipv4/tcp_rmem": "4096 131072 6291456", "ipv4/tcp_wmem": "4096 16384 4194304"})
+            # A default that neither scope has.
+            space.settings({"ipv4/tcp_congestion_control": "reno"})
             # No router advertisement and no duplicate address may change a route while the test compares.
             space.settings({f"ipv6/conf/{device}/disable_ipv6": "1"})
             route = f"route add {other} via {gateway} dev {device} src {far} metric 7"
@@ -64,16 +66,15 @@ def hosts():
 
 @pytest.fixture
 def algorithms():
-    """An algorithm inside and one across: dctcp and bbr where this kernel has them."""
+    """An algorithm inside and one across: dctcp, else cubic, and bbr."""
     have = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     if shutil.which("modprobe"):
         for name in ("dctcp", "bbr"):
             if subprocess.run(["modprobe", f"tcp_{name}"], capture_output=True, check=False).returncode == 0:
                 have.append(name)
-    inside = "dctcp" if "dctcp" in have else "reno-linux"
-    across = "bbr" if "bbr" in have else "cubic"
-    if across not in have:
-        pytest.skip("the kernel has neither bbr nor cubic")
+    if not {"bbr", "cubic"} <= set(have):
+        pytest.skip("the kernel lacks bbr or cubic")
+    inside, across = "dctcp" if "dctcp" in have else "cubic", "bbr"
     return inside, across
 
 
@@ -150,6 +151,19 @@ def test_routes_choose_the_algorithm_at_both_ends_and_undo_leaves_no_trace(hosts
         assert done.returncode == 0, done.stderr
         assert state(space) == before[number]
         assert run(space, file, number, "--undo").returncode == 2, "there is nothing left to undo"
+
+
+def test_a_route_asks_for_ecn_and_the_host_does_not(hosts, algorithms, tmp_path):
+    file = deployed(tmp_path, "cubic-ecn", algorithms[1])
+    for number, space in enumerate(hosts):
+        assert run(space, file, number, *ARGUMENTS[number]).returncode == 0
+    with ExitStack() as stack:
+        connection(stack, hosts, "inside")
+        connection(stack, hosts, "across")
+        text = output(hosts[0], "ss", "-Htin", "state", "established").splitlines()
+        marked = {words.split()[0]: "ecn" in words.split() for words in text[1::2]}
+        assert marked == {"cubic": True, "bbr": False}
+    assert output(hosts[0], "sysctl", "-n", "net.ipv4.tcp_ecn").strip() == "2"
 
 
 QUEUES = """\

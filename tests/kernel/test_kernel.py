@@ -95,7 +95,7 @@ def able(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "BTF", tmp_path)
     monkeypatch.setattr(doctor, "OBJECTS", tmp_path)
     monkeypatch.setattr(doctor, "_libbpf", lambda: doctor.Check("libbpf", "load", True, "version 1.1"))
-    for name in (*doctor.PROGRAMS, "flows", *doctor.TELEMETRY):
+    for name in (*doctor.PROGRAMS, "flows", *doctor.TELEMETRY, doctor.SWITCH):
         (tmp_path / f"{name}.bpf.o").touch()
     return files
 
@@ -108,6 +108,22 @@ def test_a_host_that_has_everything_lacks_nothing(able):
     assert "net.ipv4.tcp_ecn = 2" in run("doctor").stdout
 
 
+def test_programs_that_are_not_compiled_are_one_line_with_a_command_to_copy(able, monkeypatch, tmp_path):
+    for file in tmp_path.glob("*.bpf.o"):
+        file.unlink()
+    monkeypatch.setattr(doctor, "_clang", lambda: doctor.Check("clang", "build", False, "missing"))
+    monkeypatch.setattr(doctor, "_headers", lambda: doctor.Check("libbpf headers", "build", False, "missing"))
+    lacking = [check for check in doctor.checks() if "not compiled" in check.found]
+    (line,) = lacking
+    assert "gemini, cubic, dctcp, vegas, flows, gear, options, rows, switch" in line.found
+    assert "`sudo apt-get install -y clang libbpf-dev && make kernel`" in line.found
+    assert run("doctor").exit_code == 2
+    (able_to_build,) = [doctor.Check("clang", "build", True, "")]
+    monkeypatch.setattr(doctor, "_clang", lambda: able_to_build)
+    monkeypatch.setattr(doctor, "_headers", lambda: able_to_build)
+    assert doctor.build_line() == "make kernel"
+
+
 @pytest.mark.parametrize(
     ("what", "message"),
     [
@@ -116,7 +132,7 @@ def test_a_host_that_has_everything_lacks_nothing(able):
         ("btf", "is missing; get a kernel built with CONFIG_DEBUG_INFO_BTF=y"),
         ("jit", "BPF JIT: off; sysctl net.core.bpf_jit_enable=1 switches it on"),
         ("rights", "capabilities: CAP_PERFMON, CAP_BPF missing; run it as root"),
-        ("object", "program flows: not compiled; `make kernel`"),
+        ("object", "program flows: not compiled; `"),
     ],
 )
 def test_what_is_missing_is_said_in_one_line(able, monkeypatch, tmp_path, what, message):

@@ -21,6 +21,9 @@ BTF = Path("/sys/kernel/btf/vmlinux")
 PROGRAMS = ("gemini", "cubic", "dctcp", "vegas")
 """The algorithms that there are for the kernel."""
 
+SWITCH = "switch"
+"""The program of a testbed's ports."""
+
 TELEMETRY = ("gear", "options", "rows")
 """Programs around telemetry in a TCP option: a congestion control, what the ends of connections run, and what lists them."""
 
@@ -56,11 +59,11 @@ def checks() -> list[Check]:
         _jit(),
         _capabilities(),
         _libbpf(),
-        *(_object(name) for name in (*PROGRAMS, "flows", *TELEMETRY)),
+        _objects(),
         _ecn(),
         _default(),
-        _command("clang", "build", "clang 12 or later"),
-        _exists("libbpf headers", Path("/usr/include/bpf/bpf_helpers.h"), "libbpf-dev or libbpf-devel", need="build"),
+        _clang(),
+        _headers(),
         _command("ip", "traffic", "iproute2"),
         _command("tc", "traffic", "iproute2"),
         _command("bpftool", "traffic", "bpftool"),
@@ -137,14 +140,39 @@ def _libbpf() -> Check:
     return Check("libbpf", "load", True, f"version {version.lstrip('v')}")
 
 
+def not_compiled(*names: str) -> str:
+    """What to say of programs that are not there, with a line to copy that brings them."""
+    several = "them" if len(names) > 1 else "it"
+    listed = f": {', '.join(names)}" if len(names) > 1 else ""
+    return (
+        f"not compiled{listed}; `{build_line()}` in a checkout compiles {several}, and wheels of Linux bring {several}"
+    )
+
+
+def build_line() -> str:
+    """The command that compiles the programs here, after the packages that it needs."""
+    lacking = [name for name, check in (("clang", _clang()), ("libbpf-dev", _headers())) if not check.ok]
+    return " && ".join([*([f"sudo apt-get install -y {' '.join(lacking)}"] if lacking else []), "make kernel"])
+
+
 def _object(name: str) -> Check:
     path = object_file(name)
-    state = (
-        str(path)
-        if path.exists()
-        else "not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
-    )
-    return Check(f"program {name}", "load", path.exists(), state)
+    return Check(f"program {name}", "load", path.exists(), str(path) if path.exists() else not_compiled(name))
+
+
+def _objects() -> Check:
+    """All compiled programs in one line."""
+    names = (*PROGRAMS, "flows", *TELEMETRY, SWITCH)
+    lacking = [name for name in names if not object_file(name).exists()]
+    return Check("programs", "load", not lacking, not_compiled(*lacking) if lacking else str(OBJECTS))
+
+
+def _clang() -> Check:
+    return _command("clang", "build", "clang 12 or later")
+
+
+def _headers() -> Check:
+    return _exists("libbpf headers", Path("/usr/include/bpf/bpf_helpers.h"), "libbpf-dev or libbpf-devel", need="build")
 
 
 def _ecn() -> Check:

@@ -42,9 +42,7 @@ def missing(controls: list[str]) -> list[str]:
         if program is None and name not in _available():
             lacking.append(f"congestion control {name}: this kernel has none")
         elif program is not None and not doctor.object_file(program.name).exists():
-            lacking.append(
-                f"program {program.name}: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
-            )
+            lacking.append(f"program {program.name}: {doctor.not_compiled(program.name)}")
     return lacking
 
 

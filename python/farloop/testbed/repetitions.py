@@ -27,10 +27,8 @@ def missing(names: Sequence[str] = ()) -> list[str]:
     from farloop.testbed.namespaces import command
 
     lacking = doctor.missing(objects=False)
-    if not doctor.object_file("switch").exists():
-        lacking.append(
-            "program switch: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
-        )
+    if not doctor.object_file(doctor.SWITCH).exists():
+        lacking.append(f"program {doctor.SWITCH}: {doctor.not_compiled(doctor.SWITCH)}")
     for tool in ("ip", "tc"):
         try:
             command(tool)

@@ -87,8 +87,8 @@ def script(inside: HostAlgorithm, across: HostAlgorithm, scenario: Scenario, nam
         "# For the hosts of all sites: a route decides for the connections that its own host opens and accepts, and each end sends by its",
         "# own algorithm. PREFIX is that of a site, such as 10.1.0.0/16, GATEWAY the next hop to it, or - for a prefix on the link. More",
         "# prefixes follow in the same way. No other connection changes: the host's default algorithm and ECN stay as they are.",
-        "# DHCP clients and routing daemons (NetworkManager, systemd-networkd, FRR, BIRD) rewrite routes: give them the same attributes, or",
-        "# run this after them. A reboot undoes all of it.",
+        "# DHCP clients and routing daemons (NetworkManager, systemd-networkd, FRR, BIRD) rewrite routes: give them the same attributes,",
+        "# or run this after them. A reboot undoes all of it.",
         *_switch_lines(scenario, inside, across),
         *_window_lines(scenario),
         *_variables("inside", inside),
@@ -144,7 +144,7 @@ def _switch_lines(scenario: Scenario, inside: HostAlgorithm, across: HostAlgorit
                 f"probability {100 * float(table['pmax']):g} %; buffer {round(facts['buffer_bytes'])} bytes"
             )
     if inside.needs_ecn != across.needs_ecn:
-        yield "#   WRED drops packets without ECT where it marks others: flows of the other algorithm need a queue, or thresholds, of their own."
+        yield "#   WRED drops packets without ECT where it marks others: flows of the other algorithm need a queue of their own."
 
 
 def _window_lines(scenario: Scenario) -> Iterator[str]:
@@ -154,8 +154,8 @@ def _window_lines(scenario: Scenario) -> Iterator[str]:
         window = bytes_text(units.size(str(scenario.resolved["transport"]["receive_window"])))
         bdp = math.ceil(max(scenario.forecast["network"]["bdp_bytes"].values()))
         yield "#"
-        yield f"# The simulation had a receive window of {window}, which kept flows below the rates of their paths. The buffers below lift it:"
-        yield f"# ask again with --set {capped.KEY}={bdp}B before you rely on the answer."
+        yield f"# The simulation had a receive window of {window}, which kept flows below the rates of their paths."
+        yield f"# The buffers below lift it: ask again with --set {capped.KEY}={bdp}B before you rely on the answer."
 
 
 def capped_sentences(scenario: Scenario) -> list[str]:
