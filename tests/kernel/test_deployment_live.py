@@ -24,6 +24,10 @@ ADDRESSES = {"inside": ("10.1.0.1", "10.1.0.2"), "across": ("10.3.0.1", "10.2.0.
 """The addresses of both hosts on connections of either scope."""
 
 
+ECN = 8
+"""Of the options of a connection in TCP_INFO: both ends agreed on ECN."""
+
+
 def output(space, *words, check=True):
     with space.inside():
         return subprocess.run(words, capture_output=True, text=True, check=check).stdout
@@ -99,13 +103,14 @@ def run(space, file, number, *words, programs=""):
 
 
 def connection(stack, hosts, scope):
-    """A connection from the first host to the second."""
+    """A connection from the first host to the second: the socket of the first."""
     here, there = ADDRESSES[scope]
     with hosts[1].inside():
         listener = stack.enter_context(socket.create_server((there, 0)))
     with hosts[0].inside():
-        stack.enter_context(socket.create_connection(listener.getsockname(), source_address=(here, 0)))
+        opened = stack.enter_context(socket.create_connection(listener.getsockname(), source_address=(here, 0)))
     stack.enter_context(listener.accept()[0])
+    return opened
 
 
 def controls(space):
@@ -158,11 +163,9 @@ def test_a_route_asks_for_ecn_and_the_host_does_not(hosts, algorithms, tmp_path)
     for number, space in enumerate(hosts):
         assert run(space, file, number, *ARGUMENTS[number]).returncode == 0
     with ExitStack() as stack:
-        connection(stack, hosts, "inside")
-        connection(stack, hosts, "across")
-        text = output(hosts[0], "ss", "-Htin", "state", "established").splitlines()
-        marked = {words.split()[0]: "ecn" in words.split() for words in text[1::2]}
-        assert marked == {"cubic": True, "bbr": False}
+        opened = {scope: connection(stack, hosts, scope) for scope in ADDRESSES}
+        options = {s: own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32)[5] for s, own in opened.items()}
+    assert {scope: bool(each & ECN) for scope, each in options.items()} == {"inside": True, "across": False}
     assert output(hosts[0], "sysctl", "-n", "net.ipv4.tcp_ecn").strip() == "2"
 
 
