@@ -245,13 +245,13 @@ def _cell(standing: Mapping[str, Any] | None) -> StyledCell:
 def outlook_table(content: Mapping[str, Any]) -> Table:
     """Today and the changes that operators ask about first: who is best, and how bad it gets for the advised candidate."""
     rows = content.get("outlook", [])
-    heads = [Head("", is_text=True), Head("first", is_text=True)]
+    heads = [Head("", is_text=True), Head("best", is_text=True), Head("not told apart", is_text=True)]
     if not rows:
         return Table(heads, [])
     advised, goal = content["advised"][0], content["question"]["goal"]
     has_goal = any(row["goal"] is not None for row in rows)
-    heads += [Head(f"{advised}: {goal}")] if has_goal else []
-    heads += [Head(f"{advised}: times today's cost"), Head("seeds"), Head("note", is_text=True)]
+    heads += [Head(f"{advised}: {goal}, today → then")] if has_goal else []
+    heads += [Head(f"{advised}: times today's cost"), Head("seeds"), Head("breaks", is_text=True)]
     body: list[list[AnyCell]] = []
     for row in rows:
         cells: list[AnyCell] = [StyledCell(row["text"], style="text")]
@@ -259,12 +259,17 @@ def outlook_table(content: Mapping[str, Any]) -> Table:
             why = f"not simulated: {row['because']}"
             body.append([*cells, StyledCell(why, style="no", span=len(heads) - 1)])
             continue
-        is_first = advised in row["first"]
-        cells.append(StyledCell(", ".join(row["first"]) or "nothing holds", style="text" if is_first else "text fails"))
-        cells += [_text(goal, row["goal"])] if has_goal else []
+        style = "text" if advised in row["first"] else "text fails"
+        others = [name for name in row["first"] if name not in row["best"]]
+        cells += [
+            StyledCell(", ".join(row["best"]) or "nothing holds", style=style),
+            StyledCell(", ".join(others), style="text"),
+        ]
+        if has_goal:
+            before = "" if row["goal_today"] is None else f"{_text(goal, row['goal_today'])} → "
+            cells.append(f"{before}{_text(goal, row['goal'])}")
         times = NOTHING if row["times_today"] is None else f"{row['times_today']:.3g} ×"
-        note = row["breaks"] or ("" if is_first else "the choice changes")
-        body.append([*cells, times, str(row["seeds"]), StyledCell(note, style="text soft")])
+        body.append([*cells, times, str(row["seeds"]), StyledCell(row["breaks"], style="text soft")])
     return Table(heads, body)
 
 
@@ -277,7 +282,10 @@ def stays_text(content: Mapping[str, Any]) -> str:
         return f"The choice changes with: {', '.join(content['flips'])}."
     without = len(content["conditions"]) - len(made)
     rest = f"; {without} could not be simulated" if without else ""
-    return f"{content['advised'][0]} stays in the first group under {_all_of(len(made))}{rest}."
+    first = content["advised"][0]
+    best = sum(first in outcome["best"] for outcome in made)
+    within = "each of them" if best == len(made) else f"{best} of them"
+    return f"{first} stays in the first group under {_all_of(len(made))}, and is within 5 % of the best under {within}{rest}."
 
 
 def _all_of(count: int) -> str:

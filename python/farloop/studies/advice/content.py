@@ -146,6 +146,7 @@ def _outcome(outcome: TriedCondition) -> dict[str, Any]:
         "because": outcome.because,
         "seeds": outcome.seeds,
         "first": outcome.first,
+        "best": outcome.best,
         "standings": [
             {
                 "name": standing.algorithm,

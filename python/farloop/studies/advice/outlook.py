@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from farloop.studies.advice.conditions import BUFFER, FAILED_LINK, FIRST_ASKED, LOAD, RTT
 from farloop.studies.advice.trying import TriedCondition
+from farloop.studies.arena.ranking import CLOSE
 
 if TYPE_CHECKING:
     from farloop.studies.advice.answer import Answer
@@ -23,8 +24,9 @@ _LACKING = {
 def rows(answer: Answer) -> list[dict[str, Any]]:
     """The rows, as JSON has them; none where nothing is advised.
 
-    Each has the condition in words, the first group, the goal's quantity of the advised candidate (`None` without a goal or without runs),
-    how many times its cost of today that is, the constraints that it breaks, seeds, and why nothing was simulated.
+    Each has the condition in words, the first group, those of it within 5 % of the best, and the goal's quantity of the advised candidate with
+    what it is today under the same seeds (`None` without a goal or without runs). How many times its cost of today it has, the constraints
+    that it breaks, seeds, and why nothing was simulated follow.
     """
     if not answer.advised:
         return []
@@ -36,7 +38,9 @@ def rows(answer: Answer) -> list[dict[str, Any]]:
         "text": "today",
         "condition": "",
         "first": [place.candidate.name for place in answer.race.leaders],
+        "best": [p.candidate.name for p in answer.race.leaders if (p.against.estimate or 1.0) < CLOSE],
         "goal": math.fsum(values) / len(values) if values else None,
+        "goal_today": None,
         "times_today": 1.0,
         "breaks": "",
         "seeds": len(runs),
@@ -48,13 +52,22 @@ def rows(answer: Answer) -> list[dict[str, Any]]:
 
 def _row(kind: str, outcome: TriedCondition | None, advised: str, answer: Answer) -> dict[str, Any]:
     row: dict[str, Any] = {"text": WORDS[kind], "condition": outcome.condition.text if outcome else ""}
-    row |= {"first": [], "goal": None, "times_today": None, "breaks": "", "seeds": 0, "because": ""}
+    row |= {
+        "first": [],
+        "best": [],
+        "goal": None,
+        "goal_today": None,
+        "times_today": None,
+        "breaks": "",
+        "seeds": 0,
+        "because": "",
+    }
     if outcome is None:
         missing = answer.left_out.get(kind) or (_LACKING.get(kind) if kind not in answer.kinds else "")
         return row | {"because": missing or "The budget has no room for it."}
     if outcome.because:
         return row | {"because": outcome.because}
-    row |= {"first": outcome.first, "seeds": outcome.seeds}
+    row |= {"first": outcome.first, "best": outcome.best, "seeds": outcome.seeds}
     row |= _change(outcome, advised)
     return row
 
@@ -64,9 +77,9 @@ def _change(outcome: TriedCondition, advised: str) -> dict[str, Any]:
     if own is None:
         return {"because": f"{advised} has nothing that the goal measures there."}
     change = outcome.changes[advised]
-    finite = change.goal is not None and math.isfinite(change.goal)
     return {
-        "goal": change.goal if finite else None,
+        "goal": change.goal,
+        "goal_today": change.today,
         "times_today": change.times,
         "breaks": "; ".join(broken.beside_bound for broken in own.broken),
     }

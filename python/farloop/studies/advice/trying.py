@@ -12,7 +12,7 @@ from farloop.studies.advice.question import Question
 from farloop.studies.advice.racing import Candidate, judged, scores
 from farloop.studies.advice.runs import Ask, Runs
 from farloop.studies.arena.measuring import Measured
-from farloop.studies.arena.ranking import Standing, standings
+from farloop.studies.arena.ranking import CLOSE, Standing, standings
 
 SEEDS = 3
 """Seeds of each condition, where the budget has room for them."""
@@ -30,10 +30,12 @@ class Change:
 
     Attributes:
         goal: The goal's quantity, mean over the seeds; `None` without a goal.
+        today: The same under the same seeds without the condition.
         times: How many times the goal's cost of today it has, under the same seeds; `None` where that is no number.
     """
 
     goal: float | None
+    today: float | None
     times: float | None
 
 
@@ -56,6 +58,11 @@ class TriedCondition:
     seeds: int = 0
     changes: Mapping[str, Change] = field(default_factory=dict)
     spent: float = 0.0
+
+    @property
+    def best(self) -> list[str]:
+        """Those of the first group whose estimates are within 5 % of the best one."""
+        return [s.algorithm for s in self.standings if s.group == 1 and (s.against_best.estimate or 1.0) < CLOSE]
 
     @property
     def first(self) -> list[str]:
@@ -155,14 +162,22 @@ def try_condition(
 
 def change(measured: Sequence[Measured], today: Sequence[Measured], question: Question) -> Change:
     """The goal of some runs, and how many times its cost under the same seeds today it is."""
-    values = [] if question.goal is None else [question.goal.of(run.values) for run in measured]
-    known = [value for value in values if value is not None]
-    mean = math.fsum(known) / len(known) if known else None
+    seeds = {run.seed for run in measured}
+    mean = _mean(measured, question)
+    before = _mean([run for run in today if run.seed in seeds], question)
     own, usual = scores(measured, question), scores(today, question)
     ratios = [own[seed] / usual[seed] for seed in own if usual.get(seed)]
     if not ratios or not all(math.isfinite(ratio) and ratio > 0 for ratio in ratios):
-        return Change(mean, None)
-    return Change(mean, math.exp(math.fsum(map(math.log, ratios)) / len(ratios)))
+        return Change(mean, before, None)
+    return Change(mean, before, math.exp(math.fsum(map(math.log, ratios)) / len(ratios)))
+
+
+def _mean(measured: Sequence[Measured], question: Question) -> float | None:
+    """The goal's quantity, mean over runs; `None` where it is no number."""
+    values = [] if question.goal is None else [question.goal.of(run.values) for run in measured]
+    known = [value for value in values if value is not None]
+    mean = math.fsum(known) / len(known) if known else math.inf
+    return mean if math.isfinite(mean) else None
 
 
 def _cost(conditions: Sequence[Condition], candidates: Sequence[Candidate], costs: Mapping[str, float]) -> float:
