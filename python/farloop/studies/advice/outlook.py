@@ -24,9 +24,9 @@ _LACKING = {
 def rows(answer: Answer) -> list[dict[str, Any]]:
     """The rows, as JSON has them; none where nothing is advised.
 
-    Each has the condition in words, the first group, those of it within 5 % of the best, and the goal's quantity of the advised candidate with
-    what it is today under the same seeds (`None` without a goal or without runs). How many times its cost of today it has, the constraints
-    that it breaks, seeds, and why nothing was simulated follow.
+    Each has the condition in words, the first group, those of it within 5 % of the best, and the goal's quantity of the advised candidate
+    with what it is today under the same seeds (`None` without a goal or without runs). How many times its cost of today it has, the
+    constraints that it breaks, seeds, and why nothing was simulated follow.
     """
     if not answer.advised:
         return []
