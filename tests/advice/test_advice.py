@@ -199,15 +199,15 @@ def test_a_search_gains_what_other_seeds_confirm():
 
 
 def test_conditions_vary_what_the_scenario_has():
-    found = conditions.conditions(Scenario.from_text(SITES).override(algorithm="dctcp"))
-    assert {c.kind for c in found.all} == {"load", "RTT", "buffer", "ties"}
-    settings = {c.text: dict(c.settings) for c in found.all}
+    varied = conditions.conditions(Scenario.from_text(SITES).override(algorithm="dctcp"))
+    assert {c.kind for c in varied.all} == {"load", "RTT", "buffer", "ties"}
+    settings = {c.text: dict(c.settings) for c in varied.all}
     assert settings["load × 0.8"] == {"workload.load": "0.4"}
     assert settings["RTT across × 2"] == {"network.wan_delay": "2000000000ps"}
     assert settings["buffer × 0.5"] == {"switch.buffer": "1000000B", "wan_switch.buffer": "100000000B"}
-    assert "no link between sites that carries traffic has an alternative" in found.left_out["failed link"]
-    assert [c.text for c in found.all[:3]] == ["buffer × 0.5", "RTT across × 2", "load × 1.2"]
-    costs = {c.text: trying.estimated_cost(c, 1.0) for c in found.all}
+    assert "no link between sites that carries traffic has an alternative" in varied.left_out["failed link"]
+    assert [c.text for c in varied.all[:3]] == ["buffer × 0.5", "RTT across × 2", "load × 1.2"]
+    costs = {c.text: trying.estimated_cost(c, 1.0) for c in varied.all}
     assert (costs["load × 0.5"], costs["load × 2"], costs["RTT across × 2"]) == (1.0, 2.0, 1.0)
 
 
@@ -227,31 +227,31 @@ buffer = "100MB"
 
 def test_conditions_know_workloads_by_name_and_switches_with_buffers_of_their_own():
     scenario = Scenario.from_text((ROOT / "examples/my-network.toml").read_text("utf-8") + NAMED)
-    found = conditions.conditions(scenario)
-    settings = {c.text: dict(c.settings) for c in found.all}
+    varied = conditions.conditions(scenario)
+    settings = {c.text: dict(c.settings) for c in varied.all}
     assert settings["load × 0.5"] == {"workload.web.load": "0.2", "workload.rounds.interval": "4000000000ps"}
     assert settings["buffer × 0.5"] == {
         "switch.buffer": "8000000B",
         "wan_switch.buffer": "100000000B",
         "switch_override.*border*.buffer": "50000000B",
     }
-    assert found.all[0].kind == "failed link", "the border router has links to two spines"
-    assert "-spine" in found.all[0].text
-    assert "-border1" in found.all[0].text
-    assert not found.left_out
-    for condition in found.all:
+    assert varied.all[0].kind == "failed link", "the border router has links to two spines"
+    assert "-spine" in varied.all[0].text
+    assert "-border1" in varied.all[0].text
+    assert not varied.left_out
+    for condition in varied.all:
         assert condition.apply(scenario).resolved, condition.text
 
 
 def test_conditions_of_a_drawn_network_vary_its_long_links_and_leave_out_the_load_of_a_list():
     scenario = Scenario.load(ROOT / "examples/backbone.toml")
-    found = conditions.conditions(scenario)
-    assert {c.kind for c in found.all} == {"RTT", "buffer", "ties", "failed link"}
-    assert "workload 1" in found.left_out["load"]
-    (double,) = [c for c in found.all if (c.kind, c.factor) == ("RTT", 2.0)]
+    varied = conditions.conditions(scenario)
+    assert {c.kind for c in varied.all} == {"RTT", "buffer", "ties", "failed link"}
+    assert "workload 1" in varied.left_out["load"]
+    (double,) = [c for c in varied.all if (c.kind, c.factor) == ("RTT", 2.0)]
     assert double.settings["link.seattle->sunnyvale.delay"] == "11400000000ps"
     assert not any("host-" in key for key in double.settings)
-    for condition in found.all:
+    for condition in varied.all:
         assert condition.apply(scenario).resolved, condition.text
 
 
@@ -269,19 +269,19 @@ def test_the_busiest_link_between_sites_fails_half_way_through_the_arrivals():
 
 def test_every_condition_runs_under_one_seed_before_any_runs_under_more():
     means = {"a": 1.0, "b": 2.0, "c": 3.0}
-    found = conditions.conditions(Scenario.from_text(SITES)).all
+    every = conditions.conditions(Scenario.from_text(SITES)).all
     made, three = Made(means), candidates(means)
     race = racing.race(three, asked(), made, 0)
-    ask = asked(budget=f"{made.spent + 2.2 * len(found) + 8:g}s")
-    screened = trying.screen(found, three, race.costs, race.measured, ask, made)
-    assert [outcome.condition for outcome in screened] == found
+    ask = asked(budget=f"{made.spent + 2.2 * len(every) + 8:g}s")
+    screened = trying.screen(every, three, race.costs, race.measured, ask, made)
+    assert [outcome.condition for outcome in screened] == every
     assert {outcome.seeds for outcome in screened} == {1}
     assert {len(outcome.standings) for outcome in screened} == {2}, "there is no room for the third"
     refined = trying.refine(screened, three[:2], race.measured, ask, made)
     assert [outcome.seeds for outcome in refined].count(3) >= 1
     assert refined[0].seeds == 3, "the first that operators ask for"
-    few = trying.screen(found, three, race.costs, race.measured, asked(budget=f"{made.spent + 5:g}s"), made)
-    assert 0 < len(few) < len(found)
+    few = trying.screen(every, three, race.costs, race.measured, asked(budget=f"{made.spent + 5:g}s"), made)
+    assert 0 < len(few) < len(every)
 
 
 def test_a_condition_says_how_bad_it_gets_for_the_advised():

@@ -258,15 +258,15 @@ def _usual_broken(result: Answer) -> list[str]:
 def _screen(result: Answer, runs: Runs, progress: Callable[[str], None]) -> None:
     """The advised, and the best of those that left, under one seed of other conditions."""
     candidates = _contenders(result, with_tuned=False)
-    found: Conditions = conditions(candidates[0].scenario)
-    result.left_out = found.left_out
-    result.kinds = frozenset(condition.kind for condition in found.all)
-    result.notes += found.left_out.values()
-    progress(f"{count_text(len(found.all), 'other condition')} for {', '.join(c.name for c in candidates)}")
+    varied: Conditions = conditions(candidates[0].scenario)
+    result.left_out = varied.left_out
+    result.kinds = frozenset(condition.kind for condition in varied.all)
+    result.notes += varied.left_out.values()
+    progress(f"{count_text(len(varied.all), 'other condition')} for {', '.join(c.name for c in candidates)}")
     race = result.race
-    result.outcomes = trying.screen(found.all, candidates, race.costs, race.measured, result.question, runs)
+    result.outcomes = trying.screen(varied.all, candidates, race.costs, race.measured, result.question, runs)
     tried = {outcome.condition.text for outcome in result.outcomes}
-    if left := [condition.text for condition in found.all if condition.text not in tried]:
+    if left := [condition.text for condition in varied.all if condition.text not in tried]:
         result.notes.append(f"The budget has no room for {', '.join(left)}.")
 
 

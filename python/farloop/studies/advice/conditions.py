@@ -69,31 +69,31 @@ def conditions(scenario: Scenario) -> Conditions:
     Raises:
         ScenarioError: the scenario is not valid.
     """
-    found = Conditions()
+    varied = Conditions()
     resolved = scenario.resolved
     loads, fixed = _loads(resolved)
     words = "load" if not fixed else f"load of {', '.join(name for name, _, _ in loads)}"
-    found.all += _scaled(LOAD, words, {key: write for _, key, write in loads})
+    varied.all += _scaled(LOAD, words, {key: write for _, key, write in loads})
     if fixed:
         rest = "" if not loads else "; the load of the others was"
-        found.left_out[LOAD] = (
+        varied.left_out[LOAD] = (
             f"The load of {', '.join(fixed)} was not varied: flows that are listed have no load{rest}."
         )
     delays = dict(_delays(resolved))
-    found.all += _scaled(RTT, "RTT across", delays)
+    varied.all += _scaled(RTT, "RTT across", delays)
     if not delays:
-        found.left_out[RTT] = "The RTT across was not varied: no link joins sites."
-    found.all += _scaled(BUFFER, "buffer", dict(_buffers(resolved)))
-    found.all += [
+        varied.left_out[RTT] = "The RTT across was not varied: no link joins sites."
+    varied.all += _scaled(BUFFER, "buffer", dict(_buffers(resolved)))
+    varied.all += [
         Condition(TIES, f"another order of ties ({number})", None, {"run.jitter": str(number)}) for number in (1, 2)
     ]
     failed = _failed_link(scenario)
     if isinstance(failed, Condition):
-        found.all.append(failed)
+        varied.all.append(failed)
     else:
-        found.left_out[FAILED_LINK] = f"A failed long-haul link was not tried: {failed}."
-    found.all.sort(key=_rank)
-    return found
+        varied.left_out[FAILED_LINK] = f"A failed long-haul link was not tried: {failed}."
+    varied.all.sort(key=_rank)
+    return varied
 
 
 def _rank(condition: Condition) -> int:
