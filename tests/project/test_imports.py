@@ -21,9 +21,10 @@ UPWARDS = {
         "farloop.views",
         "farloop.views.report",
         "farloop.views.report.shown",
-    }
+    },
+    "farloop.results.showing": {"farloop.views", "farloop.views.notebook"},
 }
-"""A result can save and show itself: the two ways up that there are."""
+"""A result can save, show and draw itself: the ways up that there are."""
 
 
 def modules(package):

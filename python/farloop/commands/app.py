@@ -19,6 +19,7 @@ from farloop.commands.kernel import app as kernel
 from farloop.commands.look_up import explain, list_, schema
 from farloop.commands.new_algorithm import new_algorithm
 from farloop.commands.papers import reproduce
+from farloop.commands.plot import plot
 from farloop.commands.report import report
 from farloop.commands.run import compare, run_
 from farloop.commands.sweep import sweep
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     **IMPORTS,
     "explain": explain,
     "report": report,
+    "plot": plot,
     "why": why,
     "interference": interference,
     "bench": bench,

@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "explain": "Describe an algorithm; check a scenario before a run.",
         "schema": "Print the JSON Schema of scenarios, for editors.",
         "report": "Draw the report of an output again.",
+        "plot": "Draw one metric of an output as a figure for a paper.",
     },
     "Import": {
         "import-graphml": "Turn a GraphML file into a scenario's network.",

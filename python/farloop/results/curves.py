@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from farloop.metrics import thinned
-from farloop.palette import Look, flow_looks, port_looks
+from farloop.palette import IDLE, Look, flow_looks, port_looks
 from farloop.results.curve_groups import grouped
 from farloop.results.replicas import Replicas
 from farloop.results.tables import Floats, Series
@@ -19,6 +19,12 @@ from farloop.units import time_text
 
 MOST_CURVES = 8
 """So many flows or ports of a panel have a curve each; more flows are grouped, of more ports the highest are shown."""
+
+BUSIEST_PORTS = 5
+"""In pictures so many ports have a curve each; all others are one band."""
+
+MAX_PORTS = 256
+"""Ports whose curves are read for that band, those with the longest queues first."""
 
 MOST_POINTS = 1500
 LEAST_POINTS = 400
@@ -73,6 +79,9 @@ CURVES = {
 }
 
 
+OTHER_PORTS = "other ports"
+"""The name of their line."""
+
 UNSEEN = Look("")
 """Of a curve that has got no look yet."""
 
@@ -111,17 +120,25 @@ class _Notes:
         return "; ".join(parts)
 
 
-def curves(replicas: Sequence[Replicas], curve: Curve) -> tuple[list[list[Line]], str]:
+def curves(replicas: Sequence[Replicas], curve: Curve, *, busiest: int | None = None) -> tuple[list[list[Line]], str]:
     """The curves of each case, and what they are in words; nothing where every sample of a single run is a point.
 
     Of several seeds the curve is the mean over them with its band. Where the seeds' flows are different ones (random traffic), their
     curves have nothing in common: then those of the first seed are drawn. Many flows become the median of them with a band, and the flows
     that are far from the others. A curve that has no finite value, or of queues, drops and pauses none above zero, is left out.
+
+    Args:
+        replicas: The cases.
+        curve: The metric.
+        busiest: Of ports, how many have a curve each, the same ones in all cases; the others become their median with their range. If it is
+            `None`, ports beyond `MOST_CURVES` are left out.
     """
     count = sum(min(MOST_CURVES, len(objects(of.runs[0].samples, curve.kind))) for of in replicas)
     points = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // max(1, count)))
     notes = _Notes()
-    drawn = [_lines(of, curve, points, notes) for of in replicas]
+    drawn = [_lines(of, curve, points, notes, MOST_CURVES if busiest is None else MAX_PORTS) for of in replicas]
+    if busiest is not None and curve.kind == "port":
+        drawn = _with_band(drawn, busiest, notes)
     return _with_looks(drawn, curve.kind), notes.text(curve.word)
 
 
@@ -130,12 +147,12 @@ def objects(samples: Series, kind: str) -> list[str]:
     return [f"{prefix}/{name}" for prefix in KINDS[kind] for name in samples.objects(prefix)]
 
 
-def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes) -> list[Line]:
+def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes, most: int = MOST_CURVES) -> list[Line]:
     samples = of.runs[0].samples
     names = objects(samples, curve.kind)
     if curve.kind == "flow" and len(names) > MOST_CURVES:
         return _many(of, names, curve, points, notes)
-    chosen = _highest(samples, names, curve.metric)
+    chosen = _highest(samples, names, curve.metric, most)
     lines = []
     for name in chosen:
         times, thin = _thin(of, name, curve, points, notes)
@@ -173,12 +190,33 @@ def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: 
     return [Line(line.name, line.look, times, line.values, line.band) for line in drawn]
 
 
-def _highest(samples: Series, names: Sequence[str], metric: str) -> list[str]:
+def _with_band(drawn: list[list[Line]], busiest: int, notes: _Notes) -> list[list[Line]]:
+    """The lines of the ports that reach the highest values in any case; of the other ports of each case the median and the range."""
+    peaks: dict[str, float] = {}
+    for line in (line for lines in drawn for line in lines):
+        peaks[line.name] = max(peaks.get(line.name, 0.0), float(np.nanmax(line.values)))
+    if len(peaks) <= busiest:
+        return drawn
+    kept = set(sorted(peaks, key=lambda name: -peaks[name])[:busiest])
+    notes.remarks[f"{OTHER_PORTS}: median and range of {len(peaks) - busiest}"] = None
+    reduced = []
+    for lines in drawn:
+        others = [line for line in lines if line.name not in kept and line.times.size == lines[0].times.size]
+        own = [line for line in lines if line.name in kept]
+        if others:
+            rows = np.array([line.values for line in others])
+            band = (np.nanmin(rows, axis=0), np.nanmax(rows, axis=0))
+            own.append(Line(OTHER_PORTS, Look(IDLE), others[0].times, np.nanmedian(rows, axis=0), band))
+        reduced.append(own)
+    return reduced
+
+
+def _highest(samples: Series, names: Sequence[str], metric: str, most: int = MOST_CURVES) -> list[str]:
     """The objects, in their order, whose metric reaches the highest values; all of them if they are few."""
-    if len(names) <= MOST_CURVES:
+    if len(names) <= most:
         return list(names)
     peaks = {name: float(np.max(samples.get(name, metric)[1], initial=-np.inf)) for name in names}
-    chosen = set(sorted(names, key=lambda name: -peaks[name])[:MOST_CURVES])
+    chosen = set(sorted(names, key=lambda name: -peaks[name])[:most])
     return [name for name in names if name in chosen]
 
 

@@ -16,6 +16,7 @@ from farloop.errors import UnknownNameError, nearest, shown
 from farloop.results import cautions, collectives, fields, flow_completion, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import by_label, without_seed
+from farloop.results.showing import Drawable
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
 from farloop.results.steadiness import Steadiness
 from farloop.results.summary import summarise
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Drawable):
     """The result of one simulation.
 
     Attributes:
@@ -161,7 +162,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Drawable):
     """Several runs side by side: one network and traffic under several algorithms, or all runs of a paper's figure.
 
     Attributes:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
+from farloop.results.showing import Drawable
 from farloop.units import time_text
 
 MEANINGS = {
@@ -45,7 +46,7 @@ SMALLEST = 200
 
 
 @dataclass
-class Explanation:
+class Explanation(Drawable):
     """Where the time of a flow went.
 
     Attributes:

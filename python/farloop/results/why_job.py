@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from farloop.results.showing import Drawable
 from farloop.results.why import by_whom, largest_first, place_of
 from farloop.units import time_text
 
@@ -13,7 +14,7 @@ Group = tuple[str, str, str, str, str, str]
 
 
 @dataclass
-class JobExplanation:
+class JobExplanation(Drawable):
     """Where the time of an iteration of a training job went: its critical path over ranks.
 
     Attributes:

@@ -15,6 +15,7 @@ from farloop.output import manifest
 from farloop.output.directories import directory
 from farloop.output.store import Store
 from farloop.results.measures import VERSION
+from farloop.results.showing import Drawable
 from farloop.running.progress import Counting, Uncounted
 from farloop.studies.advice import answer as answers
 from farloop.studies.advice.content import content as as_content
@@ -29,7 +30,7 @@ DEPLOY = "deploy"
 
 
 @dataclass(frozen=True)
-class Advice:
+class Advice(Drawable):
     """An answer that has been written.
 
     Attributes:

@@ -20,6 +20,7 @@ from farloop.output.store import Store
 from farloop.output.writing import write_run
 from farloop.results import tables
 from farloop.results.measures import VERSION
+from farloop.results.showing import Drawable
 from farloop.results.tables import Floats
 from farloop.running.progress import Counting, Uncounted
 from farloop.studies.sweep import dataset, precision
@@ -43,7 +44,7 @@ Draw = Callable[[Mapping[str, Any], pa.Table, pa.Table, Path], list[str]]
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Drawable):
     """A study that has been swept, and what it found.
 
     Attributes:

@@ -10,7 +10,7 @@ import numpy as np
 
 from farloop.palette import run_colours
 from farloop.results import flow_completion
-from farloop.results.curves import CURVES, Curve, curves
+from farloop.results.curves import BUSIEST_PORTS, CURVES, Curve, curves
 from farloop.results.event_facts import moments
 from farloop.results.replicas import replicas
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
@@ -100,7 +100,7 @@ def throughput_panels(
 def queue_panels(
     runs: Sequence[Run], title: str, *, caption: Callable[[Run], str] | None = None, columns: int = MAX_COLUMNS
 ) -> Figure:
-    """One panel per run: data queues of its recorded ports over time."""
+    """One panel per run: data queues of the busiest of its recorded ports over time, and the range of those of the others."""
     return _panels(runs, CURVES["max_queue"], title, caption or (lambda run: run.label), columns)
 
 
@@ -157,7 +157,7 @@ def with_ratio(run: Run) -> str:
 
 def _panels(runs: Sequence[Run], curve: Curve, title: str, caption_of: Callable[[Run], str], columns: int) -> Figure:
     cases = replicas(runs)
-    drawn, note = curves(cases, curve)
+    drawn, note = curves(cases, curve, busiest=BUSIEST_PORTS)
     # A panel without a curve says nothing; where there is no curve at all the picture says so.
     kept = [(of, lines) for of, lines in zip(cases, drawn, strict=True) if lines] or [(of, []) for of in cases[:1]]
     shown, drawn = [of for of, _ in kept], [lines for _, lines in kept]
