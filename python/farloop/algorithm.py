@@ -68,6 +68,10 @@ SAID_AT_MOST = 300
 _QUANTITIES = {"time": r"ps|ns|us|ms|s", "bytes": r"k?B|MB|GB|TB", "rate": r"[kMGT]?bps"}
 
 
+CONTENT = "__farloop_content__"
+"""Of the module of a loaded file: the bytes that were run."""
+
+
 class AlgorithmError(FarloopError):
     """A class is no algorithm, or one of its handlers failed; the text names file and line."""
 
@@ -350,13 +354,15 @@ def _run(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         # Not imported: no compiled file beside the user's, and none that is older than it.
-        code = compile(path.read_bytes(), str(path), "exec")
+        content = path.read_bytes()
+        code = compile(content, str(path), "exec")
     except OSError as error:
         raise AlgorithmError(f"{path}: cannot be read: {error.strerror or error}") from None
     except SyntaxError as error:
         raise AlgorithmError(f"{path}:{error.lineno}: {shown(error.msg, SAID_AT_MOST)}; expected Python") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise AlgorithmError(f"{path}: {_said(error)}; expected Python") from None
+    setattr(module, CONTENT, content)
     try:
         exec(code, vars(module))
     except BaseException as error:
@@ -490,6 +496,12 @@ def file_of(algorithm: type[Algorithm]) -> Path:
     raise AlgorithmError(
         f"{algorithm.__name__}: {problem}; expected a class in a file of its own, as algorithm_file names one"
     )
+
+
+def source_of(algorithm: type[Algorithm]) -> Path | None:
+    """The file of Python that a class is written in; `None` at a prompt, in a notebook, and in the script that runs."""
+    path = Path(_file(algorithm))
+    return path if algorithm.__module__ != "__main__" and path.suffix == ".py" and path.is_file() else None
 
 
 def _file(algorithm: type[Algorithm]) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from farloop.commands.command import guarded, ready_to_draw
-from farloop.commands.options import QuietOption, SizesOption, ThreadsOption
+from farloop.commands.options import AlgorithmFileOption, QuietOption, SizesOption, ThreadsOption
 from farloop.errors import FarloopError, shown
 from farloop.results.size_classes import read_option
 
@@ -30,18 +30,21 @@ def report(
             help="Show where the time of the slowest iteration of each job went, and of the slowest flows; these are simulated again.",
         ),
     ] = False,
+    algorithm_file: AlgorithmFileOption = None,
     sizes: SizesOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Judge the claims of an output again and draw its report again, from its tables. Nothing is simulated without --why."""
     classes = read_option(sizes)
+    if algorithm_file and not why:
+        raise FarloopError("--algorithm-file: expected --why beside it, since nothing is simulated without")
     ready_to_draw(True)
     if why:
         from farloop.running.progress import reporter
 
         with reporter(quiet=quiet) as progress:
-            rewrite(directory, lambda comparison: _where(comparison, threads, progress), classes)
+            rewrite(directory, lambda comparison: _where(comparison, threads, progress, algorithm_file or []), classes)
     else:
         rewrite(directory, sizes=classes)
     if not quiet:
@@ -50,13 +53,13 @@ def report(
         terminal.written(directory)
 
 
-def _where(comparison: Comparison, threads: int | None, reporter: Reporter) -> Section:
+def _where(comparison: Comparison, threads: int | None, reporter: Reporter, algorithm_files: Sequence[Path]) -> Section:
     """Where the time of a comparison's slowest flows and iterations went."""
     from farloop.experiments import explaining
     from farloop.experiments.execution import Execution
     from farloop.views.report import where
 
-    explained = explaining.of_report(comparison, Execution(threads=threads, progress=reporter))
+    explained = explaining.of_report(comparison, Execution(threads=threads, progress=reporter), algorithm_files)
     return where.of_runs(explained, several=len(comparison.groups) > 1)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import guarded, print_json
-from farloop.commands.options import JsonOption
+from farloop.commands.options import AlgorithmFileOption, JsonOption
 
 
 @guarded
@@ -32,6 +32,7 @@ def why(
     follow: Annotated[
         bool, typer.Option("--follow", help="Also explain the flow that it waited for (after), and so on.")
     ] = False,
+    algorithm_file: AlgorithmFileOption = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with pictures of where the time went.")
     ] = None,
@@ -58,7 +59,7 @@ def why(
     with NamedFiles(list_inputs(run, source) if named else ()) as files:
         for path in named:
             files.check(path)
-        explanation = ask(source, name, iteration=iteration, follow=follow)
+        explanation = ask(source, name, iteration=iteration, follow=follow, algorithm_file=algorithm_file or ())
         why_files.write(explanation, page=html, svg=svg, perfetto=perfetto, files=files)
     if json_:
         print_json(explanation.as_json)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from farloop import _native, memory
@@ -34,11 +35,13 @@ class WhyQuestion:
         run: The run.
         chosen: What of it.
         label: What the run is called.
+        algorithm_files: The files of the run's algorithms in Python; by default those that it remembers.
     """
 
     run: Run
     chosen: Chosen
     label: str
+    algorithm_files: tuple[Path, ...] = ()
 
     @property
     def job(self) -> str:
@@ -59,8 +62,13 @@ class KeptAnswers(Protocol):
         """Keeps an answer, if it explains anything."""
 
 
-def of_report(comparison: Comparison, execution: Execution) -> list[WhyAnswer]:
+def of_report(comparison: Comparison, execution: Execution, algorithm_files: Sequence[Path] = ()) -> list[WhyAnswer]:
     """The slowest iteration of each job and three flows (`why_chosen.FLOWS`) of every run; of several seeds the first one's.
+
+    Args:
+        comparison: The runs.
+        execution: Its threads and its progress count.
+        algorithm_files: The files of algorithms in Python; by default those that the runs remember.
 
     Raises:
         FarloopError: nothing can be explained; the text says why.
@@ -70,7 +78,7 @@ def of_report(comparison: Comparison, execution: Execution) -> list[WhyAnswer]:
         run = runs[0]
         iterations, without = why_chosen.iterations_of(run)
         flows = why_chosen.flows_of(run)
-        questions += [WhyQuestion(run, chosen, label) for chosen in [*iterations, *flows]]
+        questions += [WhyQuestion(run, chosen, label, tuple(algorithm_files)) for chosen in [*iterations, *flows]]
         missing += [WhyAnswer(label, None, None, f"no iteration of {job} is over") for job in without]
         if not flows and not iterations and not without:
             missing.append(WhyAnswer(label, None, None, "it has no flow with a size, and no job"))
@@ -141,7 +149,7 @@ def _needed(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -
     run = question.run
     if id(run) not in networks:
         try:
-            networks[id(run)] = rewritten(run).memory
+            networks[id(run)] = rewritten(run, question.algorithm_files).memory
         except (FarloopError, _native.ScenarioError) as error:
             networks[id(run)] = _line(error)
     known = networks[id(run)]
@@ -162,7 +170,13 @@ def _answered(question: WhyQuestion, because: str, reporter: Reporter, stop: thr
         return WhyAnswer(question.label, chosen, None, because)
     reporter.start(question.job)
     try:
-        explanation = why(question.run, chosen.name, iteration=chosen.iteration, progress=progress)
+        explanation = why(
+            question.run,
+            chosen.name,
+            iteration=chosen.iteration,
+            algorithm_file=question.algorithm_files,
+            progress=progress,
+        )
     except (FarloopError, _native.ScenarioError) as error:
         return WhyAnswer(question.label, chosen, None, _line(error))
     finally:

@@ -14,6 +14,7 @@ from farloop.errors import FarloopError, shown
 from farloop.output import store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import fields, tables, trace
+from farloop.results.algorithm_text import read_texts
 from farloop.results.jitter import Jitter
 from farloop.results.run import Comparison, Run
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
@@ -122,4 +123,5 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         overrides=tuple((str(k), str(v)) for k, v in kept["overrides"].items()),
         address=str(kept["address"]),
         trace=trace.kept(kept.get("trace"), source),
+        algorithm_texts=read_texts(kept.get("algorithm_files")),
     )

@@ -24,6 +24,7 @@ from farloop.results.tables import Floats, Series
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
+    from farloop.results.algorithm_text import AlgorithmText
     from farloop.results.jitter import Jitter
     from farloop.results.trace import Trace
 
@@ -51,6 +52,7 @@ class Run(Drawable):
         address: What finished runs are known by: a hash of all that this one was made from; empty where that is not known.
         trace: What was traced, where that was asked for.
         sizes: The classes of flow sizes that its summary and tables have.
+        algorithm_texts: The files of algorithms in Python that its scenario knew.
     """
 
     label: str
@@ -71,6 +73,7 @@ class Run(Drawable):
     address: str = ""
     trace: Trace | None = None
     sizes: SizeClasses = GEMINI
+    algorithm_texts: tuple[AlgorithmText, ...] = field(default=(), repr=False)
 
     @property
     def tables(self) -> dict[str, pa.Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from farloop import _native, memory
+from farloop.algorithm import explained
 from farloop.errors import FarloopError, require_utf8, shown
+from farloop.results.algorithm_text import load_again
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
 from farloop.scenario import Scenario
@@ -29,6 +31,7 @@ def why(
     *,
     iteration: int | None = None,
     follow: bool = False,
+    algorithm_file: Sequence[str | PathLike[str]] | str | PathLike[str] = (),
     progress: Callable[[float, float, float], bool | None] | None = None,
 ) -> Explanation | JobExplanation:
     """Says where the time of a flow, or of an iteration of a training job, went, exact to the picosecond.
@@ -38,6 +41,8 @@ def why(
         name: The flow's name, its number in the table of flows, from 0, or the job's name.
         iteration: Of a job which iteration, from 1; the slowest one that is over, where none is named.
         follow: Of a flow: also explain the flow whose end it waited for (`after`), the one that this waited for, and so on.
+        algorithm_file: Files with the algorithms in Python that the run or scenario names. Those that a run's output remembers are
+            found by themselves, if they have not changed.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far; returns False to stop.
 
     Raises:
@@ -45,7 +50,12 @@ def why(
         FarloopError: there is no such run, several of them, or this farloop simulates it differently.
     """
     source = find_source(run)
-    stored, scenario = (None, source) if isinstance(source, Scenario) else (source, rewritten(source))
+    files = [algorithm_file] if isinstance(algorithm_file, str | PathLike) else algorithm_file
+    paths = [Path(file) for file in files]
+    if isinstance(source, Scenario):
+        stored, scenario = None, source.with_classes(load_again((), paths))
+    else:
+        stored, scenario = source, rewritten(source, paths)
     explanation = _asked(scenario, str(name), iteration, progress)
     if stored is not None:
         check_same_run(stored, explanation)
@@ -72,11 +82,13 @@ def _asked(
     def tell(now: float, end: float, hops: float) -> bool:
         return progress is None or progress(now, end, hops) is not False
 
-    if scenario.classes:
-        raise FarloopError("why: algorithms in Python are not followed yet; expected a run of built-in algorithms")
     require_utf8("why", name)
-    native = _native.Scenario(scenario.text, scenario.file, list(scenario.overrides), [], memory.limit())
-    content: dict[str, Any] = json.loads(native.why(name, iteration, tell))
+    classes = scenario.described_classes
+    native = _native.Scenario(scenario.text, scenario.file, list(scenario.overrides), classes, memory.limit())
+    try:
+        content: dict[str, Any] = json.loads(native.why(name, iteration, tell))
+    except _native.HandlerError as error:
+        raise explained(error, scenario.classes) from error.__cause__
     return JobExplanation(**content) if "job" in content else Explanation(**content)
 
 
@@ -123,17 +135,22 @@ def list_inputs(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
     return [*own, Path(source.file), *(file for _, file in find_named_files(sections, beside))]
 
 
-def rewritten(run: Run) -> Scenario:
+def rewritten(run: Run, algorithm_files: Sequence[Path] = ()) -> Scenario:
     """The scenario of a run with all of its defaults: files that it names are looked for beside the scenario's own.
 
+    Args:
+        run: The run.
+        algorithm_files: The files of its algorithms in Python; by default those that it remembers, if they have not changed.
+
     Raises:
-        FarloopError: the run has none.
+        FarloopError: the run has none, or a file of an algorithm is not there or has changed.
     """
     from farloop.formats.scenario_text import from_tables
 
     if not run.scenario:
         raise FarloopError("why: the run has no scenario; expected one that farloop simulated")
-    return Scenario.from_text(from_tables(run.scenario), run.file)
+    classes = load_again(run.algorithm_texts, algorithm_files)
+    return Scenario.from_text(from_tables(run.scenario), run.file).with_classes(classes)
 
 
 def check_same_run(run: Run, explanation: Explanation | JobExplanation) -> None:
