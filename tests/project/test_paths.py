@@ -27,6 +27,8 @@ FOREIGN = {
     "gemini-gear.h",
     # NCCL
     "tuning.cc", "enqueue.cc",
+    # archives of outputs
+    "rerun.sh",
     # uet-htsim, Uno and others that transports of many paths cite
     "buffer_reps.cpp", "common.cpp", "compositequeue.cpp", "fig8_comparison.py", "fig10_99.py", "fig10_avg.py", "fig11.py",
     "gemini.cpp", "lcp.cpp", "main_lcp_entry_modern.cpp", "oversubscribed_cc.cpp", "sc25_fig10_realistic_60_load.sh", "sc25_fig11.sh",

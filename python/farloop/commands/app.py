@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.advise import advise
+from farloop.commands.archive import archive
 from farloop.commands.arena import arena
 from farloop.commands.bench import bench
 from farloop.commands.command import guarded
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain,
     "report": report,
     "plot": plot,
+    "archive": archive,
     "why": why,
     "interference": interference,
     "bench": bench,

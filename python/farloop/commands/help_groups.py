@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "explain": "Describe an algorithm; check a scenario before a run.",
         "schema": "Print the JSON Schema of scenarios, for editors.",
         "report": "Draw the report of an output again.",
+        "archive": "Pack an output with all that repeats it.",
         "plot": "Draw one metric of an output as a figure for a paper.",
     },
     "Import": {
@@ -52,6 +53,9 @@ GROUPS: dict[str, dict[str, str]] = {
 
 OTHER = "Other commands"
 """The group of commands that have no line in `GROUPS`."""
+
+
+_WORDS = "farloop.words"
 
 
 class WholeLines(TyperGroup):
@@ -82,6 +86,18 @@ class Grouped(WholeLines):
     def groups(self) -> dict[str, dict[str, str]]:
         """The groups in their order: names of commands, and their lines."""
         return GROUPS
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Parses the words, and remembers them for manifests."""
+        ctx.meta[_WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Context) -> object:
+        """Runs the command."""
+        from farloop.output.command_line import remembered
+
+        with remembered(ctx.meta[_WORDS]):
+            return super().invoke(ctx)
 
 
 def _first_sentence(command: Command) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from farloop.experiments.execution import Execution
 from farloop.experiments.threads import Job, simulate
-from farloop.output.store import Simulated, address
+from farloop.output.store import Simulated, address, digests_of_files
 from farloop.results.algorithm_text import texts_of
 from farloop.results.run import Run
 from farloop.results.seeds import seed_suffix
@@ -77,4 +77,5 @@ def as_run(simulated: Simulated, variant: Variant) -> Run:
         address=address(scenario),
         trace=simulated.trace,
         algorithm_texts=texts_of(scenario.classes),
+        inputs=digests_of_files(scenario),
     )

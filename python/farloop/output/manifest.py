@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, shown
+from farloop.output.command_line import command_words
 from farloop.results.summary import finite
 from farloop.safe_files import names
 
@@ -145,6 +146,17 @@ def foreign(target: Path) -> list[str]:
 def files(directory_: Path) -> list[str]:
     """The files in a directory and below, by relative path."""
     return sorted(path.relative_to(directory_).as_posix() for path in directory_.rglob("*") if not path.is_dir())
+
+
+def circumstances() -> dict[str, Any]:
+    """What an output was made by: the command line, where there is one, and the packages that decide about the bytes of tables."""
+    import platform
+
+    import numpy as np
+    import pyarrow as pa
+
+    packages = {"python": platform.python_version(), "numpy": np.__version__, "pyarrow": pa.__version__}
+    return {"command": command_words(), "packages": packages}
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -124,4 +124,5 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         address=str(kept["address"]),
         trace=trace.kept(kept.get("trace"), source),
         algorithm_texts=read_texts(kept.get("algorithm_files")),
+        inputs={str(name): str(digest) for name, digest in (kept.get("inputs") or {}).items()},
     )

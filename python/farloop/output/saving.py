@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from farloop.errors import FarloopError, shown
 from farloop.output import report_files
 from farloop.output.directories import directory
-from farloop.output.manifest import CLAIMS, MANIFEST, SUMMARY, files, write_json
+from farloop.output.manifest import CLAIMS, MANIFEST, SUMMARY, circumstances, files, write_json
 from farloop.output.writing import about_summary, overall, write_run, write_runs, write_summaries
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def fill_run(run: Run, into: Path, *, report: bool = True) -> list[str]:
     """
     content = write_run(run, into)
     notes = report_files.write(run.alone, into) if report else []
-    write_json(into / MANIFEST, content | {"notes": notes, "files": files(into)})
+    write_json(into / MANIFEST, content | circumstances() | {"notes": notes, "files": files(into)})
     return notes
 
 
@@ -70,7 +70,7 @@ def fill_comparison(comparison: Comparison, into: Path, kept: Store | None = Non
     if comparison.claims:
         write_json(into / CLAIMS, comparison.claims)
     notes = [*comparison.notes, *(report_files.write(comparison, into) if report else [])]
-    write_json(into / MANIFEST, content | {"notes": notes, "files": files(into)})
+    write_json(into / MANIFEST, content | circumstances() | {"notes": notes, "files": files(into)})
     return notes
 
 

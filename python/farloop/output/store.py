@@ -96,7 +96,7 @@ def address(scenario: Scenario) -> str:
         ScenarioError: the text or a key is not valid; what only the network tells is not checked.
     """
     resolved = {key: value for key, value in scenario.parsed.items() if key not in _DESCRIPTIONS}
-    files = {name: digest(path) for name, path in find_named_files(resolved, Path(scenario.file).parent)}
+    files = digests_of_files(scenario)
     # Files may name algorithms as well.
     named = None if files else algorithm.named(resolved)
     made_from = {
@@ -107,6 +107,15 @@ def address(scenario: Scenario) -> str:
         "files": files,
     }
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
+
+
+def digests_of_files(scenario: Scenario) -> dict[str, str]:
+    """The SHA-256 of each file that a scenario names, by the name.
+
+    Raises:
+        ScenarioError: the text or a key is not valid.
+    """
+    return {name: digest(path) for name, path in find_named_files(scenario.parsed, Path(scenario.file).parent)}
 
 
 @lru_cache(maxsize=1)

@@ -124,6 +124,7 @@ def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
             "seed": run.seed,
             "packet_hops": run.info["totals"]["packet_hops"],
             "address": run.address,
+            "inputs": dict(run.inputs),
             "algorithm_files": [text.row() for text in run.algorithm_texts],
             "tables": hashes,
             **({} if run.trace is None else {"trace": run.trace.manifest_entry}),

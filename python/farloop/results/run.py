@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -53,6 +53,7 @@ class Run(Drawable):
         trace: What was traced, where that was asked for.
         sizes: The classes of flow sizes that its summary and tables have.
         algorithm_texts: The files of algorithms in Python that its scenario knew.
+        inputs: The SHA-256 of each file that its scenario names.
     """
 
     label: str
@@ -74,6 +75,7 @@ class Run(Drawable):
     trace: Trace | None = None
     sizes: SizeClasses = GEMINI
     algorithm_texts: tuple[AlgorithmText, ...] = field(default=(), repr=False)
+    inputs: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
