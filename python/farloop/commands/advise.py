@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded
+from farloop.commands.command import guarded, print_json
 from farloop.commands.options import (
     ForceMemoryOption,
     ForceOption,
+    JsonOption,
     NoReportOption,
     OutOption,
     QuietOption,
@@ -82,6 +83,7 @@ def advise(
     force_memory: ForceMemoryOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what should run in a scenario, and when the answer changes. Repeat an interrupted command to continue it."""
     from farloop.experiments.execution import Execution
@@ -106,7 +108,11 @@ def advise(
     with execution, counter(quiet=quiet) as counting:
         page = None if no_report else advice_page.page
         advice = asking.write(asked, target, execution, force=force, page=page, counting=counting)
-    if not quiet:
+    if as_json:
+        from farloop.views import machine
+
+        print_json(machine.advice(advice))
+    elif not quiet:
         from farloop.views import terminal
 
         terminal.advice(advice.content)

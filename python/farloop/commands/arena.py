@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop import memory
-from farloop.commands.command import guarded
+from farloop.commands.command import guarded, print_json
 from farloop.commands.options import (
     ArenaJitterOption,
     ArenaScenariosOption,
@@ -16,6 +16,7 @@ from farloop.commands.options import (
     ForceMemoryOption,
     ForceOption,
     FreshOption,
+    JsonOption,
     MustOption,
     NoReportOption,
     OutOption,
@@ -71,6 +72,7 @@ def arena(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     jitter: ArenaJitterOption = 3,
+    as_json: JsonOption = False,
 ) -> None:
     """Judge algorithms in cross-datacenter scenarios: what must hold, then who is best. Repeat an interrupted command to continue it."""
     from farloop.experiments.execution import Execution
@@ -101,7 +103,11 @@ def arena(
     ):
         page = None if no_report else arena_page.page
         results = scenario_runs.run(planned, aside.path, execution.attach(aside.store, progress), page=page)
-    if not quiet:
+    if as_json:
+        from farloop.views import machine
+
+        print_json(machine.arena(results, target))
+    elif not quiet:
         from farloop.views import terminal
 
         terminal.arena(results, planned.algorithms, len(planned.seeds))

@@ -9,7 +9,7 @@ import typer
 
 from farloop.commands.command import guarded, print_file, print_json
 from farloop.commands.options import ForceMemoryOption, JsonOption, SetOption, explained, lists
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, nearest, shown
 
 
 @guarded
@@ -38,10 +38,26 @@ def list_(
 
 
 @guarded
-def schema() -> None:
+def schema(
+    of: Annotated[
+        str,
+        typer.Option(
+            "--of",
+            metavar="scenario|output",
+            help="Of scenario files, or of what commands print with --json (default: scenario).",
+        ),
+    ] = "scenario",
+) -> None:
     """Print the JSON Schema of scenario files, for editors that complete and check TOML."""
     from farloop import api
 
+    if of == "output":
+        from farloop.views import machine
+
+        print_json(machine.schema())
+        return
+    if of != "scenario":
+        raise FarloopError(f"--of {shown(of)}: no such schema; {nearest(of, ('scenario', 'output'))}")
     print_json(api.schema())
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop import memory
-from farloop.commands.command import guarded, ready_to_draw
+from farloop.commands.command import guarded, print_json, ready_to_draw
 from farloop.commands.options import (
     CaseOption,
     FiguresArgument,
@@ -16,6 +16,7 @@ from farloop.commands.options import (
     ForceOption,
     FreshOption,
     JitterOption,
+    JsonOption,
     NoReportOption,
     OnlyAlgorithmsOption,
     OutOption,
@@ -53,6 +54,7 @@ def reproduce(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     jitter: JitterOption = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it.
 
@@ -88,7 +90,11 @@ def reproduce(
             jitter=jitter,
         )
     say_notes(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
-    if not quiet:
+    if as_json:
+        from farloop.views import machine
+
+        print_json(machine.reproduction(done, target))
+    elif not quiet:
         from farloop.views import terminal
 
         terminal.reproduction(done)

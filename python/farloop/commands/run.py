@@ -9,7 +9,7 @@ import typer
 
 from farloop import memory
 from farloop.algorithm import unused
-from farloop.commands.command import guarded, ready_to_draw
+from farloop.commands.command import guarded, print_json, ready_to_draw
 from farloop.commands.options import (
     AlgorithmFileOption,
     AlgorithmsOption,
@@ -17,6 +17,7 @@ from farloop.commands.options import (
     ForceOption,
     FreshOption,
     JitterOption,
+    JsonOption,
     NoReportOption,
     OutOption,
     QuietOption,
@@ -68,6 +69,7 @@ def run_(
     trace: TraceOption = None,
     jitter: JitterOption = 0,
     sizes: SizesOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Simulate one scenario."""
     from farloop import api
@@ -110,7 +112,11 @@ def run_(
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
     say_notes([*notes, *more_notes])
-    if not quiet:
+    if as_json:
+        from farloop.views import machine
+
+        print_json(machine.comparison(single.alone if alone else several, target, "run"))
+    elif not quiet:
         from farloop.views import terminal
 
         terminal.comparison(single.alone if alone else several)
@@ -141,6 +147,7 @@ def compare(
     quiet: QuietOption = False,
     jitter: JitterOption = 0,
     sizes: SizesOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
     from farloop import api
@@ -169,7 +176,11 @@ def compare(
         ready_to_draw(not no_report)
         notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
     say_notes(notes)
-    if not quiet:
+    if as_json:
+        from farloop.views import machine
+
+        print_json(machine.comparison(result, target, "comparison"))
+    elif not quiet:
         from farloop.views import terminal
 
         terminal.comparison(result)

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, ready_to_draw
+from farloop.commands.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_json, ready_to_draw
 from farloop.commands.options import (
     AlgorithmFileOption,
     ForceMemoryOption,
     ForceOption,
+    JsonOption,
     NoReportOption,
     OutOption,
     QuietOption,
@@ -51,6 +52,7 @@ def sweep(
     force_memory: ForceMemoryOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Simulate a study: many runs over settings, algorithms and seeds, on this machine or a cluster. Finished runs are never repeated."""
     from farloop.experiments.execution import Execution
@@ -81,7 +83,11 @@ def sweep(
             counting=counting,
         )
     say_notes(result.told)
-    if not quiet:
+    if as_json:
+        from farloop.views import machine
+
+        print_json(machine.study(result))
+    elif not quiet:
         from farloop.views import terminal
 
         terminal.study(result, wanted.collect)

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import EXIT_INVARIANT, guarded
+from farloop.commands.command import EXIT_INVARIANT, guarded, print_json
 from farloop.commands.options import (
     ForceOption,
     FreshOption,
+    JsonOption,
     NoReportOption,
     OutOption,
     QuietOption,
@@ -55,6 +56,7 @@ def validate(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare the simulator with other simulators, Linux and theory. Ends with code 1 if a number differs without a known cause."""
     from farloop.experiments.execution import Execution
@@ -75,7 +77,11 @@ def validate(
             outcomes = metamorphic.run(on_store, worlds) if not wanted or metamorphic.NAME in wanted else []
         draw = None if no_report else validation_page.write
         record.write(results, aside.path, scale="full" if full else "quick", outcomes=outcomes, draw=draw)
-    if not quiet:
+    if as_json:
+        from farloop.views import machine
+
+        print_json(machine.validation(results, outcomes, target))
+    elif not quiet:
         from farloop.views import terminal
 
         terminal.validation(results, outcomes)
