@@ -218,3 +218,10 @@ def test_a_file_of_the_output_is_not_overwritten(compared, command, tmp_path):
 )
 def test_lengths_have_units(text, inches):
     assert read_inches(text) == pytest.approx(inches)
+
+
+def test_notebooks_show_a_study(study):
+    html = study._repr_html_()
+    assert f"<h3>{study.title}</h3>" in html
+    assert len(re.findall("<tr", html)) == study.points.num_rows + 1
+    assert "workload.load" in html or "load = 0.2" in html

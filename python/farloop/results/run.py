@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.errors import UnknownNameError, nearest, shown
-from farloop.results import cautions, collectives, fields, flow_completion, paired, seeds, steadiness
+from farloop.results import cautions, collectives, fields, flow_completion, frames, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import by_label, without_seed
 from farloop.results.showing import Drawable
@@ -81,6 +81,40 @@ class Run(Drawable):
     def tables(self) -> dict[str, pa.Table]:
         """All tables, by name."""
         return {name: getattr(self, name) for name in fields.TABLES}
+
+    def table(self, name: str) -> pa.Table:
+        """A table by its name, such as "flows" or "ports".
+
+        Raises:
+            UnknownNameError: there is none of that name.
+        """
+        if name not in fields.TABLES:
+            raise UnknownNameError(f"{shown(name)}: no such table; {nearest(str(name), fields.TABLES)}")
+        return self.tables[name]
+
+    def to_pandas(self, table: str = "flows") -> Any:
+        """A table of the run, by default that of its flows, as a data frame of pandas.
+
+        Args:
+            table: Its name.
+
+        Raises:
+            UnknownNameError: there is no such table.
+            FarloopError: pandas is not installed.
+        """
+        return frames.to_pandas(self.table(table))
+
+    def to_polars(self, table: str = "flows") -> Any:
+        """A table of the run, by default that of its flows, as a data frame of polars.
+
+        Args:
+            table: Its name.
+
+        Raises:
+            UnknownNameError: there is no such table.
+            FarloopError: polars is not installed.
+        """
+        return frames.to_polars(self.table(table))
 
     @property
     def metrics(self) -> dict[str, list[str]]:
@@ -227,6 +261,27 @@ class Comparison(Drawable):
             FarloopError: these are no classes.
         """
         return self if sizes is None else replace(self, runs=[run_.by_sizes(sizes) for run_ in self.runs])
+
+    @cached_property
+    def flows(self) -> pa.Table:
+        """All flows of all runs in one table (Arrow): a row for each flow, with run, case, seed, algorithm, group and slowdown."""
+        return frames.flows_of_runs(self.runs)
+
+    def to_pandas(self) -> Any:
+        """The flows of all runs as a data frame of pandas.
+
+        Raises:
+            FarloopError: pandas is not installed.
+        """
+        return frames.to_pandas(self.flows)
+
+    def to_polars(self) -> Any:
+        """The flows of all runs as a data frame of polars.
+
+        Raises:
+            FarloopError: polars is not installed.
+        """
+        return frames.to_polars(self.flows)
 
     @property
     def has_many_finished(self) -> bool:

@@ -41,3 +41,8 @@ class Drawable:
         return notebook.plot(
             self, metric=metric, kind=kind, group=group, size=size, style=style, width=width, height=height
         )
+
+    def _repr_html_(self) -> str:
+        from farloop.views import notebook
+
+        return notebook.as_html(self)

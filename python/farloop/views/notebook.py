@@ -9,6 +9,7 @@ from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
 from farloop.studies.advice.asking import Advice
 from farloop.studies.sweep.study import Study
+from farloop.views.tabular import Head, Table
 
 if TYPE_CHECKING:
     from farloop.views.figures.style import Picture
@@ -53,3 +54,61 @@ def plot(
         case _:
             raise TypeError(f"{type(result).__name__}: has no figure")
     return plotting.plot(drawn, asked, style=style, width=wide, height=high)
+
+
+def as_html(result: object) -> str:
+    """A result as a fragment of HTML: what it says, then its table."""
+    from farloop.views.html import render
+
+    title, sentences, table = _shown(result)
+    return str(render("fragment.html.j2", title=title, answer="", warnings=sentences, overview=table.html(), claims=""))
+
+
+def _shown(result: object) -> tuple[str, list[str], Table]:
+    """The title, the sentences above the table, and the table."""
+    match result:
+        case Study():
+            return result.title, result.cautions, _points(result)
+        case Advice():
+            return result.sentence, [], _candidates(result)
+        case Explanation():
+            return result.answer, [], Table.of(["cause", "limit", "where", "by", "time", "share"], result.rows)
+        case JobExplanation():
+            heads = ["cause", "limit", "phase", "ranks", "where", "by", "time", "share"]
+            return result.answer, [], Table.of(heads, result.rows)
+    raise TypeError(f"{type(result).__name__}: has no table")
+
+
+def _points(study: Study) -> Table:
+    from farloop.studies.sweep.dataset import OF_METRICS
+    from farloop.studies.sweep.multiples import label, metric_text, unit_of
+
+    points = study.points
+    columns = points.column_names
+    metrics = [name for name in columns if f"{name}{OF_METRICS[1]}" in columns]
+    keys = columns[columns.index("algorithm") : columns.index("seeds")]
+    rows = [
+        [
+            label(points, row, keys),
+            str(row["seeds"]),
+            *(metric_text(row, name, unit_of(points, name)) for name in metrics),
+        ]
+        for row in points.to_pylist()
+    ]
+    return Table.of(["point", "seeds", *metrics], rows)
+
+
+def _candidates(advice: Advice) -> Table:
+    from farloop.studies.arena.quantities import quantity
+
+    rows = advice.content["candidates"]
+    names = list(dict.fromkeys(name for row in rows for name in row["quantities"]))
+    cells = [
+        [
+            row["name"],
+            row["because"] or row["state"],
+            *(quantity(name).text(row["quantities"][name]) if name in row["quantities"] else None for name in names),
+        ]
+        for row in rows
+    ]
+    return Table([Head("candidate"), Head("state", is_text=True), *map(Head, names)], cells)

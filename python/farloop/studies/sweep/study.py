@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from farloop import _native, algorithm
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.experiments.execution import Execution
 from farloop.experiments.journal import journal_trouble
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
 from farloop.output.writing import write_run
-from farloop.results import tables
+from farloop.results import frames, tables
 from farloop.results.measures import VERSION
 from farloop.results.showing import Drawable
 from farloop.results.tables import Floats
@@ -71,6 +71,35 @@ class Study(Drawable):
     def failures(self) -> list[dict[str, Any]]:
         """The rows of the runs whose simulation failed, with the cause; not of those that are refused, since their scenario is none."""
         return [row for row in self.runs.to_pylist() if row["status"] == FAILED]
+
+    def to_pandas(self, table: str = "points") -> Any:
+        """The points, or the runs, as a data frame of pandas.
+
+        Args:
+            table: "points" or "runs".
+
+        Raises:
+            UnknownNameError: there is no such table.
+            FarloopError: pandas is not installed.
+        """
+        return frames.to_pandas(self._table(table))
+
+    def to_polars(self, table: str = "points") -> Any:
+        """The points, or the runs, as a data frame of polars.
+
+        Args:
+            table: "points" or "runs".
+
+        Raises:
+            UnknownNameError: there is no such table.
+            FarloopError: polars is not installed.
+        """
+        return frames.to_polars(self._table(table))
+
+    def _table(self, name: str) -> pa.Table:
+        if name not in (POINTS, RUNS):
+            raise UnknownNameError(f"{shown(name)}: no such table; {nearest(str(name), (POINTS, RUNS))}")
+        return self.points if name == POINTS else self.runs
 
     def run(self, number: int) -> Run:
         """The run of a number, as the column `run` has it.
