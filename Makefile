@@ -9,6 +9,7 @@
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
 #   make lint    formatting, clippy, rustdoc, ruff, mypy, spelling, prose
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
+#   make man     manual pages of all commands in out/man (MANPATH=out/man: man farloop-run)
 #   make test-web  open the playground in Chromium (docs/playground.md)
 #   make web     the playground, a page with the simulator in WebAssembly, as out/web/playground.html (docs/playground.md; needs what scripts/web-tools.sh says)
 #   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
@@ -41,10 +42,13 @@ PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 # The crates with tests: one set, so that no command compiles what they share with other features. Tests of the module are in Python.
 TESTED := --workspace --exclude farloop-py --exclude farloop-benches
 
-.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site web test-web wheels bench guard guard-program guard-accept faults mutants fuzz fuzz-scenarios fuzz-importers importers-program fuzz-kernel kernel deny build environment environment-web clean prerequisites
+.PHONY: help demo test test-module test-rust test-python test-site test-live accept test-dataframes statements validate lint lint-rust lint-python site man web test-web wheels bench guard guard-program guard-accept faults mutants fuzz fuzz-scenarios fuzz-importers importers-program fuzz-kernel kernel deny build environment environment-web clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
+
+man: build
+	@$(VENV)/bin/python scripts/man_pages.py out/man
 
 demo: build
 	@if command -v $(CLANG) > /dev/null && [ -e /usr/include/bpf/bpf_helpers.h ]; then $(MAKE) -s kernel; fi

@@ -1,6 +1,7 @@
 """What `--help` says, and how it reads in 80 columns."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from farloop.commands.app import app
+from farloop.commands.examples import EXAMPLES
 from farloop.commands.help_groups import GROUPS
 from farloop.experiments import clusters
 from farloop.results.size_classes import GEMINI
@@ -74,3 +76,26 @@ def test_clusters_ask_for_what_pip_finds():
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     wrong = [page for page in pages if re.search(r"^pip install '?farloop\[", page.read_text("utf-8"), re.MULTILINE)]
     assert wrong == []
+
+
+def test_examples_stand_at_the_end_and_are_parsed():
+    """Each is a line that the command line takes; every command with an own name has one."""
+    root = get_command(app)
+    assert {words[0] for words in map(str.split, EXAMPLES)} >= set(root.commands) - {"kernel", "testbed"}
+    for name, lines in EXAMPLES.items():
+        text = shown(*name.split())
+        assert text.endswith("\nExamples:\n" + "".join(f"  {line}\n" for line in lines)), name
+        for line in lines:
+            words = shlex.split(line.partition(" > ")[0])
+            assert words[: 1 + len(name.split())] == ["farloop", *name.split()], line
+            command = root
+            for word in name.split():
+                command = command.commands[word]
+            with command.make_context(name, words[1 + len(name.split()) :]):
+                pass
+
+
+def test_a_wrong_example_would_be_seen():
+    command = get_command(app).commands["run"]
+    with pytest.raises(Exception, match="No such option"):
+        command.make_context("run", ["scenario.toml", "--durtaion", "5ms"])

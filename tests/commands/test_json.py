@@ -1,10 +1,15 @@
 """`--json`: one document per command, valid by `farloop schema --of output`, with the numbers of summary.json and the tables."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import jsonschema
 import pytest
 from support import studies
+
+from farloop.studies.advice import question
+from farloop.studies.sweep import definition
 
 KINDS = {"run", "comparison", "study", "arena", "advice", "reproduction", "validation"}
 
@@ -95,4 +100,23 @@ def test_a_reproduction_has_claims_and_a_validation_its_checks(document):
 def test_another_schema_is_refused_in_a_line(command):
     done = command("schema", "--of", "outptu")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "farloop: --of outptu: no such schema; did you mean output? there is scenario, output\n"
+    assert (
+        done.stderr
+        == "farloop: --of outptu: no such schema; did you mean output? there is scenario, study, question, output\n"
+    )
+
+
+def test_editors_check_studies_and_questions(command, tmp_path):
+    root = Path(__file__).parents[2]
+    schemas = {of: json.loads(command("schema", "--of", of).stdout) for of in ("study", "question")}
+    for schema in schemas.values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    assert set(schemas["study"]["properties"]) == set(definition.KEYS)
+    assert set(schemas["question"]["properties"]) == set(question.KEYS)
+    study = tomllib.loads((root / "examples" / "study.toml").read_text("utf-8"))
+    jsonschema.validate(study, schemas["study"])
+    jsonschema.validate({"scenario": "a.toml", "must": ["no pfc across"]}, schemas["question"])
+    misspelt = [({**study, "colect": []}, "study"), ({**study, "base": {"run": {"duraton": "1s"}}}, "study")]
+    for wrong, of in [*misspelt, ({"goal": "x"}, "question")]:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schemas[of])

@@ -13,6 +13,7 @@ from farloop.commands.archive import archive
 from farloop.commands.arena import arena
 from farloop.commands.bench import bench
 from farloop.commands.command import guarded
+from farloop.commands.examples import Exemplified, epilog_of
 from farloop.commands.help_groups import Grouped
 from farloop.commands.import_files import COMMANDS as IMPORTS
 from farloop.commands.interference import interference
@@ -63,7 +64,11 @@ app = typer.Typer(
 app.add_typer(kernel, name="kernel")
 app.add_typer(testbed, name="testbed")
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name, cls=Exemplified, epilog=epilog_of(_name))(_command)
+for _group, _below in (("kernel", kernel), ("testbed", testbed)):
+    for _info in _below.registered_commands:
+        _own = _info.name or getattr(_info.callback, "__name__", "").strip("_").replace("_", "-")
+        _info.cls, _info.epilog = Exemplified, epilog_of(f"{_group} {_own}")
 
 
 def run() -> int:

@@ -11,6 +11,8 @@ from farloop.commands.command import guarded, print_file, print_json
 from farloop.commands.options import ForceMemoryOption, JsonOption, SetOption, explained, lists
 from farloop.errors import FarloopError, nearest, shown
 
+SCHEMAS = ("scenario", "study", "question", "output")
+
 
 @guarded
 def list_(
@@ -43,21 +45,26 @@ def schema(
         str,
         typer.Option(
             "--of",
-            metavar="scenario|output",
-            help="Of scenario files, or of what commands print with --json (default: scenario).",
+            metavar="scenario|study|question|output",
+            help="Of scenario files, of studies, of questions for advise, or of what commands print with --json (default: scenario).",
         ),
     ] = "scenario",
 ) -> None:
     """Print the JSON Schema of scenario files, for editors that complete and check TOML."""
     from farloop import api
 
+    if of not in SCHEMAS:
+        raise FarloopError(f"--of {shown(of)}: no such schema; {nearest(of, SCHEMAS)}")
     if of == "output":
         from farloop.views import machine
 
         print_json(machine.schema())
         return
     if of != "scenario":
-        raise FarloopError(f"--of {shown(of)}: no such schema; {nearest(of, ('scenario', 'output'))}")
+        from farloop.studies import file_schemas
+
+        print_json(file_schemas.study_schema() if of == "study" else file_schemas.question_schema())
+        return
     print_json(api.schema())
 
 
