@@ -126,8 +126,8 @@ def undecided(claim):
 
 
 TOTALS = {
-    "packet_hops": 1, "dropped_buffer": 0, "dropped_limit": 0, "dropped_agent": 0, "dropped_blocked": 0,
-    "dropped_expired": 0, "dropped_down": 0, "dropped_unrouted": 0,
+    "packet_hops": 1, "dropped_buffer": 0, "dropped_limit": 0, "dropped_not_ect": 0, "dropped_agent": 0,
+    "dropped_blocked": 0, "dropped_expired": 0, "dropped_down": 0, "dropped_unrouted": 0,
     "lost": 0, "lost_circuit": 0, "lost_down": 0, "corrupted": 0, "gave_up": 0,
 }  # fmt: skip
 

@@ -64,6 +64,7 @@ def test_routes_lead_everywhere(example):
         ("switch.pfc=true", "switch.pfc:", "pfc = false"),
         ("switch.discipline=drr", "switch.discipline:", 'discipline = "fifo"'),
         ("switch.ecn_at=departure", "switch.ecn_at:", 'ecn_at = "arrival"'),
+        ("switch.ecn_drops_others=true", "switch.ecn_drops_others:", "ecn_drops_others = false"),
         ("link.near->leaf.rate=10Gbps", "link.near->leaf.rate:", "1Mbps to 1Gbps"),
         ("link.near->leaf.delay=2s", "link.near->leaf:", "at most 1s"),
         ("link.near->leaf.loss=0.1", "link.near->leaf:", "without loss"),

@@ -11,7 +11,7 @@ use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{MarkAt, PortStats};
-use crate::spec::DATA_CLASSES;
+use crate::spec::{DATA_CLASSES, TransportKind};
 use crate::standstill::Standstill;
 use crate::trace::{Observers, Traced};
 use farloop_cc::{Effect, IntRecord, Signal};
@@ -164,17 +164,23 @@ impl Medium {
         stats.note_queue(queue);
     }
 
-    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment; `random` is its switch's.
+    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment; `random` is its switch's. Returns `true`
+    /// where the port must drop the packet instead, because it is not ECN-capable.
     #[inline(always)]
-    pub fn mark(&mut self, out: PortId, slot: Slot, at: MarkAt, queue: Bytes, random: &mut RandomStream) {
-        let Some(marking) = self.stats[out].marking.filter(|m| m.at == at) else { return };
-        let marked = marking.decides(queue, random);
+    pub fn mark(&mut self, out: PortId, slot: Slot, at: MarkAt, queue: Bytes, random: &mut RandomStream) -> bool {
+        let Some(marking) = self.stats[out].marking.filter(|m| m.at == at) else { return false };
+        if !marking.decides(queue, random) {
+            return false;
+        }
         let packet = &mut self.packets[slot];
-        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
+        if packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
             packet.flags |= MARKED;
             self.stats[out].row.marked += 1;
             self.trace_mark(out, slot);
+            return false;
         }
+        // Of TCP, acknowledgements and opening segments are not ECN-capable either; all packets of the other transports are.
+        marking.drops_others && self.network.transport.kind == TransportKind::Tcp
     }
 
     /// Marks a data packet that comes for port `out` by the phantom queue there, if there is one; `random` is its switch's.

@@ -1,6 +1,7 @@
 //! Which packets are marked, by hand: by what they find, or by what they leave behind.
 
 use crate::common::*;
+use farloop_net::result::Cause;
 use farloop_net::simulate;
 use farloop_net::spec::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -81,4 +82,72 @@ fn thresholds_scale_with_the_rate_of_the_port() {
     };
     assert_eq!(hpcc.thresholds(Rate::from_gbps(100)), (Bytes::new(400_000), Bytes::new(1_600_000)));
     assert_eq!(hpcc.thresholds(Rate::from_bps(1)), (Bytes::ZERO, Bytes::ZERO));
+}
+
+/// Fifty packets of a TCP flow of `algorithm`, at once, into a port ten times slower that marks beyond three waiting packets.
+fn burst(name: &str, change: impl Fn(&mut SwitchSpec)) -> farloop_net::RunResult {
+    let mut switch = SwitchSpec { ecn: Some(EcnSpec::step(packets(3))), ..plain_switch() };
+    change(&mut switch);
+    let ends = ((Rate::from_gbps(100), DELAY), (Rate::from_gbps(10), DELAY));
+    let (nodes, links) = star(1, ends.0, ends.1, switch);
+    let fifty = flow(1, 2, Time::ZERO, Bytes::new(50 * 1460));
+    let mut network = network(nodes, links, algorithm(name, &[]), vec![fifty]);
+    network.flows[0].initial_cwnd = Some(Bytes::new(50 * 1460));
+    network.transport = transport(TransportKind::Tcp);
+    let result = simulate(network).expect("valid");
+    sound(&result);
+    result
+}
+
+fn drop_others(switch: &mut SwitchSpec) {
+    switch.ecn.as_mut().expect("it marks").drops_others = true;
+}
+
+#[test]
+fn packets_that_cannot_be_marked_are_dropped_as_by_a_queue_limit() {
+    // A packet that finds more than three waiting is dropped: what a limit of four packets does.
+    let red = burst("reno", drop_others);
+    let limited = burst("reno", |switch| switch.queue_limit.packets = Some(4));
+    let port = |result: &farloop_net::RunResult| {
+        result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port of the switch").clone()
+    };
+    let drops = port(&red).drops;
+    assert!(drops[Cause::NotEcnCapable] > 10, "{drops:?}");
+    assert_eq!((drops[Cause::NotEcnCapable], drops.total()), (port(&limited).drops[Cause::QueueLimit], drops.total()));
+    assert_eq!(red.totals.drops[Cause::NotEcnCapable], red.totals.drops.total());
+    assert_eq!((&red.flows, port(&red).max_queue), (&limited.flows, packets(4)));
+    // Without the switch's order they wait, and none is marked.
+    let spared = burst("reno", |_| {});
+    assert_eq!((spared.totals.drops.total(), port(&spared).marked), (0, 0));
+}
+
+#[test]
+fn packets_that_can_be_marked_are_never_dropped_instead() {
+    let (with, without) = (burst("dctcp", drop_others), burst("dctcp", |_| {}));
+    assert!(with.flows[0].marked > 0 && with.totals.drops.total() == 0);
+    assert_eq!((with.flows, with.ports), (without.flows, without.ports));
+}
+
+#[test]
+fn acknowledgements_among_the_data_cannot_be_marked_either() {
+    // Two flows in opposite directions, ACKs in the class of data.
+    let run = |control_priority| {
+        let mut switch = SwitchSpec { ecn: Some(EcnSpec::step(Bytes::ZERO)), ..plain_switch() };
+        drop_others(&mut switch);
+        let end = (Rate::from_gbps(10), DELAY);
+        let (nodes, links) = star(2, end, end, switch);
+        let flows = vec![
+            flow(1, 3, Time::ZERO, Bytes::new(100 * 1460)),
+            flow(2, 3, Time::ZERO, Bytes::new(100 * 1460)),
+            flow(3, 1, Time::ZERO, Bytes::new(100 * 1460)),
+            flow(2, 1, Time::ZERO, Bytes::new(100 * 1460)),
+        ];
+        let mut network = network(nodes, links, algorithm("dctcp", &[]), flows);
+        network.transport = TransportSpec { control_priority, ..transport(TransportKind::Tcp) };
+        let result = simulate(network).expect("valid");
+        sound(&result);
+        result.totals.drops[Cause::NotEcnCapable]
+    };
+    assert_eq!(run(true), 0);
+    assert!(run(false) > 0);
 }

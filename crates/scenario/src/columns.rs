@@ -268,6 +268,8 @@ declare! {
         dropped_buffer: Vec<i64>, "packets";
         /// Data packets dropped because this port's queue had reached its limit.
         dropped_limit: Vec<i64>, "packets";
+        /// Packets dropped because they were not ECN-capable where this port would have marked them (ecn_drops_others).
+        dropped_not_ect: Vec<i64>, "packets";
         /// Data packets dropped by an agent at this port.
         dropped_agent: Vec<i64>, "packets";
         /// Data packets dropped because the day of their circuit was too far off.
@@ -478,6 +480,8 @@ declare! {
         dropped_buffer: u64, "packets";
         /// Dropped because a port's queue had reached its limit.
         dropped_limit: u64, "packets";
+        /// Dropped because they were not ECN-capable where a port would have marked them (ecn_drops_others).
+        dropped_not_ect: u64, "packets";
         /// Dropped by an agent at a port.
         dropped_agent: u64, "packets";
         /// Dropped because the day of their circuit was too far off.

@@ -160,6 +160,9 @@ macro_rules! switch_section {
                 /// (docs/network-model.md). "phantom": a queue of no packets that drains more slowly than the port (Uno, SC 2025); it marks
                 /// packets that do not wait, too.
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
+                /// Drop a TCP packet that is not ECN-capable where an ECN-capable one would be marked, as RED and WRED do (RFC 3168 §5).
+                /// Needs ecn = true, pfc = false and ecn_at = "arrival".
+                ecn_drops_others: bool = false;
                 /// With ecn_at = "phantom": the part of the port's rate at which that queue drains; "none" for 0.95 (Uno: 0.95 or 0.9).
                 phantom_drain: Option<f64> = None, in Some(0.01) => Some(1.0);
                 /// With ecn_at = "phantom": that queue is never longer; "none" for kmax and a packet (Uno: 22.4 MB, and marks from 2 % to
@@ -200,6 +203,17 @@ macro_rules! switch_section {
                     ("phantom_drain", self.phantom_drain.is_some() && no_phantom, phantom),
                     ("phantom_size", self.phantom_size.is_some() && no_phantom, phantom),
                 ];
+                if self.ecn_drops_others {
+                    let wrong = match (self.ecn, self.pfc, self.ecn_at) {
+                        (false, ..) => Some(("has no effect without ecn = true", "expected ecn = true, or ecn_drops_others = false")),
+                        (_, true, _) => Some(("drops what pfc = true keeps", "expected pfc = false, or ecn_drops_others = false")),
+                        (_, _, EcnAtChoice::Arrival) => None,
+                        _ => Some(("drops packets on arrival", "expected ecn_at = \"arrival\", or ecn_drops_others = false")),
+                    };
+                    if let Some((problem, expected)) = wrong {
+                        return Some(("ecn_drops_others", problem, expected));
+                    }
+                }
                 let (key, _, expected) = keys.into_iter().find(|(_, idle, _)| *idle)?;
                 let problem = match key {
                     "quantum" => IDLE_QUANTUM,
@@ -224,6 +238,7 @@ macro_rules! switch_section {
                         kmax: self.kmax,
                         pmax: self.pmax,
                         rate: self.ecn_rate,
+                        drops_others: self.ecn_drops_others,
                         at: match self.ecn_at {
                             EcnAtChoice::Arrival => EcnAt::Arrival,
                             EcnAtChoice::Departure => EcnAt::Departure,

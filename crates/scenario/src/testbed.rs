@@ -173,6 +173,13 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
             NodeKind::Switch(switch) if switch.ecn.is_some_and(|ecn| ecn.at != EcnAt::Arrival) => {
                 return of_switch("ecn_at", "a testbed's switches mark what arrives", "expected ecn_at = \"arrival\"");
             }
+            NodeKind::Switch(switch) if switch.ecn.is_some_and(|ecn| ecn.drops_others) => {
+                return of_switch(
+                    "ecn_drops_others",
+                    "a testbed's switches let wait what they cannot mark",
+                    "expected ecn_drops_others = false",
+                );
+            }
             NodeKind::Switch(_) => {}
         }
     }

@@ -226,6 +226,8 @@ pub enum Cause {
     Buffer,
     /// The port's queue had reached its limit.
     QueueLimit,
+    /// The queue was long enough to mark it, but it was not ECN-capable.
+    NotEcnCapable,
     /// A port agent (an algorithm at the switch) said so.
     Agent,
     /// The day of its circuit was too far off for any queue.
@@ -248,9 +250,10 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order of the columns.
-    pub const ALL: [Cause; 11] = [
+    pub const ALL: [Cause; 12] = [
         Cause::Buffer,
         Cause::QueueLimit,
+        Cause::NotEcnCapable,
         Cause::Agent,
         Cause::Blocked,
         Cause::Expired,
@@ -279,6 +282,7 @@ impl fmt::Display for Cause {
         f.write_str(match self {
             Cause::Buffer => "buffer full",
             Cause::QueueLimit => "queue limit",
+            Cause::NotEcnCapable => "not ECN-capable",
             Cause::Agent => "port agent",
             Cause::Blocked => "circuit too far off",
             Cause::Expired => "day of its circuit over",

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from farloop.results import capped, flow_completion, jitter, offered, ramp, starts, steadiness
+from farloop.results import capped, ecn_sharing, flow_completion, jitter, offered, ramp, starts, steadiness
 from farloop.results.protocols import RunNumbers
 
 CODES = {
+    "ecn": "packets that cannot be marked wait in queues that mark others, and are not dropped there as by RED and WRED",
     "few-flows": "a 99th percentile is over few flows, or there are none (of studies; tables mark it)",
     "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.results.jitter`)",
     "network": "the simulated network is most likely not the one that was meant",
@@ -109,6 +110,8 @@ def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
     windows = capped.sentences([run.info.get("capped", []) for run in runs])
     cautions += [Caution("receive-window", text) for text in windows]
     cautions += [Caution("slow-start", text) for text in ramp.sentences(runs)]
+    shared = [text for run in runs if (text := ecn_sharing.sentence(run)) is not None]
+    cautions += [Caution("ecn", text) for text in shared[:1]]
     by_algorithm: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run.numbers)

@@ -48,6 +48,8 @@ pub(crate) struct Marking {
     pub kmax: Bytes,
     pub pmax: f64,
     pub at: MarkAt,
+    /// Packets that are not ECN-capable are dropped instead ([`EcnSpec::drops_others`]).
+    pub drops_others: bool,
 }
 
 /// [`EcnAt`] without what only one of them has: it is compared for every packet that waits.
@@ -66,7 +68,7 @@ impl Marking {
             EcnAt::Departure => MarkAt::Departure,
             EcnAt::Phantom(_) => MarkAt::Phantom,
         };
-        Marking { kmin, kmax, pmax: spec.pmax, at }
+        Marking { kmin, kmax, pmax: spec.pmax, at, drops_others: spec.drops_others }
     }
 
     /// Whether a packet is marked by `queue` bytes.

@@ -54,6 +54,8 @@ pub(crate) enum Refused {
     Limit,
     /// No buffer is left for it.
     Buffer,
+    /// It would have been marked, but it is not ECN-capable.
+    NotEcnCapable,
 }
 
 /// How a packet was admitted.

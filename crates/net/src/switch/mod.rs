@@ -159,7 +159,9 @@ impl Switches {
         if self.trims && self.overflows(m, s, out, slot) {
             return self.trim(m, s, out, slot);
         }
-        m.mark(out, slot, MarkAt::Arrival, queue_of(m, out), &mut self.switches[s].random);
+        if m.mark(out, slot, MarkAt::Arrival, queue_of(m, out), &mut self.switches[s].random) {
+            return refuse(m, &self.ingress[ingress], ingress, out, slot, Refused::NotEcnCapable);
+        }
         match self.admit(m, s, ingress, out, slot) {
             Ok(()) => {
                 m.packets[slot].set_ingress(ingress);

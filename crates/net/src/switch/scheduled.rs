@@ -89,7 +89,9 @@ impl Switches {
 
     /// Lets a packet wait at port `p`, in the queue that its discipline is aimed at and that holds so many bytes.
     pub(super) fn wait_at(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot, queue: u64) {
-        m.mark(p, slot, MarkAt::Arrival, Bytes::new(queue), &mut self.switches[s].random);
+        if m.mark(p, slot, MarkAt::Arrival, Bytes::new(queue), &mut self.switches[s].random) {
+            return m.lose(p, slot, Cause::NotEcnCapable);
+        }
         // No part of the switch's buffer.
         m.packets[slot].set_ingress(PortId::NONE);
         m.enqueue::<false>(p, slot);

@@ -29,7 +29,12 @@ impl Taken {
 pub(crate) fn refuse(m: &mut Medium, held: &Ingress, ingress: PortId, out: PortId, slot: Slot, refused: Refused) {
     let data_class = m.packets[slot].data_class();
     m.stats[ingress].lossless_drops += u64::from(held.is_lossless(data_class));
-    m.lose(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
+    let cause = match refused {
+        Refused::Limit => Cause::QueueLimit,
+        Refused::NotEcnCapable => Cause::NotEcnCapable,
+        Refused::Buffer => Cause::Buffer,
+    };
+    m.lose(out, slot, cause);
 }
 
 /// A frame that tells a neighbour what to do with a data class; an Xoff because of a packet that is bound for the port `out`.

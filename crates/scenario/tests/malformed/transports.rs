@@ -103,4 +103,14 @@ fn transports() {
             "bad.toml:7: switch.queue_limit_rate: has no effect without queue_limit; expected a queue_limit, or no queue_limit_rate",
         ],
     );
+    for (keys, problem) in [
+        ("ecn = false", "has no effect without ecn = true; expected ecn = true, or"),
+        ("pfc = true", "drops what pfc = true keeps; expected pfc = false, or"),
+        ("pfc = false\necn_at = \"departure\"", "drops packets on arrival; expected ecn_at = \"arrival\", or"),
+    ] {
+        check(
+            &format!("[run]\nduration = \"1ms\"\n[switch]\necn_drops_others = true\n{keys}\n{flow}"),
+            &[&format!("bad.toml:7: switch.ecn_drops_others: {problem} ecn_drops_others = false")],
+        );
+    }
 }
