@@ -427,9 +427,14 @@ def interrupt(classes: Iterable[type[Algorithm]]) -> None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
 
 
+def by_scope(name: str) -> tuple[str, ...]:
+    """The algorithms that a name stands for: one, or of a pair such as "dctcp/bbr" that of flows inside a datacenter and that across."""
+    return tuple(dict.fromkeys(name.split("/")))
+
+
 def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
     """What to tell of algorithms that nothing names: neither the resolved scenario nor the command."""
-    said = {*names, *named(scenario)}
+    said = {*(side for name in names for side in by_scope(name)), *named(scenario)}
     return [
         f"nothing names {name}; `--algorithm {name}` lets all flows use it"
         for class_ in classes
@@ -439,12 +444,12 @@ def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: 
 
 def named(scenario: dict[str, Any]) -> set[str]:
     """The algorithms that a resolved scenario names, but for those in the files that it reads."""
-    said: set[str] = set()
-    for part in ("algorithm", "workload", "flow", "case"):
+    said: set[str | None] = set()
+    for part in ("algorithm", "workload", "flow", "job", "case"):
         entries = scenario.get(part, [])
         for table in entries if isinstance(entries, list) else [entries]:
             said |= {table.get("name")} if part == "algorithm" else {table.get("algorithm")}
-    return said
+    return {side for name in said if name is not None for side in by_scope(name)}
 
 
 def digest(algorithm: type[Algorithm]) -> str:

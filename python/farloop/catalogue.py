@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,22 @@ def algorithm(name: str) -> dict[str, Any]:
     if name not in known:
         raise FarloopError(f"{shown(name)}: no such algorithm; {nearest(name.lower(), known)}")
     return known[name]
+
+
+def check_algorithm(name: str, classes: Collection[str] = ()) -> None:
+    """Refuses a name that stands neither for an algorithm nor for a pair of them, of which `classes` are known besides.
+
+    Raises:
+        FarloopError: it stands for none.
+    """
+    sides = name.split("/")
+    if len(sides) > 2 or (len(sides) == 2 and "" in sides):
+        raise FarloopError(
+            f"{shown(name)}: expected an algorithm, or those of flows inside a datacenter and across, such as dctcp/bbr"
+        )
+    for side in sides:
+        if side not in classes:
+            algorithm(side)
 
 
 def is_algorithm(name: str) -> bool:

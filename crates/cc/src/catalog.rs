@@ -34,7 +34,7 @@ pub struct AlgorithmInfo {
 pub const HOSTS: [&str; 2] = ["linux-4.9", "linux-6"];
 
 /// Names that no algorithm can have: keys of `[algorithm]`, and what stands for no algorithm.
-pub const RESERVED: [&str; 3] = ["name", "agents", "none"];
+pub const RESERVED: [&str; 5] = ["name", "intra", "cross", "agents", "none"];
 
 /// Most characters of a name.
 const LONGEST_NAME: usize = 60;

@@ -29,9 +29,7 @@ use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
 use crate::spec::TransportSpec;
-use crate::spec::{
-    CodingSpec, DetourSpec, Ecmp, EcnAt, JobSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind,
-};
+use crate::spec::{CodingSpec, DetourSpec, Ecmp, EcnAt, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
@@ -173,8 +171,8 @@ impl Plan {
     /// The network itself, whose flows are checked.
     fn take_network(&mut self, spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Network, BuildError> {
         check_jobs(&spec)?;
-        let unit = |job: &JobSpec| message_unit(spec.transport.kind, self.formats[usize::from(job.algorithm)]);
-        let (pairs, carried) = QueuePairs::new(&spec.jobs, spec.flows.len(), unit);
+        let unit = |algorithm: u16| message_unit(spec.transport.kind, self.formats[usize::from(algorithm)]);
+        let (pairs, carried) = QueuePairs::new(&spec.jobs, spec.flows.len(), unit, &spec.nodes);
         let labels = pairs.labels(&spec.jobs);
         self.routes.iter_mut().for_each(|routes| routes.call(&labels));
         let mut flows = spec.flows;

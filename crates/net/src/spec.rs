@@ -86,6 +86,11 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
+    /// Traffic from here to that node leaves its datacenter; a node outside of all datacenters has none in common with others.
+    pub fn is_across(&self, to: &NodeSpec) -> bool {
+        self.datacenter.is_none() || self.datacenter != to.datacenter
+    }
+
     /// Whether this node sends PFC pauses to `neighbour`, a host or switch at the other end of a link: where it is a switch with
     /// PFC, `neighbour` obeys pauses, and the two do not stand in different datacenters. What is in flight over a long-haul
     /// link fits no switch's headroom, so links that join datacenters directly do without.

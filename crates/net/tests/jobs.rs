@@ -32,6 +32,7 @@ fn job(name: &str, job: &Job, hosts: Vec<u32>) -> JobSpec {
         start: Time::ZERO,
         iterations: 2,
         algorithm: 0,
+        cross_algorithm: 0,
         class: 0,
         host: Host::default(),
         domain: Level::new(us(1), Rate::from_gbps(3600)),

@@ -93,6 +93,7 @@ fn job(job: Job, hosts: Vec<u32>, iterations: u32) -> JobSpec {
         start: Time::ZERO + us(7),
         iterations,
         algorithm: 0,
+        cross_algorithm: 0,
         class: 0,
         host: Host::default(),
         domain: Level::new(us(1), Rate::from_gbps(400)),

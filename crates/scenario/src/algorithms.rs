@@ -23,7 +23,7 @@ impl AlgorithmSettings {
     pub fn read(root: &Section<'_>, hosts: &'static str) -> Result<(AlgorithmKey, AlgorithmSettings), Diagnostic> {
         let section = root.section("algorithm")?;
         let names: Vec<&str> = root.catalog.names().collect();
-        let key: AlgorithmKey = section.read(&[], &names)?;
+        let key = join_scopes(&section, section.read(&[], &names)?)?;
         let mut settings = AlgorithmSettings { catalog: root.catalog.clone(), hosts, tables: Vec::new() };
         // In the file's order, which `resolved()` keeps.
         let own_keys = AlgorithmKey::specs();
@@ -91,6 +91,35 @@ fn read_table(section: &Section<'_>, info: &AlgorithmInfo) -> Result<Vec<(String
     Ok(table)
 }
 
+/// What stands between the algorithms of a pair, such as "dctcp/bbr".
+const SEPARATOR: char = '/';
+
+/// The algorithms that a name stands for: those of flows inside a datacenter and of flows across, which are the same but for a pair.
+pub(crate) fn by_scope(name: &str) -> [&str; 2] {
+    name.split_once(SEPARATOR).map_or([name; 2], |(intra, cross)| [intra, cross])
+}
+
+/// The name that stands for what `[algorithm]` says with `intra` and `cross`, each of which replaces `name` for its flows.
+fn join_scopes(section: &Section<'_>, mut key: AlgorithmKey) -> Result<AlgorithmKey, Diagnostic> {
+    let (intra, cross) = (key.intra.take(), key.cross.take());
+    for (word, own) in [("intra", &intra), ("cross", &cross)] {
+        let Some(own) = own else { continue };
+        let place = section.table.and_then(|t| t.get(word)).map_or(section.place, |e| e.item.place);
+        if own.contains(SEPARATOR) {
+            let problem = format!("\"{own}\" is a pair");
+            let expected = "expected one algorithm; name = \"INTRA/CROSS\" has two";
+            return Err(section.document.diagnostic(place, &section.key(word), problem, expected));
+        }
+        check_name(section, place, word, own)?;
+    }
+    let [of_intra, of_cross] = by_scope(&key.name);
+    let (intra, cross) = (intra.as_deref().unwrap_or(of_intra), cross.as_deref().unwrap_or(of_cross));
+    if [intra, cross] != [of_intra, of_cross] {
+        key.name = if intra == cross { intra.to_string() } else { format!("{intra}{SEPARATOR}{cross}") };
+    }
+    Ok(key)
+}
+
 /// Why a name is no algorithm's.
 pub(crate) struct Unknown {
     pub problem: String,
@@ -98,12 +127,31 @@ pub(crate) struct Unknown {
     pub suggestion: Option<String>,
 }
 
-/// What is wrong with an algorithm's name, if `catalog` does not know it.
+/// What is wrong with an algorithm's name or a pair of them, if `catalog` does not know it.
 pub(crate) fn unknown(catalog: &Catalog, name: &str) -> Option<Unknown> {
-    catalog.info(name).is_none().then(|| Unknown {
-        problem: format!("there is no algorithm \"{name}\""),
+    let parts: Vec<&str> = name.split(SEPARATOR).collect();
+    let pair = |problem: String| {
+        let expected =
+            "expected one algorithm, or those of flows inside a datacenter and across, such as \"dctcp/bbr\"";
+        Some(Unknown { problem, expected: expected.into(), suggestion: None })
+    };
+    match parts[..] {
+        [_] => {}
+        ["", _] => return pair(format!("\"{name}\" has no algorithm of flows inside a datacenter")),
+        [_, ""] => return pair(format!("\"{name}\" has no algorithm of flows across datacenters")),
+        [_, _] => {}
+        _ => return pair(format!("\"{name}\" has {} parts", parts.len())),
+    }
+    let at = parts.iter().position(|part| catalog.info(part).is_none())?;
+    let replaced = |by: String| {
+        let mut parts: Vec<&str> = parts.clone();
+        parts[at] = &by;
+        parts.join("/")
+    };
+    Some(Unknown {
+        problem: format!("there is no algorithm \"{}\"", parts[at]),
         expected: format!("algorithms: {}", listing(catalog.names())),
-        suggestion: nearest(name, catalog.names()),
+        suggestion: nearest(parts[at], catalog.names()).map(replaced),
     })
 }
 

@@ -184,11 +184,36 @@ impl Document {
             let expected = "expected a dotted path, such as network.rate or flow.f1.start";
             return Err(self.diagnostic(place, key, "not a key", expected));
         }
+        if path == ["algorithm", "name"]
+            && let Some(scope) = self.replace_scopes()
+        {
+            let problem = format!("algorithm.{scope} was set before it");
+            return Err(self.diagnostic(
+                place,
+                key,
+                problem,
+                "expected one of the two, or a pair such as \"dctcp/bbr\"",
+            ));
+        }
         // The borrow of the tree must end before a diagnostic is made.
         put(&mut self.root, &path, item).map_err(|(problem, expected, suggestion)| Diagnostic {
             suggestion,
             ..self.diagnostic(place, key, problem, expected)
         })
+    }
+}
+
+impl Document {
+    /// Removes `[algorithm] intra` and `cross` of the file: a name from outside is that of all flows that do not name their own. Returns
+    /// the first of the two that was set from outside as well.
+    fn replace_scopes(&mut self) -> Option<String> {
+        let entry = self.root.0.iter_mut().find(|entry| entry.key == "algorithm")?;
+        let Node::Table(table) = &mut entry.item.node else { return None };
+        let is_scope = |entry: &Entry| ["intra", "cross"].contains(&entry.key.as_str());
+        let outside = |entry: &&Entry| is_scope(entry) && matches!(entry.item.place, Location::Override(_));
+        let twice = table.0.iter().find(outside).map(|entry| entry.key.clone());
+        table.0.retain(|entry| !is_scope(entry));
+        twice
     }
 }
 

@@ -106,7 +106,7 @@ fn jobs(spec: &NetworkSpec) -> f64 {
         }
         bytes
     };
-    let pairs = pairs_of(&spec.jobs).len() as f64;
+    let pairs = pairs_of(&spec.jobs, &spec.nodes).len() as f64;
     spec.jobs.iter().map(of).sum::<f64>() + (FLOW + ACTIVE_RDMA) * pairs
 }
 

@@ -100,7 +100,7 @@ impl Scenario {
             .chain(self.jobs.iter().filter_map(|j| j.keys.algorithm.as_deref()))
             .chain(self.figure.iter().flat_map(|f| &f.algorithms).map(String::as_str))
             .chain(self.cases.iter().flat_map(|c| &c.algorithms).map(String::as_str));
-        for name in all {
+        for name in all.flat_map(algorithms::by_scope) {
             if !names.iter().any(|n| n == name) {
                 names.push(name.to_string());
             }

@@ -157,7 +157,9 @@ fn workload() -> Json {
 
 fn algorithm(catalog: &Catalog) -> Json {
     let mut schema = section::<AlgorithmKey>("Which congestion control runs, and its parameters.", &[]);
-    schema["properties"]["name"]["enum"] = catalog.names().collect::<Vec<_>>().into();
+    let names = || catalog.names().collect::<Vec<_>>();
+    let pair = object!({ "pattern": "^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$" });
+    schema["properties"]["name"]["anyOf"] = vec![object!({ "enum": names() }), pair].into();
     for info in catalog.infos() {
         schema["properties"][&info.name] = described(&info.summary, table(&info.params, &[]));
     }

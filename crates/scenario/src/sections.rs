@@ -299,8 +299,13 @@ pub fn switch_override_specs() -> Vec<ParamSpec> {
 params! {
     /// `[algorithm]`: which one runs. Its parameters are in `[algorithm.NAME]`.
     pub struct AlgorithmKey {
-        /// The congestion control of all flows that do not name their own.
+        /// The congestion control of all flows that do not name their own. "A/B": A of flows inside a datacenter, B of flows across. Any
+        /// key that names an algorithm takes such a pair.
         name: String = "gear".to_string();
+        /// The congestion control of those of them that stay inside a datacenter; "none" for that of name.
+        intra: Option<String> = None;
+        /// The congestion control of those of them that cross datacenters; "none" for that of name.
+        cross: Option<String> = None;
         /// The switches whose ports get an algorithm's port agents, such as Annulus' or PCN's. "all": all that take agents
         /// ([switch].agents). "tor": those of them with hosts. A list: those whose names match it; "*" matches any characters,
         /// "?" any one.

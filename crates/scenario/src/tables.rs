@@ -76,9 +76,8 @@ impl Names {
     /// The names behind the indices of `built`.
     pub fn of(built: &Built) -> Names {
         let spec = &built.spec;
-        let datacenter = |node: u32| spec.nodes[node as usize].datacenter;
         let interval = spec.record.interval.map_or(0.0, |i| i.as_secs_f64());
-        let crosses = |src, dst| datacenter(src).is_none() || datacenter(src) != datacenter(dst);
+        let crosses = |src: u32, dst: u32| spec.nodes[src as usize].is_across(&spec.nodes[dst as usize]);
         Names {
             flows: built.flow_names.clone(),
             nodes: built.node_names.clone(),

@@ -1,5 +1,6 @@
 //! What a testbed of network namespaces builds of a scenario (`docs/testbed.md`), and what it cannot build.
 
+use crate::algorithms;
 use crate::algorithms::AlgorithmSettings;
 use crate::build::{Built, layout, of_paths};
 use crate::diagnostic::{Diagnostic, listing};
@@ -51,7 +52,9 @@ const HEADERS: Bytes = Bytes::new(52);
 pub(crate) fn check_algorithms(scenario: &Scenario) -> Result<(), Diagnostic> {
     let flows = scenario.flows.iter().map(|f| f.algorithm.as_deref());
     for name in flows.chain(scenario.workloads.iter().map(Workload::algorithm)) {
-        of_kernel(scenario, name.unwrap_or(&scenario.algorithm.name))?;
+        for name in algorithms::by_scope(name.unwrap_or(&scenario.algorithm.name)) {
+            of_kernel(scenario, name)?;
+        }
     }
     Ok(())
 }
@@ -351,10 +354,7 @@ fn blueprint(
     let simulation = Simulation::build(empty, Cores::ONE, go_on);
     let refused = |e| of_paths(scenario, |flow| &built.flow_names[flow], name, &e);
     let ideal = simulation.map_err(refused)?.run(&mut |_| true).map_err(|_| RunError::Cancelled)?;
-    let crosses = |a: NodeId, b: NodeId| {
-        let datacenter = |id: NodeId| spec.nodes[id as usize].datacenter;
-        datacenter(a).is_none() || datacenter(a) != datacenter(b)
-    };
+    let crosses = |a: NodeId, b: NodeId| spec.nodes[a as usize].is_across(&spec.nodes[b as usize]);
     let flows: Vec<Json> = (spec.flows.iter().zip(&built.flow_names).zip(&ideal.flows))
         .map(|((flow, name), row)| {
             let size = Some(flow.size).filter(|s| *s != Bytes::MAX);

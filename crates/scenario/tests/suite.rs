@@ -16,6 +16,7 @@ mod plugins;
 mod recording;
 mod scenario;
 mod schedules;
+mod scopes;
 mod set_up;
 mod standstill;
 mod succession;

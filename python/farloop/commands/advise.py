@@ -57,7 +57,10 @@ def advise(
     ] = None,
     candidates: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="The algorithms to ask about (default: all that are no references)."),
+        typer.Option(
+            metavar="A,B,...",
+            help="The algorithms to ask about (default: all that are no references); A/B: A inside datacenters, B across.",
+        ),
     ] = None,
     budget: Annotated[
         str | None,

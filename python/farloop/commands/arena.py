@@ -39,7 +39,7 @@ def arena(
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="The algorithms, separated by commas (default: all).",
+            help="The algorithms, separated by commas (default: all); A/B: A inside datacenters, B across.",
             autocompletion=algorithm_names,
         ),
     ] = None,

@@ -28,7 +28,9 @@ def interference(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Algorithm of all that names none of its own.", autocompletion=algorithm_names
+            metavar="NAME",
+            help="Algorithm of all that names none of its own; A/B: A inside datacenters, B across.",
+            autocompletion=algorithm_names,
         ),
     ] = None,
     set_: SetOption = None,

@@ -16,8 +16,9 @@ def algorithm_names(incomplete: str) -> list[str]:
     """Names of algorithms that the last one of a list may become, for shells."""
     from farloop.catalogue import algorithms
 
-    before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{a['name']}" for a in algorithms() if a["name"].startswith(last)]
+    last = incomplete.rpartition(",")[2].rpartition("/")[2]
+    before = incomplete.removesuffix(last)
+    return [f"{before}{a['name']}" for a in algorithms() if a["name"].startswith(last)]
 
 
 def figures(incomplete: str) -> list[str]:
@@ -77,7 +78,10 @@ FiguresArgument = Annotated[
 AlgorithmsOption = Annotated[
     str,
     typer.Option(
-        "--algorithms", metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=algorithm_names
+        "--algorithms",
+        metavar="A,B,...",
+        help="The algorithms, separated by commas; A/B runs A in flows inside a datacenter and B in flows across.",
+        autocompletion=algorithm_names,
     ),
 ]
 CaseOption = Annotated[

@@ -47,7 +47,9 @@ def run_(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Algorithm of every flow that does not name its own.", autocompletion=algorithm_names
+            metavar="NAME",
+            help="Algorithm of every flow that does not name its own; A/B: A inside datacenters, B across.",
+            autocompletion=algorithm_names,
         ),
     ] = None,
     algorithm_file: AlgorithmFileOption = None,

@@ -34,7 +34,9 @@ def run(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Algorithm of every flow that does not name its own: gemini, cubic, bbr or others."
+            metavar="NAME",
+            help="Algorithm of every flow that does not name its own: gemini, cubic, bbr or others; "
+            "A/B: A inside datacenters, B across.",
         ),
     ] = None,
     set_: Annotated[

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from farloop.algorithm import by_scope
 from farloop.scenario import PAPERS, Scenario, is_figure
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def flat(document: Mapping[str, Any]) -> dict[str, Any]:
     # `[workload]` may be a single table.
     workloads = document.get("workload", [])
     lists = [*document.get("flow", []), *([workloads] if isinstance(workloads, dict) else workloads)]
-    used = {algorithm.get("name"), *(entry.get("algorithm") for entry in lists)}
+    named = {algorithm.get("name"), *(entry.get("algorithm") for entry in lists)}
+    used = {side for name in named if name is not None for side in by_scope(name)}
     kept = dict(document)
     kept["algorithm"] = {k: v for k, v in algorithm.items() if not isinstance(v, dict) or k in used}
     replicated = document.get("figure", {}).get("replicas", 1) > 1

@@ -92,7 +92,7 @@ pub(super) fn check_jobs(spec: &NetworkSpec) -> Result<(), BuildError> {
         if job.iterations == 0 {
             return fail("has no iteration".into());
         }
-        if job.algorithm as usize >= spec.algorithms.len() {
+        if job.algorithm.max(job.cross_algorithm) as usize >= spec.algorithms.len() {
             return fail("names an algorithm that is not there".into());
         }
         if spec.jobs[..number].iter().any(|other| other.name == job.name) {

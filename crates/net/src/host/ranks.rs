@@ -343,7 +343,7 @@ impl Ranks {
     ) -> Option<Way> {
         let network = &m.network;
         let flow = network.pairs.flow(QueuePair { job, from, to })?;
-        let unit = network.message_unit(network.jobs[job as usize].algorithm);
+        let unit = network.message_unit(network.flows.algorithm(flow));
         let end = self.streams.entry(flow).or_insert(0);
         let begin = *end;
         *end += taken(message.bytes, unit);

@@ -133,9 +133,8 @@ pub(crate) struct Network {
 impl Network {
     /// Whether a flow leaves its datacenter.
     pub fn crosses(&self, flow: FlowId) -> bool {
-        let datacenter = |node: NodeId| self.node_specs[node as usize].datacenter;
-        let (src, dst) = (self.flows.source(flow), self.flows.destination(flow));
-        datacenter(src).is_none() || datacenter(src) != datacenter(dst)
+        let (src, dst) = (self.flows.source(flow) as usize, self.flows.destination(flow) as usize);
+        self.node_specs[src].is_across(&self.node_specs[dst])
     }
 
     /// Something is asked before the routes are at some switch, or its links may be down.

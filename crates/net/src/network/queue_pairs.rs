@@ -6,7 +6,7 @@
 use crate::ids::FlowId;
 use crate::network::routing::Labels;
 use crate::result::{FlowRow, QueuePairRow};
-use crate::spec::{FlowSpec, JobSpec};
+use crate::spec::{FlowSpec, JobSpec, NodeSpec};
 use farloop_engine::RandomStream;
 use farloop_job::Work;
 use farloop_units::{Bytes, Time};
@@ -31,18 +31,28 @@ pub(crate) struct QueuePairs {
 }
 
 impl QueuePairs {
-    /// Those of `jobs`, behind `first` flows, and the flows that they are. A message takes whole multiples of `unit` bytes of the stream.
-    pub fn new(jobs: &[JobSpec], first: usize, unit: impl Fn(&JobSpec) -> u64) -> (QueuePairs, Vec<FlowSpec>) {
+    /// Those of `jobs`, behind `first` flows, and the flows that they are. A message takes whole multiples of `unit` bytes of the stream,
+    /// by algorithm; `nodes` says which messages leave their datacenter.
+    pub fn new(
+        jobs: &[JobSpec],
+        first: usize,
+        unit: impl Fn(u16) -> u64,
+        nodes: &[NodeSpec],
+    ) -> (QueuePairs, Vec<FlowSpec>) {
         let (mut pairs, mut flows) = (Vec::new(), Vec::new());
         for (number, job) in (0..).zip(jobs) {
-            let unit = unit(job);
+            let node = |rank: u32| &nodes[job.hosts[rank as usize] as usize];
+            let algorithm = |from: u32, to: u32| match node(from).is_across(node(to)) {
+                true => job.cross_algorithm,
+                false => job.algorithm,
+            };
             for (from, program) in (0..).zip(&job.job.programs) {
                 let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
                 for operation in program.operations() {
                     let Work::Send { to, bytes, .. } = operation.work else { continue };
                     if job.hosts[to as usize] != job.hosts[from as usize] {
                         let all = sent.entry(to).or_insert(0);
-                        *all = all.saturating_add(taken(bytes, unit));
+                        *all = all.saturating_add(taken(bytes, unit(algorithm(from, to))));
                     }
                 }
                 for (to, bytes) in sent {
@@ -53,7 +63,7 @@ impl QueuePairs {
                         start: job.start,
                         stop: Time::NEVER,
                         size: Bytes::new(bytes.saturating_mul(job.iterations.into()).min(u64::MAX - 1)),
-                        algorithm: job.algorithm,
+                        algorithm: algorithm(from, to),
                         class: job.class,
                         elephant: false,
                         initial_rate: None,
@@ -111,9 +121,9 @@ impl QueuePairs {
     }
 }
 
-/// Job and ranks (from, to) of all queue pairs of `jobs`: in the order in which they stand behind all other flows.
-pub fn pairs_of(jobs: &[JobSpec]) -> Vec<(u32, u32, u32)> {
-    QueuePairs::new(jobs, 0, |_| 1).0.pairs.iter().map(|pair| (pair.job, pair.from, pair.to)).collect()
+/// Job and ranks (from, to) of all queue pairs of `jobs` at `nodes`: in the order in which they stand behind all other flows.
+pub fn pairs_of(jobs: &[JobSpec], nodes: &[NodeSpec]) -> Vec<(u32, u32, u32)> {
+    QueuePairs::new(jobs, 0, |_| 1, nodes).0.pairs.iter().map(|pair| (pair.job, pair.from, pair.to)).collect()
 }
 
 /// What a message takes of the stream: at least a byte, and whole units.

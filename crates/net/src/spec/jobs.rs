@@ -21,8 +21,10 @@ pub struct JobSpec {
     pub start: Time,
     /// How often each rank runs its program, at least once.
     pub iterations: u32,
-    /// Index into [`NetworkSpec::algorithms`](super::NetworkSpec::algorithms).
+    /// Index into [`NetworkSpec::algorithms`](super::NetworkSpec::algorithms): of messages inside a datacenter.
     pub algorithm: u16,
+    /// The same of messages across datacenters.
+    pub cross_algorithm: u16,
     /// Data class of its messages.
     pub class: u8,
     /// What messages cost the processors of ranks.

@@ -73,13 +73,14 @@ pub(crate) fn add(
                     return Err(RunError::Cancelled);
                 }
                 traffic.flow_names.push(format!("{own}-{round}-{}", flow as usize - first + 1));
+                let (src, dst) = (ranks[send.from].0, ranks[send.to].0);
                 traffic.flows.push(FlowSpec {
-                    src: ranks[send.from].0,
-                    dst: ranks[send.to].0,
+                    src,
+                    dst,
                     start,
                     stop: Time::NEVER,
                     size: Bytes::new(send.size),
-                    algorithm,
+                    algorithm: algorithm.between(hosts, src, dst),
                     class: keys.class,
                     elephant: false,
                     initial_rate: None,

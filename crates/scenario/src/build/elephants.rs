@@ -78,13 +78,14 @@ pub(crate) fn add(
                 Phase::Week => Delta::from_ps(random.below(pair.week.as_ps())),
                 Phase::None => Delta::ZERO,
             };
+            let (src, dst) = (from[i % from.len()], to[i % to.len()]);
             traffic.flows.push(FlowSpec {
-                src: from[i % from.len()],
-                dst: to[i % to.len()],
+                src,
+                dst,
                 start: Time::ZERO.saturating_add(keys.start).saturating_add(later),
                 stop: Time::NEVER,
                 size: largest.as_ref().map_or(Bytes::MAX, |sizes| sizes[i]),
-                algorithm,
+                algorithm: algorithm.between(hosts, src, dst),
                 class: keys.class,
                 elephant: true,
                 initial_rate: None,

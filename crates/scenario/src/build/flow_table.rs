@@ -1,7 +1,9 @@
 //! The flows of a scenario, as they are collected.
 
+use super::hosts::Hosts;
+use crate::algorithms::by_scope;
 use crate::sections::Flow;
-use farloop_net::spec::{FlowSpec, FollowSpec};
+use farloop_net::spec::{FlowSpec, FollowSpec, JobSpec, NodeId, NodeSpec};
 use std::ops::Range;
 
 /// So many flows are made or checked before the caller may stop.
@@ -19,10 +21,27 @@ pub(crate) struct FlowTable {
     pub follows: Vec<FollowSpec>,
     /// The algorithms that flows refer to.
     pub algorithm_names: Vec<String>,
+    /// The pairs of algorithms that flows refer to, each once.
+    pub pairs: Vec<(String, ScopedAlgorithm)>,
     /// Nothing was left out.
     pub complete: bool,
     /// How many flows `[[flow]]` and files list.
     pub listed: usize,
+}
+
+/// Indices of the algorithms of flows inside a datacenter and of flows across.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScopedAlgorithm {
+    pub intra: u16,
+    pub cross: u16,
+}
+
+impl ScopedAlgorithm {
+    /// That of a flow between these hosts.
+    pub fn between(self, hosts: &Hosts<'_>, src: NodeId, dst: NodeId) -> u16 {
+        let node = |id: NodeId| &hosts.layout.nodes[id as usize];
+        if self.intra == self.cross || !node(src).is_across(node(dst)) { self.intra } else { self.cross }
+    }
 }
 
 /// The flows that one name stands for.
@@ -67,8 +86,41 @@ impl FlowTable {
         self.groups.push(Group { name: name.to_string(), flows, key: key.iter().map(|k| k.to_string()).collect() });
     }
 
+    /// The indices of the algorithms that a name stands for.
+    pub fn algorithm(&mut self, name: &str) -> ScopedAlgorithm {
+        let [intra, cross] = by_scope(name);
+        let scoped = ScopedAlgorithm { intra: self.index(intra), cross: self.index(cross) };
+        if intra != cross && !self.pairs.iter().any(|(known, _)| known == name) {
+            self.pairs.push((name.to_string(), scoped));
+        }
+        scoped
+    }
+
+    /// Pairs of which a side has no flow, in words; `jobs` run beside the flows of the table.
+    pub fn find_idle_sides(&self, nodes: &[NodeSpec], jobs: &[JobSpec]) -> Vec<String> {
+        if self.pairs.is_empty() || !self.complete {
+            return Vec::new();
+        }
+        let mut used = vec![false; self.algorithm_names.len()];
+        self.flows.iter().for_each(|flow| used[usize::from(flow.algorithm)] = true);
+        for job in jobs {
+            let node = |host: &NodeId| &nodes[*host as usize];
+            used[usize::from(job.algorithm)] = true;
+            let cross = job.hosts.iter().any(|host| node(&job.hosts[0]).is_across(node(host)));
+            used[usize::from(job.cross_algorithm)] |= cross;
+        }
+        let sides = self.pairs.iter().flat_map(|(name, scoped)| {
+            [(name, scoped.intra, "stays inside a datacenter"), (name, scoped.cross, "crosses datacenters")]
+        });
+        let idle = sides.filter(|(_, side, _)| !used[usize::from(*side)]);
+        idle.map(|(name, side, what)| {
+            format!("{name}: no flow {what}, so {} never runs", self.algorithm_names[usize::from(side)])
+        })
+        .collect()
+    }
+
     /// The index of an algorithm that flows use.
-    pub fn algorithm(&mut self, name: &str) -> u16 {
+    fn index(&mut self, name: &str) -> u16 {
         let at = self.algorithm_names.iter().position(|n| n == name).unwrap_or_else(|| {
             self.algorithm_names.push(name.to_string());
             self.algorithm_names.len() - 1

@@ -85,13 +85,15 @@ fn built(
     if at_host.iter().any(|node| islands(node) != islands(&at_host[0])) {
         return Err(at("hosts", "no path joins all of its hosts".into(), "expected linked hosts"));
     }
+    let algorithm = traffic.algorithm(keys.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
     let spec = JobSpec {
         name: section.name.clone(),
         job: Arc::new(whole),
         hosts: at_host,
         start: Time::ZERO.saturating_add(keys.start),
         iterations: keys.iterations,
-        algorithm: traffic.algorithm(keys.algorithm.as_deref().unwrap_or(&scenario.algorithm.name)),
+        algorithm: algorithm.intra,
+        cross_algorithm: algorithm.cross,
         class: keys.class,
         host: Host::default(),
         domain: Level::new(keys.domain_latency, keys.domain_rate),

@@ -110,7 +110,8 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let circuits = circuit_facts::facts(scenario, &layout, &traffic.flows)?;
     let record = record::record(scenario, &layout, &traffic, circuits.as_ref())?;
     let happening = link_events::happening(scenario, &layout)?;
-    let notes = circuits.iter().flat_map(CircuitFacts::notes).collect();
+    let mut notes: Vec<String> = circuits.iter().flat_map(CircuitFacts::notes).collect();
+    notes.extend(traffic.find_idle_sides(&layout.nodes, &jobs));
     let spec = NetworkSpec {
         links,
         detours: detours::detours(scenario, &layout)?,

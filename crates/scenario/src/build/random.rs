@@ -147,13 +147,14 @@ pub(crate) fn add(
             Some(name) => format!("{name}-{i}"),
             None => format!("f{}", traffic.flows.len() + 1),
         });
+        let (src, dst) = (ids[arrival.src as usize], ids[arrival.dst as usize]);
         traffic.flows.push(FlowSpec {
-            src: ids[arrival.src as usize],
-            dst: ids[arrival.dst as usize],
+            src,
+            dst,
             start: arrival.start,
             stop: Time::NEVER,
             size: arrival.size,
-            algorithm,
+            algorithm: algorithm.between(hosts, src, dst),
             class: flows.class,
             elephant: flows.elephant,
             initial_rate: None,

@@ -116,7 +116,8 @@ fn listed(
         return Err(at("count", "the scenario lists too many flows".into(), &format!("expected at most {MAX_LISTED}")));
     }
     traffic.listed += flow.count as usize;
-    let algorithm = traffic.algorithm(flow.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
+    let algorithm =
+        traffic.algorithm(flow.algorithm.as_deref().unwrap_or(&scenario.algorithm.name)).between(hosts, src, dst);
     for i in 1..=flow.count {
         traffic.flow_names.push(if flow.count == 1 { name.to_string() } else { format!("{name}-{i}") });
         traffic.flows.push(FlowSpec {

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from farloop import _native
+from farloop.algorithm import by_scope
 from farloop.errors import FarloopError
 from farloop.output import manifest
 from farloop.results.size_classes import MIN_TAIL_FLOWS
@@ -226,10 +227,18 @@ def deploy(place: Place, tuned: Tuned | None) -> dict[str, Any]:
     algorithm = place.candidate.algorithm
     settings = dict(tuned.settings) if tuned is not None and tuned.is_advised else {}
     lines = ["[algorithm]", f'name = "{algorithm}"']
-    if settings:
-        lines += ["", f"[algorithm.{algorithm}]"] if "." not in algorithm else ["", f'[algorithm."{algorithm}"]']
-        lines += [f"{name} = {_toml(value)}" for name, value in settings.items()]
-    inside, across = (HostAlgorithm.of(name, _kernel_load(name, settings, place)) for name in split_scopes(algorithm))
+    sides = by_scope(algorithm)
+    of_side: dict[str, dict[str, Any]] = {}
+    for side in sides:
+        before = f"{side}." if len(sides) > 1 else ""
+        own = {key.removeprefix(before): value for key, value in settings.items() if key.startswith(before)}
+        of_side[side] = own
+        if own:
+            lines += ["", f"[algorithm.{side}]" if "." not in side else f'[algorithm."{side}"]']
+            lines += [f"{name} = {_toml(value)}" for name, value in own.items()]
+    inside, across = (
+        HostAlgorithm.of(name, _kernel_load(name, of_side.get(name, {}), place)) for name in split_scopes(algorithm)
+    )
     made: dict[str, Any] = {"scenario": "\n".join(lines) + "\n", "commands": [], "script": ""}
     if inside is None or across is None:
         return made

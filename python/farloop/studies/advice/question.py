@@ -262,7 +262,7 @@ def _candidates(wanted: str | Sequence[str] | None) -> tuple[str, ...] | None:
     if len(set(names)) < 2:
         raise FarloopError("candidates: expected two algorithms or more; `farloop list algorithms` shows them")
     for name in names:
-        catalogue.algorithm(name)
+        catalogue.check_algorithm(name)
     return tuple(dict.fromkeys(names))
 
 

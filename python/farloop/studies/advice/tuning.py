@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from farloop import catalogue, statistics, units
+from farloop.algorithm import by_scope
 from farloop.errors import FarloopError
 from farloop.statistics import Interval
 from farloop.studies.advice.question import Question
@@ -117,9 +118,15 @@ def ranges(candidate: Candidate) -> list[SearchRange]:
 
     Those that are "none" or 0 there are left out.
     """
-    there = candidate.scenario.resolved["algorithm"].get(candidate.algorithm, {})
+    sides = by_scope(candidate.algorithm)
+    return [each for side in sides for each in _ranges_of_side(candidate, side, f"{side}." if len(sides) > 1 else "")]
+
+
+def _ranges_of_side(candidate: Candidate, algorithm: str, before: str) -> list[SearchRange]:
+    """Those of one algorithm; their names begin with `before`."""
+    there = candidate.scenario.resolved["algorithm"].get(algorithm, {})
     searched = []
-    for parameter in catalogue.algorithm(candidate.algorithm)["params"]:
+    for parameter in catalogue.algorithm(algorithm)["params"]:
         value = there.get(parameter["name"], parameter["default"])
         if parameter["kind"] not in _KINDS or value in (None, "none"):
             continue
@@ -132,13 +139,14 @@ def ranges(candidate: Candidate) -> list[SearchRange]:
         if parameter["kind"] == "integer":
             low, high = math.ceil(low), math.floor(high)
         if high > low:
-            searched.append(SearchRange(parameter["name"], parameter["kind"], low, high, default))
+            searched.append(SearchRange(before + parameter["name"], parameter["kind"], low, high, default))
     return searched
 
 
 def keys(algorithm: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """The scenario's keys of an algorithm's parameters."""
-    return {f"algorithm.{algorithm}.{name}": value for name, value in settings.items()}
+    """The scenario's keys of an algorithm's parameters; those of a pair are named SIDE.PARAMETER."""
+    before = "algorithm." if len(by_scope(algorithm)) > 1 else f"algorithm.{by_scope(algorithm)[0]}."
+    return {f"{before}{name}": value for name, value in settings.items()}
 
 
 def _number(kind: str, text: str) -> float:

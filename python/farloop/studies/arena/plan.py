@@ -34,7 +34,10 @@ ALIKE = "-same-start"
 _LONGEST = 120
 """Characters of the name of a point."""
 
-_OWN = {"run.seed": "--seeds", "algorithm.name": "--algorithms", KEY: "--same-start"}
+_OWN = {
+    **{"run.seed": "--seeds", "algorithm.name": "--algorithms", KEY: "--same-start"},
+    **{"algorithm.intra": "--algorithms dctcp/bbr", "algorithm.cross": "--algorithms dctcp/bbr"},
+}
 """Settings that the arena makes itself, and the options for them."""
 
 
@@ -191,7 +194,7 @@ def _algorithms(wanted: str | Sequence[str] | None) -> list[str]:
     if not names:
         raise FarloopError("no algorithm for the arena; `farloop list algorithms` shows them")
     for name in names:
-        catalogue.algorithm(name)
+        catalogue.check_algorithm(name)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")

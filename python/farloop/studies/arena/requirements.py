@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from farloop import catalogue
+from farloop.algorithm import by_scope
 
 _REFERENCES = re.compile(r"fixed|.*-(?:printed|literal)|.*-without-.*")
 """An algorithm that ignores congestion, readings of a paper by its letter, ablations: they show what something costs; nobody runs them."""
@@ -36,15 +37,19 @@ CAPABILITIES = {
 
 def is_reference(algorithm: str) -> bool:
     """Whether an algorithm is measured and not ranked."""
-    return _REFERENCES.fullmatch(algorithm) is not None
+    return any(_REFERENCES.fullmatch(side) is not None for side in by_scope(algorithm))
 
 
 def required(algorithm: str) -> tuple[str, ...]:
-    """What an algorithm takes of switches and routes, by the words of `can`.
+    """What an algorithm, or a pair of them, takes of switches and routes, by the words of `can`.
 
     Raises:
         FarloopError: there is no such algorithm.
     """
+    sides = by_scope(algorithm)
+    if len(sides) > 1:
+        both = [need for side in sides for need in required(side)]
+        return tuple(need for need in CAPABILITIES if need in both)
     needs: dict[str, Any] = catalogue.algorithm(algorithm)["needs"]
     words: list[str] = []
     if needs["ecn"]:
@@ -63,7 +68,10 @@ def required(algorithm: str) -> tuple[str, ...]:
 
 
 def on_linux(algorithm: str) -> str:
-    """How a Linux host gets the algorithm: "in Linux", "farloop kernel", or nothing where it cannot."""
+    """How a Linux host gets the algorithm: "in Linux", "farloop kernel", or nothing where it cannot; of a pair the harder of the two."""
+    ways = [on_linux(side) for side in by_scope(algorithm)] if "/" in algorithm else []
+    if ways:
+        return next((way for way in ("", "farloop kernel") if way in ways), "in Linux")
     if algorithm in _LINUX:
         return "in Linux"
     return "farloop kernel" if algorithm in _PROGRAMS else ""
@@ -71,7 +79,7 @@ def on_linux(algorithm: str) -> str:
 
 def is_shipped(algorithm: str) -> bool:
     """Whether hosts have the algorithm as they are bought: in Linux, or in network cards."""
-    return algorithm in _LINUX or algorithm in _CARDS
+    return all(side in _LINUX or side in _CARDS for side in by_scope(algorithm))
 
 
 def in_words(algorithm: str) -> str:

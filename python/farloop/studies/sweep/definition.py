@@ -541,8 +541,7 @@ def _check_algorithms(names: Sequence[object], classes: Collection[str]) -> None
     for name in names:
         if not isinstance(name, str):
             raise FarloopError(f"{shown(repr(name))}: expected the name of an algorithm, such as hpcc")
-        if name not in classes:
-            catalogue.algorithm(name)
+        catalogue.check_algorithm(name, classes)
 
 
 def _looked_up(key: str, point: Point, base: Scenario) -> object:
