@@ -2,6 +2,7 @@
 //! engine again.
 
 mod baselines;
+mod bbr3;
 mod coding;
 mod common;
 mod connections;

@@ -20,7 +20,7 @@
 //!        +--- pipe not full yet --- PROBE_RTT (4 packets, 200 ms) --- pipe was full ---> PROBE_BW
 //! ```
 
-mod aggregation;
+pub(crate) mod aggregation;
 mod policer;
 
 use self::aggregation::Aggregation;
@@ -81,8 +81,7 @@ pub struct Bbr;
 
 impl Algorithm for Bbr {
     const NAME: &'static str = "bbr";
-    const SUMMARY: &'static str =
-        "BBR v1: paced at the largest delivery rate seen, two bandwidth-delay products in flight at most";
+    const SUMMARY: &'static str = "BBR v1, as in mainline kernels: paced at the largest delivery rate seen, two bandwidth-delay products in flight at most";
     const SOURCE: &'static str = "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 2016";
     const NEEDS: Needs = Needs { delivery_rate: true, exact_window: true, ..Needs::NONE };
     const HOSTS: &'static [Preset] = &[

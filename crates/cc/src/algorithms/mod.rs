@@ -9,6 +9,7 @@ mod registry;
 pub mod annulus;
 pub mod avoidance;
 pub mod bbr;
+pub mod bbr3;
 pub mod bic;
 pub mod cubic;
 pub mod dcqcn;
@@ -58,6 +59,7 @@ registry! {
     Reno = reno::Reno,
     Cubic = cubic::Cubic,
     Bbr = bbr::Bbr,
+    Bbr3 = bbr3::Bbr3,
     Dctcp = dctcp::Dctcp,
     Gemini = gemini::Gemini,
     Hpcc = hpcc::Hpcc,

@@ -15,13 +15,20 @@ const LONGEST_EPOCH: u64 = 1 << 20;
 const LONGEST_SILENCE: Delta = Delta::from_ms(100);
 
 /// The filter; bytes throughout.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Aggregation {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aggregation {
     epoch: Time,
     acked: u64,
     most: [u64; 2],
     current: usize,
     rounds: u8,
+    window: u8,
+}
+
+impl Default for Aggregation {
+    fn default() -> Aggregation {
+        Aggregation { epoch: Time::ZERO, acked: 0, most: [0; 2], current: 0, rounds: 0, window: ROUNDS }
+    }
 }
 
 impl Aggregation {
@@ -30,11 +37,16 @@ impl Aggregation {
         (self.epoch, self.acked) = (now, 0);
     }
 
+    /// From now on each half of the filter is so many round trips long.
+    pub fn set_window(&mut self, rounds: u8) {
+        self.window = rounds;
+    }
+
     /// An ACK delivers `newly` bytes; `round` says that it begins a round trip.
     pub fn on_ack(&mut self, now: Time, newly: u64, round: bool, bandwidth: Rate, cwnd: u64, mss: u64) {
         if round {
             self.rounds += 1;
-            if self.rounds >= ROUNDS {
+            if self.rounds >= self.window {
                 (self.rounds, self.current) = (0, 1 - self.current);
                 self.most[self.current] = 0;
             }
