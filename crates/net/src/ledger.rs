@@ -2,6 +2,8 @@
 //! joined.
 
 use crate::ids::{FlowId, Key};
+use crate::limit_groups::Limits;
+use crate::limits::{self, Limit, Times};
 use crate::result::Totals;
 use crate::starts::Starts;
 use farloop_units::{Delta, Time};
@@ -19,6 +21,8 @@ pub(crate) struct SenderCounts {
     pub packets: u64,
     pub spurious: u32,
     pub gave_up: bool,
+    /// The limit that held longest; `None` where it has not begun.
+    pub first_limit: Option<Limit>,
 }
 
 impl SenderCounts {
@@ -33,6 +37,7 @@ impl SenderCounts {
             packets: 0,
             spurious: 0,
             gave_up: false,
+            first_limit: None,
         }
     }
 }
@@ -42,6 +47,7 @@ impl SenderCounts {
 pub(crate) struct Ledger {
     pub totals: Totals,
     pub starts: Starts,
+    pub limits: Limits,
     /// Of the flows that are over, in that order.
     pub senders: Vec<SenderCounts>,
     /// When the last byte of a flow arrived.
@@ -83,6 +89,12 @@ impl Ledger {
     pub fn request(&self, number: FlowId) -> Request {
         let request = self.serving.get(number.index()).copied().filter(|r| r.flow.exists());
         request.unwrap_or(Request { flow: number, begin: 0 })
+    }
+
+    /// A flow of an algorithm, across datacenters or not, is over, or the run: the time under each limit.
+    pub fn note_limits(&mut self, counts: &mut SenderCounts, (algorithm, crosses): (u16, bool), times: &Times) {
+        counts.first_limit = Some(limits::first(times));
+        self.limits.note(algorithm, crosses, times);
     }
 
     /// A data packet was dropped, lost or damaged.

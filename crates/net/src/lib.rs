@@ -36,6 +36,8 @@ mod host;
 mod ids;
 mod invariants;
 mod ledger;
+mod limit_groups;
+pub mod limits;
 mod medium;
 mod memory;
 mod network;

@@ -1,6 +1,8 @@
 //! What a simulation gives back: columns, counters, invariants.
 
 pub use crate::drops::{Cause, Drops};
+use crate::limits::LIMITS;
+pub use crate::limits::Limit;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The outcome of one simulation.
@@ -34,6 +36,8 @@ pub struct RunResult {
     pub queue_pairs: Vec<QueuePairRow>,
     /// How flows began: one row per algorithm and kind of path.
     pub starts: Vec<StartRow>,
+    /// What limited flows: one row per algorithm and kind of path, queue pairs of jobs included.
+    pub limits: Vec<LimitRow>,
     /// Flows of TCP whose receive window keeps them below the rates of their paths: one row per kind of path.
     pub capped: Vec<CappedRow>,
     /// Totals.
@@ -78,6 +82,8 @@ pub struct FlowRow {
     pub spurious: u64,
     /// TCP gave up after too many timeouts in a row.
     pub gave_up: bool,
+    /// The limit that held it longest; `None` if it has not begun.
+    pub first_limit: Option<Limit>,
 }
 
 /// An iteration of a rank.
@@ -275,6 +281,26 @@ impl StartRow {
         self.pacing.join(other.pacing);
         self.first.join(other.first);
         self.share_ppm.join(other.share_ppm);
+    }
+}
+
+/// What limited the flows of an algorithm inside a datacenter, or across.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LimitRow {
+    /// Index in the specification.
+    pub algorithm: u16,
+    /// They go to another datacenter.
+    pub crosses: bool,
+    /// How many began.
+    pub flows: u64,
+    /// The time under each of [`Limit::ALL`], in picoseconds: adds up to the time of all of them, each from its start until it was over.
+    pub time: [u128; LIMITS],
+}
+
+impl LimitRow {
+    pub(crate) fn join(&mut self, other: &LimitRow) {
+        self.flows += other.flows;
+        self.time.iter_mut().zip(other.time).for_each(|(sum, more)| *sum += more);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::host::ranks::path::{JobPath, PathLog};
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
 use crate::invariants;
 use crate::ledger::{Census, SenderCounts};
+use crate::limit_groups::Limits;
 use crate::memory::{LOOK_EVERY, Memory, OutOfMemory, Pace};
 use crate::network::queue_pairs::QueuePair;
 use crate::network::schedule::Circuits;
@@ -329,7 +330,7 @@ impl Simulation {
 
     /// The result as of `end`, with samples up to `last_sample`.
     fn result(mut self, end: Time, last_sample: Time) -> RunResult {
-        let mut flows = self.flow_rows();
+        let mut flows = self.flow_rows(end);
         let queue_pairs = {
             let network = &self.network;
             network.pairs.rows(flows.split_off(network.pairs.first()), |flow| network.flows.size(flow))
@@ -345,9 +346,10 @@ impl Simulation {
         let invariants = invariants::all(&self.network, &self.parts, &totals, &ports, &days);
         let most = self.parts.first().map_or(0, |part| part.recorder.worst());
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
-        let mut starts = Starts::default();
+        let (mut starts, mut limits) = (Starts::default(), Limits::default());
         for part in self.parts {
             starts.add(&part.medium.ledger.starts);
+            limits.add(&part.medium.ledger.limits);
             pauses.extend(part.medium.pauses.into_rows(&part.medium.numbers, end));
             samples.push(part.samples);
         }
@@ -369,6 +371,7 @@ impl Simulation {
             worst_series,
             queue_series,
             starts: starts.rows(),
+            limits: limits.rows(),
             capped,
             ranks,
             queue_pairs,
@@ -378,12 +381,12 @@ impl Simulation {
     }
 
     /// One row per flow, whether it has begun or not.
-    fn flow_rows(&mut self) -> Vec<FlowRow> {
+    fn flow_rows(&mut self, end: Time) -> Vec<FlowRow> {
         let mut counts: Vec<SenderCounts> = Vec::new();
         let mut received: BTreeMap<FlowId, Time> = BTreeMap::new();
         for part in &mut self.parts {
             counts.append(&mut part.medium.ledger.senders);
-            counts.extend(part.hosts.senders.counts());
+            counts.extend(part.hosts.senders.final_counts(&self.network, &mut part.medium.ledger, end));
             for (flow, at) in part.medium.ledger.received.drain(..) {
                 received.entry(flow).or_insert(at);
             }
@@ -419,6 +422,7 @@ impl Simulation {
             dropped: sum(&|part| part.medium.ledger.dropped(flow)),
             spurious: u64::from(counts.spurious),
             gave_up: counts.gave_up,
+            first_limit: counts.first_limit,
         }
     }
 

@@ -80,6 +80,10 @@ impl<K: Key, T> Table<K, T> {
         self.rows.iter()
     }
 
+    pub fn rows_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
+        self.rows.iter_mut()
+    }
+
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &T)> {
         self.rows.iter().enumerate().map(|(i, row)| (K::new(i), row))
     }

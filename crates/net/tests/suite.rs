@@ -15,6 +15,7 @@ mod fields;
 mod grid;
 mod icc;
 mod jobs;
+mod limits;
 mod link_events;
 mod loops;
 mod mlcc;

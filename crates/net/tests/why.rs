@@ -2,6 +2,7 @@
 //! called, and taking away what is blamed gains what was blamed.
 
 use crate::common::*;
+use crate::limits::lives_add_up;
 use farloop_engine::RandomStream;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, Simulation, simulate};
@@ -103,6 +104,7 @@ proptest! {
         let buffer = if pfc { buffer.max(3_000_000) } else { buffer };
         let spec = line(&algorithms, loss, pfc, buffer, delay, &starts, size, seed);
         let plain = run(&spec);
+        lives_add_up(&plain);
         for flow in 0..6 {
             let answer = adds_up(&spec, flow, &plain).expect("it begins");
             prop_assert_eq!(part(&answer, |blame| blame.why == Why::Hold), 0, "flow {}", flow);

@@ -1,6 +1,7 @@
 //! Where the time of flows over TCP and multipath endpoints goes: the parts add up whatever happens, and each is what it is called.
 
 use crate::common::*;
+use crate::limits::lives_add_up;
 use crate::why::{AnyOf, adds_up, line, part, run, why};
 use farloop_cc::paths::chooser;
 use farloop_net::spec::*;
@@ -17,6 +18,7 @@ const TCP: [AnyOf; 6] = [("reno", &[]), ("cubic", &[]), ("dctcp", &[]), ("bbr", 
 /// All flows of `spec`: exact, and no port or source holds back what nothing stops.
 fn all_add_up(spec: &NetworkSpec) {
     let plain = run(spec);
+    lives_add_up(&plain);
     for flow in 0..spec.flows.len() as u32 {
         let answer = adds_up(spec, flow, &plain).expect("it begins");
         let held: Vec<_> = answer.segments.iter().filter(|segment| segment.blame.why == Why::Hold).collect();

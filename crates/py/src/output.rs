@@ -103,6 +103,7 @@ impl RunOutput {
             "events": self.outcome.events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": self.outcome.notes,
             "starts": self.outcome.starts,
+            "limits": self.outcome.limits,
             "capped": self.outcome.capped,
         })
         .to_string()

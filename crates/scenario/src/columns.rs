@@ -222,6 +222,8 @@ declare! {
         /// `finished`: its last byte was acknowledged; `stopped`: its application stopped before; `unfinished`: it was going on at
         /// the end (or had not begun); `gave-up`: TCP gave up after too many timeouts in a row.
         outcome: Words, "text";
+        /// The limit that it was under longest (docs/why.md, "In every run"); empty if it had not begun.
+        first_limit: Words, "text";
     }
 }
 

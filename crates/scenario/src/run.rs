@@ -42,6 +42,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// How flows began, by algorithm and kind of path, as JSON.
     pub starts: Json,
+    /// What limited the flows of each algorithm and kind of path.
+    pub limits: Json,
     /// Flows that the receive window keeps below the rates of their paths, by kind of path, as JSON.
     pub capped: Json,
     /// What was traced, where that was asked for.
@@ -317,6 +319,7 @@ fn simulate(
     Ok(Outcome {
         tables: names.tables(&result),
         starts: names.starts(&result),
+        limits: names.limits(&result),
         capped: names.capped(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),

@@ -12,8 +12,8 @@ use crate::job_tables::Jobs;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
-    CappedRow, Cause, DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample,
-    Range, StartRow, Totals,
+    CappedRow, Cause, DayRow, Deadlock, FlowRow, Limit, LimitRow, PauseRow, PortRow, PortSample, QueueName, QueueRow,
+    QueueSample, Range, StartRow, Totals,
 };
 use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
@@ -145,6 +145,24 @@ impl Names {
         result.starts.iter().map(row).collect()
     }
 
+    /// What limited the flows of each algorithm and kind of path: the time under each limit, in picoseconds, without those of no time.
+    pub(crate) fn limits(&self, result: &RunResult) -> Json {
+        let row = |r: &LimitRow| {
+            let held = Limit::ALL.into_iter().zip(r.time).filter(|(_, time)| *time > 0);
+            // Beyond 2^64 ps, half a year of flows, JSON has no integers for them.
+            let number = |time: u128| u64::try_from(time).map_or_else(|_| json!(time as f64), |time| json!(time));
+            let times: serde_json::Map<String, Json> =
+                held.map(|(limit, time)| (limit.name().to_string(), number(time))).collect();
+            json!({
+                "algorithm": self.algorithms[usize::from(r.algorithm)],
+                "kind": if r.crosses { "cross" } else { "intra" },
+                "flows": r.flows,
+                "time_ps": times,
+            })
+        };
+        result.limits.iter().map(row).collect()
+    }
+
     /// Flows that the receive window keeps below the rates of their paths, by kind of path: rates in bit/s of payload, times in seconds,
     /// each least and most.
     pub(crate) fn capped(&self, result: &RunResult) -> Json {
@@ -196,6 +214,7 @@ impl Names {
         let maybe = |f: &dyn Fn(&FlowRow) -> Option<i64>| rows.iter().map(f).collect::<Vec<_>>();
         let moment = |t: Option<Time>| t.map(|t| t.as_ps() as i64);
         let size = |f: &FlowRow| Some(end(f).3).filter(|s| *s != Bytes::MAX);
+        let limits: Vec<String> = [""].into_iter().chain(Limit::ALL.map(Limit::name)).map(String::from).collect();
         let columns = FlowColumns {
             name: words(&|r| r.flow, &self.flows),
             source: words(&|r| end(r).0, &self.nodes),
@@ -218,6 +237,7 @@ impl Names {
             dropped: ints(&|r| r.dropped as i64),
             spurious: ints(&|r| r.spurious as i64),
             outcome: words(&|r| self.outcome(r, result.totals.end), &OUTCOMES.map(String::from)),
+            first_limit: words(&|r| r.first_limit.map_or(0, |limit| limit as u32 + 1), &limits),
         };
         columns.table()
     }

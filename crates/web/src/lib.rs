@@ -118,7 +118,7 @@ impl Request {
         let invariants: Vec<Json> =
             outcome.invariants.iter().map(|i| json!({ "name": i.name, "ok": i.ok, "detail": i.detail })).collect();
         let totals = outcome.totals_json();
-        let Outcome { tables, deadlocks, circuits, events, notes, starts, trace, .. } = outcome;
+        let Outcome { tables, deadlocks, circuits, events, notes, starts, limits, trace, .. } = outcome;
         Ok(json!({
             "totals": totals,
             "invariants": invariants,
@@ -127,6 +127,7 @@ impl Request {
             "events": events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": notes,
             "starts": starts,
+            "limits": limits,
             "tables": buffers.tables(tables),
             "trace": trace.map(|traced| replay::columns(traced.trace(), buffers)),
         }))

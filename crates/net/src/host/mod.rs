@@ -5,6 +5,7 @@
 //! | here | receives, sends, starts flows, fires timers |
 //! | [`nic`] | which flow sends next, with [`paced`] and [`turns`] |
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and what algorithms are told |
+//! | [`account`], [`accounting`] | what limits a flow, and for how long |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | how losses are repaired: one contract, three transports |
 //! | [`desk`], [`timers`] | what the endpoints of a host share |
 //! | [`credit`] | what a receiving host grants the flows that arrive there |
@@ -18,6 +19,8 @@
 //! PFC frames and control packets go first, then data as the NIC says. Calls run down: endpoints never call the host, they tell it what to
 //! do ([`sender::After`], [`Desk::outgoing`](desk::Desk::outgoing)).
 
+pub(crate) mod account;
+pub(crate) mod accounting;
 pub(crate) mod connections;
 pub(crate) mod credit;
 pub(crate) mod departure;

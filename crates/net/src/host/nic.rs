@@ -40,6 +40,16 @@ pub(crate) trait Flows {
     }
     /// Its turn ends with nothing that it may send.
     fn blocked(&mut self, sender: SenderId);
+    /// It begins to wait for something that it may send: now, or when its pacing time began (`paced`).
+    fn begin_wait(&mut self, sender: SenderId, now: Time, paced: bool);
+    /// It has something that it may send at once.
+    fn end_wait(&mut self, sender: SenderId, now: Time);
+    /// Its pacing time begins.
+    fn begin_pacing(&mut self, sender: SenderId, now: Time);
+    /// Its pacing time is over since `until`.
+    fn end_pacing(&mut self, sender: SenderId, until: Time);
+    /// Its packet leaves now, and was due at `at`.
+    fn note_late(&mut self, sender: SenderId, at: Time, now: Time);
     fn positions(&mut self) -> &mut Positions;
 }
 
@@ -63,7 +73,7 @@ impl Nic {
         match place {
             // A ready flow is looked at again when its turn comes.
             Place::Ready => {}
-            Place::Blocked if flows.sendable(sender) => self.queue(flows, sender, now),
+            Place::Blocked if flows.sendable(sender) => self.unblock(flows, sender, now),
             Place::Blocked => {}
             Place::Paced if flows.sendable(sender) => {
                 let at = flows.next_send(sender);
@@ -72,6 +82,7 @@ impl Nic {
             Place::Paced => {
                 self.paced.remove(flows.positions(), sender);
                 *flows.place(sender) = Place::Blocked;
+                flows.begin_wait(sender, now, true);
             }
         }
     }
@@ -95,12 +106,17 @@ impl Nic {
         if let Some(sender) = self.paced.only_due(now)
             && self.ready.iter().all(Turns::are_over)
             && !is_paused(paused, flows.flow(sender).1)
-            && flows.next_turn(sender).is_some_and(|at| at <= now)
+            && let Some(at) = flows.next_turn(sender).filter(|at| *at <= now)
         {
+            if at < now {
+                flows.note_late(sender, at, now);
+            }
             return Some(sender);
         }
         while let Some(sender) = self.paced.pop_due(flows.positions(), now) {
             *flows.place(sender) = Place::Ready;
+            let due = flows.next_send(sender).min(now);
+            flows.end_pacing(sender, due);
             let (flow, class) = flows.flow(sender);
             self.ready[class].push(flow, sender, || flows.message(sender));
         }
@@ -109,6 +125,7 @@ impl Nic {
                 if !flows.sendable(sender) {
                     flows.blocked(sender);
                     *flows.place(sender) = Place::Blocked;
+                    flows.begin_wait(sender, now, false);
                 } else if flows.next_send(sender) > now {
                     self.queue(flows, sender, now);
                 } else {
@@ -128,12 +145,14 @@ impl Nic {
                 return self.paced.retime(flows.positions(), sender, at);
             }
             self.paced.remove(flows.positions(), sender);
+            flows.end_pacing(sender, now);
         }
         if turn.is_some() {
             self.queue(flows, sender, now);
         } else {
             flows.blocked(sender);
             *flows.place(sender) = Place::Blocked;
+            flows.begin_wait(sender, now, false);
         }
     }
 
@@ -162,6 +181,24 @@ impl Nic {
     #[inline]
     fn queue(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
         let at = flows.next_send(sender);
+        if at > now {
+            flows.begin_pacing(sender, now);
+        }
+        self.queue_at(flows, sender, at, now);
+    }
+
+    /// The same of one that was blocked. What it waits for last is its limit: of one that goes on to wait for its pacing time that.
+    #[inline]
+    fn unblock(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
+        let at = flows.next_send(sender);
+        if at <= now {
+            flows.end_wait(sender, now);
+        }
+        self.queue_at(flows, sender, at, now);
+    }
+
+    #[inline]
+    fn queue_at(&mut self, flows: &mut impl Flows, sender: SenderId, at: Time, now: Time) {
         let (flow, class) = flows.flow(sender);
         if at <= now {
             *flows.place(sender) = Place::Ready;
@@ -226,6 +263,11 @@ mod tests {
             Time::from_ps(self.flows[sender.0 as usize].at)
         }
         fn blocked(&mut self, _: SenderId) {}
+        fn begin_wait(&mut self, _: SenderId, _: Time, _: bool) {}
+        fn end_wait(&mut self, _: SenderId, _: Time) {}
+        fn begin_pacing(&mut self, _: SenderId, _: Time) {}
+        fn end_pacing(&mut self, _: SenderId, _: Time) {}
+        fn note_late(&mut self, _: SenderId, _: Time, _: Time) {}
         fn positions(&mut self) -> &mut Positions {
             &mut self.positions
         }

@@ -3,6 +3,7 @@
 
 mod packets;
 mod requests;
+mod turns;
 
 pub(crate) use packets::RTO_FLOOR;
 
@@ -11,7 +12,7 @@ use super::departure::Departure;
 use super::desk::Desk;
 use super::endpoint::{Endpoint, answer};
 use super::message_order::MessageOrder;
-use super::nic::{Flows, Nic, Place};
+use super::nic::{Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
 use super::sender_state::SenderState;
@@ -20,7 +21,7 @@ use super::tcp::{TcpSender, wire};
 use super::thresholds::{Left, Thresholds};
 use super::timers::{Due, Side, Which};
 use crate::ids::{FlowId, HostNumber, SenderId, Slot};
-use crate::ledger::{Request, SenderCounts};
+use crate::ledger::{Ledger, Request, SenderCounts};
 use crate::medium::Medium;
 use crate::network::Network;
 use crate::packet::{MARKED, Packet, PacketKind};
@@ -76,7 +77,7 @@ impl Senders {
             self.begin_stream(id, true);
             return self.next_request(m, desk, id, flow);
         }
-        let info = network.flow_info(flow, self.thresholds.known((spec.src, spec.dst)));
+        let (info, slowest) = network.flow_facts(flow, self.thresholds.known((spec.src, spec.dst)));
         let algorithm = &network.algorithms[usize::from(spec.algorithm)];
         let transport = &network.transport;
         let endpoint = match transport.kind {
@@ -94,7 +95,14 @@ impl Senders {
                 Endpoint::Tcp(Box::new(TcpSender::new(config, &transport.tcp, wire_per_payload, algorithm.needs())))
             }
         };
-        let id = self.states.insert(SenderState::new(&network, flow, &info, endpoint, algorithm.sender(&info)));
+        let id = self.states.insert(SenderState::new(
+            &network,
+            flow,
+            (&info, slowest),
+            endpoint,
+            algorithm.sender(&info),
+            m.now,
+        ));
         self.lives.begin(flow, id);
         self.positions.admit(id);
         self.begin_stream(id, !network.pairs.has(flow));
@@ -122,6 +130,7 @@ impl Senders {
         }
         let Some(id) = self.lives.active(flow) else { return After::Nothing };
         m.trace_posted(flow, end);
+        self.states[id].settle_account(m.now, true);
         self.states[id].limit = end;
         if let Some(messages) = &mut self.messages {
             messages.hand_over(id, end, self.states[id].endpoint.acknowledged());
@@ -146,6 +155,7 @@ impl Senders {
             return self.stop_request(m, desk, id);
         }
         let sender = &mut self.states[id];
+        sender.settle_account(m.now, false);
         let (sent, done) = sender.endpoint.stop(m.now, sender.limit);
         sender.limit = sender.limit.min(sent);
         if done { self.retire(m, desk, id, true) } else { After::Changed(id) }
@@ -332,9 +342,15 @@ impl Senders {
         (self.states[id].flow, self.states[id].dst)
     }
 
-    /// What flows that are going on have counted.
-    pub fn counts(&self) -> impl Iterator<Item = SenderCounts> {
-        self.states.iter().filter(|s| !s.idle).map(|s| s.counts)
+    /// What flows that are going on have counted by the end of the run.
+    pub fn final_counts(&mut self, network: &Network, ledger: &mut Ledger, end: Time) -> Vec<SenderCounts> {
+        let close = |sender: &mut SenderState| {
+            let times = sender.close_account(network, end);
+            let group = network.group(sender.counts.flow);
+            ledger.note_limits(&mut sender.counts, group, &times);
+            sender.counts
+        };
+        self.states.iter_mut().filter(|s| !s.idle).map(close).collect()
     }
 
     #[inline(never)]
@@ -357,6 +373,13 @@ impl Senders {
             return self.retire(m, desk, id, true);
         }
         let sender = &mut self.states[id];
+        if meaning.loss.is_some() || sender.repairs() {
+            sender.note_repair(meaning.loss.is_some(), m.now);
+        }
+        if meaning.finished {
+            // Until the next message the application is the limit.
+            sender.settle_account(m.now, false);
+        }
         if meaning.failed.is_some() {
             sender.counts.gave_up = true;
             m.ledger.totals.gave_up += 1;
@@ -415,7 +438,7 @@ impl Senders {
             sender.cc.on_ack(&mut ctx, &ack);
         }
         let control = sender.cc.control();
-        sender.take_control(control);
+        sender.take_control(control, m.now);
         sender.offload(m.now);
         m.trace_progress(sender.seen(), meaning, slot);
         self.take_effects(m, desk, id, &mut effects);
@@ -435,7 +458,7 @@ impl Senders {
         let sender = &mut self.states[id];
         f(&mut sender.cc, &mut Ctx::new(m.now, &mut desk.random, &mut effects));
         let control = sender.cc.control();
-        sender.take_control(control);
+        sender.take_control(control, m.now);
         m.trace_change(sender.seen());
         self.take_effects(m, desk, id, &mut effects);
         m.effects = effects;
@@ -500,9 +523,11 @@ impl Senders {
         if delivered {
             self.remember(&m.network, id);
         }
-        let sender = self.states.remove(id);
+        let mut sender = self.states.remove(id);
         self.lives.end(sender.flow);
+        let times = sender.close_account(&m.network, m.now);
         let mut counts = sender.counts;
+        m.ledger.note_limits(&mut counts, m.network.group(sender.counts.flow), &times);
         // A flow that was stopped has no completion time.
         if delivered && sender.limit == m.network.flows.size(counts.flow).get() {
             counts.finish = m.now;
@@ -541,44 +566,5 @@ fn with_noise(network: &Network, desk: &mut Desk, rtt: Delta) -> Delta {
     match network.transport.tcp.rtt_noise.as_ps() {
         0 => rtt,
         noise => rtt + Delta::from_ps(desk.random.below(noise + 1)),
-    }
-}
-
-impl Flows for Senders {
-    #[inline]
-    fn place(&mut self, sender: SenderId) -> &mut Place {
-        &mut self.states[sender].place
-    }
-    #[inline]
-    fn flow(&self, sender: SenderId) -> (FlowId, usize) {
-        (self.states[sender].flow, self.states[sender].data_class())
-    }
-    #[inline]
-    fn sendable(&self, sender: SenderId) -> bool {
-        let sender = &self.states[sender];
-        sender.endpoint.sendable(sender.limit, sender.control)
-    }
-    #[cold]
-    fn message(&self, sender: SenderId) -> u64 {
-        let next = self.states[sender].endpoint.progress().1;
-        self.messages.as_ref().map_or(0, |messages| messages.number(sender, next.get()))
-    }
-    #[inline(always)]
-    fn next_send(&self, sender: SenderId) -> Time {
-        self.states[sender].next_send()
-    }
-    #[inline(always)]
-    fn next_turn(&self, sender: SenderId) -> Option<Time> {
-        let sender = &self.states[sender];
-        sender.endpoint.sendable(sender.limit, sender.control).then(|| sender.next_send())
-    }
-    /// What its chunk lacks will be another one.
-    #[inline]
-    fn blocked(&mut self, sender: SenderId) {
-        self.states[sender].chunk.left = 0;
-    }
-    #[inline]
-    fn positions(&mut self) -> &mut Positions {
-        &mut self.positions
     }
 }

@@ -1,5 +1,6 @@
 //! The state of an active flow at its source: what it sends, when it may, and what its algorithm wants.
 
+use super::account::Account;
 use super::endpoint::Endpoint;
 use super::nic::Place;
 use super::tcp::{Chunk, TcpSender};
@@ -49,14 +50,23 @@ pub(crate) struct SenderState {
     pub last_wire: u16,
     pub deadlines: Deadlines,
     pub latest_rtt: Delta,
+    pub account: Account,
     pub counts: SenderCounts,
     pub cc: AnySender,
 }
 
 impl SenderState {
     /// The state of a flow that starts.
-    pub fn new(network: &Network, flow: FlowId, info: &FlowInfo, endpoint: Endpoint, cc: AnySender) -> SenderState {
+    pub fn new(
+        network: &Network,
+        flow: FlowId,
+        (info, slowest): (&FlowInfo, Rate),
+        endpoint: Endpoint,
+        cc: AnySender,
+        now: Time,
+    ) -> SenderState {
         let (control, format) = (cc.control(), network.format(flow));
+        let offloads = network.transport.kind == TransportKind::Tcp && network.transport.tcp.segmentation_offload;
         let mut sender = SenderState {
             flow,
             dst: network.destination(flow),
@@ -82,10 +92,11 @@ impl SenderState {
             last_wire: 0,
             deadlines: Deadlines::default(),
             latest_rtt: Delta::ZERO,
+            account: Account::new(now, info, slowest, offloads),
             counts: SenderCounts::new(flow),
             cc,
         };
-        sender.take_control(control);
+        sender.take_control(control, now);
         sender
     }
 
@@ -99,13 +110,14 @@ impl SenderState {
     }
 
     #[inline]
-    pub fn take_control(&mut self, control: Control) {
+    pub fn take_control(&mut self, control: Control, now: Time) {
         let cc = &self.cc;
         let control = self.endpoint.take_control(control, || cc.ssthresh());
         if control.pacing != self.control.pacing {
             let full = Bytes::new(u64::from(self.mss) + u64::from(self.overhead));
             self.gap = if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
             self.chunk.size = self.endpoint.chunk(control.pacing, self.mss);
+            self.pace_by(self.gap, now);
         }
         self.control = control;
     }

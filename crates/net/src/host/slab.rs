@@ -32,6 +32,10 @@ impl<K: Key, T> Slab<K, T> {
         self.items[key].take().expect("the place is taken")
     }
 
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.rows_mut().flatten()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.rows().flatten()
     }

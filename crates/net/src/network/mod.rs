@@ -334,8 +334,18 @@ impl Network {
         }
     }
 
+    /// The algorithm of a flow, and whether it goes to another datacenter.
+    pub fn group(&self, flow: FlowId) -> (u16, bool) {
+        (self.flows.algorithm(flow), self.crosses(flow))
+    }
+
     /// What the flow's algorithm is told; `ssthresh` is what its source host remembers of the path.
     pub fn flow_info(&self, flow: FlowId, ssthresh: Option<Bytes>) -> FlowInfo {
+        self.flow_facts(flow, ssthresh).0
+    }
+
+    /// The same, and the rate of the slowest link on the way of the flow's data.
+    pub fn flow_facts(&self, flow: FlowId, ssthresh: Option<Bytes>) -> (FlowInfo, Rate) {
         let spec = self.flows.get(flow);
         let format = self.format(flow);
         let packets = self.transport.tcp.initial_cwnd.filter(|_| self.transport.kind == TransportKind::Tcp);
@@ -343,14 +353,14 @@ impl Network {
             .filter(|_| spec.initial_rate.is_none())
             .map(|packets| Bytes::new(u64::from(packets) * u64::from(format.mss)));
         let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
-        let base_rtt = self.base_rtt(flow, flow);
+        let (there, back) = self.both_ways(flow, flow);
+        let base_rtt = path::base_rtt(&there, &back, format.packet, format.ack_wire);
+        let slowest = slowest(&there);
         let first = match self.transport.start {
             Start::Own => None,
-            start => {
-                start.first(line_rate, self.slowest(flow, flow), base_rtt, format.mss.into(), format.packet.into())
-            }
+            start => start.first(line_rate, slowest, base_rtt, format.mss.into(), format.packet.into()),
         };
-        FlowInfo {
+        let info = FlowInfo {
             base_rtt,
             intra_rtt: self.intra_rtt,
             line_rate,
@@ -362,13 +372,8 @@ impl Network {
             crosses: self.crosses(flow),
             go_back_n: self.transport.kind == TransportKind::Rdma,
             trims: self.trims,
-        }
-    }
-
-    /// The rate of the slowest link on the way of the flow's data, on the path of the connection `number`.
-    fn slowest(&self, flow: FlowId, number: FlowId) -> Rate {
-        let (there, _) = self.both_ways(flow, number);
-        there.iter().map(|end| end.rate).min().unwrap_or(Rate::MAX)
+        };
+        (info, slowest)
     }
 
     /// Round-trip time of a full packet and its ACK in the empty network, on the path of the connection `number`.
@@ -401,7 +406,7 @@ impl Network {
         if most >= payload(self.ends[self.host_ports[self.source(flow)]].rate) {
             return None;
         }
-        let path = payload(self.slowest(flow, number));
+        let path = payload(slowest(&self.both_ways(flow, number).0));
         let of = |rate: f64| Range::of(Rate::from_f64(rate));
         (most < path).then(|| CappedRow {
             crosses: self.crosses(flow),
@@ -467,4 +472,8 @@ impl Network {
         };
         (ends(self.path(self.source(flow), self.destination(flow), number)), ends(self.path_back(number)))
     }
+}
+/// The rate of the slowest link of a path.
+fn slowest(path: &[LinkEnd]) -> Rate {
+    path.iter().map(|end| end.rate).min().unwrap_or(Rate::MAX)
 }

@@ -270,6 +270,11 @@ impl SelectiveRepeat {
         self.outstanding.saturating_sub(self.unnamed())
     }
 
+    /// Losses are being repaired.
+    pub fn is_repairing(&self) -> bool {
+        self.backoff > 0 || self.repair.is_some() || !self.lost.is_empty()
+    }
+
     /// As [`super::super::rdma::GoBackN::sendable`].
     #[inline]
     pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {

@@ -34,6 +34,7 @@ impl Senders {
             }
         }
         sender.offload(now);
+        sender.open_account(now);
         self.arm_endpoint(m, desk, id);
         After::Changed(id)
     }
@@ -65,7 +66,10 @@ impl Senders {
         if !open || sender.idle || tcp.inner.snd_una() < sender.begin.saturating_add(sender.limit) {
             return;
         }
+        let times = sender.close_account(&m.network, m.now);
         let mut counts = std::mem::replace(&mut sender.counts, SenderCounts::new(sender.flow));
+        let group = m.network.group(counts.flow);
+        m.ledger.note_limits(&mut counts, group, &times);
         sender.idle = true;
         let spec = m.network.flows.get(counts.flow);
         if sender.limit == spec.size.get() {
@@ -84,6 +88,7 @@ impl Senders {
     /// The application of the flow on the connection of `id` has no more to send than what was sent.
     pub(super) fn stop_request(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> After {
         let sender = &mut self.states[id];
+        sender.settle_account(m.now, false);
         let Some(tcp) = sender.endpoint.tcp_mut() else { return After::Nothing };
         tcp.inner.withdraw(m.now);
         sender.limit = sender.limit.min(tcp.inner.snd_nxt() - sender.begin);

@@ -81,6 +81,20 @@ impl TcpSender {
         self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
     }
 
+    /// The receiver's window.
+    pub fn receive_window(&self) -> Bytes {
+        Bytes::new(self.window)
+    }
+
+    /// The part of the windows that segmentation offload leaves unused, in 1/65536; `None` where it waits for nothing.
+    #[inline]
+    pub fn unused(&self) -> Option<u32> {
+        self.allowance?;
+        self.inner.ready().filter(|_| !self.ready())?;
+        let room = self.inner.open_window();
+        Some(((room << 16) / (self.inner.in_flight().get() + room).max(1)) as u32)
+    }
+
     /// What keeps it from sending. Segmentation offload waits only for more of a window that is open: while a window is closed, that holds.
     pub fn turn(&self) -> Turn {
         let Holds { handshake, receiver, window, repair } = self.inner.holds();
