@@ -241,6 +241,11 @@ _OTHERS = (
     RunMeasure("is_steady", "0 or 1", "0 where flows of the second half of the arrivals are slowed otherwise than those of the first.",
             "finished flows", seeds=EACH, needs="200 finished flows"),
     RunMeasure("base_rtt/max", "s", "Longest base round-trip time of a flow.", "all flows", seeds=EACH),
+    *(
+        RunMeasure(f"limit_share/{kind}", "1", f"Of a limit: part of the time of the {KINDS[kind]}, each from its start until it is over, "
+                "that their senders spent under it (docs/why.md).", KINDS[kind], seeds=EACH)
+        for kind in ("intra", "cross")
+    ),
     # Queues.
     RunMeasure("queue/mean/worst_port", "B", "Mean queue over the run of the port where it is longest.", better=LESS),
     RunMeasure("queue/max/worst_port", "B", "Longest queue of any port.", better=LESS),
@@ -478,7 +483,7 @@ _SUMMARY_TIMES = rf"(slowdown|slowdown_at_least)/(intra|cross)/{_SUMMARY_SIZES}(
 _SUMMARY_PORT = r"(?:bottleneck|worst/\w+)/(?:(mean|p99|max)_queue|(drops)|(paused|utilisation|marked))"
 _SUMMARY_STARTS = r"before_first_ack/(intra|cross)/(?:(at_most_median)/)?(flows|ended|share)"
 
-FACTS = ("simulated", "network", "starts", "warm_up", "steady", "jobs", "cautions", "flows")
+FACTS = ("simulated", "network", "limits", "starts", "warm_up", "steady", "jobs", "cautions", "flows")
 """Keys of a summary that hold no measures: facts of the scenario and the run, and rows of tables."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop import metrics
-from farloop.results import fields, flow_completion, offered, pfc, starts
+from farloop.results import fields, flow_completion, limits, offered, pfc, starts
 from farloop.results.collectives import jobs
 from farloop.results.size_classes import GEMINI, SizeClasses, SplitAtMedian
 from farloop.results.tables import Floats, Series, port_name
@@ -59,6 +59,7 @@ def summarise(
         "slowdown": slowdown,
         "unfinished": unfinished,
         "slowdown_at_least": flow_completion.at_least(flows, end, sizes),
+        "limits": limits.summary_rows(info.get("limits", [])),
         "starts": starts.summary_rows(began),
         "before_first_ack": starts.unacted(flows, ports, began, scenario, end) if began else None,
         "network": offered.facts(flows, ports, scenario, end),

@@ -69,6 +69,7 @@ def comparison(result: Comparison) -> None:
     from farloop.results.headline import headline
     from farloop.views.report.tables import (
         job_rows,
+        limit_rows,
         paired_rows,
         run_rows,
         size_note,
@@ -82,7 +83,13 @@ def comparison(result: Comparison) -> None:
     deadlocks(result.deadlocks)
     answer(headline(result).sentences, [caution.text for caution in cautions[:MAX_DECISIVE]])
     _print_table(*run_rows(result), title=result.title)
-    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result), size_rows(result)):
+    for header, rows in (
+        limit_rows(result),
+        worst_rows(result),
+        job_rows(result),
+        slowdown_rows(result),
+        size_rows(result),
+    ):
         if rows:
             _print_table(header, rows)
     if note := size_note(result):

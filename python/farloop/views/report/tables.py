@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from farloop.results import flow_completion, offered, paired, starts, summary
+from farloop.results import flow_completion, limits, offered, paired, starts, summary
 from farloop.results.paired import Pooled
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.seeds import mean_text
@@ -102,6 +102,11 @@ def size_note(comparison: Comparison) -> str:
 def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """How the flows of each algorithm began; no rows where an old output does not say."""
     return starts.HEADER, starts.rows(comparison.runs)
+
+
+def limit_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """What limited the flows of each run, its seeds together; no rows where an old output does not say."""
+    return limits.HEADER, limits.rows([(of.label, of.runs) for of in replicas(comparison.runs)])
 
 
 def load_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
