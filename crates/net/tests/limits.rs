@@ -129,6 +129,7 @@ fn a_job_that_computes_between_its_messages() {
         start: Time::ZERO,
         iterations: 10,
         algorithm: 0,
+        cross_algorithm: 0,
         class: 0,
         host: Host::default(),
         domain: Level::new(us(1), Rate::from_gbps(3600)),

@@ -179,6 +179,6 @@ fn cases_resolved_scenarios_and_the_schema_have_it() {
     let keys = &schema["properties"]["algorithm"]["properties"];
     assert_eq!(keys["sample-aimd-watched"]["properties"]["watch"]["default"], "50kB");
     assert_eq!(keys["made"]["properties"]["window"]["description"], "The window. Accepted: 1B to 1GB.");
-    let names = keys["name"]["enum"].as_array().expect("names");
+    let names = keys["name"]["anyOf"][0]["enum"].as_array().expect("names");
     assert!(names.iter().any(|n| n == "made") && names.iter().any(|n| n == "gear"));
 }

@@ -117,6 +117,7 @@ def _flow(plan: Blueprint, number: int, transfer: Transfer, network: Network) ->
         "dropped": network.ports.dropped(number),
         "spurious": info.spurious if info else 0,
         "outcome": outcome,
+        "first_limit": "",
     }
 
 

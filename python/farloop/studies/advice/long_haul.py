@@ -85,7 +85,7 @@ def _links(ports: Iterable[Mapping[str, Any]], site: Mapping[str, int | None]) -
     for port in ports:
         ends = (port["node"], port["peer"])
         key = (*ends, port["link"]) if (*ends[::-1], port["link"]) not in offered else (*ends[::-1], port["link"])
-        offered[key] = offered.get(key, 0) + int(port["offered_bytes"])
+        offered[key] = offered.get(key, 0) + int(port["offered_bytes"] or 0)
     for (a, b, number), bytes_ in offered.items():
         if not is_across(site[a], site[b]):
             continue
