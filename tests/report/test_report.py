@@ -47,6 +47,13 @@ def test_parameters_of_other_runs_are_those_that_differ(comparison):
     assert "the same" in report.page(dataclasses.replace(comparison, runs=[first, first]))
 
 
+def test_bars_show_what_limits_the_flows(comparison):
+    page = report.page(comparison)
+    bars = page.partition('id="limits"')[2].partition("</ul>")[0]
+    assert bars.count('class="bar"') >= len(comparison)
+    assert "path" in bars
+
+
 def test_of_many_runs_fewer_flows_are_listed(comparison):
     many = dataclasses.replace(comparison, runs=comparison.runs * 40)
     assert tables.count_listed(comparison) == 64

@@ -139,6 +139,15 @@ def test_endless_flows_are_judged_by_their_shares(compare):
     assert answer.effect.identifier == "jain"
 
 
+def test_the_limit_of_the_leader_is_a_sentence(compare):
+    answer = headline(compare(FINITE, "dctcp,hpcc"))
+    assert re.fullmatch(rf"Under {answer.effect.ranking[0]}, flows inside .* for \d+ % of their time\.", answer.limit)
+    alone = headline(compare(ENDLESS, "hpcc"))
+    assert re.fullmatch(
+        r"Flows inside .* for \d+ % of their time and flows across .* for \d+ % of their time\.", alone.limit
+    )
+
+
 def test_a_run_says_how_its_flows_fared_and_where_it_queued(compare):
     answer = headline(compare(FINITE, "dctcp"))
     assert re.search(r"Inside, (all )?[\d,]+( of [\d,]+)? flows finished: p99 FCT slowdown", answer.text)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from farloop.results import effects
+from farloop.results import effects, limits
 from farloop.results.effects import ALL, LEVEL, Effect
 from farloop.results.measures import MORE
 from farloop.units import bytes_text, count_text, time_text
@@ -71,12 +71,14 @@ class Headline:
     Attributes:
         sentences: The answer; never empty.
         key_numbers: At most three.
+        limit: What limits the flows under the leader, or in the run, in a sentence; empty where that is not known.
         effect: The number that decides, for the chart beside the answer; `None` where nothing is compared.
         effects: All numbers that tell the algorithms apart, for a chart that lets one choose.
     """
 
     sentences: tuple[str, ...]
     key_numbers: tuple[KeyNumber, ...] = ()
+    limit: str = ""
     effect: Effect | None = None
     effects: tuple[Effect, ...] = field(default=(), repr=False)
 
@@ -94,7 +96,8 @@ def headline(comparison: Judged) -> Headline:
         alone = [_one_group(label, runs) for label, runs in list(comparison.groups.items())[:1]]
         if len(comparison.groups) < 2 and alone:
             sentences, numbers = alone[0]
-            return Headline((*claims, *sentences), numbers)
+            (runs,) = comparison.groups.values()
+            return Headline((*claims, *sentences), numbers, _limit_sentence("", runs))
         count = f"{len(comparison.groups)} cases were simulated; the tables have their numbers."
         return Headline(claims or (count,))
     leads = _decisive(made)
@@ -106,7 +109,9 @@ def headline(comparison: Judged) -> Headline:
     if leads and len(comparison.seeds) < 2:
         compared.append("It is one seed: --seeds 1-10 tells which differences last.")
     numbers = tuple(_key_number(effect, leads[0].ranking[0]) for effect in _shown_numbers(leads, made))
-    return Headline((*claims, *compared), numbers, leads[0] if leads else None, tuple(made))
+    first = leads[0].ranking[0] if leads else ""
+    limit = _limit_sentence(f"Under {first}, ", comparison.groups[first]) if first else ""
+    return Headline((*claims, *compared), numbers, limit, leads[0] if leads else None, tuple(made))
 
 
 def answer_reproduction(done: Sequence[FigureVerdicts]) -> str:
@@ -294,6 +299,37 @@ def _one_group(label: str, runs: Sequence[RunNumbers]) -> tuple[tuple[str, ...],
         sentences.append(f"The longest queue, {queue}, was at {worst['port']}; {lost}.")
         numbers.append(KeyNumber("longest queue", queue, str(worst["port"])))
     return tuple(sentences or ("Nothing was sent.",)), tuple(numbers[:3])
+
+
+def _limit_sentence(opening: str, runs: Sequence[RunNumbers]) -> str:
+    """The limit of the largest part of the flows' time, inside and across; nothing where an old output does not say."""
+    parts = []
+    for kind, words in (("intra", "flows inside"), ("cross", "flows across")):
+        shares = limits.shares_of([entry for run in runs for entry in limits.entries(run) if entry["kind"] == kind])
+        if shares:
+            limit, share = next(iter(shares.items()))
+            parts.append(
+                f"{words} {_LIMITS.get(limit, f'are limited by {limit}')} for {100 * share:.0f} % of their time"
+            )
+    text = f"{opening}{' and '.join(parts)}."
+    return text[:1].upper() + text[1:] if parts else ""
+
+
+_LIMITS = {
+    "path": "have all that their path leaves them",
+    "host link": "wait for the link of their host",
+    "last packets": "have sent everything, and wait for the last acknowledgement,",
+    "slow start": "are in slow start",
+    "recovery": "repair losses",
+    "application": "wait for their application",
+    "handshake": "open their connection",
+    "pacing": "are limited by their pacing rate",
+    "congestion window": "are limited by their congestion window",
+    "receive window": "are limited by the receive window",
+    "credit": "wait for credit",
+    "segmentation offload": "wait for a whole chunk of segmentation offload",
+}
+"""What flows do under each limit."""
 
 
 def _beside_ideal(time: float, ideal: float) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from farloop import _native
+from farloop.results.headline import headline
 from farloop.results.measures import declared_measures, identifiers_of_summary
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ Document = dict[str, Any]
 def comparison(result: Comparison, target: Path, kind: str) -> Document:
     """Of `run` and `compare`: a group for each case and algorithm."""
     groups = [_group(label, runs) for label, runs in result.groups.items()]
-    more = {"groups": groups, "cautions": result.cautions, "deadlocks": result.deadlocks}
+    answer = headline(result)
+    sentences = {"answer": list(answer.sentences), "limit": answer.limit}
+    more = {**sentences, "groups": groups, "cautions": result.cautions, "deadlocks": result.deadlocks}
     return _document(kind, target, title=result.title, seeds=list(result.seeds), **more, claims=result.claims)
 
 
@@ -149,6 +152,8 @@ def schema() -> Document:
     compared = {
         "title": text,
         "seeds": _list(whole),
+        "answer": texts,
+        "limit": text,
         "groups": _list(group),
         "cautions": texts,
         "deadlocks": texts,

@@ -14,7 +14,7 @@ from farloop.judging.claims import remark
 from farloop.results import offered, paired
 from farloop.results.headline import headline
 from farloop.views.html import document, render
-from farloop.views.report import circuits, link_events, network_map, packets, pfc, plots, verdict
+from farloop.views.report import circuits, limit_bars, link_events, network_map, packets, pfc, plots, verdict
 from farloop.views.report.charts import Chart, charts
 from farloop.views.report.start_tables import LOADS, STARTS
 from farloop.views.report.tables import (
@@ -130,7 +130,11 @@ def _chart(chart: Chart) -> Markup:
 
 def _slow(comparison: Comparison, chart: Chart | None) -> Markup:
     return render(
-        "slow.html.j2", runs=_table(run_rows(comparison)), chart=_chart(chart) if chart else "", **_slowness(comparison)
+        "slow.html.j2",
+        runs=_table(run_rows(comparison)),
+        chart=_chart(chart) if chart else "",
+        limits=limit_bars.section(comparison) or "",
+        **_slowness(comparison),
     )
 
 

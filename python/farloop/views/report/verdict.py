@@ -34,6 +34,7 @@ def section(comparison: Comparison) -> Markup:
         "verdict.html.j2",
         sentences=answer.sentences,
         numbers=answer.key_numbers,
+        limit=answer.limit,
         charts=charts,
         names=list(dict.fromkeys(chart["name"] for chart in charts)),
         scopes={scope: words for scope, words in SCOPES.items() if any(chart["scope"] == scope for chart in charts)},
