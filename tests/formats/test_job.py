@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from farloop import _native
 from farloop.commands.app import app
 from farloop.errors import FarloopError
+from farloop.formats import job
 from farloop.formats.job import read_job
 
 ROOT = Path(__file__).parents[2]
@@ -175,3 +176,14 @@ def _large(folder, count):
         out.writelines(f"l{i}: calc 1\n" + (f"l{i} requires l{i - 1}\n" if i else "") for i in range(count))
         out.write("}\n")
     return file
+
+
+def test_a_collective_that_a_rank_lacks_names_the_option_and_the_file_beside_the_traces(tmp_path):
+    refusal = "t.0.et: node 8: rank 0: all-gather is collective 0 of group 5, which rank 1 does not do"
+    names = [str(tmp_path / "t.0.et"), str(tmp_path / "t.1.et")]
+    assert job._groups_hint(refusal, names, are_given=False).startswith("; expected --groups FILE, where")
+    (tmp_path / "a.json").write_text('{"5": ["x"]}')
+    (tmp_path / "w.json").write_text('{"5": [0, 1]}')
+    assert f"--groups {tmp_path / 'w.json'}, where" in job._groups_hint(refusal, names, are_given=False)
+    assert job._groups_hint(refusal, names, are_given=True) == ""
+    assert job._groups_hint("t.0.et: is truncated", names, are_given=False) == ""

@@ -28,6 +28,9 @@ _left: list[threading.Event] = []
 MAX_GROUPS = 1 << 28
 """Bytes of a file of groups: a device would have no end."""
 
+MAX_HINTED = 1 << 22
+"""Bytes of a file beside traces that is read to find out whether it has groups."""
+
 _ENDS = {".goal": "goal", ".bin": "goal-binary", ".et": "chakra", ".txt": "aicb"}
 """Formats by the end of a name."""
 
@@ -124,7 +127,7 @@ def read_job(
                 text = str(error)
                 for copy, name in zip(copies, names, strict=True):
                     text = text.replace(copy, name)
-                raise FarloopError(text) from None
+                raise FarloopError(text + _groups_hint(text, names, groups is not None)) from None
     summary: dict[str, Any] = json.loads(answer)
     return summary | {"files": names}
 
@@ -200,6 +203,27 @@ def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:
         raise FarloopError(f"{name}: is not UTF-8 text") from None
     except OSError as error:
         raise FarloopError(f"{name}: cannot be read: {error.strerror or error}") from None
+
+
+def _groups_hint(refusal: str, names: Sequence[str], are_given: bool) -> str:
+    """What to add to a refusal of Chakra traces that lack the ranks of their groups: the option, and a file beside them that has these."""
+    if are_given or not refusal.endswith("does not do") or not names[0].endswith(".et"):
+        return ""
+    beside = next((path for path in sorted(Path(names[0]).parent.glob("*.json")) if _has_groups(path)), None)
+    named = f"--groups {shown(os.fspath(beside), 300)}" if beside else "--groups FILE"
+    return f"; expected {named}, where the traces do not have the ranks of their groups"
+
+
+def _has_groups(path: Path) -> bool:
+    """Whether a file has lists of ranks by the name of a group; files that are too large to be sure of are not read."""
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_HINTED:
+            return False
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    lists = list(content.values()) if isinstance(content, dict) else []
+    return bool(lists) and all(isinstance(ranks, list) and all(type(r) is int for r in ranks) for ranks in lists)
 
 
 def _progress() -> Callable[[str, int, int], bool]:

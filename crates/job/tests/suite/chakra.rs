@@ -134,7 +134,7 @@ fn durations_follow_from_operations_and_memory() {
     let amounts = [("num_ops", Value::Int64(2_000_000)), ("tensor_size", Value::Uint64(1_000_000))];
     let file = folder.file("a.0.et", &trace(&[node(1, kind::COMP, &[], &amounts)]));
     let error = job(std::slice::from_ref(&file), &NO_OPTIONS).unwrap_err();
-    assert!(error.contains("node 1: has num_ops and no duration"), "{error}");
+    assert!(error.contains("node 1: has num_ops and no duration; expected --flops"), "{error}");
     let duration = |flops, memory_bandwidth| {
         let options = Options { flops: Some(flops), memory_bandwidth, ..NO_OPTIONS };
         job(std::slice::from_ref(&file), &options).unwrap().programs[0].operations()[0].work

@@ -438,16 +438,16 @@ fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work,
     }
     let mut seconds = 0f64;
     if let Some(operations) = operations.filter(|_| !of_memory) {
-        let flops = options
-            .flops
-            .ok_or("has num_ops and no duration; say how many operations a host does per second (flops)")?;
+        let flops = options.flops.ok_or(
+            "has num_ops and no duration; expected --flops, or flops of the [[job]]: operations of a host per second",
+        )?;
         seconds = operations as f64 / flops;
     }
     if let (Some(tensor), Some(bandwidth)) = (tensor, options.memory_bandwidth) {
         seconds = seconds.max(tensor as f64 / bandwidth);
     } else if of_memory {
         return Err(
-            "has tensor_size and no duration; say what a host's memory carries per second (memory bandwidth)".into()
+            "has tensor_size and no duration; expected --memory-bandwidth, or memory_bandwidth of the [[job]]: bytes per second of its memory".into()
         );
     }
     counts.computed += 1;
