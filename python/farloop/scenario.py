@@ -249,27 +249,30 @@ class Scenario:
     def forecast(self) -> dict[str, Any]:
         """What is known of its network and traffic without a run.
 
-        `network` is what `farloop.results.offered.facts` says, `memory_bytes` what a run takes at most, `packet_hops` about how long it is,
-        `cautions` are sentences.
+        `network` is what `farloop.results.offered.facts` says, `jobs` what an iteration of each job comes to, `memory_bytes` what a run
+        takes at most, `packet_hops` about how long it is, `cautions` are sentences.
 
         Raises:
             ScenarioError: a run would refuse it.
         """
-        from farloop.results import capped, offered, tables
+        from farloop.results import capped, collectives, offered, tables
 
         # First what leaves the network where it is, then the forecast, which takes it.
         end, resolved = float(self.explained["end_s"]), self.resolved
-        forecast_tables, capped_flows = self.prepared(take=True).forecast()
+        forecast_tables, capped_flows, carried = self.prepared(take=True).forecast()
         arrow_tables = {name: tables.to_arrow(columns) for name, columns in forecast_tables.items()}
         flows, ports = arrow_tables["flows"], arrow_tables["ports"]
-        facts = offered.facts(flows, ports, resolved, end)
+        iterations = arrow_tables["iterations"]
+        time_of_jobs = None if flows.num_rows else collectives.expected_time(iterations, end)
+        facts = offered.facts(flows, ports, resolved, end, time_of_jobs)
         begin, until = facts["arrivals"]
         return {
             "network": facts,
+            "jobs": collectives.expected(iterations, json.loads(carried)),
             "memory_bytes": self.memory.total,
             "packet_hops": offered.hops(ports, resolved, end),
             "cautions": [
-                *offered.overloads(facts["layers"], until - begin),
+                *([] if facts["of_jobs"] else offered.overloads(facts["layers"], until - begin)),
                 *capped.sentences([json.loads(capped_flows)]),
             ],
         }

@@ -30,7 +30,7 @@ use farloop_job::ideal::Paths;
 use farloop_trace::why::{Journals, Wanted};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Time};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,7 +40,7 @@ use std::sync::atomic::Ordering;
 pub struct Progress {
     /// Simulated time.
     pub now: Time,
-    /// Where the simulation ends at the latest.
+    /// Where the simulation ends; of a network that carries jobs alone, when they are over, by the packets that are left to send.
     pub end: Time,
     /// Packets that arrived at a node so far.
     pub packet_hops: u64,
@@ -71,6 +71,14 @@ pub struct Simulation {
     events_left: u64,
     /// The same of a network in several parts, whose windows may be microseconds long: by wall time.
     pace: Pace,
+    /// Packet-hops of all messages of jobs, where nothing else is carried; counted at the first look.
+    hops_of_jobs: OnceCell<Option<u64>>,
+}
+
+/// When jobs are over, if packets go on as until now: `all` packet-hops are to be made; `end` at the latest.
+fn end_of_jobs(now: Time, end: Time, packet_hops: u64, all: u64) -> Time {
+    let ps = u128::from(now.as_ps()) * u128::from(all.max(packet_hops)) / u128::from(packet_hops.max(1));
+    u64::try_from(ps).map_or(end, Time::from_ps).min(end).max(now)
 }
 
 /// Events of a part between two looks at whether to go on.
@@ -89,7 +97,19 @@ impl Simulation {
         let Cut { lookahead, .. } = cut;
         let (lanes, watch) = (cores.lanes(), Watch::default());
         let (events_left, pace) = (EVENTS, Pace::new(LOOK_EVERY, Instant::now()));
-        Ok(Simulation { network, parts, lookahead, lanes, part_of_host, pauses, watch, events_left, pace })
+        let hops_of_jobs = OnceCell::new();
+        Ok(Simulation {
+            network,
+            parts,
+            lookahead,
+            lanes,
+            part_of_host,
+            pauses,
+            watch,
+            events_left,
+            pace,
+            hops_of_jobs,
+        })
     }
 
     /// Costs of a job's messages alone in this network: for the time of the job on an ideal one.
@@ -265,9 +285,13 @@ impl Simulation {
         let stands_still = || gauges.iter().any(|g| g.stands_still.load(Ordering::Relaxed));
         let goes_on = || !exhausted() && !stands_still();
         // What takes longer than a short window: to ask the caller, who may be an interpreter, and what the machine has left.
+        let (network, hops_of_jobs) = (&self.network, &self.hops_of_jobs);
         let mut ask = |now| {
             used_up.set(memory.is_used_up());
-            progress(Progress { now, end, packet_hops: packet_hops() }) && goes_on()
+            let packet_hops = packet_hops();
+            let all = *hops_of_jobs.get_or_init(|| network.hops_of_jobs());
+            let end = all.map_or(end, |all| end_of_jobs(now, end, packet_hops, all));
+            progress(Progress { now, end, packet_hops }) && goes_on()
         };
         let stopped = match &mut self.parts[..] {
             [part] => loop {

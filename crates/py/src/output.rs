@@ -105,6 +105,7 @@ impl RunOutput {
             "starts": self.outcome.starts,
             "limits": self.outcome.limits,
             "capped": self.outcome.capped,
+            "jobs": self.outcome.jobs,
         })
         .to_string()
     }

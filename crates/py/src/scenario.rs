@@ -83,10 +83,11 @@ impl PyScenario {
     }
 
     /// The tables of flows and ports without a run: what follows from network and traffic alone. With them as JSON the flows that the
-    /// receive window keeps below the rates of their paths.
-    fn forecast<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, String)> {
-        let (made, capped) = interruptible(py, |go_on| self.prepared.forecast(go_on))?;
-        Ok((tables(py, [("flows", made.flows), ("ports", made.ports)])?, capped.to_string()))
+    /// receive window keeps below the rates of their paths, and the jobs.
+    fn forecast<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, String, String)> {
+        let (made, capped, jobs) = interruptible(py, |go_on| self.prepared.forecast(go_on))?;
+        let named = [("flows", made.flows), ("ports", made.ports), ("iterations", made.iterations)];
+        Ok((tables(py, named)?, capped.to_string(), jobs.to_string()))
     }
 
     /// Runs it on `threads` threads, or with `auto` on as many of them as pay, with a trace where `trace` has items that say of what.

@@ -2,12 +2,13 @@
 
 use crate::build::Built;
 use crate::columns::{IterationColumns, RankColumns, Table, Words};
-use crate::jobs::ends;
+use crate::jobs::{bytes_across, ends};
 use farloop_job::ideal::{self, Network, Paths};
 use farloop_net::result::{PhaseTimes, RankRow};
 use farloop_net::spec::{JobSpec, NodeId};
 use farloop_net::{RunResult, Simulation};
 use farloop_units::{Delta, Rate, Time};
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// What the tables need of jobs.
@@ -117,6 +118,20 @@ impl Jobs {
             waiting_ps: rows.iter().map(|row| sum(row, |phase| phase.waiting)).collect(),
         };
         columns.table()
+    }
+
+    /// What each job has sent over the network: payload of all queue pairs until the end of the run, and the bytes of an iteration that go
+    /// from one datacenter to another one. With that the least and the largest base round-trip time of its messages, `null` where none
+    /// takes the network.
+    pub fn carried(&self, result: &RunResult) -> Json {
+        let row = |(number, job): (u32, &JobSpec)| {
+            let own = || result.queue_pairs.iter().filter(|pair| pair.job == number).map(|pair| &pair.counts);
+            let payload = own().map(|counts| counts.delivered.get()).fold(0, u64::saturating_add);
+            let rtt = |pick: fn(Delta, Delta) -> Delta| own().map(|c| c.base_rtt).reduce(pick).map(|t| t.as_secs_f64());
+            let across = bytes_across(job, &|host| self.datacenters[host as usize]);
+            json!({"name": job.name, "payload_bytes": payload, "bytes_across": across, "base_rtt_s": [rtt(Delta::min), rtt(Delta::max)]})
+        };
+        (0..).zip(&self.specs).map(row).collect()
     }
 
     fn words(&self, jobs: impl Iterator<Item = u32>) -> Words {

@@ -14,7 +14,7 @@ use farloop_cc::Catalog;
 use farloop_engine::clock::Instant;
 use farloop_job::memory::MemoryLimit;
 use farloop_net::result::{Invariant, Totals};
-use farloop_net::spec::NodeKind;
+use farloop_net::spec::{NodeId, NodeKind};
 use farloop_net::{Cores, Culprit, OutOfMemory, Progress, Simulation, Standstill, Stopped};
 use farloop_trace::TraceSpec;
 use farloop_units::Time;
@@ -46,6 +46,8 @@ pub struct Outcome {
     pub limits: Json,
     /// Flows that the receive window keeps below the rates of their paths, by kind of path, as JSON.
     pub capped: Json,
+    /// What the jobs have sent, as JSON.
+    pub jobs: Json,
     /// What was traced, where that was asked for.
     pub trace: Option<Traced>,
     /// How many parts the network was simulated in. This, [`Totals::packet_memory`] and
@@ -150,11 +152,11 @@ impl Prepared {
     }
 
     /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. With them the flows that the
-    /// receive window keeps below the rates of their paths, as [`Outcome::capped`]. Checks as [`Prepared::check`].
-    pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json), RunError> {
+    /// receive window keeps below the rates of their paths, as [`Outcome::capped`], and the jobs, as [`Outcome::jobs`]. Checks as [`Prepared::check`].
+    pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json, Json), RunError> {
         let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
         let result = simulation.unrun();
-        Ok((names.tables(&result), names.capped(&result)))
+        Ok((names.tables(&result), names.capped(&result), names.job_tables.carried(&result)))
     }
 
     /// Simulates it. `progress` is called now and then and returns `false` to stop; while the network is built, without any packet-hops.
@@ -201,13 +203,14 @@ impl Prepared {
 
 fn explained(built: &Built) -> Json {
     let count = |is: fn(&NodeKind) -> bool| built.spec.nodes.iter().filter(|node| is(&node.kind)).count();
+    let datacenter = |host: NodeId| built.spec.nodes[host as usize].datacenter;
     json!({
         "hosts": count(|kind| matches!(kind, NodeKind::Host)),
         "switches": count(|kind| matches!(kind, NodeKind::Switch(_))),
         "circuit_switches": count(|kind| matches!(kind, NodeKind::Circuit(_))),
         "links": built.spec.links.len(),
         "flows": built.spec.flows.len(),
-        "jobs": built.spec.jobs.iter().map(explained_job).collect::<Vec<_>>(),
+        "jobs": built.spec.jobs.iter().map(|job| explained_job(job, &|host| datacenter(host))).collect::<Vec<_>>(),
         "end_s": built.spec.end.as_secs_f64(),
         "circuits": built.circuits.as_ref().map(CircuitFacts::json),
         "events": built.events.iter().map(EventFact::json).collect::<Vec<_>>(),
@@ -321,6 +324,7 @@ fn simulate(
         starts: names.starts(&result),
         limits: names.limits(&result),
         capped: names.capped(&result),
+        jobs: names.job_tables.carried(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,

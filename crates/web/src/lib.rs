@@ -98,7 +98,7 @@ impl Request {
         let memory: Vec<Json> = (prepared.memory(go_on)?.iter())
             .map(|share| json!({ "what": share.what, "bytes": share.bytes, "keys": share.keys }))
             .collect();
-        let (tables, _) = prepared.forecast(go_on)?;
+        let (tables, ..) = prepared.forecast(go_on)?;
         let json = |text: &str| serde_json::from_str::<Json>(text).unwrap_or_default();
         Ok(json!({
             "resolved": json(&resolved),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,56 @@ def trained(iterations: pa.Table) -> dict[str, dict[str, Any]]:
             "ideal_unscaled_s": unscaled,
         }
     return jobs_by_name
+
+
+def time_of_jobs(flows: pa.Table, iterations: pa.Table, end: float) -> tuple[float, float] | None:
+    """From when to when the jobs of a run without flows ran, in seconds; `None` where flows ran as well, or no job.
+
+    Args:
+        flows: The table of flows.
+        iterations: The table of iterations.
+        end: When the run ended, in seconds: so long jobs ran that were not over.
+    """
+    if flows.num_rows or not iterations.num_rows:
+        return None
+    begin, over = (flow_completion.column(iterations, f"{what}_ps") / 1e12 for what in ("begin", "end"))
+    until = end if np.isnan(over).any() else float(over.max())
+    return min(float(np.nanmin(begin)), until), until
+
+
+def expected_time(iterations: pa.Table, end: float) -> tuple[float, float] | None:
+    """The same before a run: as long as the iterations take on an ideal network; `None` where that time is not known.
+
+    Args:
+        iterations: The table of iterations, of which none has begun.
+        end: When the run is to end, in seconds.
+    """
+    begins, ends = [], []
+    for _, own in iterations_by_job(iterations):
+        first = own.select(["begin_ps", "ideal_ps"]).slice(0, 1).to_pylist()[0]
+        if first["begin_ps"] is None or first["ideal_ps"] is None:
+            return None
+        begins.append(first["begin_ps"] / 1e12)
+        ends.append((first["begin_ps"] + first["ideal_ps"] * own.num_rows) / 1e12)
+    return (min(begins), min(end, max(ends))) if begins else None
+
+
+def expected(iterations: pa.Table, carried: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What an iteration of each `[[job]]` comes to before a run, by the job's name.
+
+    `ideal_s` is its time on an ideal network and `ideal_unscaled_s` that with all bytes, `bytes_across` the bytes of messages from one
+    datacenter to another one, `base_rtt_s` the least and the largest round-trip time of its messages in an empty network.
+
+    Args:
+        iterations: The table of iterations.
+        carried: The rows of the jobs, as the facts of a run have them.
+    """
+    sent = {str(job["name"]): job for job in carried}
+    return {
+        name: {key: job[key] for key in ("ideal_s", "scale", "ideal_unscaled_s")}
+        | {key: sent[name][key] for key in ("bytes_across", "base_rtt_s")}
+        for name, job in trained(iterations).items()
+    }
 
 
 def iterations_by_job(iterations: pa.Table) -> Iterator[tuple[str, pa.Table]]:

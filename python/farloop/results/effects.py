@@ -102,7 +102,7 @@ def effects(comparison: ComparedRuns) -> list[Effect]:
     groups = {label: list(runs) for label, runs in comparison.groups.items()}
     if not groups:
         return []
-    made = [*_job_times(groups), *_slowdowns(groups), *_whole_runs(groups)]
+    made = [*_job_times(groups), *_exposed_shares(groups), *_slowdowns(groups), *_whole_runs(groups)]
     # Rates that are 0 under all are those of runs without flows of their own, such as jobs.
     return [
         effect
@@ -114,6 +114,11 @@ def effects(comparison: ComparedRuns) -> list[Effect]:
 def slowdown_text(value: float) -> str:
     """A slowdown with three digits, or the whole number that it is: 1.40, 13.9, 256."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def share_text(value: float) -> str:
+    """A part of a time in percent, with three digits."""
+    return f"{100 * value:.3g} %"
 
 
 def find(among: Iterable[Effect], identifier: str) -> Effect | None:
@@ -231,6 +236,34 @@ def _job_times(groups: Groups) -> list[Effect]:
         name = f"iteration time of {job}" if len(jobs) > 1 else "iteration time"
         made.append(_job_time(f"iteration_time/mean/{job}", name, times))
     return made
+
+
+def _exposed_shares(groups: Groups) -> list[Effect]:
+    """The part of the time in which the ranks of a `[[job]]` do not compute."""
+    jobs = dict.fromkeys(name for runs in groups.values() for run in runs for name in run.numbers["jobs"])
+    made = []
+    for job in jobs:
+        shares = {
+            label: [share for run in runs if (share := run.numbers["jobs"][job].get("exposed_share")) is not None]
+            for label, runs in groups.items()
+            if all(job in run.numbers["jobs"] for run in runs)
+        }
+        if any(shares.values()):
+            name = f"exposed communication of {job}" if len(jobs) > 1 else "exposed communication"
+            made.append(_exposed_share(f"exposed_communication_share/mean/{job}", name, shares))
+    return made
+
+
+def _exposed_share(identifier: str, name: str, shares: Mapping[str, Sequence[float]]) -> Effect:
+    return Effect(
+        identifier,
+        name,
+        ALL,
+        LESS,
+        share_text,
+        {label: statistics.mean(values, floor=0.0, ceiling=1.0) for label, values in shares.items()},
+        ratio=lambda own, other, confidence: _paired(shares[own], shares[other], confidence),
+    )
 
 
 def _job_time(identifier: str, name: str, times: Mapping[str, Sequence[float]]) -> Effect:

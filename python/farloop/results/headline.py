@@ -7,12 +7,12 @@ at what cost elsewhere; of a figure how many statements hold; of one run how its
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from farloop.results import effects, limits
-from farloop.results.effects import ALL, LEVEL, Effect
+from farloop.results.effects import ALL, LEVEL, Effect, share_text
 from farloop.results.measures import MORE
 from farloop.units import bytes_text, count_text, time_text
 
@@ -274,6 +274,12 @@ def _one_group(label: str, runs: Sequence[RunNumbers]) -> tuple[tuple[str, ...],
         beside = _beside_ideal(time, ideal) if ideal else ""
         sentences.append(f"An iteration of {job} takes {time_text(time)}{beside}.")
         numbers.append(KeyNumber(effect.name, time_text(time), f"ideal network: {time_text(ideal)}" if ideal else ""))
+        exposed = effects.find(made, f"exposed_communication_share/mean/{job}")
+        more = _of_job(
+            runs[0].numbers["jobs"][job], None if exposed is None else (exposed.name, exposed.estimate(label))
+        )
+        sentences += more[0]
+        numbers += more[1]
     for scope, place in (("intra", "inside"), ("cross", "across")):
         shown = next((effect for effect in made if effect.scope == scope and "FCT slowdown" in effect.name), None)
         if shown is None or (sentences and not runs[0].numbers["slowdown"][scope]):
@@ -330,6 +336,33 @@ _LIMITS = {
     "segmentation offload": "wait for a whole chunk of segmentation offload",
 }
 """What flows do under each limit."""
+
+
+def _of_job(job: Mapping[str, Any], exposed: tuple[str, float] | None) -> tuple[list[str], list[KeyNumber]]:
+    """Sentences and numbers of a training job beside its time.
+
+    Args:
+        job: Its row of the summary.
+        exposed: The name and the value of the part of the time in which its ranks do not compute.
+    """
+    sentences, numbers = [], []
+    if exposed is not None and job.get("shares"):
+        name, share = exposed
+        on_their_way, waiting = (share_text(job["shares"][part]) for part in ("communication", "waiting"))
+        sentences.append(
+            f"For {share_text(share)} of that its ranks do not compute: for {on_their_way} messages are on their way to them, "
+            f"for {waiting} they wait for others."
+        )
+        numbers.append(KeyNumber(name, share_text(share), f"messages on their way {on_their_way}, waiting {waiting}"))
+    if across := job.get("bytes_across"):
+        note = f"bytes of messages, 1/{job['scale']} of the job's" if job.get("scale", 1) > 1 else "bytes of messages"
+        numbers.append(KeyNumber("across sites per iteration", bytes_text(float(across)), note))
+    if job.get("scale", 1) > 1 and job.get("ideal_unscaled_s"):
+        sentences.append(
+            f"Its bytes are 1/{job['scale']}, so that communication is: with all bytes an ideal network takes "
+            f"{time_text(job['ideal_unscaled_s'])}."
+        )
+    return sentences, numbers
 
 
 def _beside_ideal(time: float, ideal: float) -> str:

@@ -189,7 +189,8 @@ _THROUGHPUT = "delivered payload over the time that a flow was active"
 
 _OTHERS = (
     # Rates and fairness.
-    RunMeasure("goodput", "bit/s", "Delivered payload of all flows over the time of the run.", "all flows", better=MORE),
+    RunMeasure("goodput", "bit/s", "Delivered payload of all flows and jobs over the time of the run; of jobs without flows "
+            "over the time in which these ran.", "all flows", better=MORE),
     *(
         RunMeasure(f"flow_throughput/mean/{kind}", "bit/s", f"Mean over {KINDS[kind]} of {_THROUGHPUT}.", KINDS[kind], better=MORE)
         for kind in ("intra", "cross")
@@ -247,7 +248,8 @@ _OTHERS = (
         for kind in ("intra", "cross")
     ),
     # Queues.
-    RunMeasure("queue/mean/worst_port", "B", "Mean queue over the run of the port where it is longest.", better=LESS),
+    RunMeasure("queue/mean/worst_port", "B",
+            "Mean queue over the run (of jobs without flows: while these ran) of the port where it is longest.", better=LESS),
     RunMeasure("queue/max/worst_port", "B", "Longest queue of any port.", better=LESS),
     RunMeasure("queue/mean/recorded_port", "B", "Mean queue over the run of the recorded port where it is longest.", seeds=EACH,
             better=LESS),
@@ -256,7 +258,8 @@ _OTHERS = (
     RunMeasure("queue/max/recorded_port", "B", "Longest queue of that port.", seeds=EACH, better=LESS),
     RunMeasure("queue/p99", "B", "99th percentile of the samples of a port's queue.", quantile=QUANTILE,
             needs="queue of the port recorded"),
-    RunMeasure("utilisation/port", "1", "Bytes that a port sent over what it could have sent in the time of the run."),
+    RunMeasure("utilisation/port", "1", "Bytes that a port sent over what it could have sent in the time of the run; of jobs without "
+            "flows in the time in which these ran."),
     RunMeasure("queue/mean", "B", "Mean queue of a port over the run; from `since` on where a reference says so.", better=LESS),
     RunMeasure("queue/max", "B", "Longest queue of a port; from `since` on where a reference says so.", better=LESS),
     RunMeasure("queue_delay/mean/worst_switch_port", "s", "Mean queue over the port's rate, of the switch port where that is longest.",
@@ -293,6 +296,9 @@ _OTHERS = (
     RunMeasure("iteration_time/mean", "s", "Mean time of the finished iterations of training jobs.", better=LESS, needs="a training job"),
     RunMeasure("iteration_slowdown/mean", "1",
             "Mean over finished iterations of training jobs of their time over that on an ideal network.",
+            better=LESS, needs="a training job"),
+    RunMeasure("exposed_communication_share/mean", "1",
+            "Part of the time of finished iterations of a training job in which its ranks do not compute, all ranks together.",
             better=LESS, needs="a training job"),
     RunMeasure("iterations/unfinished", "iterations", "Number of iterations of training jobs that were not over.", better=LESS,
             needs="a training job"),

@@ -137,8 +137,8 @@ class NetworkMap:
         return min(0.5, 0.2 + 0.03 * abs(a.x - b.x)) if abs(a.y - b.y) < 1e-6 and abs(a.x - b.x) > 1e-6 else 0.0
 
     def totals(self, run: Run) -> dict[str, Floats]:
-        """Each metric over the whole run, one value per direction of each edge (see `directions`)."""
-        ports, end = run.ports, run.duration
+        """Each metric over the whole run (of jobs alone: as long as they ran), one value per direction of each edge (see `directions`)."""
+        ports, end = run.ports, run.loaded_time
         drops = sum(column(ports, cause) for cause in DROPS)
         seconds = end if end > 0 else math.inf
         of_ports = {

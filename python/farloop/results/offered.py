@@ -1,8 +1,9 @@
 """What the traffic of a scenario asks of its network, layer by layer, whatever the network then carries.
 
 A layer is all links between two tiers of the network: hosts' links up and down, leaves to spines, the long haul. Its load is what the flows
-would put on these links by their sizes and paths, with framing, acknowledgements and handshakes, over the time in which flows arrive,
-divided by what the links carry in that time. Where datacenters are loaded differently, that of the most loaded one counts.
+would put on these links by their sizes and paths, with framing, acknowledgements and handshakes, over the time in which flows arrive (of
+jobs, without flows, over the time in which these run), divided by what the links carry in that time. Where datacenters are loaded
+differently, that of the most loaded one counts.
 """
 
 from __future__ import annotations
@@ -37,20 +38,17 @@ _DATACENTER = re.compile(r"^dc(\d+)-")
 _TIER = re.compile(r"^[A-Za-z]+")
 
 
-def layers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: float) -> dict[str, Any]:
+def layers(ports: pa.Table, arrivals: tuple[float, float]) -> dict[str, Any]:
     """The load of every layer, by its name such as "leaf->spine".
 
     Each has `links` and `capacity_bps` (of the most loaded datacenter or pair of them), `offered_bps`, `load`, and the most loaded port
     with its load (`port`, `port_load`); the last four are `None` where a flow without a size passes, which takes what it gets.
 
     Args:
-        flows: The table of flows, for when they begin.
         ports: The table of ports.
-        scenario: The scenario with all keys.
-        end: When the run ends, in seconds.
+        arrivals: From when to when flows arrive, or jobs run, in seconds.
     """
-    begin, until = window(flows, scenario, end)
-    seconds = until - begin
+    seconds = arrivals[1] - arrivals[0]
     rate = flow_completion.column(ports, "rate_bps")
     offered = (
         flow_completion.column(ports, "offered_bytes") * 8 / seconds if seconds > 0 else np.full(rate.size, np.nan)
@@ -120,6 +118,9 @@ def worst_overload(networks: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     texts = []
     for network in networks:
+        # Ranks wait for their messages: a job is longer then, and no queue grows without an end.
+        if network.get("of_jobs"):
+            continue
         begin, until = network["arrivals"]
         text = overloads(network["layers"], until - begin)
         texts += [(max(layer["load"] or 0.0 for layer in network["layers"].values()), text[0])] if text else []
@@ -174,7 +175,7 @@ def line(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _percent(low: float, high: float) -> str:
-    least, most = f"{low:,.0f}", f"{high:,.0f}"
+    least, most = (f"{value:,.0f}" if value == 0 or value >= 1 else f"{value:.2g}" for value in (low, high))
     return least if least == most else f"{least} to {most}"
 
 
@@ -213,12 +214,27 @@ def buffers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any]) -> di
     return facts
 
 
-def facts(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: float) -> dict[str, Any]:
-    """All of this, as summary.json has it under "network"."""
-    begin, until = window(flows, scenario, end)
+def facts(
+    flows: pa.Table,
+    ports: pa.Table,
+    scenario: Mapping[str, Any],
+    end: float,
+    time_of_jobs: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """All of this, as summary.json has it under "network".
+
+    Args:
+        flows: The table of flows.
+        ports: The table of ports.
+        scenario: The scenario with all keys.
+        end: When the run ends, in seconds.
+        time_of_jobs: From when to when jobs run, in seconds, where no flows do.
+    """
+    arrivals = time_of_jobs or window(flows, scenario, end)
     return {
-        "arrivals": [begin, until],
-        "layers": layers(flows, ports, scenario, end),
+        "arrivals": list(arrivals),
+        "of_jobs": time_of_jobs is not None,
+        "layers": layers(ports, arrivals),
         "base_rtt": round_trips(flows),
         **buffers(flows, ports, scenario),
     }

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.errors import UnknownNameError, nearest, shown
-from farloop.results import cautions, collectives, fields, flow_completion, frames, paired, seeds, steadiness
+from farloop.results import cautions, collectives, fields, flow_completion, frames, job_times, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import by_label, without_seed
 from farloop.results.showing import Drawable
@@ -143,9 +143,20 @@ class Run(Drawable):
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The summary without its cautions, which are drawn from it."""
-        numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario, self.sizes)
+        numbers = summarise(
+            self.flows,
+            self.ports,
+            self.pauses,
+            self.iterations,
+            self.samples,
+            self.info,
+            self.scenario,
+            self.sizes,
+        )
         steady = None if self.steadiness is None else self.steadiness.is_steady
-        numbers["jobs"] = numbers["jobs"] | collectives.trained(self.iterations)
+        times = job_times.facts(self.iterations, self.ranks, self.info)
+        trained = {name: job | times[name] for name, job in collectives.trained(self.iterations).items()}
+        numbers["jobs"] = numbers["jobs"] | trained
         return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
 
     @cached_property
@@ -162,6 +173,12 @@ class Run(Drawable):
     def duration(self) -> float:
         """Simulated seconds."""
         return float(self.info["totals"]["end_s"])
+
+    @property
+    def loaded_time(self) -> float:
+        """Seconds that loads are over: those in which jobs ran, where no flows did; else all simulated ones."""
+        begin, until = collectives.time_of_jobs(self.flows, self.iterations, self.duration) or (0.0, self.duration)
+        return until - begin
 
     def by_sizes(self, sizes: str | SizeClasses | None) -> Run:
         """The same run with other classes of flow sizes: "gemini", "median", or bounds such as "20kB,1MB"; its own for `None`.

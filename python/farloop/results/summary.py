@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from farloop import metrics
 from farloop.results import fields, flow_completion, limits, offered, pfc, starts
-from farloop.results.collectives import jobs
+from farloop.results.collectives import jobs, time_of_jobs
 from farloop.results.size_classes import GEMINI, SizeClasses, SplitAtMedian
 from farloop.results.tables import Floats, Series, port_name
 
@@ -23,6 +23,7 @@ def summarise(
     flows: pa.Table,
     ports: pa.Table,
     pauses: pa.Table,
+    iterations: pa.Table,
     series: Series,
     info: dict[str, Any],
     scenario: dict[str, Any],
@@ -38,7 +39,8 @@ def summarise(
     of_kind = {kind: rates[flow_completion.is_kind(flows, kind)] for kind in flow_completion.KINDS}
     means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
     slowdown, unfinished = flow_completion.slowdown_summary(flows, end, sizes)
-    worst = worst_ports(ports, series, end)
+    jobs_ran = time_of_jobs(flows, iterations, end)
+    worst = worst_ports(ports, series, end, jobs_ran)
     began = info.get("starts", [])
     summary: dict[str, Any] = {
         "title": scenario.get("title", ""),
@@ -47,7 +49,7 @@ def summarise(
         if means["intra"] is None or means["cross"] is None
         else metrics.ratio(means["intra"], means["cross"]),
         "jain": metrics.jain(rates),
-        "throughput": float(np.sum(flows["delivered_bytes"].to_numpy())) * 8 / end if end else None,
+        "throughput": goodput(flows, info, jobs_ran or (0.0, end)),
         "mean_throughput": means,
         "bottleneck": worst["mean_queue"],
         "worst": worst,
@@ -62,7 +64,7 @@ def summarise(
         "limits": limits.summary_rows(info.get("limits", [])),
         "starts": starts.summary_rows(began),
         "before_first_ack": starts.unacted(flows, ports, began, scenario, end) if began else None,
-        "network": offered.facts(flows, ports, scenario, end),
+        "network": offered.facts(flows, ports, scenario, end, jobs_ran),
         "gave_up": totals["gave_up"],
         "jobs": jobs(flows, scenario),
     }
@@ -70,6 +72,21 @@ def summarise(
         summary["flows"] = flow_rows(flows, end)
     cleaned: dict[str, Any] = finite(summary)
     return cleaned
+
+
+def goodput(flows: pa.Table, info: Mapping[str, Any], during: tuple[float, float]) -> float | None:
+    """Payload of all flows and of the queue pairs of jobs over a time, in bit/s; `None` where a result does not say what jobs sent.
+
+    Args:
+        flows: The table of flows.
+        info: The facts of the run.
+        during: From when to when, in seconds.
+    """
+    seconds = during[1] - during[0]
+    if seconds <= 0 or (not flows.num_rows and "jobs" not in info):
+        return None
+    of_jobs = sum(int(job["payload_bytes"]) for job in info.get("jobs", []))
+    return (float(np.sum(flows["delivered_bytes"].to_numpy())) + of_jobs) * 8 / seconds
 
 
 def throughputs(flows: pa.Table, end: float) -> Floats:
@@ -141,7 +158,9 @@ WORST = ("mean_queue", "max_queue", "drops", "paused")
 """What a port can be the worst of all by."""
 
 
-def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[str, Any] | None]:
+def worst_ports(
+    ports: pa.Table, series: Series, end: float, jobs_ran: tuple[float, float] | None = None
+) -> dict[str, dict[str, Any] | None]:
     """The worst of all ports by mean queue, longest queue, drops and time paused; `None` where no port has any.
 
     Of ports that are equally bad the first in the table counts.
@@ -150,9 +169,14 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
         ports: The table of ports.
         series: The samples; only ports with series have a percentile of the queue.
         end: When the run ended, in seconds.
+        jobs_ran: From when to when jobs ran, in seconds, where no flows did: mean and utilisation are over that time.
     """
+    begin, until = jobs_ran or (0.0, end)
+    seconds = until - begin
+    # Nothing waits before and after.
+    times = end / seconds if seconds > 0 else 1.0
     columns = {
-        "mean_queue": flow_completion.column(ports, "mean_queue_bytes"),
+        "mean_queue": flow_completion.column(ports, "mean_queue_bytes") * times,
         "max_queue": flow_completion.column(ports, "max_queue_bytes"),
         "drops": sum(flow_completion.column(ports, cause) for cause in DROPS),
         "paused": flow_completion.column(ports, "paused_ps") / 1e12,
@@ -162,24 +186,33 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
         values = np.asarray(columns[what])
         row = int(np.argmax(values)) if values.size else 0
         worst[what] = (
-            _port(ports.slice(row, 1).to_pylist()[0], series, end) if values.size and values[row] > 0 else None
+            _port(ports.slice(row, 1).to_pylist()[0], series, seconds, times)
+            if values.size and values[row] > 0
+            else None
         )
     return worst
 
 
-def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:
-    """One port: sizes in bytes, times in seconds, drops in packets, the utilisation as a share of its rate over the whole run."""
+def _port(row: dict[str, Any], series: Series, seconds: float, times: float) -> dict[str, Any]:
+    """One port: sizes in bytes, times in seconds, drops in packets, the utilisation as a share of its rate over so many seconds.
+
+    Args:
+        row: Its row of the table.
+        series: The samples.
+        seconds: What the utilisation is over.
+        times: The time of the run over that.
+    """
     name = port_name(row)
     known = [kind for kind in ("port", "worst") if (f"{kind}/{name}", "queue") in series]
     queue = series.get(f"{known[0]}/{name}", "queue")[1] if known else np.empty(0)
     return {
         "port": name,
-        "mean_queue": row["mean_queue_bytes"],
+        "mean_queue": row["mean_queue_bytes"] * times,
         "p99_queue": float(np.percentile(queue, 99)) if queue.size else None,
         "max_queue": row["max_queue_bytes"],
         "drops": sum(row[cause] for cause in DROPS),
         "paused": row["paused_ps"] / 1e12,
-        "utilisation": row["tx_bytes"] * 8 / (row["rate_bps"] * end) if end else None,
+        "utilisation": row["tx_bytes"] * 8 / (row["rate_bps"] * seconds) if seconds > 0 else None,
         "marked": row["marked"],
     }
 

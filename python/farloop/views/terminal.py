@@ -396,6 +396,8 @@ def _forecast(facts: dict[str, Any]) -> None:
     from farloop.results import offered
 
     _print_table(offered.HEADER, offered.rows(facts["network"]["layers"]))
+    for name, job in facts["jobs"].items():
+        _console().print(_expected_job(name, job), markup=False, highlight=False, soft_wrap=True)
     seconds = facts["packet_hops"] / offered.HOPS_PER_SECOND
     run = (
         f"a run: {facts['packet_hops'] / 1e6:,.1f} million packet-hops, about {time_text(seconds)} on one idle core, "
@@ -404,6 +406,16 @@ def _forecast(facts: dict[str, Any]) -> None:
     for line in (*offered.sentences(facts["network"]), run):
         _console().print(line, markup=False, highlight=False, soft_wrap=True)
     deadlocks(facts["cautions"])
+
+
+def _expected_job(name: str, job: dict[str, Any]) -> str:
+    """What an iteration of a job comes to, in a line."""
+    ideal = "" if job["ideal_s"] is None else f", {time_text(job['ideal_s'])} on an ideal network"
+    scaled = job["scale"] > 1
+    unscaled = f" ({time_text(job['ideal_unscaled_s'])} with all bytes)" if scaled and job["ideal_unscaled_s"] else ""
+    divided = f"; bytes are 1/{job['scale']}, so that communication is" if scaled else ""
+    across = f"{bytes_text(job['bytes_across'])} across sites" if job["bytes_across"] else "nothing across sites"
+    return f"an iteration of {name}: {across}{ideal}{unscaled}{divided}"
 
 
 _COUNTED = {

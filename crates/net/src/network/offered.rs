@@ -54,6 +54,23 @@ impl Network {
         offers.bytes.rows().zip(offers.unlimited.rows()).map(of).collect()
     }
 
+    /// Packet-hops of all messages of jobs, about: their packets and the acknowledgements of these, on the paths of an empty network.
+    /// `None` where flows are carried as well, or no message crosses the network.
+    pub fn hops_of_jobs(&self) -> Option<u64> {
+        let of = |flow: FlowId| {
+            let packets = self
+                .flows
+                .size(flow)
+                .get()
+                .div_ceil(u64::from(self.formats[usize::from(self.flows.algorithm(flow))].mss));
+            let there = self.path(self.source(flow), self.destination(flow), flow).map_or(0, |path| path.len());
+            let back = self.path_back(flow).map_or(0, |path| path.len());
+            packets.saturating_mul((there + back) as u64)
+        };
+        let all = self.pairs.all().map(|(flow, _)| of(flow)).fold(0, u64::saturating_add);
+        (self.pairs.first() == 0 && all > 0).then_some(all)
+    }
+
     /// What a flow sends, and what comes back.
     fn wire_bytes(&self, flow: FlowId, spec: &FlowSpec) -> (u128, u128) {
         let format = self.formats[spec.algorithm as usize];

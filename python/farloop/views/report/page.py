@@ -14,7 +14,7 @@ from farloop.judging.claims import remark
 from farloop.results import offered, paired
 from farloop.results.headline import headline
 from farloop.views.html import document, render
-from farloop.views.report import circuits, limit_bars, link_events, network_map, packets, pfc, plots, verdict
+from farloop.views.report import circuits, jobs, limit_bars, link_events, network_map, packets, pfc, plots, verdict
 from farloop.views.report.charts import Chart, charts
 from farloop.views.report.start_tables import LOADS, STARTS
 from farloop.views.report.tables import (
@@ -145,6 +145,7 @@ def _slowness(comparison: Comparison) -> dict[str, Any]:
     pairs = _table(paired_rows(comparison))
     return {
         "jobs": _table(job_rows(comparison)),
+        "job_times": jobs.section(comparison),
         "slowdowns": _table(slowdown_rows(comparison)),
         "slowdown_note": SLOWDOWN_NOTE + (f" {POOLED_CAPTION}" if len(comparison.seeds) > 1 else ""),
         "sizes": _table(size_rows(comparison)),

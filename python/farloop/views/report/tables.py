@@ -49,7 +49,8 @@ POOLED_CAPTION = (
 def run_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per run: mean throughput by kind of flow, fairness, longest queue of any port, pauses, drops, speed."""
     cases = replicas(comparison.runs)
-    return RUN_HEADER, [_run_row(of) for of in cases]
+    rows = [_run_row(of) for of in cases]
+    return _without_flows(comparison, RUN_HEADER, rows)
 
 
 def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -57,7 +58,19 @@ def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
     Of several seeds it is the worst port of all of them.
     """
-    return WORST_HEADER, [row for of in replicas(comparison.runs) for row in _worst_rows(of)]
+    return _without_flows(
+        comparison, WORST_HEADER, [row for of in replicas(comparison.runs) for row in _worst_rows(of)]
+    )
+
+
+def _without_flows(
+    comparison: Comparison, header: list[str], rows: list[list[Cell]]
+) -> tuple[list[str], list[list[Cell]]]:
+    """The table; where no run has flows, without the columns that have no value in any row."""
+    if not rows or any(run.flows.num_rows for run in comparison.runs):
+        return header, rows
+    kept = [at for at in range(len(header)) if any(row[at] is not None for row in rows)]
+    return [header[at] for at in kept], [[row[at] for at in kept] for row in rows]
 
 
 def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -228,6 +241,11 @@ def _run_row(of: Replicas) -> list[Cell]:
     ]
 
 
+def _percent(share: float) -> str:
+    """A share in whole percent, a small one with two digits."""
+    return f"{100 * share:.0f} %" if share == 0 or share >= 0.01 else f"{100 * share:.2g} %"
+
+
 def _whole(packets: float) -> str:
     """A count, or a mean of several."""
     return f"{packets:,.0f}" if packets == round(packets) else f"{packets:,.1f}"
@@ -258,7 +276,7 @@ def _worst_rows(of: Replicas) -> list[list[Cell]]:
             _size(port["max_queue"]),
             f"{port['drops']:,}",
             time_text(port["paused"]),
-            None if port["utilisation"] is None else f"{100 * port['utilisation']:.0f} %",
+            None if port["utilisation"] is None else _percent(port["utilisation"]),
         ]
         for (label, name), port in ports.items()
     ]
