@@ -67,3 +67,56 @@ def test_a_study_names_the_best_point_the_worst_and_the_best_algorithm():
 def test_a_study_without_points_says_so():
     runs, points = study([], [], [])
     assert answer_study([{"name": "p99", "unit": "1", "better": "less"}], runs, points, []) == ["No point is done."]
+
+
+def of_network(key, values, slowdowns, algorithms):
+    """Tables of a study of jobs that varies a key of the network."""
+    numbers = list(range(1, len(values) + 1))
+    points = pa.table(
+        {
+            "point": numbers, "algorithm": algorithms, key: values, "seeds": [1] * len(values),
+            "iteration_slowdown": slowdowns, "iteration_slowdown ci95": pa.nulls(len(values), pa.float64()),
+        }
+    )  # fmt: skip
+    if key.endswith("delay"):
+        points = points.set_column(2, pa.field(key, pa.float64(), metadata={"unit": "s"}), [values])
+    runs = pa.table(
+        {"point": numbers, "seed": [1] * len(values), "status": ["done"] * len(values), "iteration_slowdown": slowdowns}
+    )
+    return runs, points
+
+
+def first_sentences(key, values, slowdowns, algorithms):
+    metric = [{"name": "iteration_slowdown", "unit": "1", "better": "less"}]
+    return " ".join(answer_study(metric, *of_network(key, values, slowdowns, algorithms), ["algorithm", key]))
+
+
+def test_a_study_of_jobs_says_from_which_network_on_it_is_enough():
+    # A value above the bound counts against those below it.
+    text = first_sentences("network.wan_links", [1, 8, 2, 4], [1.05, 1.01, 1.2, 1.04], ["a"] * 4)
+    assert text.startswith(
+        "Iterations take less than 10 % longer than on an ideal network from network.wan_links 4 on."
+    )
+    text = first_sentences("network.wan_links", [1, 2], [1.4, 1.3], ["a"] * 2)
+    assert text.startswith(
+        "Iterations take 10 % longer than on an ideal network, or more, at network.wan_links 2 already."
+    )
+
+
+def test_a_study_of_jobs_says_up_to_which_distance_a_transport_is_enough():
+    delays = [0.001, 0.01, 0.001, 0.01, 0.001, 0.01]
+    # Of c the slowdown falls with the distance, as that on an ideal network does: that is no advice to go farther away.
+    text = first_sentences(
+        "network.wan_delay", delays, [1.02, None, 1.03, 1.04, 1.3, 1.05], ["a", "a", "b", "b", "c", "c"]
+    )
+    bound = "iterations take less than 10 % longer than on an ideal network"
+    assert f"a: {bound} up to network.wan_delay 1 ms." in text
+    assert f"b: {bound} from network.wan_delay 1 ms to network.wan_delay 10 ms." in text
+    assert (
+        "c: iterations take 10 % longer than on an ideal network, or more, at network.wan_delay 1 ms already." in text
+    )
+
+
+def test_words_of_a_network_have_no_order():
+    text = first_sentences("network.fabric", ["fat-tree", "spine-leaf"], [1.0, 1.2], ["a", "a"])
+    assert "ideal network" not in text

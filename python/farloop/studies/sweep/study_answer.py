@@ -9,8 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from farloop.results.measures import MORE
-from farloop.studies.sweep.multiples import label, metric_text, ranked, standings
+from farloop.studies.sweep.multiples import label, metric_text, ranked, standings, unit_of
 from farloop.studies.sweep.points import ALGORITHM, SEED
+
+SLOWDOWN = "iteration_slowdown"
+"""The metric of jobs that is compared with the bound."""
+
+ENOUGH = 1.1
+"""Times the ideal network below which a network is enough for a job."""
+
+MAX_SENTENCES = 4
+"""Sentences on what is enough."""
 
 MIN_RATIO = 1.02
 """Values that are closer than this are not said to be a multiple of one another."""
@@ -34,6 +43,7 @@ def answer_study(
         name, unit = collect[0]["name"], collect[0]["unit"]
         texts = [metric_text(row, name, unit) for row in points.slice(0, 1).to_pylist()]
         return [f"{points.num_rows} points; {name} of the first: {texts[0]}."]
+    enough = _enough(points, keys) if any(each["name"] == SLOWDOWN for each in collect) else []
     name, unit = metric["name"], metric["unit"]
     ordered = ranked(points, name, metric["better"])
     if len(ordered) < 2:
@@ -45,7 +55,57 @@ def answer_study(
     texts = [f"{metric_text(row, name, unit)} at {label(points, row, keys)}" for row in (first, last)]
     _, note = standings(runs, points, name, metric["better"])
     best = _best_algorithms(ordered, name, word, keys)
-    return [*best, f"{name} is {word}, {texts[0]}; it is {other}, {texts[1]}{times}.", f"{note.rstrip('.')}."]
+    return [*enough, *best, f"{name} is {word}, {texts[0]}; it is {other}, {texts[1]}{times}.", f"{note.rstrip('.')}."]
+
+
+def _enough(points: pa.Table, keys: Sequence[str]) -> list[str]:
+    """For each key of the network that varies: from which value on, or up to which, jobs stay near the ideal network.
+
+    Where other keys vary as well, a sentence has the value for each of their settings, equal ones together.
+    """
+    sentences = []
+    for key in (key for key in keys if key.startswith("network.")):
+        others = [other for other in keys if other not in (key, SEED) and len(set(points[other].to_pylist())) > 1]
+        rows: dict[str, list[tuple[float, str, float | None]]] = {}
+        for row in points.to_pylist():
+            place = row[key]
+            if isinstance(place, int | float) and not isinstance(place, bool):
+                setting = label(points, row, others) if others else ""
+                rows.setdefault(setting, []).append((place, label(points, row, [key]), row[SLOWDOWN]))
+        settings: dict[str, list[str]] = {}
+        for setting, values in rows.items():
+            if len({place for place, _, _ in values}) > 1:
+                ascending = sorted(values, key=lambda value: value[0])
+                is_distance = unit_of(points, key) == "s" or key.endswith(("loss", "corruption"))
+                settings.setdefault(_reach(ascending, is_distance=is_distance), []).append(setting)
+        for reach, named in settings.items():
+            whose = f"{_listed(named)}: i" if any(named) else "I"
+            sentences.append(f"{whose}terations take {reach}.")
+    return sentences[:MAX_SENTENCES]
+
+
+def _reach(values: Sequence[tuple[float, str, float | None]], *, is_distance: bool) -> str:
+    """Where the slowdown stays below the bound, in words.
+
+    Args:
+        values: Ascending: magnitude, key and value for people, slowdown; the last is `None` where no iteration was over.
+        is_distance: Whether less of the key is better. The ideal network is as far away, so that the slowdown may fall again beyond.
+    """
+    below = [slowdown is not None and slowdown < ENOUGH for _, _, slowdown in values]
+    percent = f"{100 * (ENOUGH - 1):.0f} %"
+    bound = f"less than {percent} longer than on an ideal network"
+    if all(below):
+        return f"{bound} from {values[0][1]} to {values[-1][1]}"
+    if below[-1] and not is_distance:
+        first = len(below) - below[::-1].index(False)
+        return f"{bound} from {values[first][1]} on"
+    if below[0]:
+        return f"{bound} up to {values[below.index(False) - 1][1]}"
+    return f"{percent} longer than on an ideal network, or more, at {values[0 if is_distance else -1][1]} already"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def _times(first: float, last: float, better: str) -> str:
