@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from farloop.results.why import Explanation
     from farloop.results.why_job import JobExplanation
     from farloop.running.why import why
+    from farloop.scaling import scale_network
     from farloop.scenario import Scenario
     from farloop.studies.advice.asking import Advice
     from farloop.studies.interference import interference
@@ -69,6 +70,7 @@ __all__ = [
     "load",
     "metrics",
     "run",
+    "scale_network",
     "schema",
     "study",
     "version",
@@ -105,6 +107,7 @@ _PLACES = {
     "interference": "studies.interference",
     "load": "api",
     "run": "api",
+    "scale_network": "scaling",
     "schema": "api",
     "study": "api",
     "version": "api",

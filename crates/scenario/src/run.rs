@@ -152,7 +152,8 @@ impl Prepared {
     }
 
     /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. With them the flows that the
-    /// receive window keeps below the rates of their paths, as [`Outcome::capped`], and the jobs, as [`Outcome::jobs`]. Checks as [`Prepared::check`].
+    /// receive window keeps below the rates of their paths, as [`Outcome::capped`], and the jobs, as [`Outcome::jobs`]. Checks as
+    /// [`Prepared::check`].
     pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json, Json), RunError> {
         let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
         let result = simulation.unrun();

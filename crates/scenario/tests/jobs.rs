@@ -289,7 +289,11 @@ fn traces_get_hosts_and_groups_from_their_keys() {
     let line = |text: &str, key: &str| 1 + text.lines().position(|l| l.starts_with(key)).expect("it is there");
     let goal = "file = \"x.goal\"";
     for (text, key, says) in [
-        (text("groups = \"groups.json\""), "file", "t.0.et: node 1: has num_ops and no duration; say how many"),
+        (
+            text("groups = \"groups.json\""),
+            "file",
+            "t.0.et: node 1: has num_ops and no duration; expected --flops, or flops of the [[job]]",
+        ),
         (text("groups = \"nobody.json\"\nflops = 1e14"), "groups", "nobody.json: cannot be read: No such file"),
         (
             text("groups = \"broken.json\"\nflops = 1e14"),

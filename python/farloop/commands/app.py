@@ -24,6 +24,7 @@ from farloop.commands.papers import reproduce
 from farloop.commands.plot import plot
 from farloop.commands.report import report
 from farloop.commands.run import compare, run_
+from farloop.commands.scale_network import scale
 from farloop.commands.sweep import sweep
 from farloop.commands.testbed import app as testbed
 from farloop.commands.validate import validate
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "archive": archive,
     "why": why,
     "interference": interference,
+    "scale": scale,
     "bench": bench,
     "new-algorithm": new_algorithm,
 }

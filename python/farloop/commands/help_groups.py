@@ -17,6 +17,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "advise": "Say what should run in a scenario, and when that changes.",
         "why": "Say where the time of a flow or a job's iteration went.",
         "interference": "Say how training jobs slow one another down.",
+        "scale": "Divide a scenario of training jobs: less to simulate.",
     },
     "Papers": {
         "reproduce": "Reproduce papers' figures and judge what they claim.",

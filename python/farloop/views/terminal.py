@@ -413,7 +413,7 @@ def _expected_job(name: str, job: dict[str, Any]) -> str:
     ideal = "" if job["ideal_s"] is None else f", {time_text(job['ideal_s'])} on an ideal network"
     scaled = job["scale"] > 1
     unscaled = f" ({time_text(job['ideal_unscaled_s'])} with all bytes)" if scaled and job["ideal_unscaled_s"] else ""
-    divided = f"; bytes are 1/{job['scale']}, so that communication is" if scaled else ""
+    divided = f"; bytes are 1/{job['scale']}, so that communication is (`farloop scale` keeps it)" if scaled else ""
     across = f"{bytes_text(job['bytes_across'])} across sites" if job["bytes_across"] else "nothing across sites"
     return f"an iteration of {name}: {across}{ideal}{unscaled}{divided}"
 

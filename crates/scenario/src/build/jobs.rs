@@ -79,7 +79,12 @@ fn built(
     let ranks = job.ranks() as usize;
     fits(ranks)?;
     let at_host: Vec<NodeId> = (0..ranks).map(|rank| order[rank / each]).collect();
-    let whole = expand(&job, choice, &locate).map_err(refused)?;
+    let mut whole = expand(&job, choice, &locate).map_err(refused)?;
+    if !whole.scale.is_multiple_of(keys.network_scale) {
+        let problem = format!("{} is no divisor of scale, which is {}", keys.network_scale, whole.scale);
+        return Err(at("network_scale", problem, "expected a divisor of scale, as farloop scale writes it"));
+    }
+    whole.scale /= keys.network_scale;
     let shortest = check(&whole, &mut |_, _| go_on()).map_err(refused)?;
     let islands = |node: &NodeId| hosts.facts[*node as usize].map(|f| f.island);
     if at_host.iter().any(|node| islands(node) != islands(&at_host[0])) {
@@ -138,7 +143,12 @@ fn refused(scenario: &Scenario, section: &JobSection, error: JobError) -> RunErr
         }
         None => ("model", error.reason.clone()),
     };
-    let expected = if problem.contains("expected") { "" } else { "expected a job that can run" };
+    let lacks_groups = section.keys.groups.is_none() && key == "file" && problem.ends_with("does not do");
+    let expected = match problem.contains("expected") {
+        true => "",
+        false if lacks_groups => "expected groups as well, where Chakra traces do not have the ranks of their groups",
+        false => "expected a job that can run",
+    };
     at(scenario, section, key, problem, expected)
 }
 

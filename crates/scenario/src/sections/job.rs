@@ -64,6 +64,9 @@ params! {
         domain_rate: Rate = Rate::from_gbps(3600), in SLOWEST => Rate::from_gbps(1_000_000);
         /// Latency of the scale-up domain.
         domain_latency: Delta = Delta::from_us(1), in Delta::ZERO => LONGEST_DELAY;
+        /// What the rates, buffers and thresholds of the scenario were divided by (`farloop scale`). Where it is `scale`, communication
+        /// takes as long as with all bytes.
+        network_scale: u64 = 1, in 1 => 1024;
     }
 }
 
