@@ -109,5 +109,5 @@ def _of_job(table: pa.Table, job: str) -> pa.Table:
 def _sums(ranks: pa.Table, part: str, of: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> Floats:
     """Seconds of a part by iteration, added over ranks."""
     seconds = ranks[f"{part}_ps"].to_numpy() / 1e12
-    sums: Floats = np.bincount(of, weights=seconds, minlength=int(numbers.max()) + 1)[numbers]
-    return sums
+    sums: Floats = np.bincount(of, weights=seconds, minlength=int(numbers.max()) + 1).astype(np.float64)
+    return sums[numbers]
