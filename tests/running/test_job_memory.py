@@ -140,7 +140,8 @@ def test_iterations_take_rows_and_no_programs(tmp_path: Path):
     assert 20e6 < estimated["times of iterations"] < 200e6
     made = farloop.run(file)
     assert made.iterations.num_rows == 100_000
-    assert "jobs" not in made.info, "the tables have them"
+    (job,) = made.info["jobs"]
+    assert job.keys() == {"name", "payload_bytes", "bytes_across", "base_rtt_s"}, "the tables have the iterations"
 
 
 @pytest.mark.parametrize("megabytes", [160, 200, 240, 300, 380])
