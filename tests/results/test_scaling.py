@@ -114,5 +114,5 @@ def test_the_command_writes_a_scenario(file, tmp_path):
 
 
 def test_a_network_scale_that_does_not_divide_the_scale_is_refused(file):
-    with pytest.raises(farloop.ScenarioError, match=r"job.train.network_scale.*3 is no divisor of scale, which is 8"):
+    with pytest.raises(farloop.ScenarioError, match=r"job\.train\.network_scale.*3 is no divisor of scale, which is 8"):
         Scenario.load(file).override(["job.train.network_scale=3"]).explained  # noqa: B018

@@ -63,6 +63,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "archive": ("farloop archive out/first", "farloop archive out/first --out artifact"),
     "why": ("farloop why out/first web-17", "farloop why out/job training --iteration 2 --html why.html"),
     "interference": ("farloop interference jobs.toml",),
+    "scale": ("farloop scale jobs.toml 16 > smaller.toml",),
     "bench": ("farloop bench",),
     "new-algorithm": ("farloop new-algorithm my-vegas",),
     "kernel doctor": ("farloop kernel doctor",),
