@@ -43,7 +43,7 @@ def main() -> None:
         from farloop.commands import app
 
         _native.end_without_memory()
-    except (MemoryError, OSError, ImportError, RuntimeError) as error:
+    except (MemoryError, OSError, ImportError, RuntimeError, SystemError) as error:
         if not is_out_of_memory(error):
             raise
         end_without_memory()
@@ -63,7 +63,7 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of a pipe went away, as `head` does.
         pass
-    except (MemoryError, OSError, ImportError, RuntimeError) as error:
+    except (MemoryError, OSError, ImportError, RuntimeError, SystemError) as error:
         if is_out_of_memory(error):
             end_without_memory()
         if not isinstance(error, OSError):

@@ -64,6 +64,9 @@ def is_out_of_memory(error: BaseException) -> bool:
         return "can't start new thread" in text
     if isinstance(error, ImportError):
         return "failed to map segment" in text or "cannot allocate memory" in text.lower()
+    if isinstance(error, SystemError):
+        # CPython's import of a module where an allocation failed.
+        return "error return without exception set" in text
     return isinstance(error, OSError) and error.errno == errno.ENOMEM
 
 

@@ -55,7 +55,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _fail(FarloopError(f"a number is too large: {error}"), EXIT_USAGE)
         except RecursionError:
             _fail(FarloopError("a file nests too deeply; expected fewer brackets in one another"), EXIT_USAGE)
-        except (MemoryError, RuntimeError, ImportError) as error:
+        except (MemoryError, RuntimeError, ImportError, SystemError) as error:
             if not is_out_of_memory(error):
                 raise
             end_without_memory()
