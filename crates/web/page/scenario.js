@@ -7,7 +7,7 @@ class Schema {
 
   /** Names of the algorithms. */
   get algorithms() {
-    return this.json.properties.algorithm.properties.name.enum;
+    return this.words(this.json.properties.algorithm.properties.name);
   }
 
   /** What the schema says at a path of keys, in a scenario that has come out as `resolved`; undefined where there is no such key. */
