@@ -92,8 +92,10 @@ def test_a_comparison_names_the_leader_the_others_and_the_number_of_seeds(compar
     assert all(label in answer.text for label in ("dctcp", "hpcc", "timely"))
     assert "--seeds" in answer.text
     assert len(answer.key_numbers) == 3
-    several = headline(compare(FINITE, "dctcp,hpcc", seeds="1-3"))
-    assert "--seeds" not in several.text
+    few = headline(compare(FINITE, "dctcp,hpcc", seeds="1-3"))
+    assert "3 seeds are too few to tell these numbers apart: --seeds 1-10 does." in few.text
+    many = headline(compare(FINITE, "dctcp,hpcc", seeds="1-10"))
+    assert "--seeds" not in many.text
 
 
 @pytest.mark.parametrize(

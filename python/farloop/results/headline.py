@@ -108,6 +108,8 @@ def headline(comparison: Judged) -> Headline:
         compared += _cost_sentence(leads, made)
     if leads and len(comparison.seeds) < 2:
         compared.append("It is one seed: --seeds 1-10 tells which differences last.")
+    elif any(_is_undecided(effect) for effect in leads):
+        compared.append(f"{len(comparison.seeds)} seeds are too few to tell these numbers apart: --seeds 1-10 does.")
     numbers = tuple(_key_number(effect, leads[0].ranking[0]) for effect in _shown_numbers(leads, made))
     first = leads[0].ranking[0] if leads else ""
     limit = _limit_sentence(f"Under {first}, ", comparison.groups[first]) if first else ""
@@ -178,6 +180,12 @@ def _lead_sentence(effect: Effect, seeds: int) -> str:
     if len(behind) >= MAX_NAMED:
         follow[-1] = f"{named[-1]}, the last of {len(ranking)}, {follow[-1].removeprefix(named[-1] + ' ')}"
     return f"{text}; {_listed(follow)}."
+
+
+def _is_undecided(effect: Effect) -> bool:
+    """A statistic such as a 99th percentile has no interval for so few seeds, so that nothing tells whether a difference lasts."""
+    leader, *others = effect.ranking
+    return any(effect.is_apart(label, leader) is None for label in others)
 
 
 def _is_behind(effect: Effect, label: str, leader: str) -> bool:
