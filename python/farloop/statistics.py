@@ -57,7 +57,7 @@ LEAST_BEYOND = 20
 """Flows of all seeds that lie beyond a percentile before it has an interval."""
 
 MAX_RATIO = 100
-"""How many times apart the ends of the interval of a ratio may be."""
+"""The largest ratio between the ends of the interval of a ratio."""
 
 _LEVELS = (0.95, 0.98, 0.99, 0.995)
 """Shares above a percentile at which flows are looked at, too, for how much they depend on each other."""

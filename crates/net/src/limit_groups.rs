@@ -1,4 +1,4 @@
-//! What limited the flows of each algorithm and kind of path.
+//! The limits of the flows of each algorithm and kind of path.
 
 use crate::limits::Times;
 use crate::result::LimitRow;

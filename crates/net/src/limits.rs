@@ -1,4 +1,4 @@
-//! What limits flows: a sender is always under one limit, and each keeps how long it was under which.
+//! The limits of flows: a sender is always under one limit, and each keeps how long it was under which.
 //!
 //! Every run counts this; `farloop why` explains a flow packet by packet, in a run of its own. As in Linux (`tcp_chrono`: `busy_time`,
 //! `rwnd_limited`), the time from a packet's departure to the next one's belongs to what held the next one last.
@@ -7,7 +7,7 @@ use farloop_units::Delta;
 
 macro_rules! limits {
     ($($(#[doc = $meaning:literal])+ $limit:ident: $name:literal;)+) => {
-        /// What keeps a sender from sending sooner.
+        /// A reason that keeps a sender from sending sooner.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum Limit {
             $($(#[doc = $meaning])+ $limit,)+
@@ -34,7 +34,7 @@ macro_rules! limits {
     };
 }
 
-/// How many limits there are.
+/// The number of limits.
 pub const LIMITS: usize = 12;
 
 limits! {
@@ -73,7 +73,7 @@ pub(crate) fn first(times: &Times) -> Limit {
     Limit::ALL.into_iter().zip(times).find(|(_, time)| **time == longest).map_or(Limit::Last, |(limit, _)| limit)
 }
 
-/// What is left of `life` where `times` of other limits are known belongs to the host's link.
+/// The rest of `life`, where `times` of other limits are known, belongs to the host's link.
 pub(crate) fn complete(mut times: Times, life: Delta) -> Times {
     let known: u64 = times.iter().sum();
     debug_assert!(known <= life.as_ps(), "limits of {known} ps in a life of {life:?}");

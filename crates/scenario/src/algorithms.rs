@@ -91,7 +91,7 @@ fn read_table(section: &Section<'_>, info: &AlgorithmInfo) -> Result<Vec<(String
     Ok(table)
 }
 
-/// What stands between the algorithms of a pair, such as "dctcp/bbr".
+/// The character between the algorithms of a pair, such as "dctcp/bbr".
 const SEPARATOR: char = '/';
 
 /// The algorithms that a name stands for: those of flows inside a datacenter and of flows across, which are the same but for a pair.
@@ -127,7 +127,7 @@ pub(crate) struct Unknown {
     pub suggestion: Option<String>,
 }
 
-/// What is wrong with an algorithm's name or a pair of them, if `catalog` does not know it.
+/// The error of an algorithm's name or a pair of them, if `catalog` does not know it.
 pub(crate) fn unknown(catalog: &Catalog, name: &str) -> Option<Unknown> {
     let parts: Vec<&str> = name.split(SEPARATOR).collect();
     let pair = |problem: String| {

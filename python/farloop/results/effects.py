@@ -78,7 +78,7 @@ class Effect:
         return f"{'at least ' if label in self.bounded else ''}{self.text(self.estimate(label))}"
 
     def times_worse(self, label: str, than: str) -> float:
-        """How many times worse the number of a group is than that of another one, 1 or more where it is worse."""
+        """The ratio of a group's number to another one's in the worse direction, 1 or more where it is worse."""
         own, other = self.estimate(label), self.estimate(than)
         above, below = (other, own) if self.better == MORE else (own, other)
         if below == 0:
@@ -86,7 +86,7 @@ class Effect:
         return above / below
 
     def is_apart(self, label: str, leader: str) -> bool | None:
-        """Whether the seeds tell a group from the leader; `None` where there are too few seeds to say.
+        """True where the seeds tell a group from the leader; `None` where there are too few seeds to say.
 
         As many comparisons hold together as there are groups beside the leader (`farloop.statistics`).
         """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 MIN_COST = 1.1
-"""How many times worse than the best a number of the leader is from which on it is named as a cost."""
+"""The ratio to the best from which on a number of the leader is named as a cost."""
 
 TIMES_FROM = 2.0
 """Ratios from which on sentences say how many times, and no percentage."""
@@ -117,7 +117,7 @@ def headline(comparison: Judged) -> Headline:
 
 
 def answer_reproduction(done: Sequence[FigureVerdicts]) -> str:
-    """How many figures of papers come out as published, and how many of their statements hold."""
+    """The numbers of figures of papers that come out as published, and of their statements that hold."""
     claims = [claim for figure in done for claim in figure.claims]
     known = [s for claim in claims for s in claim.get("statements", []) if s["holds"] is not None]
     counts = Counter(str(claim["verdict"]) for claim in claims)
@@ -131,7 +131,7 @@ def _have_one_case(comparison: ComparedRuns) -> bool:
 
 
 def _claims_sentences(comparison: Judged) -> tuple[str, ...]:
-    """How many of the paper's statements hold in these runs; nothing where none is judged."""
+    """The number of the paper's statements that hold in these runs; nothing where none is judged."""
     known = [s for claim in comparison.claims for s in claim.get("statements", []) if s["holds"] is not None]
     if not comparison.figure or not known:
         return ()
@@ -199,7 +199,7 @@ def _times(effect: Effect, label: str, leader: str) -> str:
 
 
 def _apart_text(effect: Effect, label: str, leader: str) -> str:
-    """How much worse a group is than another one: "25 % more", "6.3 times"; empty where that is no number or nearly nothing."""
+    """The distance of a group from a better one: "25 % more", "6.3 times"; empty where that is no number or nearly nothing."""
     times = effect.times_worse(label, leader)
     if times == float("inf") or times < LEVEL:
         return ""
@@ -343,7 +343,7 @@ _LIMITS = {
     "credit": "wait for credit",
     "segmentation offload": "wait for a whole chunk of segmentation offload",
 }
-"""What flows do under each limit."""
+"""Words for the state of flows under each limit."""
 
 
 def _of_job(job: Mapping[str, Any], exposed: tuple[str, float] | None) -> tuple[list[str], list[KeyNumber]]:

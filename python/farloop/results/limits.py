@@ -1,4 +1,4 @@
-"""What limited the flows: the time under each limit of their senders, by algorithm and kind of path (docs/why.md).
+"""The limits of the flows: the time under each limit of their senders, by algorithm and kind of path (docs/why.md).
 
 Every run counts this (`Run.info["limits"]`), one entry per algorithm and kind of path. The times of an entry add up to the time of its
 flows, each from its start until it was over, or the run. `farloop why` explains one flow, packet by packet.

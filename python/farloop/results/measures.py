@@ -320,7 +320,7 @@ _OTHERS = (
 
 
 def limits(identifier: str) -> tuple[float, float | None]:
-    """What a measure cannot be below, and what it cannot be above, as far as that is known of its kind.
+    """The lower and the upper bound of a measure, as far as that is known of its kind.
 
     No slowdown is below 1, and no index of fairness and no share is above 1. All other numbers are at least 0.
     """

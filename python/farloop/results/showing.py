@@ -1,4 +1,4 @@
-"""How results show themselves: as a figure, and in notebooks. The one way from a result up to what draws it."""
+"""Forms in which results show themselves: as a figure, and in notebooks. The one way from a result up to what draws it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What takes many runs: reproductions, arenas, sweeps, advice, validation, interference. They return results; commands call the views."""
+"""Studies of many runs: reproductions, arenas, sweeps, advice, validation, interference. They return results; commands call the views."""

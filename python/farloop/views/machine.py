@@ -1,4 +1,4 @@
-"""What `--json` prints: one document of the schema `farloop/1` for each kind of command, with every number under its identifier."""
+"""The output of `--json`: one document of the schema `farloop/1` for each kind of command, with every number under its identifier."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def deadlocks(sentences: Sequence[str], name: str = "") -> None:
 
 
 def reproduction(done: Sequence[FigureVerdicts]) -> None:
-    """How many statements hold in all figures, then the claims figure by figure."""
+    """The number of statements that hold in all figures, then the claims figure by figure."""
     from farloop.results.headline import answer_reproduction
 
     answer([answer_reproduction(done)])

@@ -1,4 +1,4 @@
-//! How long a flow was under which limit ([`crate::limits`]): one store when its sender begins to wait, one addition when it goes on.
+//! The time of a flow under each limit ([`crate::limits`]): one store when its sender begins to wait, one addition when it goes on.
 
 use crate::limits::{Limit, Times};
 use farloop_cc::FlowInfo;
@@ -12,7 +12,7 @@ pub(crate) struct Account {
     pub unused: Option<u32>,
     /// It is such a flow.
     pub offloads: bool,
-    /// What its pacing rate is: the limit of pacing below the rate of its path, [`Limit::Path`] below that of its host's link, or none.
+    /// The limit that its pacing rate is: pacing below the rate of its path, [`Limit::Path`] below that of its host's link, or none.
     pub paces: Option<Limit>,
     /// Time of a full packet at the rate of the host's link, and of the slowest link of its path.
     pub gaps: [Delta; 2],

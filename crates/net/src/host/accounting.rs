@@ -120,7 +120,7 @@ impl SenderState {
         }
     }
 
-    /// What a full window of TCP is that is too small for the path. After a long wait, what was paced in the round trip before
+    /// The limit of a full window of TCP that is too small for the path. After a long wait, what was paced in the round trip before
     /// would without pacing have waited for that window all the same.
     #[inline]
     fn narrow_window(&mut self, now: Time) -> Limit {
@@ -142,7 +142,7 @@ impl SenderState {
         window
     }
 
-    /// What a full window of another transport than TCP is.
+    /// The limit that a full window of another transport than TCP is.
     fn window_limit(&self) -> Limit {
         if self.credit { Limit::Credit } else { Limit::Window }
     }
@@ -183,7 +183,7 @@ impl SenderState {
         self.account.repairs_to > 0
     }
 
-    /// What held a TCP sender that has something to send, as it stands now.
+    /// The limit that held a TCP sender which has something to send, as it stands now.
     #[inline]
     fn held(&self, tcp: &TcpSender) -> Limit {
         match tcp.inner.state() {
@@ -214,7 +214,7 @@ impl SenderState {
         (self.account.since, self.account.settled) = (now, now);
     }
 
-    /// What a sender waits for that has not gone on.
+    /// The limit of a sender that has not gone on.
     fn limit_now(&self, more: bool) -> Limit {
         let (acknowledged, sent) = match &self.endpoint {
             Endpoint::Tcp(tcp) if tcp.inner.unsent() == 0 && !self.counts.gave_up => return Limit::Last,

@@ -14,7 +14,7 @@ pub struct EcnSpec {
     pub pmax: f64,
     /// The port rate that `kmin` and `kmax` are for, in proportion to which they scale; `None` for the same at all ports.
     pub rate: Option<Rate>,
-    /// Which queue decides.
+    /// The queue that decides.
     pub at: EcnAt,
     /// A TCP packet that is not ECN-capable is dropped where one that is would be marked on arrival (RFC 3168 §5, RFC 7567 §2.1).
     pub drops_others: bool,
@@ -32,7 +32,7 @@ impl EcnSpec {
     }
 }
 
-/// What holds at a port of `rate` where it is `bytes` at one of `per`, rounded down; the same at all ports without that.
+/// The threshold at a port of `rate` where it is `bytes` at one of `per`, rounded down; the same at all ports without that.
 pub(super) fn in_proportion(bytes: Bytes, rate: Rate, per: Option<Rate>) -> Bytes {
     let Some(per) = per.filter(|per| *per > Rate::ZERO) else { return bytes };
     let wide = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(per.as_bps());

@@ -118,7 +118,7 @@ def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 
 def limit_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """What limited the flows of each run, its seeds together; no rows where an old output does not say."""
+    """The limits of the flows of each run, its seeds together; no rows where an old output does not say."""
     return limits.HEADER, limits.rows([(of.label, of.runs) for of in replicas(comparison.runs)])
 
 
@@ -177,7 +177,7 @@ def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 
 def count_listed(comparison: Comparison) -> int:
-    """How many flows of each run are listed: fewer of many runs, so that a page stays small."""
+    """The number of flows of each run that are listed: fewer of many runs, so that a page stays small."""
     return min(summary.MAX_FLOWS_LISTED, max(MIN_FLOWS_LISTED, MAX_FLOW_ROWS // max(1, len(comparison.runs))))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison
 
 FAR_APART = 20.0
-"""How many times the smallest value the largest is from which on the axis is logarithmic."""
+"""The ratio of the largest to the smallest value from which on the axis is logarithmic."""
 
 
 def section(comparison: Comparison) -> Markup:
@@ -72,7 +72,7 @@ def draw(effect: Effect, order: Sequence[str]) -> Markup:
 
 
 def _row(effect: Effect, label: str, axis: _Axis) -> dict[str, Any]:
-    """What a row shows; places are percentages of the axis."""
+    """The content of a row; places are percentages of the axis."""
     value = effect.values[label]
     interval = None
     if value.low is not None and value.high is not None:

@@ -30,7 +30,7 @@ impl Model {
         sample.lost > 0 && sample.lost as f64 > sample.in_flight as f64 * self.params.loss_threshold
     }
 
-    /// How much was in flight when losses crossed the threshold (draft §5.5.10.2, `InflightAtLoss`).
+    /// The data that was in flight when losses crossed the threshold (draft §5.5.10.2, `InflightAtLoss`).
     pub(super) fn inflight_at_loss(&self, sample: &Sample) -> u64 {
         let before = sample.in_flight.saturating_sub(sample.newly_lost) as f64;
         let lost = sample.lost.saturating_sub(sample.newly_lost) as f64;
@@ -116,7 +116,7 @@ impl Model {
         }
     }
 
-    /// What was taken for losses was none (draft §5.5.11.2).
+    /// The recovery was spurious: nothing was lost (draft §5.5.11.2).
     pub(super) fn undo_losses(&mut self) {
         if self.recovery.is_some() {
             self.end_recovery();

@@ -15,7 +15,7 @@ impl Model {
         (self.full_bw, self.full_rounds, self.full_now) = (Rate::from_bps(0), 0, false);
     }
 
-    /// Whether a faster pace brings no more (draft §5.3.1.2).
+    /// A faster pace brings no more (draft §5.3.1.2).
     pub(super) fn check_full(&mut self, sample: &Sample) {
         if self.full_now || !self.round_start || sample.app_limited || !sample.valid {
             return;
@@ -30,7 +30,7 @@ impl Model {
         self.pipe_full |= self.full_now;
     }
 
-    /// Whether STARTUP loses too much: more than the threshold in a round of repair, told by several ACKs (draft §5.3.1.3).
+    /// STARTUP loses too much: more than the threshold in a round of repair, told by several ACKs (draft §5.3.1.3).
     pub(super) fn check_startup_losses(&mut self, sample: &Sample) {
         if self.pipe_full {
             return;
@@ -174,7 +174,7 @@ impl Model {
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.best_bw(), 1.0)
     }
 
-    /// Whether UP is over: a cautious probe at the bound, or a plateau that is not the bound's (draft §5.3.3.7).
+    /// UP is over: a cautious probe at the bound, or a plateau that is not the bound's (draft §5.3.3.7).
     fn check_up(&mut self, ctx: &mut Ctx<'_>, sample: &Sample, in_flight: u64) {
         let cautious = self.probe_too_high && in_flight >= self.inflight_hi;
         self.probe_cautious |= cautious;

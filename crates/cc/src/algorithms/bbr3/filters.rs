@@ -1,4 +1,4 @@
-//! What ACKs measure: samples of deliveries and losses, the latest round, marks, and the least RTT.
+//! The filters of what ACKs measure: samples of deliveries and losses, the latest round, marks, and the least RTT.
 
 use super::model::Model;
 use super::samples::{MARKS_GAIN, MARKS_ROUNDS, MARKS_THRESHOLD, Sample, SentAt};

@@ -1,4 +1,4 @@
-//! What a sender knows, and the window and pace that follow from it.
+//! The model of the path, and the window and pace that follow from it.
 
 use super::params::Bbr3Params;
 use super::samples::{Marks, Sample, SentAt};
@@ -34,7 +34,7 @@ pub(super) enum State {
     ProbeRtt,
 }
 
-/// What ACKs tell of probes for bandwidth (draft §5.3.3.9).
+/// The state of ACKs with regard to probes for bandwidth (draft §5.3.3.9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AckPhase {
     None,
@@ -44,7 +44,7 @@ pub(super) enum AckPhase {
     Stopping,
 }
 
-/// What a spurious recovery gives back (draft §5.5.11).
+/// The state that a spurious recovery gives back (draft §5.5.11).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
     pub state: Option<State>,
@@ -238,7 +238,7 @@ impl Model {
         (gain * bandwidth.as_f64() / 8.0 * self.min_rtt.as_secs_f64()).ceil() as u64
     }
 
-    /// What to allow in flight where the model has `bytes`: room for what hosts hold (draft §5.6.4.2, `QuantizationBudget`).
+    /// The data to allow in flight where the model has `bytes`: room for what hosts hold (draft §5.6.4.2, `QuantizationBudget`).
     pub fn budget(&self, bytes: u64) -> u64 {
         let least = (SPARE_QUANTA * self.send_quantum()).max(self.min_window());
         bytes.max(least).saturating_add(if self.state == State::Up { PROBE_SPARE * self.mss } else { 0 })
@@ -249,7 +249,7 @@ impl Model {
         self.budget(self.product(bandwidth, gain))
     }
 
-    /// What the host sends at once.
+    /// The data that the host sends at once.
     pub fn send_quantum(&self) -> u64 {
         let payload = self.pacing.as_f64() / self.wire_per_payload;
         let own = ((payload / 8.0 * QUANTUM_TIME) as u64).clamp(0, LARGEST_QUANTUM).max(2 * self.mss);

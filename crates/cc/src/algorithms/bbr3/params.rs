@@ -31,11 +31,11 @@ farloop_units::params! {
         probe_wait: Delta = Delta::from_secs(2), in Delta::from_ms(1) => Delta::from_secs(100);
         /// Most round trips between such probes (draft §5.3.3.8.2: 63).
         probe_rounds: u32 = 63, in 1 => 100_000;
-        /// How long a least RTT counts (draft §5.5.7.2).
+        /// The time that a least RTT counts (draft §5.5.7.2).
         min_rtt_window: Delta = Delta::from_secs(10), in Delta::from_ms(1) => Delta::from_secs(1000);
         /// After so long without a lower RTT comes PROBE_RTT (draft §5.3.4.1).
         probe_rtt_interval: Delta = Delta::from_secs(5), in Delta::from_ms(1) => Delta::from_secs(1000);
-        /// How long PROBE_RTT keeps the window small (draft §5.3.4.1).
+        /// The time that PROBE_RTT keeps the window small (draft §5.3.4.1).
         probe_rtt_time: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(10);
         /// Window of PROBE_RTT in bandwidth-delay products (draft §5.3.4.1).
         probe_rtt_gain: f64 = 0.5, in 0.0 => 2.0;

@@ -1,4 +1,4 @@
-//! What ACKs measure, and what is remembered to measure it.
+//! Samples that ACKs give, and the state that they are measured with.
 
 use farloop_units::Rate;
 
@@ -9,7 +9,7 @@ pub(super) const MARKS_FACTOR: f64 = 1.0 / 3.0;
 pub(super) const MARKS_THRESHOLD: f64 = 0.5;
 pub(super) const MARKS_ROUNDS: u8 = 2;
 
-/// What was known when packets left that were sent after the same deliveries.
+/// State at the departure of packets that were sent after the same deliveries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentAt {
     pub delivered: u64,
@@ -17,7 +17,7 @@ pub(super) struct SentAt {
     pub lost: u64,
 }
 
-/// What an ACK measures (draft §4.1).
+/// The sample of an ACK (draft §4.1).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Sample {
     /// It has a rate.
@@ -53,7 +53,7 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// What remains of the data in flight after a round with marks (kernel: `bbr_ecn_cut`).
+    /// The part that remains of the data in flight after a round with marks (kernel: `bbr_ecn_cut`).
     pub fn cut(&self) -> f64 {
         1.0 - self.average * MARKS_FACTOR
     }
