@@ -81,6 +81,19 @@ def test_no_number_is_broken_on_a_narrow_terminal(width):
     assert len(table.terminal()) == 1, "without a width it is one table"
 
 
+def test_each_part_of_a_wide_table_tells_its_rows_apart():
+    numbers = ["1,344", "3.31 [1.00, 7.45]", "38.42", "1,056", "2.43 [1.04, 3.29]", "11.14"]
+    rows = [[run, group, *numbers] for run in ("cubic", "bbr") for group in ("intra", "cross")]
+    table = Table.of(["run", "slowdown of", "flows", "mean", "p99", "more flows", "more mean", "more p99"], rows)
+    console = Console(file=io.StringIO(), width=60, color_system=None)
+    parts = table.terminal(60)
+    console.print(*parts)
+    assert len(parts) > 1
+    lines = console.file.getvalue().splitlines()
+    for run, group, *_ in rows:
+        assert sum(run in line and group in line for line in lines) == len(parts)
+
+
 def test_a_name_that_nobody_gave_is_an_error():
     with pytest.raises(UndefinedError, match="explanation"):
         html.render("link_events.html.j2", table=TABLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -97,14 +98,25 @@ class Table:
 
         Args:
             width: Columns of the terminal. In a table that is wider intervals stand below their numbers; where that is not enough, it is
-                several tables, each with the names of the rows, so that no number is broken. `None`: one table, whatever its width.
+                several tables, each with the columns that name the rows. So no number is broken. `None`: one table, however wide.
         """
         rows = list(self._texts())
         heads = [head.text for head in self.heads]
         if width is not None and _width(heads, rows) > width:
             rows = [[INTERVAL_TEXT.sub(r"\n\1", cell) for cell in row] for row in rows]
-        groups = [list(range(1, len(heads)))] if width is None else _fit(heads, rows, width)
-        return [self._drawn(heads, rows, [0, *group], self.title if group is groups[0] else "") for group in groups]
+        if width is None:
+            return [self._drawn(heads, rows, range(len(heads)), self.title)]
+        names = list(range(self._count_names(rows)))
+        groups = _fit(heads, rows, len(names), width)
+        return [
+            self._drawn(heads, rows, [*names, *group], self.title if group is groups[0] else "") for group in groups
+        ]
+
+    def _count_names(self, rows: Sequence[Sequence[str]]) -> int:
+        """The leading columns of words that tell the rows apart: where a run has several rows, the column behind it is needed as well."""
+        words = list(itertools.takewhile(lambda number: not self._stands_right(number, rows), range(len(self.heads))))
+        different = [len({tuple(row[:count]) for row in rows}) for count in range(1, len(words) + 1)]
+        return different.index(max(different)) + 1 if different else 1
 
     def _drawn(
         self, heads: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int], title: str
@@ -190,15 +202,16 @@ def _width(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(_needed(head, (row[number] for row in rows)) for number, head in enumerate(heads)) + 1
 
 
-def _fit(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """The columns but for the first, in as few groups as fit beside it."""
-    first, *needed = (_needed(head, (row[number] for row in rows)) for number, head in enumerate(heads))
+def _fit(heads: Sequence[str], rows: Sequence[Sequence[str]], names: int, width: int) -> list[list[int]]:
+    """The columns behind those that name a row, in as few groups as fit beside them."""
+    needed = [_needed(head, (row[number] for row in rows)) for number, head in enumerate(heads)]
+    room = width - sum(needed[:names]) - 1
     groups: list[list[int]] = [[]]
-    left = width - first - 1
-    for number, own in enumerate(needed, 1):
+    left = room
+    for number, own in enumerate(needed[names:], names):
         if own > left and groups[-1]:
             groups.append([])
-            left = width - first - 1
+            left = room
         groups[-1].append(number)
         left -= own
     return groups
