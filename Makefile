@@ -99,8 +99,11 @@ accept: test-module $(VENV)/.dev
 # Results do not depend on what else is installed. The packages are in a directory of their own, before all others for these tests alone.
 DATAFRAMES := $(CURDIR)/$(VENV)/dataframes
 test-dataframes: test-module $(VENV)/.dataframes
-	FARLOOP_DATAFRAMES=$(DATAFRAMES) PYTHONPATH=$(DATAFRAMES) $(VENV)/bin/python -m pytest -n $(WORKERS) tests/running/test_installed_packages.py \
-		tests/formats/test_flow_list.py tests/commands/test_faults.py tests/results/test_metrics.py tests/results/test_outputs_page.py tests/sweep/test_study_findings.py
+	FARLOOP_DATAFRAMES=$(DATAFRAMES) PYTHONPATH=$(DATAFRAMES) $(VENV)/bin/python -m pytest -n $(WORKERS) \
+		tests/running/test_installed_packages.py::test_packages_that_work_change_nothing tests/results/test_frames.py \
+		tests/formats/test_flow_list.py tests/results/test_metrics.py tests/results/test_outputs_page.py tests/sweep/test_study_findings.py \
+		tests/sweep/test_sweep.py::test_other_programs_read_the_dataset tests/commands/test_faults.py::test_what_needs_no_tables_does_not_load_them \
+		tests/commands/test_faults.py::test_what_python_gives_in_other_forms
 
 # Simulations of the papers' figures, five minutes of processor time: they show what the record says, not whether the code is right.
 statements: test-module $(VENV)/.dev
