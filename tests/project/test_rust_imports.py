@@ -27,7 +27,7 @@ ONE_HOME = [
     ("workload", "Population"),
     ("tcp", "Receiver"),
     ("scenario", "Section"),
-    *(("net", kind) for kind in ("Simulation", "Part", "Medium", "Hosts", "Port", "Packets")),
+    *(("net", kind) for kind in ("Simulation", "Part", "PartContext", "Hosts", "Port", "Packets")),
 ]
 
 TOKEN = re.compile(

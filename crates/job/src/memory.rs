@@ -3,7 +3,7 @@
 //! A [`Size`] has counts: operations, members of groups, calls of collectives. [`Size::shares`] makes bytes of them: the programs with
 //! their collectives as messages, the schedules these come from, and what runs them. The constants were measured as peaks of resident
 //! memory of `farloop import-job`; the tests hold the estimate to allocations counted there. Readers of files, whose size says little,
-//! count as they go on ([`Ledger`]).
+//! count as they go on ([`MemoryMeter`]).
 
 mod size;
 
@@ -139,17 +139,17 @@ impl Keys {
 /// Counts what a reader of a file makes, and refuses what grows beyond a limit. The bytes of the file that are read by then say how much it
 /// would be at the end.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct MemoryMeter {
     limit: MemoryLimit,
     used: u64,
     read: u64,
     total: u64,
 }
 
-impl Ledger {
+impl MemoryMeter {
     /// Of files of so many bytes.
-    pub fn new(limit: MemoryLimit, total: u64) -> Ledger {
-        Ledger { limit, used: 0, read: 0, total }
+    pub fn new(limit: MemoryLimit, total: u64) -> MemoryMeter {
+        MemoryMeter { limit, used: 0, read: 0, total }
     }
 
     /// So many bytes of the files are read.

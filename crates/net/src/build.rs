@@ -7,13 +7,14 @@ mod recorded;
 use crate::changes::Changes;
 use crate::check::{BuildError, Sizes, port_infos, sizes};
 use crate::circuit::CircuitSwitch;
+use crate::counters::Counters;
 use crate::cut::{Cores, Cut};
 use crate::departures::{all_punctual, punctual};
 use crate::events::Events;
+use crate::fast_path;
 use crate::host::{Agenda, Hosts};
 use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table};
-use crate::ledger::Ledger;
-use crate::medium::Medium;
+use crate::livelock::Clock;
 use crate::network::flows::Flows;
 use crate::network::queue_pairs::QueuePairs;
 use crate::network::routing::Routes;
@@ -22,15 +23,14 @@ use crate::network::timeline::{Timeline, worst};
 use crate::network::{Format, LinkEnd, Network, NodeRef, message_unit, reads_telemetry};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
+use crate::part_context::PartContext;
 use crate::pauses::Pauses;
-use crate::plain;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
 use crate::spec::TransportSpec;
 use crate::spec::{CodingSpec, DetourSpec, Ecmp, EcnAt, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
-use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
@@ -43,7 +43,7 @@ use farloop_cc::{AnyParams, AnyPort, PortAgent};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Time};
-use flow_paths::{check_flows, check_jobs, largest_intra_rtt, succession};
+use flow_paths::{check_flows, check_jobs, flow_dependencies, largest_intra_rtt};
 use recorded::Recorded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -178,7 +178,7 @@ impl Plan {
         let mut flows = spec.flows;
         flows.extend(carried);
         let flows = Flows::new(&flows);
-        let succession = succession(spec.follows, &flows)?;
+        let flow_dependencies = flow_dependencies(spec.follows, &flows)?;
         let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
         let phantoms = spec.nodes.iter().filter_map(switch_of).any(by_phantom);
         let credit: Vec<bool> = spec.algorithms.iter().map(|params| params.needs().credit).collect();
@@ -210,7 +210,7 @@ impl Plan {
             tcp_configs: std::mem::take(&mut self.tcp_configs),
             intra_rtt: Delta::ZERO,
             flows,
-            succession,
+            flow_dependencies,
             jobs: spec.jobs,
             pairs,
             stalls: spec.stalls,
@@ -359,7 +359,7 @@ impl Plan {
         let all_routes: Vec<Routes<SwitchId, PortId>> = network.routes.iter().map(own_routes).collect();
         let routes = all_routes[0].clone();
         let changes = Changes::of_part(&network.timeline, &ids, all_routes);
-        let mut medium = Medium {
+        let mut context = PartContext {
             now: Time::ZERO,
             network: network.clone(),
             calendar: Calendar::new(events.all()),
@@ -371,16 +371,16 @@ impl Plan {
             disciplines,
             numbers,
             places: reordered.then_some(ids.clone()),
-            ledger: Ledger::new(),
+            counters: Counters::new(),
             routing: 0,
             effects: Vec::new(),
             asked: Vec::new(),
             over: Vec::new(),
             delivered: Vec::new(),
             scratch: Vec::new(),
-            standstill: None,
-            plain: false,
-            plain_hosts: false,
+            livelock: None,
+            fast_path: false,
+            fast_path_hosts: false,
             observers: None,
         };
         let switches = Switches {
@@ -394,11 +394,11 @@ impl Plan {
         };
         let recipients = outboxes.keys().copied().chain(hosts.ranks.recipients()).collect::<BTreeSet<usize>>();
         let recipients = recipients.into_iter().collect();
-        hosts.ranks.begin(network, &mut medium, &own_hosts);
-        medium.plain = !all_punctual && plain::of_part(&medium, &switches);
-        medium.plain_hosts = !all_punctual && plain::of_hosts(&medium);
+        hosts.ranks.begin(network, &mut context, &own_hosts);
+        context.fast_path = !all_punctual && fast_path::of_part(&context, &switches);
+        context.fast_path_hosts = !all_punctual && fast_path::of_hosts(&context);
         Ok(Part {
-            medium,
+            context,
             hosts,
             switches,
             circuits,
@@ -580,7 +580,7 @@ fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
     for (i, spec) in network.flows.iter().enumerate() {
         let agenda = &mut agendas[network.host_of(spec.src)];
         // Those of jobs begin with their first message.
-        if network.succession.waits_for(FlowId::new(i)) == 0 && i < network.pairs.first() {
+        if network.flow_dependencies.waits_for(FlowId::new(i)) == 0 && i < network.pairs.first() {
             agenda.push(Agenda::start(FlowId::new(i)));
         }
         if spec.stop != Time::NEVER {
@@ -591,8 +591,8 @@ fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
     for (number, agenda) in network.host_ports.keys().zip(agendas.into_rows()) {
         let part = cut.part_of[network.ends[network.host_ports[number]].node as usize];
         // Hosts of a part are in the order of their numbers.
-        let Part { medium, hosts, .. } = &mut parts[part];
-        hosts.set_agenda(medium, Key::new(next[part]), agenda);
+        let Part { context, hosts, .. } = &mut parts[part];
+        hosts.set_agenda(context, Key::new(next[part]), agenda);
         next[part] += 1;
     }
 }

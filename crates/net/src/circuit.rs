@@ -5,8 +5,8 @@
 //! (`lost_circuit`).
 
 use crate::ids::{CircuitId, PortId, Slot, Table};
-use crate::medium::Medium;
 use crate::network::schedule::{Circuits, Within};
+use crate::part_context::PartContext;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
 use std::sync::Arc;
@@ -35,27 +35,27 @@ impl CircuitSwitch {
     }
 
     /// A packet has arrived by the link whose own egress port is `own`.
-    pub fn receive(&mut self, m: &mut Medium, own: PortId, slot: Slot) {
-        let port = self.circuits.ports.binary_search(&m.numbers[own]).expect("one of its ports") as u32;
+    pub fn receive(&mut self, cx: &mut PartContext, own: PortId, slot: Slot) {
+        let port = self.circuits.ports.binary_search(&cx.numbers[own]).expect("one of its ports") as u32;
         let sender = own.other_end();
-        let wire = m.packets[slot].wire;
-        let first = Time::from_ps(m.now.as_ps().saturating_sub(m.ports[sender].transmission_time(wire).as_ps()));
+        let wire = cx.packets[slot].wire;
+        let first = Time::from_ps(cx.now.as_ps().saturating_sub(cx.ports[sender].transmission_time(wire).as_ps()));
         let schedule = &self.circuits.schedule;
         // Most light comes in the same slot as that before it.
         if !self.seen.has(first) {
             self.seen = schedule.within(first);
         }
         let number = self.seen.number;
-        let Some(to) = schedule.passes(port, &self.seen, m.now) else {
-            return m.lose(sender, slot, Cause::Circuit);
+        let Some(to) = schedule.passes(port, &self.seen, cx.now) else {
+            return cx.lose(sender, slot, Cause::Circuit);
         };
-        self.astray += u64::from(!schedule.connects(port, to, first) || m.now > self.seen.end);
+        self.astray += u64::from(!schedule.connects(port, to, first) || cx.now > self.seen.end);
         let used = &mut self.used[to as usize];
         match used.last_mut().filter(|(last, _)| *last == number) {
             Some((_, bytes)) => *bytes += u64::from(wire),
             None => used.push((number, u64::from(wire))),
         }
-        m.pass_through(self.ports[to as usize], slot);
+        cx.pass_through(self.ports[to as usize], slot);
     }
 
     /// The days that had ended by `end`, in their order, and for each the ports with a circuit: slot, from, to, bytes that left.

@@ -28,7 +28,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Looks for ports that have been paused for at least `lasting` at `now` and will be for ever.
     pub fn look(&mut self, parts: &[Part], now: Time, lasting: Delta) {
-        if !parts.iter().any(|part| part.medium.pauses.any()) {
+        if !parts.iter().any(|part| part.context.pauses.any()) {
             return;
         }
         for class in 0..DATA_CLASSES {
@@ -68,12 +68,12 @@ fn paused(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<P
     for part in parts {
         let own = part.switches.ingress.iter().filter(|(_, ingress)| ingress.stopped(class));
         // The ingress that paused a port is the other end of its link.
-        stopped.extend(own.map(|(p, _)| part.medium.numbers[p].other_end()));
+        stopped.extend(own.map(|(p, _)| part.context.numbers[p].other_end()));
     }
     let mut since = BTreeMap::new();
     for part in parts {
-        for (p, number) in part.medium.numbers.iter().filter(|(_, number)| stopped.contains(number)) {
-            if let Some(begin) = part.medium.pauses.since(p, class).filter(|begin| now.since(*begin) >= lasting) {
+        for (p, number) in part.context.numbers.iter().filter(|(_, number)| stopped.contains(number)) {
+            if let Some(begin) = part.context.pauses.since(p, class).filter(|begin| now.since(*begin) >= lasting) {
                 since.insert(*number, begin);
             }
         }
@@ -93,14 +93,14 @@ fn waits(
         return waits;
     }
     for part in parts {
-        let m = &part.medium;
-        for (q, _) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
-            for slot in m.waiting(q, class) {
-                let ingress = m.packets[slot].ingress();
+        let cx = &part.context;
+        for (q, _) in cx.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
+            for slot in cx.waiting(q, class) {
+                let ingress = cx.packets[slot].ingress();
                 if ingress.exists()
-                    && let Some(at) = waits.get_mut(&m.numbers[ingress].other_end())
+                    && let Some(at) = waits.get_mut(&cx.numbers[ingress].other_end())
                 {
-                    at.insert(m.numbers[q]);
+                    at.insert(cx.numbers[q]);
                 }
             }
         }

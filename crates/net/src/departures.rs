@@ -10,8 +10,8 @@
 //! - before samples, looks and the end of a run.
 //!
 //! Something always looks: while a packet is on the port's link its landing does, and a port whose link is empty has an event
-//! ([`Medium::arm`](crate::medium::Medium::arm)). So a port is late by the delay of its link at most: what waits at the landing of the
-//! packet before it was due at that packet's departure or later.
+//! ([`PartContext::arm`](crate::part_context::PartContext::arm)). So a port is late by the delay of its link at most: what waits at the
+//! landing of the packet before it was due at that packet's departure or later.
 //!
 //! What other ports may see of a port that is late is the buffer that its packets take in the switch. Counts that are too large are bounds:
 //! who finds room with them finds it. Who does not has all ports of the switch catch up, and asks again. Only an Xon would come late. So

@@ -28,29 +28,29 @@ pub(crate) fn all(
 fn buffers(network: &Network, parts: &[Part]) -> Invariant {
     let mut wrong: BTreeSet<NodeId> = BTreeSet::new();
     for part in parts {
-        let (m, ingress) = (&part.medium, &part.switches.ingress);
+        let (cx, ingress) = (&part.context, &part.switches.ingress);
         // By ingress what is charged to it, by switch what is shared.
         let mut charged: BTreeMap<(PortId, usize), u64> = BTreeMap::new();
         let mut lossy: BTreeMap<SwitchId, u64> = BTreeMap::new();
         let mut shared: BTreeMap<SwitchId, (u64, NodeId)> = BTreeMap::new();
-        for (p, port) in m.ports.iter() {
+        for (p, port) in cx.ports.iter() {
             let Owner::Switch(s) = port.owner else { continue };
             for data_class in 0..DATA_CLASSES {
-                for packet in m.waiting(p, data_class).map(|slot| &m.packets[slot]).filter(|p| p.ingress().exists()) {
+                for packet in cx.waiting(p, data_class).map(|slot| &cx.packets[slot]).filter(|p| p.ingress().exists()) {
                     let wire = u64::from(packet.wire);
                     match packet.flags & LOSSY {
                         0 => *charged.entry((packet.ingress(), data_class)).or_default() += wire,
                         _ => *lossy.entry(s).or_default() += wire,
                     }
                 }
-                shared.entry(s).or_insert((0, m.stats[p].row.node)).0 += ingress[p].held(data_class).0;
+                shared.entry(s).or_insert((0, cx.stats[p].row.node)).0 += ingress[p].held(data_class).0;
             }
         }
-        for (p, _) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
+        for (p, _) in cx.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
             for data_class in 0..DATA_CLASSES {
                 let (shared, headroom) = ingress[p].held(data_class);
                 if shared + headroom != charged.get(&(p, data_class)).copied().unwrap_or(0) {
-                    wrong.insert(m.stats[p].row.node);
+                    wrong.insert(cx.stats[p].row.node);
                 }
             }
         }
@@ -97,9 +97,9 @@ fn counts(network: &Network, parts: &[Part], totals: &Totals, ports: &Table<Port
     };
     let name = |n: NodeId| network.node_specs[n as usize].name.clone();
     let mut lossless: BTreeMap<PortNumber, u64> = BTreeMap::new();
-    for m in parts.iter().map(|part| &part.medium) {
-        let drops = m.stats.iter().filter(|(_, stats)| stats.lossless_drops > 0);
-        lossless.extend(drops.map(|(p, stats)| (m.numbers[p], stats.lossless_drops)));
+    for cx in parts.iter().map(|part| &part.context) {
+        let drops = cx.stats.iter().filter(|(_, stats)| stats.lossless_drops > 0);
+        lossless.extend(drops.map(|(p, stats)| (cx.numbers[p], stats.lossless_drops)));
     }
     let worst: Vec<String> = lossless
         .into_iter()

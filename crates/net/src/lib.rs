@@ -19,7 +19,7 @@
 //!
 //! Circuit switches (`circuit`) stand between 3 and 4: they let a packet pass at once, or lose it.
 //!
-//! Calls run down this list, never up. What never changes is in `network`; what is counted, in `ledger`, each part for itself, and joined
+//! Calls run down this list, never up. What never changes is in `network`; what is counted, in `counters`, each part for itself, and joined
 //! at the end. Where somebody wants to see all this happen, `trace` is told.
 
 pub mod acceltor;
@@ -27,31 +27,31 @@ mod build;
 mod changes;
 mod check;
 mod circuit;
+mod counters;
 mod cut;
 mod deadlock;
 mod departures;
 mod drops;
 mod events;
+mod fast_path;
 mod host;
 mod ids;
 mod invariants;
-mod ledger;
 mod limit_groups;
 pub mod limits;
-mod medium;
+mod livelock;
 mod memory;
 mod network;
 mod packet;
 mod part;
+mod part_context;
 mod pauses;
-mod plain;
 mod port;
 mod queue_names;
 pub mod result;
 mod sample;
 mod sim;
 pub mod spec;
-mod standstill;
 mod starts;
 mod switch;
 mod table;
@@ -63,13 +63,13 @@ mod worst;
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
 pub use cut::Cores;
 pub use host::ranks::path::{JobPath, Step, Stretch};
+pub use livelock::{Livelock, Offender};
 pub use memory::{OutOfMemory, available as available_memory, total as total_memory};
 pub use network::queue_pairs::pairs_of;
 pub use network::timeline::route_tables;
 pub use result::RunResult;
 pub use sim::{Progress, Simulation, Stopped};
 pub use spec::NetworkSpec;
-pub use standstill::{Culprit, Standstill};
 pub use switch::buffer::required_headroom;
 
 /// Builds and runs `spec` on one thread, without progress reports.

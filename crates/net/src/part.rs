@@ -11,14 +11,14 @@ use crate::events::Event;
 use crate::host::Hosts;
 use crate::host::ranks::Boundary;
 use crate::ids::{PortId, Slot};
-use crate::medium::Medium;
+use crate::livelock::{Clock, Livelock, Offender, SLICE};
 use crate::packet::packed::Packed;
 use crate::packet::{CUT, LINK};
+use crate::part_context::PartContext;
 use crate::port::numbered_packets::Fate;
 use crate::port::{Owner, Peer};
 use crate::sample::{Recorder, Samples};
 use crate::spec::{LinkChange, NodeKind};
-use crate::standstill::{Clock, Culprit, SLICE, Standstill};
 use crate::switch::{Switches, failure};
 use crate::trace::Traced;
 use farloop_engine::{EventId, LogicalProcess};
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// See the module.
 pub(crate) struct Part {
-    pub medium: Medium,
+    pub context: PartContext,
     pub hosts: Hosts,
     pub switches: Switches,
     pub circuits: CircuitSwitches,
@@ -74,25 +74,25 @@ pub(crate) struct Mail {
 impl Part {
     /// Executes events before or at `last`, at most `limit` of them, which it counts down; `false` when none is left.
     pub fn step(&mut self, last: Time, limit: &mut u64) -> bool {
-        match self.medium.plain {
+        match self.context.fast_path {
             true => self.run::<true>(last, limit),
             false => self.run::<false>(last, limit),
         }
     }
 
     #[inline(always)]
-    fn run<const PLAIN: bool>(&mut self, last: Time, limit: &mut u64) -> bool {
+    fn run<const FAST: bool>(&mut self, last: Time, limit: &mut u64) -> bool {
         let mut left = *limit;
-        let goes_on = self.run_counted::<PLAIN>(last, &mut left);
+        let goes_on = self.run_counted::<FAST>(last, &mut left);
         *limit = left;
         goes_on
     }
 
     #[inline(always)]
-    fn run_counted<const PLAIN: bool>(&mut self, last: Time, left: &mut u64) -> bool {
+    fn run_counted<const FAST: bool>(&mut self, last: Time, left: &mut u64) -> bool {
         while *left > 0 {
             *left -= 1;
-            let Some((time, event)) = self.medium.calendar.peek().filter(|(time, _)| *time <= last) else {
+            let Some((time, event)) = self.context.calendar.peek().filter(|(time, _)| *time <= last) else {
                 let next = self.changes.next();
                 // Without an end the last moment is never, which is when nothing changes any more.
                 if next < Time::NEVER && next <= last && self.observe(next, last) {
@@ -100,36 +100,36 @@ impl Part {
                 }
                 return false;
             };
-            assert!(time >= self.medium.now, "time runs backwards: {} after {}", time, self.medium.now);
+            assert!(time >= self.context.now, "time runs backwards: {} after {}", time, self.context.now);
             if time > self.observe_after && self.observe(time, time) {
                 // Something may happen earlier now.
                 continue;
             }
-            self.medium.now = time;
-            self.medium.ledger.totals.events += 1;
-            match self.medium.events.decode(event) {
-                Event::Arrival(p) => self.arrive::<PLAIN>(p, event),
+            self.context.now = time;
+            self.context.counters.totals.events += 1;
+            match self.context.events.decode(event) {
+                Event::Arrival(p) => self.arrive::<FAST>(p, event),
                 event => self.execute(event),
             }
         }
         true
     }
 
-    /// Takes the samples and looks that are due before `before`, up to the first change at `last` or before: makes this, and says that
-    /// there was one.
+    /// Takes the samples, and counts the packets in flight, that are due before `before`. The first change at `last` or before ends
+    /// that: it is made, and the answer is true.
     pub fn observe(&mut self, before: Time, last: Time) -> bool {
         loop {
-            let (sample, look) = (self.recorder.next(), self.medium.ledger.census.next());
-            self.observe_after = sample.min(look).min(self.changes.due_after());
+            let (sample, count) = (self.recorder.next(), self.context.counters.in_flight.next());
+            self.observe_after = sample.min(count).min(self.changes.due_after());
             if self.observe_after >= before {
                 return false;
             }
             if sample == self.observe_after {
                 self.catch_up(sample);
-                self.recorder.take(&mut self.medium, &self.hosts, &mut self.samples);
-            } else if look == self.observe_after {
-                self.hosts.catch_up_all(&mut self.medium, look);
-                self.medium.ledger.census.look(self.medium.packets.live() as u64);
+                self.recorder.take(&mut self.context, &self.hosts, &mut self.samples);
+            } else if count == self.observe_after {
+                self.hosts.catch_up_all(&mut self.context, count);
+                self.context.counters.in_flight.sample(self.context.packets.live() as u64);
             } else {
                 return self.change(last);
             }
@@ -138,37 +138,37 @@ impl Part {
 
     /// Sends all that was due by `until` ([`crate::departures`]); what is to be looked at before that has been.
     pub fn catch_up(&mut self, until: Time) {
-        self.hosts.catch_up_all(&mut self.medium, until);
-        self.switches.catch_up_all(&mut self.medium, until);
+        self.hosts.catch_up_all(&mut self.context, until);
+        self.switches.catch_up_all(&mut self.context, until);
     }
 
     /// Makes the next change, if it is for `last` or before.
     #[cold]
     pub fn change(&mut self, last: Time) -> bool {
         let Some((now, change)) = self.changes.take(last) else { return false };
-        let m = &mut self.medium;
-        m.now = now;
+        let cx = &mut self.context;
+        cx.now = now;
         match change {
             Change::Routes(number) => {
                 self.switches.routes = self.changes.routes[number].clone();
-                m.routing = number;
+                cx.routing = number;
             }
             Change::Link(p, change) => {
-                let (port, stats) = (&mut m.ports[p], &mut m.stats[p]);
+                let (port, stats) = (&mut cx.ports[p], &mut cx.stats[p]);
                 match (change, port.owner) {
                     (LinkChange::Down, owner) => {
-                        port.cut(&mut m.packets);
+                        port.cut(&mut cx.packets);
                         if let Owner::Switch(s) = owner {
-                            failure::goes_down(&mut self.switches, m, s, p);
+                            failure::goes_down(&mut self.switches, cx, s, p);
                         }
                     }
-                    (LinkChange::Up, Owner::Switch(s)) => failure::comes_up(&mut self.switches, m, s, p),
+                    (LinkChange::Up, Owner::Switch(s)) => failure::comes_up(&mut self.switches, cx, s, p),
                     (LinkChange::Up, _) => {}
                     (LinkChange::Rate(rate), _) => {
                         port.set_rate(rate);
-                        let owner = &m.network.node_specs[stats.row.node as usize].kind;
+                        let owner = &cx.network.node_specs[stats.row.node as usize].kind;
                         if let NodeKind::Switch(switch) = owner {
-                            stats.set_rate(switch, rate, m.now);
+                            stats.set_rate(switch, rate, cx.now);
                         }
                     }
                     (LinkChange::Delay(delay), _) => port.delay = delay,
@@ -182,7 +182,7 @@ impl Part {
                 }
             }
             Change::Late(p, slot) => {
-                let peer = m.ports[p].peer;
+                let peer = cx.ports[p].peer;
                 if !self.waits(p, peer.owner(), slot) {
                     self.hand_over::<false>(p, peer, slot);
                 }
@@ -194,64 +194,64 @@ impl Part {
     /// Packets that have no room ([`Gauge::exhausted`]), time that stands still, and how far the part has come. Asked after each
     /// window, so it reads no file.
     pub fn show(&mut self) {
-        self.gauge.packet_hops.store(self.medium.ledger.totals.packet_hops, Ordering::Relaxed);
-        if !self.medium.packets.fit() {
+        self.gauge.packet_hops.store(self.context.counters.totals.packet_hops, Ordering::Relaxed);
+        if !self.context.packets.fit() {
             self.gauge.exhausted.store(true, Ordering::Relaxed);
         }
-        if self.medium.standstill.is_some() {
+        if self.context.livelock.is_some() {
             self.gauge.stands_still.store(true, Ordering::Relaxed);
         }
     }
 
     /// What was asked of flows or jobs is known ([`farloop_trace::why`]).
     pub fn knows_why(&self) -> bool {
-        let journals = self.medium.observers.as_ref().and_then(|observers| observers.journals.as_ref());
+        let journals = self.context.observers.as_ref().and_then(|observers| observers.journals.as_ref());
         journals.is_some_and(Journals::are_finished) || self.hosts.ranks.knows_path()
     }
 
     /// What was found out of messages.
     pub fn take_messages(&mut self) -> Vec<Explained> {
-        let journals = self.medium.observers.as_mut().and_then(|observers| observers.journals.as_mut());
+        let journals = self.context.observers.as_mut().and_then(|observers| observers.journals.as_mut());
         journals.map(Journals::take_messages).unwrap_or_default()
     }
 
-    /// A look at the clock; notes a standstill, and says that there is one.
+    /// A look at the clock; notes a livelock, and says that there is one.
     #[cold]
     pub fn stands_still(&mut self) -> bool {
-        let now = self.medium.now;
-        if self.clock.stands(now) && self.medium.standstill.is_none() {
-            let culprit = self.culprit();
-            self.medium.standstill = Some(Standstill { now, culprit });
+        let now = self.context.now;
+        if self.clock.stands(now) && self.context.livelock.is_none() {
+            let offender = self.offender();
+            self.context.livelock = Some(Livelock { now, offender });
         }
-        self.medium.standstill.is_some()
+        self.context.livelock.is_some()
     }
 
     /// Whose turn it is.
-    fn culprit(&mut self) -> Culprit {
-        let m = &mut self.medium;
-        let Some((_, event)) = m.calendar.peek() else { return Culprit::Other };
-        match m.events.decode(event) {
-            Event::Timer(host) => self.hosts.next_timer_of(host).map_or(Culprit::Other, |flow| Culprit::Flow(flow.0)),
+    fn offender(&mut self) -> Offender {
+        let cx = &mut self.context;
+        let Some((_, event)) = cx.calendar.peek() else { return Offender::Other };
+        match cx.events.decode(event) {
+            Event::Timer(host) => self.hosts.next_timer_of(host).map_or(Offender::Other, |flow| Offender::Flow(flow.0)),
             Event::AgentTimer(agent) => {
-                let row = &m.stats[self.switches.agents[agent].port].row;
-                Culprit::Agent(row.node, row.peer)
+                let row = &cx.stats[self.switches.agents[agent].port].row;
+                Offender::Agent(row.node, row.peer)
             }
-            Event::Transmission(_) | Event::Arrival(_) | Event::Agenda(_) => Culprit::Other,
+            Event::Transmission(_) | Event::Arrival(_) | Event::Agenda(_) => Offender::Other,
         }
     }
 
     /// Anything but an arrival.
     #[inline(never)]
     fn execute(&mut self, event: Event) {
-        let m = &mut self.medium;
+        let cx = &mut self.context;
         match event {
             Event::Arrival(_) => unreachable!("arrivals have their own way"),
             Event::Transmission(p) => self.transmit(p),
-            Event::Agenda(h) => self.hosts.agenda_due(m, h),
-            Event::Timer(h) => self.hosts.timers_due(m, h),
+            Event::Agenda(h) => self.hosts.agenda_due(cx, h),
+            Event::Timer(h) => self.hosts.timers_due(cx, h),
             Event::AgentTimer(a) => {
-                if let Owner::Switch(s) = m.ports[self.switches.agents[a].port].owner {
-                    self.switches.agent_timer(m, s, a);
+                if let Owner::Switch(s) = cx.ports[self.switches.agents[a].port].owner {
+                    self.switches.agent_timer(cx, s, a);
                 }
             }
         }
@@ -260,10 +260,10 @@ impl Part {
     /// Something is due at port `p` now.
     #[inline(never)]
     fn transmit(&mut self, p: PortId) {
-        let m = &mut self.medium;
-        match m.ports[p].owner {
-            Owner::Switch(s) => self.switches.send_due(m, s, p),
-            Owner::Host(h) => self.hosts.send_due(m, h),
+        let cx = &mut self.context;
+        match cx.ports[p].owner {
+            Owner::Switch(s) => self.switches.send_due(cx, s, p),
+            Owner::Host(h) => self.hosts.send_due(cx, h),
             Owner::Circuit(_) => unreachable!("nothing waits at a circuit switch"),
             Owner::Elsewhere => unreachable!("another part's port transmits there"),
         }
@@ -271,52 +271,52 @@ impl Part {
 
     /// The first packet on the link of port `p` arrives at its other end.
     #[inline(always)]
-    fn arrive<const PLAIN: bool>(&mut self, p: PortId, event: EventId) {
-        if self.medium.lags(p) {
+    fn arrive<const FAST: bool>(&mut self, p: PortId, event: EventId) {
+        if self.context.lags(p) {
             self.transmit(p);
         }
-        let m = &mut self.medium;
-        let port = &mut m.ports[p];
-        let (slot, next) = port.land(&mut m.packets);
+        let cx = &mut self.context;
+        let port = &mut cx.ports[p];
+        let (slot, next) = port.land(&mut cx.packets);
         let (peer, unreliable) = (port.peer, port.unreliable);
         match next {
-            Some(next) => m.calendar.set(event, next),
+            Some(next) => cx.calendar.set(event, next),
             None => {
                 let due = port.lazy && port.armed_at != Time::NEVER;
-                m.calendar.cancel(event);
+                cx.calendar.cancel(event);
                 // Nothing is on the link any more that would have the port looked at.
                 if due {
-                    m.wake(p);
+                    cx.wake(p);
                 }
             }
         }
         // Most often this is the next event: its port and packet are on their way while this packet is handled.
-        if let Some(next) = m.calendar.hint() {
-            m.prefetch(next);
+        if let Some(next) = cx.calendar.hint() {
+            cx.prefetch(next);
         }
         if unreliable && (self.meets_its_fate(p, slot) || self.waits(p, peer.owner(), slot)) {
             return;
         }
-        self.hand_over::<PLAIN>(p, peer, slot);
+        self.hand_over::<FAST>(p, peer, slot);
     }
 
     /// A packet has crossed the link of port `p`, and its other end takes it.
     #[inline(always)]
-    fn hand_over<const PLAIN: bool>(&mut self, p: PortId, peer: Peer, slot: Slot) {
-        let m = &mut self.medium;
-        m.ledger.totals.packet_hops += 1;
+    fn hand_over<const FAST: bool>(&mut self, p: PortId, peer: Peer, slot: Slot) {
+        let cx = &mut self.context;
+        cx.counters.totals.packet_hops += 1;
         let own = p.other_end();
-        if !PLAIN {
-            m.trace_arrival(own, slot);
+        if !FAST {
+            cx.trace_arrival(own, slot);
         }
-        if m.packets[slot].class == LINK {
+        if cx.packets[slot].class == LINK {
             return self.pfc_frame(peer.owner(), own, slot);
         }
         match peer.owner() {
-            Owner::Switch(s) => self.switches.receive::<PLAIN>(m, s, own, slot),
-            Owner::Host(h) if PLAIN || m.plain_hosts => self.hosts.receive::<true>(m, h, slot),
-            Owner::Host(h) => self.hosts.receive::<false>(m, h, slot),
-            Owner::Circuit(c) => self.circuits[c].receive(m, own, slot),
+            Owner::Switch(s) => self.switches.receive::<FAST>(cx, s, own, slot),
+            Owner::Host(h) if FAST || cx.fast_path_hosts => self.hosts.receive::<true>(cx, h, slot),
+            Owner::Host(h) => self.hosts.receive::<false>(cx, h, slot),
+            Owner::Circuit(c) => self.circuits[c].receive(cx, own, slot),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }
     }
@@ -324,14 +324,14 @@ impl Part {
     /// A PFC frame reaches the owner of port `p`.
     #[inline(never)]
     fn pfc_frame(&mut self, owner: Owner, p: PortId, slot: Slot) {
-        if self.medium.lags(p) {
+        if self.context.lags(p) {
             self.transmit(p);
         }
-        let m = &mut self.medium;
-        let change = m.pfc_frame(p, slot);
+        let cx = &mut self.context;
+        let change = cx.pfc_frame(p, slot);
         match owner {
-            Owner::Switch(s) => self.switches.paused(m, s, p, &change),
-            Owner::Host(h) => self.hosts.paused(m, h, &change),
+            Owner::Switch(s) => self.switches.paused(cx, s, p, &change),
+            Owner::Host(h) => self.hosts.paused(cx, h, &change),
             Owner::Circuit(_) => unreachable!("nobody pauses a circuit switch"),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }
@@ -342,17 +342,17 @@ impl Part {
     /// A packet that would arrive by port `p` is lost, or arrives later.
     #[inline(never)]
     fn meets_its_fate(&mut self, p: PortId, slot: Slot) -> bool {
-        let m = &mut self.medium;
-        let numbered = m.stats[p].numbered.as_mut().filter(|_| m.packets[slot].flags & CUT == 0);
-        match numbered.map_or(Fate::Arrives, |numbered| numbered.decide(&m.packets[slot])) {
-            Fate::Arrives => m.vanishes(p, slot),
+        let cx = &mut self.context;
+        let numbered = cx.stats[p].numbered.as_mut().filter(|_| cx.packets[slot].flags & CUT == 0);
+        match numbered.map_or(Fate::Arrives, |numbered| numbered.decide(&cx.packets[slot])) {
+            Fate::Arrives => cx.vanishes(p, slot),
             Fate::Lost => {
-                m.lose(p, slot, Cause::Loss);
+                cx.lose(p, slot, Cause::Loss);
                 true
             }
-            Fate::Late(_) if m.vanishes(p, slot) => true,
+            Fate::Late(_) if cx.vanishes(p, slot) => true,
             Fate::Late(by) => {
-                self.changes.delay(m.now.saturating_add(by), p, slot);
+                self.changes.delay(cx.now.saturating_add(by), p, slot);
                 self.observe_after = self.observe_after.min(self.changes.due_after());
                 true
             }
@@ -362,13 +362,13 @@ impl Part {
     /// A packet that arrives by port `p` waits until its host handles it; PFC frames do not.
     #[inline(never)]
     fn waits(&mut self, p: PortId, peer: Owner, slot: Slot) -> bool {
-        let m = &mut self.medium;
+        let cx = &mut self.context;
         let Owner::Host(h) = peer else { return false };
-        if m.packets[slot].class == LINK || !self.hosts.keep(m, h, slot) {
+        if cx.packets[slot].class == LINK || !self.hosts.keep(cx, h, slot) {
             return false;
         }
-        m.ledger.totals.packet_hops += 1;
-        m.trace_arrival(p.other_end(), slot);
+        cx.counters.totals.packet_hops += 1;
+        cx.trace_arrival(p.other_end(), slot);
         true
     }
 }
@@ -377,7 +377,7 @@ impl LogicalProcess for Part {
     type Mail = Mail;
 
     fn next_event(&mut self) -> Time {
-        self.medium.calendar.peek().map_or(Time::NEVER, |(time, _)| time).min(self.changes.next())
+        self.context.calendar.peek().map_or(Time::NEVER, |(time, _)| time).min(self.changes.next())
     }
 
     fn run_until(&mut self, end: Time) {
@@ -397,14 +397,14 @@ impl LogicalProcess for Part {
     fn post(&mut self, to: usize, mail: &mut Mail) -> Time {
         // It has no effect before the first byte of its message does.
         self.hosts.ranks.mail(to, &mut mail.boundaries);
-        let m = &mut self.medium;
+        let cx = &mut self.context;
         let Some((_, ports)) = self.outboxes.iter().find(|(part, _)| *part == to) else { return Time::NEVER };
         mail.packed.resize_with(ports.len(), Packed::default);
         let mut earliest = Time::NEVER;
         for (p, packed) in ports.iter().zip(&mut mail.packed) {
-            let port = &mut m.ports[*p];
-            port.pack_all(&mut m.packets);
-            m.packets.take_packed(port.packed, packed);
+            let port = &mut cx.ports[*p];
+            port.pack_all(&mut cx.packets);
+            cx.packets.take_packed(port.packed, packed);
             earliest = earliest.min(packed.next_arrival().unwrap_or(Time::NEVER));
         }
         earliest
@@ -414,19 +414,19 @@ impl LogicalProcess for Part {
         for boundary in mail.boundaries.drain(..) {
             self.hosts.ranks.take(boundary, &mut self.hosts.receivers);
         }
-        let m = &mut self.medium;
+        let cx = &mut self.context;
         let Some((_, ports)) = self.inlets.iter().find(|(part, _)| *part == from) else { return };
         for (p, packed) in ports.iter().zip(&mut mail.packed) {
             let Some(first) = packed.next_arrival() else { continue };
-            let event = m.events.arrival(*p);
-            if m.calendar.time_of(event).is_none() {
-                m.calendar.set(event, first);
+            let event = cx.events.arrival(*p);
+            if cx.calendar.time_of(event).is_none() {
+                cx.calendar.set(event, first);
             }
-            m.packets.append_packed(m.ports[*p].packed, packed);
+            cx.packets.append_packed(cx.ports[*p].packed, packed);
         }
     }
 
     fn work(&self) -> u64 {
-        self.medium.ledger.totals.packet_hops
+        self.context.counters.totals.packet_hops
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::host::Hosts;
 use crate::ids::{FlowId, PortId};
-use crate::medium::Medium;
+use crate::part_context::PartContext;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
 use crate::result::{FlowSample, PortSample, QueueSample};
@@ -112,21 +112,21 @@ impl Recorder {
     }
 
     /// Takes the sample that is due.
-    pub fn take(&mut self, m: &mut Medium, hosts: &Hosts, samples: &mut Samples) {
+    pub fn take(&mut self, cx: &mut PartContext, hosts: &Hosts, samples: &mut Samples) {
         let time = self.next();
         if self.next_of_queues() == time
             && let Some(queues) = &mut self.queues
         {
             queues.next = time.saturating_add(queues.interval);
             for &RecordedPort { place, port: p } in &queues.ports {
-                let (number, discipline) = (m.numbers[p], m.ports[p].discipline);
+                let (number, discipline) = (cx.numbers[p], cx.ports[p].discipline);
                 if !discipline.exists() {
                     continue;
                 }
                 let sample = |(queue, of): (_, &Queue)| {
                     (place, QueueSample { time, port: number.0, queue, bytes: Bytes::new(of.bytes) })
                 };
-                samples.queues.extend(named(&m.network, number, &m.disciplines[discipline]).into_iter().map(sample));
+                samples.queues.extend(named(&cx.network, number, &cx.disciplines[discipline]).into_iter().map(sample));
             }
         }
         if self.next_of_all() != time {
@@ -136,7 +136,7 @@ impl Recorder {
         for recorded in &mut self.flows {
             let mut delivered = Bytes::ZERO;
             if recorded.has_destination {
-                let now = hosts.delivered(&m.network, recorded.flow);
+                let now = hosts.delivered(&cx.network, recorded.flow);
                 delivered = Bytes::new(now - recorded.delivered);
                 recorded.delivered = now;
             }
@@ -150,21 +150,21 @@ impl Recorder {
             samples.flows.push((recorded.place, sample));
         }
         for &RecordedPort { place, port } in &self.ports {
-            samples.ports.push((place, port_sample(m, port, time)));
+            samples.ports.push((place, port_sample(cx, port, time)));
         }
         if let Some(watched) = self.watched.as_ref().filter(|watched| self.taken.is_multiple_of(watched.every)) {
-            samples.watched.extend(watched.ports.iter().map(|port| port_sample(m, *port, time)));
+            samples.watched.extend(watched.ports.iter().map(|port| port_sample(cx, *port, time)));
         }
     }
 }
 
 /// What happened at a port since its last sample.
-fn port_sample(m: &mut Medium, p: PortId, time: Time) -> PortSample {
-    let (port, stats) = (&m.ports[p], &mut m.stats[p]);
+fn port_sample(cx: &mut PartContext, p: PortId, time: Time) -> PortSample {
+    let (port, stats) = (&cx.ports[p], &mut cx.stats[p]);
     let paused = stats.paused_until(time);
     let sample = PortSample {
         time,
-        port: m.numbers[p].0,
+        port: cx.numbers[p].0,
         queue: Bytes::new(port.data_queue),
         max_queue: Bytes::new(stats.sampled_max),
         tx: Bytes::new(port.tx_bytes - stats.sampled_tx),

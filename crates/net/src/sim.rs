@@ -2,13 +2,14 @@
 
 use crate::build::{Built, build};
 use crate::check::BuildError;
+use crate::counters::{InFlightSampler, SenderCounts};
 use crate::cut::{Cores, Cut, LONGEST_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::host::ranks::path::{JobPath, PathLog};
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
 use crate::invariants;
-use crate::ledger::{Census, SenderCounts};
 use crate::limit_groups::Limits;
+use crate::livelock::{Livelock, SLICE};
 use crate::memory::{LOOK_EVERY, Memory, OutOfMemory, Pace};
 use crate::network::queue_pairs::QueuePair;
 use crate::network::schedule::Circuits;
@@ -20,7 +21,6 @@ use crate::queue_names::named;
 use crate::result::{CappedRow, DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
-use crate::standstill::{SLICE, Standstill};
 use crate::starts::Starts;
 use crate::watched::ends;
 use crate::worst;
@@ -54,7 +54,7 @@ pub enum Stopped {
     /// More packets are in flight than memory has room for.
     OutOfMemory(OutOfMemory),
     /// Simulated time does not go on.
-    Standstill(Standstill),
+    Livelock(Livelock),
 }
 
 /// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
@@ -129,10 +129,10 @@ impl Simulation {
     #[inline(never)]
     pub fn run_traced(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(RunResult, Trace), Stopped> {
         self.advance_to_end(progress)?;
-        let tracers = self.parts.iter_mut().filter_map(|part| part.medium.observers.as_mut()?.tracer.take());
+        let tracers = self.parts.iter_mut().filter_map(|part| part.context.observers.as_mut()?.tracer.take());
         let mut trace = farloop_trace::join(tracers);
         trace.messages = self.parts.iter_mut().flat_map(Part::take_messages).collect();
-        let journals = self.parts.iter_mut().find_map(|part| part.medium.observers.as_mut()?.journals.take());
+        let journals = self.parts.iter_mut().find_map(|part| part.context.observers.as_mut()?.journals.take());
         let end = self.network.end;
         trace.why = journals.and_then(|journals| journals.answer(end));
         Ok((self.finish(), trace))
@@ -169,7 +169,7 @@ impl Simulation {
     /// the specification's hosts and flows.
     pub fn trace(&mut self, filter: &Filter) {
         for part in &mut self.parts {
-            part.medium.observe().tracer = Some(Tracer::new(filter.clone()));
+            part.context.observe().tracer = Some(Tracer::new(filter.clone()));
         }
     }
 
@@ -181,7 +181,7 @@ impl Simulation {
     pub fn why(&mut self, flow: u32) {
         assert!(!self.network.persistent, "flows have connections of their own");
         let ends = ends(&self.network, FlowId(flow));
-        self.whole().medium.observe().journals = Some(Journals::of_flow(flow, ends));
+        self.whole().context.observe().journals = Some(Journals::of_flow(flow, ends));
     }
 
     /// Has the simulation, in one part, find out on which path the time of an iteration of a job goes, by number from zero; of its slowest
@@ -207,7 +207,7 @@ impl Simulation {
     /// There are several parts.
     pub fn why_messages(&mut self, wanted: &[Wanted]) {
         let journals = Journals::of_messages(wanted, |flow| ends(&self.network, FlowId(flow)));
-        self.whole().medium.observe().journals = Some(journals);
+        self.whole().context.observe().journals = Some(journals);
     }
 
     /// Its only part.
@@ -220,7 +220,7 @@ impl Simulation {
     pub fn limit_memory(&mut self, bytes: u64) {
         let each = bytes / self.parts.len() as u64;
         for part in &mut self.parts {
-            part.medium.packets.memory_limit = Memory::Bytes(each);
+            part.context.packets.memory_limit = Memory::Bytes(each);
         }
     }
 
@@ -279,7 +279,7 @@ impl Simulation {
         let last = if border == end { end } else { border - Delta::from_ps(1) };
         let gauges: Vec<Arc<Gauge>> = self.parts.iter().map(|part| part.gauge.clone()).collect();
         let packet_hops = || gauges.iter().map(|g| g.packet_hops.load(Ordering::Relaxed)).sum();
-        let memory = self.parts.first().map_or(Memory::Bytes(u64::MAX), |part| part.medium.packets.memory_limit);
+        let memory = self.parts.first().map_or(Memory::Bytes(u64::MAX), |part| part.context.packets.memory_limit);
         let used_up = Cell::new(false);
         let exhausted = || used_up.get() || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
         let stands_still = || gauges.iter().any(|g| g.stands_still.load(Ordering::Relaxed));
@@ -304,7 +304,7 @@ impl Simulation {
                 if part.knows_why() {
                     break false;
                 }
-                if !ask(part.medium.now) {
+                if !ask(part.context.now) {
                     break true;
                 }
             },
@@ -317,8 +317,8 @@ impl Simulation {
             }
         };
         // Also where nothing was left to happen before the next look.
-        if let Some(standstill) = self.parts.iter().find_map(|part| part.medium.standstill) {
-            return Err(Stopped::Standstill(standstill));
+        if let Some(livelock) = self.parts.iter().find_map(|part| part.context.livelock) {
+            return Err(Stopped::Livelock(livelock));
         }
         match stopped {
             false => Ok(()),
@@ -330,15 +330,15 @@ impl Simulation {
     fn out_of_memory(&self) -> OutOfMemory {
         let sum = |f: &dyn Fn(&Part) -> u64| self.parts.iter().map(f).sum();
         OutOfMemory {
-            now: self.parts.iter().map(|part| part.medium.now).max().unwrap_or(Time::ZERO),
-            packets: sum(&|part| part.medium.packets.live() as u64),
-            bytes: sum(&|part| part.medium.packets.memory()),
+            now: self.parts.iter().map(|part| part.context.now).max().unwrap_or(Time::ZERO),
+            packets: sum(&|part| part.context.packets.live() as u64),
+            bytes: sum(&|part| part.context.packets.memory()),
         }
     }
 
     /// What the simulation gives back, as of the end of its specification, and the checks of its invariants.
     fn finish(mut self) -> RunResult {
-        let last = self.parts.iter().map(|part| part.medium.now).max().unwrap_or(Time::ZERO);
+        let last = self.parts.iter().map(|part| part.context.now).max().unwrap_or(Time::ZERO);
         let end = if self.network.end == Time::NEVER { last } else { self.network.end };
         let interval = self.parts.first().map_or(Delta::ZERO, |part| part.recorder.interval());
         let last_sample = if self.network.end == Time::NEVER { final_sample(interval, last) } else { end };
@@ -346,7 +346,7 @@ impl Simulation {
             part.observe(last_sample.max(end).saturating_add(Delta::from_ps(1)), Time::ZERO);
             part.catch_up(end);
             // What receivers keep for an ACK has been delivered.
-            part.hosts.receivers.drop_held(&mut part.medium);
+            part.hosts.receivers.drop_held(&mut part.context);
         }
         self.watch.look(&self.parts, end, Delta::ZERO);
         self.result(end, last_sample)
@@ -372,9 +372,9 @@ impl Simulation {
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
         let (mut starts, mut limits) = (Starts::default(), Limits::default());
         for part in self.parts {
-            starts.add(&part.medium.ledger.starts);
-            limits.add(&part.medium.ledger.limits);
-            pauses.extend(part.medium.pauses.into_rows(&part.medium.numbers, end));
+            starts.add(&part.context.counters.starts);
+            limits.add(&part.context.counters.limits);
+            pauses.extend(part.context.pauses.into_rows(&part.context.numbers, end));
             samples.push(part.samples);
         }
         pauses.sort_unstable_by_key(|row| (row.port, row.cause, row.root));
@@ -409,9 +409,9 @@ impl Simulation {
         let mut counts: Vec<SenderCounts> = Vec::new();
         let mut received: BTreeMap<FlowId, Time> = BTreeMap::new();
         for part in &mut self.parts {
-            counts.append(&mut part.medium.ledger.senders);
-            counts.extend(part.hosts.senders.final_counts(&self.network, &mut part.medium.ledger, end));
-            for (flow, at) in part.medium.ledger.received.drain(..) {
+            counts.append(&mut part.context.counters.senders);
+            counts.extend(part.hosts.senders.final_counts(&self.network, &mut part.context.counters, end));
+            for (flow, at) in part.context.counters.received.drain(..) {
                 received.entry(flow).or_insert(at);
             }
         }
@@ -442,8 +442,8 @@ impl Simulation {
             timeouts: u64::from(counts.timeouts),
             marked: counts.marked,
             packets: counts.packets,
-            victim_packets: sum(&|part| part.medium.ledger.victims(flow)),
-            dropped: sum(&|part| part.medium.ledger.dropped(flow)),
+            victim_packets: sum(&|part| part.context.counters.victims(flow)),
+            dropped: sum(&|part| part.context.counters.dropped(flow)),
             spurious: u64::from(counts.spurious),
             gave_up: counts.gave_up,
             first_limit: counts.first_limit,
@@ -465,11 +465,11 @@ impl Simulation {
     /// When a flow began, or was to; [`Time::NEVER`] where what it waits for has not come.
     fn start(&self, flow: FlowId) -> Time {
         let network = &self.network;
-        if network.succession.waits_for(flow) == 0 {
+        if network.flow_dependencies.waits_for(flow) == 0 {
             return network.flows.get(flow).start;
         }
         let here = &self.parts[self.part_of_host[network.source(flow)]];
-        here.hosts.followers.begin(flow).unwrap_or(Time::NEVER)
+        here.hosts.dependent_flows.begin(flow).unwrap_or(Time::NEVER)
     }
 
     /// One row per port: what the part of its owner counted, and what the part of its neighbour saw arrive.
@@ -478,20 +478,20 @@ impl Simulation {
         let offered = self.network.offered(&|flow| connections.number(flow));
         let mut rows: Table<PortNumber, Option<PortRow>> = offered.rows().map(|_| None).collect();
         let mut elsewhere = Vec::new();
-        for m in self.parts.iter_mut().map(|part| &mut part.medium) {
-            for (p, port) in m.ports.iter() {
-                let stats = &mut m.stats[p];
+        for cx in self.parts.iter_mut().map(|part| &mut part.context) {
+            for (p, port) in cx.ports.iter() {
+                let stats = &mut cx.stats[p];
                 if port.owner == Owner::Elsewhere {
-                    elsewhere.push((m.numbers[p], stats.row.drops));
+                    elsewhere.push((cx.numbers[p], stats.row.drops));
                     continue;
                 }
                 stats.integrate(end, port.data_queue);
                 let mut row = stats.row.clone();
                 row.paused = stats.paused_until(end);
                 row.tx = Bytes::new(port.tx_bytes);
-                row.offered = offered[m.numbers[p]];
+                row.offered = offered[cx.numbers[p]];
                 row.packets = port.tx_packets();
-                rows[m.numbers[p]] = Some(row);
+                rows[cx.numbers[p]] = Some(row);
             }
         }
         let mut rows: Table<PortNumber, PortRow> =
@@ -505,14 +505,14 @@ impl Simulation {
     /// The queues of switches that schedule.
     fn queue_rows(&self) -> Vec<QueueRow> {
         let mut rows = Vec::new();
-        for m in self.parts.iter().map(|part| &part.medium) {
-            for (p, port) in m.ports.iter().filter(|(_, port)| port.discipline.exists()) {
-                let number = m.numbers[p];
+        for cx in self.parts.iter().map(|part| &part.context) {
+            for (p, port) in cx.ports.iter().filter(|(_, port)| port.discipline.exists()) {
+                let number = cx.numbers[p];
                 let row = |(queue, of): (QueueName, &Queue)| {
                     let (max_bytes, full, expired) = (Bytes::new(of.max_bytes), of.dropped, of.expired);
                     QueueRow { port: number.0, queue, max_bytes, full, expired }
                 };
-                rows.extend(named(&self.network, number, &m.disciplines[port.discipline]).into_iter().map(row));
+                rows.extend(named(&self.network, number, &cx.disciplines[port.discipline]).into_iter().map(row));
             }
         }
         rows.sort_by_key(|row| (row.port, row.queue));
@@ -538,18 +538,18 @@ impl Simulation {
     fn totals(&self, end: Time) -> Totals {
         let mut totals = Totals { end, ..Totals::default() };
         let (mut live, mut frames, mut memory) = (0, 0, 0);
-        let mut censuses: Vec<Census> = Vec::new();
-        for m in self.parts.iter().map(|part| &part.medium) {
-            totals.add(&m.ledger.totals);
-            live += m.packets.live() as u64;
-            memory += m.packets.max_memory() as u64;
-            frames += m.ledger.frames_sent;
-            censuses.push(m.ledger.census.clone());
+        let mut samplers: Vec<InFlightSampler> = Vec::new();
+        for cx in self.parts.iter().map(|part| &part.context) {
+            totals.add(&cx.counters.totals);
+            live += cx.packets.live() as u64;
+            memory += cx.packets.max_memory() as u64;
+            frames += cx.counters.frames_sent;
+            samplers.push(cx.counters.in_flight.clone());
         }
         // PFC frames belong to links, not to the end-to-end account.
-        let received: u64 = self.parts.iter().map(|part| part.medium.ledger.frames_received).sum();
+        let received: u64 = self.parts.iter().map(|part| part.context.counters.frames_received).sum();
         totals.in_flight = live - (frames - received);
-        totals.max_in_flight = Census::most(&censuses, end, live);
+        totals.max_in_flight = InFlightSampler::max_in_flight(&samplers, end, live);
         totals.packet_memory = memory;
         totals
     }

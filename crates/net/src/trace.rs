@@ -7,8 +7,8 @@
 //!
 //! Packets of a persistent connection count as those of the flow that uses it, from its first byte on.
 
+use crate::counters::Request;
 use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot};
-use crate::ledger::Request;
 use crate::network::Network;
 use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
@@ -57,7 +57,7 @@ pub(crate) trait Sending {
 /// A method for each hook, which asks whether there is a tracer, and a function that tells it, away from the path of packets.
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident => $tell:ident($($name:ident: $kind:ty),*);)*) => {
-        /// What the tracer is told of: the part's medium.
+        /// What the tracer is told of: the part's context.
         pub(crate) trait Traced: Sized {
             fn observers(&self) -> Option<&Observers>;
             fn observers_mut(&mut self) -> Option<&mut Observers>;
@@ -134,158 +134,158 @@ hooks! {
 
 #[cold]
 #[inline(never)]
-fn enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
-    tell_enqueue(m, p, slot);
-    let packet = m.packet(slot);
+fn enqueue(cx: &mut impl Traced, p: PortId, slot: Slot) {
+    tell_enqueue(cx, p, slot);
+    let packet = cx.packet(slot);
     let own = if packet.class >= DATA { u64::from(packet.wire) } else { 0 };
-    let queue = Bytes::new(m.data_queue(p) + own);
-    at_port(m, p, slot, |packet| Event::Enqueue { packet, queue });
+    let queue = Bytes::new(cx.data_queue(p) + own);
+    at_port(cx, p, slot, |packet| Event::Enqueue { packet, queue });
 }
 
 #[cold]
 #[inline(never)]
-fn departure(m: &mut impl Traced, p: PortId, slot: Slot) {
-    let queue = Bytes::new(m.data_queue(p));
-    at_port(m, p, slot, |packet| Event::Dequeue { packet, queue });
+fn departure(cx: &mut impl Traced, p: PortId, slot: Slot) {
+    let queue = Bytes::new(cx.data_queue(p));
+    at_port(cx, p, slot, |packet| Event::Dequeue { packet, queue });
 }
 
 #[cold]
 #[inline(never)]
-fn launch(m: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
-    tell_launch(m, p, slot, late);
+fn launch(cx: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
+    tell_launch(cx, p, slot, late);
 }
 
 #[cold]
 #[inline(never)]
-fn drain(m: &mut impl Traced, p: PortId) {
-    tell_drain(m, p);
+fn drain(cx: &mut impl Traced, p: PortId) {
+    tell_drain(cx, p);
 }
 
 #[cold]
 #[inline(never)]
-fn mark(m: &mut impl Traced, p: PortId, slot: Slot) {
-    let queue = Bytes::new(m.data_queue(p));
-    at_port(m, p, slot, |packet| Event::Mark { packet, queue });
+fn mark(cx: &mut impl Traced, p: PortId, slot: Slot) {
+    let queue = Bytes::new(cx.data_queue(p));
+    at_port(cx, p, slot, |packet| Event::Mark { packet, queue });
 }
 
 #[cold]
 #[inline(never)]
-fn drop_at(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
-    tell_lost(m, p, slot, cause);
-    let queue = Bytes::new(m.data_queue(p));
-    at_port(m, p, slot, |packet| Event::Drop { packet, queue, cause });
+fn drop_at(cx: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
+    tell_lost(cx, p, slot, cause);
+    let queue = Bytes::new(cx.data_queue(p));
+    at_port(cx, p, slot, |packet| Event::Drop { packet, queue, cause });
 }
 
 #[cold]
 #[inline(never)]
-fn arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
-    tell_arrival(m, p, slot);
-    at_port(m, p, slot, |packet| Event::Arrive { packet });
+fn arrival(cx: &mut impl Traced, p: PortId, slot: Slot) {
+    tell_arrival(cx, p, slot);
+    at_port(cx, p, slot, |packet| Event::Arrive { packet });
 }
 
 #[cold]
 #[inline(never)]
-fn pfc(m: &mut impl Traced, p: PortId, frame: &Packet) {
-    tell_pause(m, p, frame);
+fn pfc(cx: &mut impl Traced, p: PortId, frame: &Packet) {
+    tell_pause(cx, p, frame);
     let (kind, class) = (frame.kind, frame.value);
     let event = if kind == PacketKind::Xoff { Event::Pause { class } } else { Event::Resume { class } };
-    let place = Place::Port(m.number(p).0);
-    record(m, place, None, event);
+    let place = Place::Port(cx.number(p).0);
+    record(cx, place, None, event);
 }
 
 #[cold]
 #[inline(never)]
-fn start(m: &mut impl Traced, flow: FlowId) {
-    tell_start(m, flow);
-    let size = Some(m.network().flows.size(flow)).filter(|size| *size != Bytes::MAX);
-    at_source(m, flow, Event::Start { size });
+fn start(cx: &mut impl Traced, flow: FlowId) {
+    tell_start(cx, flow);
+    let size = Some(cx.network().flows.size(flow)).filter(|size| *size != Bytes::MAX);
+    at_source(cx, flow, Event::Start { size });
 }
 
 #[cold]
 #[inline(never)]
-fn posted(m: &mut impl Traced, flow: FlowId, end: u64) {
-    tell_posted(m, flow, end);
+fn posted(cx: &mut impl Traced, flow: FlowId, end: u64) {
+    tell_posted(cx, flow, end);
 }
 
 #[cold]
 #[inline(never)]
-fn received(m: &mut impl Traced, flow: FlowId, end: u64) {
-    tell_received(m, flow, end);
+fn received(cx: &mut impl Traced, flow: FlowId, end: u64) {
+    tell_received(cx, flow, end);
 }
 
 #[cold]
 #[inline(never)]
-fn turn(m: &mut impl Traced, flow: FlowId, since: Time) {
-    tell_turn(m, flow, since);
+fn turn(cx: &mut impl Traced, flow: FlowId, since: Time) {
+    tell_turn(cx, flow, since);
 }
 
 #[cold]
 #[inline(never)]
-fn finish(m: &mut impl Traced, flow: FlowId) {
-    tell_finish(m, flow);
-    at_source(m, flow, Event::Finish);
+fn finish(cx: &mut impl Traced, flow: FlowId) {
+    tell_finish(cx, flow);
+    at_source(cx, flow, Event::Finish);
 }
 
 #[cold]
 #[inline(never)]
-fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>) {
-    let Some(slot) = slot else { return change(m, sender) };
-    tell_control(m, sender);
-    let (packet, control) = (m.packet(slot), sender.control);
+fn progress(cx: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>) {
+    let Some(slot) = slot else { return change(cx, sender) };
+    tell_control(cx, sender);
+    let (packet, control) = (cx.packet(slot), sender.control);
     // The last ACK of a flow is not taken up any more.
     let rtt = if meaning.finished { meaning.rtt } else { meaning.rtt.map(|_| sender.latest_rtt) };
     let event = Event::Ack {
-        sequence: offset(m, packet, sender.begin),
+        sequence: offset(cx, packet, sender.begin),
         acked: meaning.acked,
         rtt,
         marked: packet.flags & MARKED != 0,
         cwnd: control.cwnd,
         rate: control.pacing,
     };
-    at_source(m, sender.flow, event);
+    at_source(cx, sender.flow, event);
 }
 
 #[cold]
 #[inline(never)]
-fn change(m: &mut impl Traced, sender: Seen<'_>) {
-    tell_control(m, sender);
+fn change(cx: &mut impl Traced, sender: Seen<'_>) {
+    tell_control(cx, sender);
     let control = sender.control;
-    at_source(m, sender.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
+    at_source(cx, sender.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
 }
 
 #[cold]
 #[inline(never)]
-fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
-    tell_timer(m, number, false);
-    let flow = m.request(number).flow;
-    at_source(m, flow, Event::Timer { timer: TIMERS[usize::from(timer.0)] });
+fn algorithm_timer(cx: &mut impl Traced, number: FlowId, timer: TimerId) {
+    tell_timer(cx, number, false);
+    let flow = cx.request(number).flow;
+    at_source(cx, flow, Event::Timer { timer: TIMERS[usize::from(timer.0)] });
 }
 
 #[cold]
 #[inline(never)]
-fn transport_timer(m: &mut impl Traced, number: FlowId, timer: &'static str) {
-    tell_timer(m, number, true);
-    let flow = m.request(number).flow;
-    at_source(m, flow, Event::Timer { timer });
+fn transport_timer(cx: &mut impl Traced, number: FlowId, timer: &'static str) {
+    tell_timer(cx, number, true);
+    let flow = cx.request(number).flow;
+    at_source(cx, flow, Event::Timer { timer });
 }
 
 #[cold]
 #[inline(never)]
-fn receiver_timer(m: &mut impl Traced, number: FlowId, timer: Option<TimerId>) {
-    tell_timer_there(m, number);
+fn receiver_timer(cx: &mut impl Traced, number: FlowId, timer: Option<TimerId>) {
+    tell_timer_there(cx, number);
     let timer = timer.map_or("delayed ACK", |timer| RECEIVER_TIMERS[usize::from(timer.0)]);
-    let flow = m.request(number).flow;
-    let place = Place::Host(m.network().destination(flow).0);
-    record(m, place, Some(flow.0), Event::Timer { timer });
+    let flow = cx.request(number).flow;
+    let place = Place::Host(cx.network().destination(flow).0);
+    record(cx, place, Some(flow.0), Event::Timer { timer });
 }
 
 /// Something that happened to a packet.
-fn at_port(m: &mut impl Traced, p: PortId, slot: Slot, event: impl FnOnce(farloop_trace::Packet) -> Event) {
-    let (packet, port) = (m.packet(slot), m.number(p).0);
+fn at_port(cx: &mut impl Traced, p: PortId, slot: Slot, event: impl FnOnce(farloop_trace::Packet) -> Event) {
+    let (packet, port) = (cx.packet(slot), cx.number(p).0);
     let (flow, begin) = match packet.kind {
         PacketKind::Xoff | PacketKind::Xon => (None, 0),
         _ => {
-            let request = m.request(packet.flow);
+            let request = cx.request(packet.flow);
             (Some(request.flow.0), request.begin)
         }
     };
@@ -293,43 +293,43 @@ fn at_port(m: &mut impl Traced, p: PortId, slot: Slot, event: impl FnOnce(farloo
         Some(flow) => tracer.wants_packet(port, flow),
         None => tracer.wants_port(port),
     };
-    if m.tracer().is_some_and(wanted) {
-        let event = event(described(m, packet, begin));
-        record(m, Place::Port(port), flow, event);
+    if cx.tracer().is_some_and(wanted) {
+        let event = event(described(cx, packet, begin));
+        record(cx, Place::Port(port), flow, event);
     }
 }
 
 /// Something that happened to a flow at its source.
-fn at_source(m: &mut impl Traced, flow: FlowId, event: Event) {
-    if m.tracer().is_some_and(|tracer| tracer.wants_flow(flow.0)) {
-        let HostNumber(host) = m.network().source(flow);
-        record(m, Place::Host(host), Some(flow.0), event);
+fn at_source(cx: &mut impl Traced, flow: FlowId, event: Event) {
+    if cx.tracer().is_some_and(|tracer| tracer.wants_flow(flow.0)) {
+        let HostNumber(host) = cx.network().source(flow);
+        record(cx, Place::Host(host), Some(flow.0), event);
     }
 }
 
-fn record(m: &mut impl Traced, place: Place, flow: Option<u32>, event: Event) {
-    let time = m.now();
-    if let Some(tracer) = m.tracer_mut() {
+fn record(cx: &mut impl Traced, place: Place, flow: Option<u32>, event: Event) {
+    let time = cx.now();
+    if let Some(tracer) = cx.tracer_mut() {
         tracer.record(Record { time, place, flow, event });
     }
 }
 
 /// Where in the data of its flow, which begins at `begin`, a packet is, or what it answers.
-fn offset(m: &impl Traced, packet: &Packet, begin: u64) -> u64 {
+fn offset(cx: &impl Traced, packet: &Packet, begin: u64) -> u64 {
     match packet.kind {
         PacketKind::Cnp | PacketKind::Quantized | PacketKind::ReceiveRate => packet.seq,
         PacketKind::Credit => packet.number(),
         // No flow's: a link sends them.
         PacketKind::Xoff | PacketKind::Xon => 0,
-        _ => m.network().offset(packet).saturating_sub(begin),
+        _ => cx.network().offset(packet).saturating_sub(begin),
     }
 }
 
 /// A packet as traces tell of it; `begin` is the offset of its flow's first byte.
-fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
+fn described(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
     use farloop_trace::PacketKind as Kind;
     let has = |bit: u8| packet.flags & bit != 0;
-    let offset = offset(m, packet, begin);
+    let offset = offset(cx, packet, begin);
     let (kind, sequence) = match packet.kind {
         // Of a trimmed packet the headers are left.
         PacketKind::Data | PacketKind::Bare | PacketKind::Trimmed => (Kind::Data, offset),
@@ -346,12 +346,12 @@ fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
     let forward = packet.is_forward();
     let payload = match packet.kind {
         PacketKind::Data => {
-            let format = m.network().format(packet.flow);
+            let format = cx.network().format(packet.flow);
             u32::from(packet.wire - (format.packet - format.mss))
         }
         _ => 0,
     };
-    let tcp = m.network().transport.kind == TransportKind::Tcp && (forward || kind == Kind::Ack);
+    let tcp = cx.network().transport.kind == TransportKind::Tcp && (forward || kind == Kind::Ack);
     farloop_trace::Packet {
         sequence,
         wire: u32::from(packet.wire),
@@ -375,110 +375,110 @@ fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
 // What journals are told (farloop_trace::why), where there are any: at the same places.
 
 /// A packet at a port.
-fn seen_at(m: &impl Traced, p: PortId, slot: Slot) -> Passing {
-    passing(m.network(), m.number(p), slot, m.packet(slot))
+fn seen_at(cx: &impl Traced, p: PortId, slot: Slot) -> Passing {
+    passing(cx.network(), cx.number(p), slot, cx.packet(slot))
 }
 
-fn tell_enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
-    let (packet, now) = (seen_at(m, p, slot), m.now());
-    if let Some(journals) = m.journals() {
+fn tell_enqueue(cx: &mut impl Traced, p: PortId, slot: Slot) {
+    let (packet, now) = (seen_at(cx, p, slot), cx.now());
+    if let Some(journals) = cx.journals() {
         journals.waits(now, &packet);
     }
 }
 
-fn tell_launch(m: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
-    let (packet, now, (until, delay)) = (seen_at(m, p, slot), m.now(), m.transmission(p));
-    if let Some(journals) = m.journals() {
+fn tell_launch(cx: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
+    let (packet, now, (until, delay)) = (seen_at(cx, p, slot), cx.now(), cx.transmission(p));
+    if let Some(journals) = cx.journals() {
         journals.leaves(now, &packet, until, delay, late);
     }
 }
 
 /// By the link whose own egress port is `p`: journals know links by the port that sends.
-fn tell_arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
-    let (packet, now) = (Passing { port: m.number(p).other_end().0, ..seen_at(m, p, slot) }, m.now());
-    if let Some(journals) = m.journals() {
+fn tell_arrival(cx: &mut impl Traced, p: PortId, slot: Slot) {
+    let (packet, now) = (Passing { port: cx.number(p).other_end().0, ..seen_at(cx, p, slot) }, cx.now());
+    if let Some(journals) = cx.journals() {
         journals.arrives(now, &packet);
     }
 }
 
-fn tell_lost(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
+fn tell_lost(cx: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
     let behind = cause.is_behind_port();
-    let own = m.number(p);
+    let own = cx.number(p);
     let port = if behind { own.other_end() } else { own };
-    let packet = Passing { port: port.0, ..seen_at(m, p, slot) };
-    if let Some(journals) = m.journals() {
+    let packet = Passing { port: port.0, ..seen_at(cx, p, slot) };
+    if let Some(journals) = cx.journals() {
         journals.lost(&packet, behind);
     }
 }
 
-fn tell_pause(m: &mut impl Traced, p: PortId, frame: &Packet) {
-    let (port, now) = (m.number(p).0, m.now());
+fn tell_pause(cx: &mut impl Traced, p: PortId, frame: &Packet) {
+    let (port, now) = (cx.number(p).0, cx.now());
     // The frame says where its chain begins: crate::pauses.
     let root = (frame.kind == PacketKind::Xoff).then_some(frame.flow.0);
-    if let Some(journals) = m.journals() {
+    if let Some(journals) = cx.journals() {
         journals.pause(now, port, frame.value, root);
     }
 }
 
-fn tell_drain(m: &mut impl Traced, p: PortId) {
-    let (port, now) = (m.number(p).0, m.now());
-    if let Some(journals) = m.journals() {
+fn tell_drain(cx: &mut impl Traced, p: PortId) {
+    let (port, now) = (cx.number(p).0, cx.now());
+    if let Some(journals) = cx.journals() {
         journals.drained(now, port);
     }
 }
 
-fn tell_start(m: &mut impl Traced, flow: FlowId) {
-    let now = m.now();
-    if let Some(journals) = m.journals() {
+fn tell_start(cx: &mut impl Traced, flow: FlowId) {
+    let now = cx.now();
+    if let Some(journals) = cx.journals() {
         journals.start(now, flow.0);
     }
 }
 
-fn tell_posted(m: &mut impl Traced, flow: FlowId, end: u64) {
-    let now = m.now();
-    if let Some(journals) = m.journals() {
+fn tell_posted(cx: &mut impl Traced, flow: FlowId, end: u64) {
+    let now = cx.now();
+    if let Some(journals) = cx.journals() {
         journals.posts(now, flow.0, end);
     }
 }
 
-fn tell_received(m: &mut impl Traced, flow: FlowId, end: u64) {
-    let now = m.now();
-    if let Some(journals) = m.journals() {
+fn tell_received(cx: &mut impl Traced, flow: FlowId, end: u64) {
+    let now = cx.now();
+    if let Some(journals) = cx.journals() {
         journals.received(now, flow.0, end);
     }
 }
 
-fn tell_finish(m: &mut impl Traced, flow: FlowId) {
-    let now = m.now();
-    if let Some(journals) = m.journals() {
+fn tell_finish(cx: &mut impl Traced, flow: FlowId) {
+    let now = cx.now();
+    if let Some(journals) = cx.journals() {
         journals.finish(now, flow.0);
     }
 }
 
-fn tell_turn(m: &mut impl Traced, flow: FlowId, since: Time) {
-    if let Some(journals) = m.journals() {
+fn tell_turn(cx: &mut impl Traced, flow: FlowId, since: Time) {
+    if let Some(journals) = cx.journals() {
         journals.turn(flow.0, since);
     }
 }
 
 /// What an ACK, a timer, a signal or a departure has left.
-fn tell_control(m: &mut impl Traced, sender: Seen<'_>) {
-    let now = m.now();
-    if let Some(journals) = m.journals() {
+fn tell_control(cx: &mut impl Traced, sender: Seen<'_>) {
+    let now = cx.now();
+    if let Some(journals) = cx.journals() {
         journals.control(now, sender.flow.0, &sender.state.source());
     }
 }
 
-fn tell_timer(m: &mut impl Traced, number: FlowId, transport: bool) {
-    let now = m.now();
-    if let Some(journals) = m.journals() {
+fn tell_timer(cx: &mut impl Traced, number: FlowId, transport: bool) {
+    let now = cx.now();
+    if let Some(journals) = cx.journals() {
         journals.timer(now, number.0, transport);
     }
 }
 
-fn tell_timer_there(m: &mut impl Traced, number: FlowId) {
-    let now = m.now();
-    if let Some(journals) = m.journals() {
+fn tell_timer_there(cx: &mut impl Traced, number: FlowId) {
+    let now = cx.now();
+    if let Some(journals) = cx.journals() {
         journals.timer_there(now, number.0);
     }
 }

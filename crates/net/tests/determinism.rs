@@ -189,7 +189,7 @@ fn a_mixed_run_has_the_stored_digest() {
     assert_stored(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stored/mixed.txt"), &format!("{digest}\n"));
 }
 
-/// Departures that are made late and the short ways of the plain path against an event for each departure and the general path: with
+/// Departures that are made late and the short ways of the fast path against an event for each departure and the general path: with
 /// agents, losses and ECN, and without.
 #[test]
 fn the_general_path_gives_the_same() {

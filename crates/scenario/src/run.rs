@@ -15,7 +15,7 @@ use farloop_engine::clock::Instant;
 use farloop_job::memory::MemoryLimit;
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::spec::{NodeId, NodeKind};
-use farloop_net::{Cores, Culprit, OutOfMemory, Progress, Simulation, Standstill, Stopped};
+use farloop_net::{Cores, Livelock, Offender, OutOfMemory, Progress, Simulation, Stopped};
 use farloop_trace::TraceSpec;
 use farloop_units::Time;
 use serde_json::{Value as Json, json};
@@ -342,7 +342,7 @@ pub(crate) fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunErro
     let out: OutOfMemory = match stopped {
         Stopped::Cancelled => return RunError::Cancelled,
         Stopped::OutOfMemory(out) => out,
-        Stopped::Standstill(culprit) => return standstill(file, names, &culprit).into(),
+        Stopped::Livelock(offender) => return livelock(file, names, &offender).into(),
     };
     let expected = "expected less in flight: lower rates or shorter delays in [network], smaller windows (transport.receive_window), or \
                     smaller buffers in [switch] and [wan_switch]";
@@ -350,18 +350,18 @@ pub(crate) fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunErro
 }
 
 /// Simulated time that does not go on, and whose fault that most likely is.
-fn standstill(file: &str, names: &Names, standstill: &Standstill) -> Diagnostic {
-    let (whose, key) = match standstill.culprit {
-        Culprit::Flow(flow) => {
+fn livelock(file: &str, names: &Names, livelock: &Livelock) -> Diagnostic {
+    let (whose, key) = match livelock.offender {
+        Offender::Flow(flow) => {
             let (algorithm, name) = (names.algorithm(flow as usize), names.flow(flow as usize));
             (format!("timers of the algorithm \"{algorithm}\" of the flow \"{name}\""), "algorithm")
         }
-        Culprit::Agent(node, peer) => {
+        Offender::Agent(node, peer) => {
             (format!("timers of the algorithm's agent at {}->{}", names.node(node), names.node(peer)), "algorithm")
         }
-        Culprit::Other => ("more events than any traffic has".to_string(), "run"),
+        Offender::Other => ("more events than any traffic has".to_string(), "run"),
     };
-    let problem = format!("{standstill}: {whose}");
+    let problem = format!("{livelock}: {whose}");
     let expected = "expected timers that are due later than when they are armed";
     Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, problem, expected) }
 }

@@ -22,15 +22,15 @@ fn pacer(core: Option<CoreLimits>) -> PullPacer {
 }
 
 /// A pacer, its clock and its randomness.
-struct Desk {
+struct GrantedHost {
     pacer: PullPacer,
     now: Time,
     random: RandomStream,
 }
 
-impl Desk {
-    fn new(core: Option<CoreLimits>) -> Desk {
-        Desk { pacer: pacer(core), now: Time::ZERO, random: RandomStream::new(1, "credit", 0) }
+impl GrantedHost {
+    fn new(core: Option<CoreLimits>) -> GrantedHost {
+        GrantedHost { pacer: pacer(core), now: Time::ZERO, random: RandomStream::new(1, "credit", 0) }
     }
     fn call<R>(&mut self, f: impl FnOnce(&mut PullPacer, &mut GrantCtx<'_>) -> R) -> R {
         f(&mut self.pacer, &mut GrantCtx { now: self.now, random: &mut self.random })
@@ -50,7 +50,7 @@ impl Desk {
 
 #[test]
 fn pulls_go_round_at_just_below_the_link_rate() {
-    let mut d = Desk::new(None);
+    let mut d = GrantedHost::new(None);
     for flow in [7, 3, 5] {
         d.wants(flow, 10_000_000);
     }
@@ -70,7 +70,7 @@ fn pulls_go_round_at_just_below_the_link_rate() {
 
 #[test]
 fn a_flow_gets_what_it_wants_and_then_credit_ahead() {
-    let mut d = Desk::new(None);
+    let mut d = GrantedHost::new(None);
     d.wants(1, 20_000);
     // (3): 16,384 B, then the rest.
     assert_eq!(d.pull(), Some((1, 16_384)));
@@ -88,7 +88,7 @@ fn a_flow_gets_what_it_wants_and_then_credit_ahead() {
 
 #[test]
 fn who_wants_credit_goes_before_who_may_want_some_soon() {
-    let mut d = Desk::new(None);
+    let mut d = GrantedHost::new(None);
     d.wants(1, 16_384);
     assert_eq!(d.pull(), Some((1, 16_384)));
     d.wants(2, 1_000_000);
@@ -103,7 +103,7 @@ fn who_wants_credit_goes_before_who_may_want_some_soon() {
 
 #[test]
 fn a_trim_makes_a_flow_active_again_and_an_empty_pull_takes_time() {
-    let mut d = Desk::new(None);
+    let mut d = GrantedHost::new(None);
     d.wants(1, 16_384);
     d.pull();
     d.wants(2, 16_384);
@@ -116,7 +116,7 @@ fn a_trim_makes_a_flow_active_again_and_an_empty_pull_takes_time() {
 
 #[test]
 fn a_busy_pacer_keeps_its_pace_for_who_comes() {
-    let mut d = Desk::new(None);
+    let mut d = GrantedHost::new(None);
     d.wants(1, 16_384);
     d.pull();
     d.call(|p, _| p.on_finish(1));
@@ -167,7 +167,7 @@ fn the_core_never_falls_below_its_share() {
 
 #[test]
 fn the_pacer_follows_the_core() {
-    let mut d = Desk::new(Some(core()));
+    let mut d = GrantedHost::new(Some(core()));
     d.wants(1, 100_000_000);
     for _ in 0..200_000 {
         d.pull();
@@ -193,7 +193,7 @@ fn the_pacer_follows_the_core() {
 #[test]
 fn the_first_period_of_the_core_begins_with_the_simulation() {
     for seed in 0..50 {
-        let mut d = Desk { random: RandomStream::new(seed, "credit", 0), ..Desk::new(Some(core())) };
+        let mut d = GrantedHost { random: RandomStream::new(seed, "credit", 0), ..GrantedHost::new(Some(core())) };
         d.now = Time::ZERO + Delta::from_us(12);
         (0..10).for_each(|_| d.call(|p, ctx| p.on_data(ctx, true)));
         assert_eq!(d.pacer.core_rate(), 1.0);
@@ -208,7 +208,7 @@ fn the_first_period_of_the_core_begins_with_the_simulation() {
 fn periods_go_on_through_a_silence() {
     let ends: Vec<u64> = (0..200)
         .map(|seed| {
-            let mut d = Desk { random: RandomStream::new(seed, "credit", 0), ..Desk::new(Some(core())) };
+            let mut d = GrantedHost { random: RandomStream::new(seed, "credit", 0), ..GrantedHost::new(Some(core())) };
             d.now = Time::ZERO + Delta::from_secs(1);
             let mut after = 0;
             while d.pacer.core_rate() == 1.0 {

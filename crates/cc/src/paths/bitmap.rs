@@ -92,73 +92,73 @@ impl PathChooser for BitmapState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::tests::{Desk, info};
+    use crate::paths::tests::{ChooserDriver, info};
 
-    fn four(desk: &mut Desk) -> (BitmapState, Vec<Entropy>) {
+    fn four(driver: &mut ChooserDriver) -> (BitmapState, Vec<Entropy>) {
         let params = BitmapParams { paths: PathCount(4), ..BitmapParams::default() };
-        let mut state = Bitmap::start(&params, &info(), &mut desk.random);
-        let values = (0..4).map(|_| desk.next(&mut state)).collect();
+        let mut state = Bitmap::start(&params, &info(), &mut driver.random);
+        let values = (0..4).map(|_| driver.next(&mut state)).collect();
         (state, values)
     }
     /// How often each of the values comes in so many packets.
-    fn counts(desk: &mut Desk, state: &mut BitmapState, values: &[Entropy], packets: usize) -> Vec<usize> {
-        let seen: Vec<Entropy> = (0..packets).map(|_| desk.next(state)).collect();
+    fn counts(driver: &mut ChooserDriver, state: &mut BitmapState, values: &[Entropy], packets: usize) -> Vec<usize> {
+        let seen: Vec<Entropy> = (0..packets).map(|_| driver.next(state)).collect();
         values.iter().map(|v| seen.iter().filter(|s| *s == v).count()).collect()
     }
 
     #[test]
     fn penalties_are_those_of_the_source() {
-        let mut desk = Desk::new(1);
-        let (mut state, values) = four(&mut desk);
+        let mut driver = ChooserDriver::new(1);
+        let (mut state, values) = four(&mut driver);
         let all = [PathFeedback::Good, PathFeedback::Ecn, PathFeedback::Nack, PathFeedback::Timeout];
         for (value, (feedback, wanted)) in values.iter().zip(all.into_iter().zip([0, 1, 4, 15])) {
-            desk.feedback(&mut state, *value, feedback);
+            driver.feedback(&mut state, *value, feedback);
             assert_eq!(state.penalties[state.passes.index(*value)], wanted, "{feedback:?}");
         }
         // They add up, to 15 at most.
         for wanted in [5, 9, 13, 15, 15] {
-            desk.feedback(&mut state, values[1], PathFeedback::Nack);
+            driver.feedback(&mut state, values[1], PathFeedback::Nack);
             assert_eq!(state.penalties[state.passes.index(values[1])], wanted);
         }
     }
 
     #[test]
     fn a_mark_costs_one_turn_and_a_trim_four() {
-        let mut desk = Desk::new(2);
-        let (mut state, values) = four(&mut desk);
-        desk.feedback(&mut state, values[2], PathFeedback::Ecn);
+        let mut driver = ChooserDriver::new(2);
+        let (mut state, values) = four(&mut driver);
+        driver.feedback(&mut state, values[2], PathFeedback::Ecn);
         // The others' turns are three packets each pass.
-        let c = counts(&mut desk, &mut state, &values, 3);
+        let c = counts(&mut driver, &mut state, &values, 3);
         assert_eq!(c, [1, 1, 0, 1]);
-        desk.feedback(&mut state, values[0], PathFeedback::Nack);
-        let c = counts(&mut desk, &mut state, &values, 12);
+        driver.feedback(&mut state, values[0], PathFeedback::Nack);
+        let c = counts(&mut driver, &mut state, &values, 12);
         assert_eq!(c[0], 0, "four passes without it: {c:?}");
-        assert_eq!(counts(&mut desk, &mut state, &values, 4), [1, 1, 1, 1], "then it is back");
+        assert_eq!(counts(&mut driver, &mut state, &values, 4), [1, 1, 1, 1], "then it is back");
     }
 
     #[test]
     fn a_timeout_blames_the_path_of_its_packet() {
-        let mut desk = Desk::new(4);
-        let (mut state, values) = four(&mut desk);
-        desk.feedback(&mut state, values[3], PathFeedback::Timeout);
-        let c = counts(&mut desk, &mut state, &values, 45);
+        let mut driver = ChooserDriver::new(4);
+        let (mut state, values) = four(&mut driver);
+        driver.feedback(&mut state, values[3], PathFeedback::Timeout);
+        let c = counts(&mut driver, &mut state, &values, 45);
         assert_eq!(c, [15, 15, 15, 0], "fifteen passes");
     }
 
     #[test]
     fn where_all_are_congested_packets_still_leave() {
-        let mut desk = Desk::new(5);
-        let (mut state, values) = four(&mut desk);
+        let mut driver = ChooserDriver::new(5);
+        let (mut state, values) = four(&mut driver);
         for v in &values {
-            desk.feedback(&mut state, *v, PathFeedback::Timeout);
+            driver.feedback(&mut state, *v, PathFeedback::Timeout);
         }
         // As long as all have one, each packet lowers one by one; in the end none is left.
         let left = |state: &BitmapState| state.penalties.iter().map(|p| u32::from(*p)).sum::<u32>();
         for wanted in (50..60).rev() {
-            desk.next(&mut state);
+            driver.next(&mut state);
             assert_eq!(left(&state), wanted);
         }
-        let c = counts(&mut desk, &mut state, &values, 300);
+        let c = counts(&mut driver, &mut state, &values, 300);
         assert_eq!((c.iter().sum::<usize>(), left(&state)), (300, 0), "{c:?}");
     }
 }

@@ -58,21 +58,21 @@ impl PathChooser for FlowletState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::tests::{Desk, info};
+    use crate::paths::tests::{ChooserDriver, info};
 
     #[test]
     fn a_pause_longer_than_the_gap_draws_another_path() {
-        let mut desk = Desk::new(1);
-        let mut state = Flowlet::start(&FlowletParams::default(), &info(), &mut desk.random);
-        let first = desk.next(&mut state);
+        let mut driver = ChooserDriver::new(1);
+        let mut state = Flowlet::start(&FlowletParams::default(), &info(), &mut driver.random);
+        let first = driver.next(&mut state);
         for _ in 0..100 {
-            desk.now += Delta::from_us(12); // as long as the gap
-            assert_eq!(desk.next(&mut state), first);
+            driver.now += Delta::from_us(12); // as long as the gap
+            assert_eq!(driver.next(&mut state), first);
         }
         let drawn: Vec<Entropy> = (0..5)
             .map(|_| {
-                desk.now += Delta::from_us(13);
-                desk.next(&mut state)
+                driver.now += Delta::from_us(13);
+                driver.next(&mut state)
             })
             .collect();
         assert!(drawn.iter().any(|e| *e != first) && drawn.windows(2).any(|w| w[0] != w[1]), "{drawn:?} after {first}");
@@ -80,13 +80,13 @@ mod tests {
 
     #[test]
     fn the_gap_can_be_set() {
-        let mut desk = Desk::new(2);
+        let mut driver = ChooserDriver::new(2);
         let params = FlowletParams { gap: Some(Delta::from_us(500)) };
-        let mut state = Flowlet::start(&params, &info(), &mut desk.random);
-        let first = desk.next(&mut state);
-        desk.now += Delta::from_us(499);
-        assert_eq!(desk.next(&mut state), first);
-        desk.now += Delta::from_us(501);
-        assert_ne!(desk.next(&mut state), first);
+        let mut state = Flowlet::start(&params, &info(), &mut driver.random);
+        let first = driver.next(&mut state);
+        driver.now += Delta::from_us(499);
+        assert_eq!(driver.next(&mut state), first);
+        driver.now += Delta::from_us(501);
+        assert_ne!(driver.next(&mut state), first);
     }
 }

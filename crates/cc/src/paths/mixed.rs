@@ -71,28 +71,28 @@ impl PathChooser for Box<MixedState> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::tests::{Desk, info};
+    use crate::paths::tests::{ChooserDriver, info};
 
     #[test]
     fn good_values_first_then_the_bitmap() {
-        let mut desk = Desk::new(1);
+        let mut driver = ChooserDriver::new(1);
         let params = MixedParams { paths: PathCount(4), ..MixedParams::default() };
-        let mut state = Mixed::start(&params, &info(), &mut desk.random);
+        let mut state = Mixed::start(&params, &info(), &mut driver.random);
         // Without feedback it is a bitmap, which is a pass.
-        let mut pass: Vec<Entropy> = (0..4).map(|_| desk.next(&mut state)).collect();
+        let mut pass: Vec<Entropy> = (0..4).map(|_| driver.next(&mut state)).collect();
         let (a, b) = (pass[0], pass[1]);
         pass.sort_unstable();
         pass.dedup();
         assert_eq!(pass.len(), 4);
         // More than eight are remembered, in order.
         for i in 0..20 {
-            desk.feedback(&mut state, if i % 3 == 0 { a } else { b }, PathFeedback::Good);
+            driver.feedback(&mut state, if i % 3 == 0 { a } else { b }, PathFeedback::Good);
         }
         for i in 0..20 {
-            assert_eq!(desk.next(&mut state), if i % 3 == 0 { a } else { b });
+            assert_eq!(driver.next(&mut state), if i % 3 == 0 { a } else { b });
         }
         // The bitmap has heard of a trim.
-        desk.feedback(&mut state, a, PathFeedback::Nack);
-        assert!((0..12).all(|_| desk.next(&mut state) != a));
+        driver.feedback(&mut state, a, PathFeedback::Nack);
+        assert!((0..12).all(|_| driver.next(&mut state) != a));
     }
 }

@@ -85,15 +85,15 @@ impl PathChooser for Passes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::tests::{Desk, info};
+    use crate::paths::tests::{ChooserDriver, info};
 
     #[test]
     fn each_value_gets_one_packet_per_pass() {
-        let mut desk = Desk::new(0);
-        let mut chooser = Oblivious::start(&ObliviousParams::default(), &info(), &mut desk.random);
+        let mut driver = ChooserDriver::new(0);
+        let mut chooser = Oblivious::start(&ObliviousParams::default(), &info(), &mut driver.random);
         let mut orders = Vec::new();
         for _ in 0..50 {
-            let pass: Vec<Entropy> = (0..64).map(|_| desk.next(&mut chooser)).collect();
+            let pass: Vec<Entropy> = (0..64).map(|_| driver.next(&mut chooser)).collect();
             let mut sorted = pass.clone();
             sorted.sort_unstable();
             sorted.dedup();
@@ -110,13 +110,13 @@ mod tests {
     #[test]
     fn what_packets_meet_changes_nothing() {
         let run = |feedback: Option<PathFeedback>| {
-            let mut desk = Desk::new(3);
-            let mut chooser = Oblivious::start(&ObliviousParams::default(), &info(), &mut desk.random);
+            let mut driver = ChooserDriver::new(3);
+            let mut chooser = Oblivious::start(&ObliviousParams::default(), &info(), &mut driver.random);
             let mut seen = Vec::new();
             for _ in 0..300 {
-                seen.push(desk.next(&mut chooser));
+                seen.push(driver.next(&mut chooser));
                 if let Some(f) = feedback {
-                    desk.feedback(&mut chooser, seen[0], f);
+                    driver.feedback(&mut chooser, seen[0], f);
                 }
             }
             seen

@@ -126,79 +126,79 @@ impl PathChooser for Box<PlbState> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::tests::{Desk, info};
+    use crate::paths::tests::{ChooserDriver, info};
 
     /// Rounds of ten packets of which so many are marked; the entropy values that were used, without repetitions in a row.
-    fn rounds(desk: &mut Desk, state: &mut Box<PlbState>, rounds: u64, marked: usize) -> Vec<Entropy> {
+    fn rounds(driver: &mut ChooserDriver, state: &mut Box<PlbState>, rounds: u64, marked: usize) -> Vec<Entropy> {
         let mut used = Vec::new();
         for _ in 0..rounds {
             for packet in 0..10 {
-                desk.in_flight = Bytes::new(10 * 4096);
-                desk.now += Delta::from_ns(1300);
-                let entropy = desk.next(state);
+                driver.in_flight = Bytes::new(10 * 4096);
+                driver.now += Delta::from_ns(1300);
+                let entropy = driver.next(state);
                 used.push(entropy);
-                desk.feedback(state, entropy, if packet < marked { PathFeedback::Ecn } else { PathFeedback::Good });
+                driver.feedback(state, entropy, if packet < marked { PathFeedback::Ecn } else { PathFeedback::Good });
             }
         }
         used.dedup();
         used
     }
-    fn start(desk: &mut Desk) -> Box<PlbState> {
-        Plb::start(&PlbParams::default(), &info(), &mut desk.random)
+    fn start(driver: &mut ChooserDriver) -> Box<PlbState> {
+        Plb::start(&PlbParams::default(), &info(), &mut driver.random)
     }
 
     #[test]
     fn twelve_congested_rounds_in_a_row_change_the_path() {
-        let mut desk = Desk::new(1);
-        let mut state = start(&mut desk);
-        let before = rounds(&mut desk, &mut state, 12, 5);
-        let after = rounds(&mut desk, &mut state, 1, 5);
+        let mut driver = ChooserDriver::new(1);
+        let mut state = start(&mut driver);
+        let before = rounds(&mut driver, &mut state, 12, 5);
+        let after = rounds(&mut driver, &mut state, 1, 5);
         assert_eq!((before.len(), after.len()), (1, 1));
         assert_ne!(before, after, "the thirteenth round goes elsewhere");
         // Four of ten are fewer than half: never.
-        let mut state = start(&mut desk);
-        assert_eq!(rounds(&mut desk, &mut state, 100, 4).len(), 1);
+        let mut state = start(&mut driver);
+        assert_eq!(rounds(&mut driver, &mut state, 100, 4).len(), 1);
         // Eleven, one that is not, eleven: never.
-        let mut state = start(&mut desk);
+        let mut state = start(&mut driver);
         for _ in 0..5 {
-            assert_eq!(rounds(&mut desk, &mut state, 11, 10).len(), 1);
-            rounds(&mut desk, &mut state, 1, 0);
+            assert_eq!(rounds(&mut driver, &mut state, 11, 10).len(), 1);
+            rounds(&mut driver, &mut state, 1, 0);
         }
     }
 
     #[test]
     fn an_idle_flow_changes_after_three() {
-        let mut desk = Desk::new(2);
-        let mut state = start(&mut desk);
-        let before = rounds(&mut desk, &mut state, 4, 10);
-        desk.in_flight = Bytes::new(0);
-        desk.now += Delta::from_us(100);
-        assert_ne!(desk.next(&mut state), before[0]);
+        let mut driver = ChooserDriver::new(2);
+        let mut state = start(&mut driver);
+        let before = rounds(&mut driver, &mut state, 4, 10);
+        driver.in_flight = Bytes::new(0);
+        driver.now += Delta::from_us(100);
+        assert_ne!(driver.next(&mut state), before[0]);
     }
 
     #[test]
     fn a_timeout_changes_at_once_and_suspends() {
-        let mut desk = Desk::new(3);
-        let mut state = start(&mut desk);
-        let first = desk.next(&mut state);
-        desk.feedback(&mut state, first, PathFeedback::Timeout);
-        let second = desk.next(&mut state);
+        let mut driver = ChooserDriver::new(3);
+        let mut state = start(&mut driver);
+        let first = driver.next(&mut state);
+        driver.feedback(&mut state, first, PathFeedback::Timeout);
+        let second = driver.next(&mut state);
         assert_ne!(first, second);
-        let wait = state.suspended_until.since(desk.now);
+        let wait = state.suspended_until.since(driver.now);
         assert!(wait >= Delta::from_secs(60) && wait <= Delta::from_secs(120), "{wait}");
-        assert_eq!(rounds(&mut desk, &mut state, 40, 10), [second], "suspended");
-        desk.now += Delta::from_secs(120);
-        assert_ne!(rounds(&mut desk, &mut state, 2, 10).last(), Some(&second));
+        assert_eq!(rounds(&mut driver, &mut state, 40, 10), [second], "suspended");
+        driver.now += Delta::from_secs(120);
+        assert_ne!(rounds(&mut driver, &mut state, 2, 10).last(), Some(&second));
     }
 
     #[test]
     fn answers_from_a_path_that_was_left_do_not_count() {
-        let mut desk = Desk::new(4);
-        let mut state = start(&mut desk);
-        let first = desk.next(&mut state);
-        desk.feedback(&mut state, first, PathFeedback::Timeout);
-        let second = desk.next(&mut state);
-        desk.feedback(&mut state, first, PathFeedback::Timeout);
-        assert_eq!(desk.next(&mut state), second);
+        let mut driver = ChooserDriver::new(4);
+        let mut state = start(&mut driver);
+        let first = driver.next(&mut state);
+        driver.feedback(&mut state, first, PathFeedback::Timeout);
+        let second = driver.next(&mut state);
+        driver.feedback(&mut state, first, PathFeedback::Timeout);
+        assert_eq!(driver.next(&mut state), second);
     }
 }

@@ -125,48 +125,48 @@ impl PathChooser for RepsState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::tests::{Desk, info};
+    use crate::paths::tests::{ChooserDriver, info};
 
-    fn start(desk: &mut Desk) -> RepsState {
-        Reps::start(&RepsParams::default(), &info(), &mut desk.random)
+    fn start(driver: &mut ChooserDriver) -> RepsState {
+        Reps::start(&RepsParams::default(), &info(), &mut driver.random)
     }
-    fn good(desk: &mut Desk, state: &mut RepsState, values: &[Entropy]) {
+    fn good(driver: &mut ChooserDriver, state: &mut RepsState, values: &[Entropy]) {
         for v in values {
-            desk.feedback(state, *v, PathFeedback::Good);
+            driver.feedback(state, *v, PathFeedback::Good);
         }
     }
-    fn take(desk: &mut Desk, state: &mut RepsState, packets: usize) -> Vec<Entropy> {
-        (0..packets).map(|_| desk.next(state)).collect()
+    fn take(driver: &mut ChooserDriver, state: &mut RepsState, packets: usize) -> Vec<Entropy> {
+        (0..packets).map(|_| driver.next(state)).collect()
     }
 
     #[test]
     fn good_values_come_back_once_the_oldest_first() {
-        let mut desk = Desk::new(1);
-        let mut state = start(&mut desk);
-        good(&mut desk, &mut state, &[5, 9, 5, 7]);
-        assert_eq!(take(&mut desk, &mut state, 3), [5, 9, 5]);
-        good(&mut desk, &mut state, &[8]);
-        assert_eq!(take(&mut desk, &mut state, 2), [7, 8]);
+        let mut driver = ChooserDriver::new(1);
+        let mut state = start(&mut driver);
+        good(&mut driver, &mut state, &[5, 9, 5, 7]);
+        assert_eq!(take(&mut driver, &mut state, 3), [5, 9, 5]);
+        good(&mut driver, &mut state, &[8]);
+        assert_eq!(take(&mut driver, &mut state, 2), [7, 8]);
         assert_eq!(state.fresh, 0, "what follows is drawn");
     }
 
     #[test]
     fn nine_values_leave_the_last_eight() {
-        let mut desk = Desk::new(2);
-        let mut state = start(&mut desk);
-        good(&mut desk, &mut state, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        assert_eq!(take(&mut desk, &mut state, 8), [2, 3, 4, 5, 6, 7, 8, 9]);
+        let mut driver = ChooserDriver::new(2);
+        let mut state = start(&mut driver);
+        good(&mut driver, &mut state, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(take(&mut driver, &mut state, 8), [2, 3, 4, 5, 6, 7, 8, 9]);
     }
 
     #[test]
     fn congested_values_are_not_used_again() {
-        let mut desk = Desk::new(3);
-        let mut state = start(&mut desk);
-        desk.feedback(&mut state, 5, PathFeedback::Ecn);
-        desk.feedback(&mut state, 5, PathFeedback::Nack);
+        let mut driver = ChooserDriver::new(3);
+        let mut state = start(&mut driver);
+        driver.feedback(&mut state, 5, PathFeedback::Ecn);
+        driver.feedback(&mut state, 5, PathFeedback::Nack);
         assert_eq!((state.fresh, state.held), (0, 0));
         // Without a fresh one all 64 are drawn: 2,000 draws reach each (one is missed with probability 64·(63/64)^2000 = 1e-12).
-        let mut seen = take(&mut desk, &mut state, 2000);
+        let mut seen = take(&mut driver, &mut state, 2000);
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 64);
@@ -174,28 +174,28 @@ mod tests {
 
     #[test]
     fn a_timeout_freezes_for_ten_milliseconds_and_sixteen_packets_explore() {
-        let mut desk = Desk::new(4);
-        let mut state = start(&mut desk);
-        good(&mut desk, &mut state, &[11, 12, 13]);
-        assert_eq!(take(&mut desk, &mut state, 3), [11, 12, 13]);
-        desk.feedback(&mut state, 40, PathFeedback::Timeout);
+        let mut driver = ChooserDriver::new(4);
+        let mut state = start(&mut driver);
+        good(&mut driver, &mut state, &[11, 12, 13]);
+        assert_eq!(take(&mut driver, &mut state, 3), [11, 12, 13]);
+        driver.feedback(&mut state, 40, PathFeedback::Timeout);
         // Frozen: round and round, though none is fresh.
-        assert_eq!(take(&mut desk, &mut state, 7), [11, 12, 13, 11, 12, 13, 11]);
+        assert_eq!(take(&mut driver, &mut state, 7), [11, 12, 13, 11, 12, 13, 11]);
         // Good values still enter.
-        good(&mut desk, &mut state, &[14]);
-        assert_eq!(take(&mut desk, &mut state, 4), [12, 13, 14, 11]);
+        good(&mut driver, &mut state, &[14]);
+        assert_eq!(take(&mut driver, &mut state, 4), [12, 13, 14, 11]);
         // A second timeout does not prolong it; the first feedback after 10 ms ends it.
-        desk.now += Delta::from_ms(9);
-        desk.feedback(&mut state, 11, PathFeedback::Timeout);
-        desk.now += Delta::from_us(1001);
-        desk.feedback(&mut state, 11, PathFeedback::Ecn);
+        driver.now += Delta::from_ms(9);
+        driver.feedback(&mut state, 11, PathFeedback::Timeout);
+        driver.now += Delta::from_us(1001);
+        driver.feedback(&mut state, 11, PathFeedback::Ecn);
         assert_eq!((state.held, state.explore), (0, 16));
-        good(&mut desk, &mut state, &[20]);
-        take(&mut desk, &mut state, 16);
-        assert_eq!(take(&mut desk, &mut state, 1), [20], "after sixteen drawn ones");
+        good(&mut driver, &mut state, &[20]);
+        take(&mut driver, &mut state, 16);
+        assert_eq!(take(&mut driver, &mut state, 1), [20], "after sixteen drawn ones");
         // While it explores, a timeout does not freeze.
         state.explore = 3;
-        desk.feedback(&mut state, 11, PathFeedback::Timeout);
+        driver.feedback(&mut state, 11, PathFeedback::Timeout);
         assert!(state.frozen_until.is_none());
     }
 
@@ -203,12 +203,12 @@ mod tests {
     fn it_leaves_a_dead_path_within_a_timeout() {
         // Values with the lowest bit set lead to a dead link: packets on them are told as lost 60 us later, others are acknowledged
         // after 12.
-        let mut desk = Desk::new(5);
-        let mut state = start(&mut desk);
+        let mut driver = ChooserDriver::new(5);
+        let mut state = start(&mut driver);
         let (mut out, mut dead) = (std::collections::VecDeque::new(), Vec::new());
         for tick in 0..400u64 {
-            desk.now = Time::ZERO + Delta::from_us(tick);
-            let entropy = desk.next(&mut state);
+            driver.now = Time::ZERO + Delta::from_us(tick);
+            let entropy = driver.next(&mut state);
             let bad = entropy & 1 == 1 && tick >= 100;
             if bad {
                 dead.push(tick);
@@ -217,7 +217,7 @@ mod tests {
             let (due, later): (Vec<_>, Vec<_>) = out.drain(..).partition(|(at, _, _)| *at <= tick);
             out.extend(later);
             for (_, e, bad) in due {
-                desk.feedback(&mut state, e, if bad { PathFeedback::Timeout } else { PathFeedback::Good });
+                driver.feedback(&mut state, e, if bad { PathFeedback::Timeout } else { PathFeedback::Good });
             }
         }
         let last = dead.last().copied().expect("some went there");

@@ -1,4 +1,4 @@
-//! What holds for every chooser, and a desk to drive one by hand.
+//! Properties of every chooser, and a driver for tests.
 
 use super::*;
 use farloop_test_support::cases;
@@ -9,16 +9,16 @@ pub(super) fn info() -> PathInfo {
     PathInfo { base_rtt: Delta::from_us(12), bdp_packets: 144, mss: Bytes::new(4096) }
 }
 
-/// Drives a chooser by hand.
-pub(super) struct Desk {
+/// Calls a chooser with a clock, a flight and randomness of its own.
+pub(super) struct ChooserDriver {
     pub now: Time,
     pub in_flight: Bytes,
     pub random: RandomStream,
 }
 
-impl Desk {
-    pub fn new(seed: u64) -> Desk {
-        Desk { now: Time::ZERO, in_flight: Bytes::new(0), random: RandomStream::new(seed, "paths", 0) }
+impl ChooserDriver {
+    pub fn new(seed: u64) -> ChooserDriver {
+        ChooserDriver { now: Time::ZERO, in_flight: Bytes::new(0), random: RandomStream::new(seed, "paths", 0) }
     }
     fn call<R>(&mut self, f: impl FnOnce(&mut PathCtx<'_>) -> R) -> R {
         let in_flight = self.in_flight;
@@ -69,13 +69,13 @@ fn a_number_of_paths_is_a_power_of_two() {
 
 #[test]
 fn one_path_stays_one_path() {
-    let mut desk = Desk::new(1);
-    let mut chosen = chooser("single").expect("built in").start(&info(), &mut desk.random);
-    let first = desk.next(&mut chosen);
+    let mut driver = ChooserDriver::new(1);
+    let mut chosen = chooser("single").expect("built in").start(&info(), &mut driver.random);
+    let first = driver.next(&mut chosen);
     for feedback in [PathFeedback::Good, PathFeedback::Ecn, PathFeedback::Nack, PathFeedback::Timeout] {
-        desk.feedback(&mut chosen, first, feedback);
-        desk.now += Delta::from_secs(1);
-        assert_eq!(desk.next(&mut chosen), first);
+        driver.feedback(&mut chosen, first, feedback);
+        driver.now += Delta::from_secs(1);
+        assert_eq!(driver.next(&mut chosen), first);
     }
 }
 
@@ -83,9 +83,9 @@ fn one_path_stays_one_path() {
 fn two_flows_do_not_use_the_same_values_in_the_same_order() {
     for info in choosers() {
         let run = |seed| {
-            let mut desk = Desk::new(seed);
-            let mut state = chooser(info.name).expect("listed").start(&self::info(), &mut desk.random);
-            (0..40).map(|_| desk.next(&mut state)).collect::<Vec<_>>()
+            let mut driver = ChooserDriver::new(seed);
+            let mut state = chooser(info.name).expect("listed").start(&self::info(), &mut driver.random);
+            (0..40).map(|_| driver.next(&mut state)).collect::<Vec<_>>()
         };
         assert_ne!(run(1), run(2), "{}", info.name);
         assert_eq!(run(1), run(1), "{}: the same stream gives the same values", info.name);
@@ -105,15 +105,15 @@ proptest! {
         for info in choosers() {
             let mut params = chooser(info.name).expect("listed");
             let sprays = params.set("paths", &Value::Int(1 << log_paths)).is_ok();
-            let mut desk = Desk::new(seed);
-            let mut state = params.start(&self::info(), &mut desk.random);
+            let mut driver = ChooserDriver::new(seed);
+            let mut state = params.start(&self::info(), &mut driver.random);
             let mut used: Vec<Entropy> = Vec::new();
             for &(kind, number, gap) in &steps {
-                desk.now += Delta::from_ns(u64::from(gap) >> (number % 20));
-                desk.in_flight = Bytes::new(u64::from(number));
+                driver.now += Delta::from_ns(u64::from(gap) >> (number % 20));
+                driver.in_flight = Bytes::new(u64::from(number));
                 let feedback = match kind {
                     0 | 1 => {
-                        used.push(desk.next(&mut state));
+                        used.push(driver.next(&mut state));
                         continue;
                     }
                     2 => PathFeedback::Good,
@@ -123,7 +123,7 @@ proptest! {
                 };
                 let own = used.get(usize::from(number) % used.len().max(1)).copied();
                 if let Some(entropy) = if stray { Some(number) } else { own } {
-                    desk.feedback(&mut state, entropy, feedback);
+                    driver.feedback(&mut state, entropy, feedback);
                 }
             }
             used.sort_unstable();

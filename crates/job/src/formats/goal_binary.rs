@@ -22,7 +22,7 @@ use crate::job::{
     ANY, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program,
     ProgramBuilder, Work,
 };
-use crate::memory::Ledger;
+use crate::memory::MemoryMeter;
 use farloop_units::Delta;
 use std::io::{BufRead, Write};
 
@@ -39,7 +39,7 @@ pub fn read(
     name: &str,
     total: u64,
     progress: Progress<'_>,
-    ledger: &mut Ledger,
+    meter: &mut MemoryMeter,
     sink: Sink<'_>,
 ) -> Result<u32, JobError> {
     let mut input = Counted { inner: reader, name, offset: 0 };
@@ -71,7 +71,7 @@ pub fn read(
             );
             return Err(input.error(text));
         }
-        let program = read_rank(&mut input, end + 8, ranks, progress, ledger, total)?;
+        let program = read_rank(&mut input, end + 8, ranks, progress, meter, total)?;
         sink(rank as u32, program)?;
     }
     Ok(ranks)
@@ -82,7 +82,7 @@ fn read_rank<R: BufRead>(
     end: u64,
     ranks: u32,
     progress: Progress<'_>,
-    ledger: &mut Ledger,
+    meter: &mut MemoryMeter,
     total: u64,
 ) -> Result<Program, JobError> {
     let (nodes, roots) = (input.u32()?, input.u32()?);
@@ -148,8 +148,8 @@ fn read_rank<R: BufRead>(
     }
     // Operations may share followers: few bytes of a file can be many dependencies.
     let dependencies = ties.iter().map(|tie| u64::from(tie[1]) + u64::from(tie[3])).sum();
-    ledger.set_read(input.offset);
-    let added = ledger.add_operations(nodes.into(), dependencies);
+    meter.set_read(input.offset);
+    let added = meter.add_operations(nodes.into(), dependencies);
     added.map_err(|reason| JobError::new(input.name, Place::File, reason))?;
     for (sooner, tie) in (0u32..).zip(&ties) {
         for (followers, at_start) in of(tie) {

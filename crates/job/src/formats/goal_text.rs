@@ -19,7 +19,7 @@ use crate::job::{
     ANY, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program, ProgramBuilder,
     Work,
 };
-use crate::memory::Ledger;
+use crate::memory::MemoryMeter;
 use farloop_units::Delta;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -42,11 +42,11 @@ pub fn read(
     name: &str,
     total: u64,
     progress: Progress<'_>,
-    ledger: &mut Ledger,
+    meter: &mut MemoryMeter,
     sink: Sink<'_>,
 ) -> Result<u32, JobError> {
     let mut text =
-        Text { ledger, name, line: 0, seen: Vec::new(), rank: None, labels: HashMap::new(), needs: Vec::new() };
+        Text { meter, name, line: 0, seen: Vec::new(), rank: None, labels: HashMap::new(), needs: Vec::new() };
     let mut raw = Vec::new();
     let (mut comment, mut bytes) = (false, 0u64);
     let mut clean = Vec::new();
@@ -77,7 +77,7 @@ pub fn read(
         } else {
             &raw[..]
         };
-        text.ledger.set_read(bytes);
+        text.meter.set_read(bytes);
         text.statement(line.trim_ascii(), sink)?;
     }
     if comment {
@@ -90,7 +90,7 @@ pub fn read(
 type Need = (u64, Box<[u8]>, Box<[u8]>, bool);
 
 struct Text<'a> {
-    ledger: &'a mut Ledger,
+    meter: &'a mut MemoryMeter,
     name: &'a str,
     line: u64,
     /// By rank, whether it has come.
@@ -183,12 +183,12 @@ impl Text<'_> {
         if builder.len() >= MAX_OPERATIONS {
             return Err(self.error(format!("more than {MAX_OPERATIONS} operations in a rank")));
         }
-        self.ledger.add_operations(1, 0).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
+        self.meter.add_operations(1, 0).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
         Ok(builder.push(operation))
     }
 
     fn tie(&mut self, later: &[u8], sooner: &[u8], at_start: bool) -> Result<(), JobError> {
-        self.ledger.add_operations(0, 1).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
+        self.meter.add_operations(0, 1).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
         let ties = self.needs.len() + self.rank.as_ref().map_or(0, |(_, builder)| builder.dependencies());
         if ties >= MAX_DEPENDENCIES {
             return Err(self.error(format!("more than {MAX_DEPENDENCIES} dependencies in a rank")));

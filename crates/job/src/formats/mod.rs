@@ -12,7 +12,7 @@ pub mod goal_write;
 use crate::error::{JobError, Place};
 use crate::generate;
 use crate::job::{Job, MAX_RANKS, Places, Program};
-use crate::memory::{Budget, Ledger};
+use crate::memory::{Budget, MemoryMeter};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -146,7 +146,7 @@ pub fn read_within(
     }
     let total = size(first);
     let mut programs = Vec::new();
-    let mut ledger = Ledger::new(budget.limit, total);
+    let mut meter = MemoryMeter::new(budget.limit, total);
     let mut reader = open(first)?;
     match format {
         Format::Aicb => return aicb::read(&mut reader, first, options, budget),
@@ -161,14 +161,14 @@ pub fn read_within(
             return generate::generate_within(&generate::read(&text, first)?, first, budget);
         }
         Format::GoalBinary => {
-            goal_binary::read(&mut reader, first, total, progress, &mut ledger, &mut |_, program| {
+            goal_binary::read(&mut reader, first, total, progress, &mut meter, &mut |_, program| {
                 programs.push(Arc::new(program));
                 Ok(())
             })?;
         }
         Format::Goal | Format::Chakra => {
             let mut by_rank: Vec<(u32, Program)> = Vec::new();
-            goal_text::read(&mut reader, first, total, progress, &mut ledger, &mut |rank, program| {
+            goal_text::read(&mut reader, first, total, progress, &mut meter, &mut |rank, program| {
                 by_rank.push((rank, program));
                 Ok(())
             })?;

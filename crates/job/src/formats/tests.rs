@@ -7,8 +7,8 @@ use proptest::prelude::*;
 const TEXT: &str = "num_ranks 2 // two\n/* a\n comment */\nrank 0 {\nl1: calc 100 cpu 1\nl2: send 8b to 1 tag 4 cpu 0 nic 2\n\
     l2 requires l1\nl3: calc 5\nl3 irequires l2\n}\n\nrank 1 {\nrecv 8b from 0 tag 4\nl2: calc 1\n}\n";
 
-fn unlimited() -> Ledger {
-    Ledger::new(crate::memory::MemoryLimit::NONE, 0)
+fn unlimited() -> MemoryMeter {
+    MemoryMeter::new(crate::memory::MemoryLimit::NONE, 0)
 }
 
 fn from_text(text: &str) -> Result<Job, JobError> {

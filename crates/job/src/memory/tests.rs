@@ -153,22 +153,22 @@ fn shared_followers(nodes: u32, shared: u32) -> Vec<u8> {
 fn readers_count_as_they_go_on() {
     // 20,000 x 10,000 dependencies from 820 kB: 2.6 GB.
     let bytes = shared_followers(20_000, 10_000);
-    let mut ledger = Ledger::new(MemoryLimit(Some(GB)), bytes.len() as u64);
+    let mut meter = MemoryMeter::new(MemoryLimit(Some(GB)), bytes.len() as u64);
     let read =
-        goal_binary::read(&mut &bytes[..], "j.bin", bytes.len() as u64, &mut |_, _| true, &mut ledger, &mut |_, _| {
+        goal_binary::read(&mut &bytes[..], "j.bin", bytes.len() as u64, &mut |_, _| true, &mut meter, &mut |_, _| {
             Ok(())
         });
     let error = read.unwrap_err().to_string();
     assert!(error.starts_with("j.bin: the job may take ") && error.contains("1.0 GB for it in all"), "{error}");
 
     let text = format!("num_ranks 1\nrank 0 {{\n{}", "calc 1\n".repeat(100_000));
-    let mut ledger = Ledger::new(MemoryLimit(Some(PROCESS + (1 << 20))), text.len() as u64);
+    let mut meter = MemoryMeter::new(MemoryLimit(Some(PROCESS + (1 << 20))), text.len() as u64);
     let read = goal_text::read(
         &mut text.as_bytes(),
         "j.goal",
         text.len() as u64,
         &mut |_, _| true,
-        &mut ledger,
+        &mut meter,
         &mut |_, _| Ok(()),
     );
     // It stops at a part of the file, and says what all of it would be.

@@ -3,8 +3,8 @@
 use crate::check::BuildError;
 use crate::host::Agenda;
 use crate::ids::{FlowId, HostNumber, Key, PortNumber};
+use crate::network::flow_dependencies::FlowDependencies;
 use crate::network::flows::Flows;
-use crate::network::succession::Succession;
 use crate::network::{Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::spec::{FlowSpec, FollowSpec, NetworkSpec, NodeKind, TransportKind};
@@ -111,7 +111,7 @@ pub(super) fn check_jobs(spec: &NetworkSpec) -> Result<(), BuildError> {
 }
 
 /// The order among flows: what follows at a host must end there.
-pub(super) fn succession(follows: Vec<FollowSpec>, flows: &Flows) -> Result<Succession, BuildError> {
+pub(super) fn flow_dependencies(follows: Vec<FollowSpec>, flows: &Flows) -> Result<FlowDependencies, BuildError> {
     for follow in &follows {
         let fail = |problem: &str| Err(BuildError::Flow { flow: follow.flow as usize, problem: problem.to_string() });
         if follow.flow.max(follow.after) as usize >= flows.len() {
@@ -128,10 +128,10 @@ pub(super) fn succession(follows: Vec<FollowSpec>, flows: &Flows) -> Result<Succ
             return fail("waits for one that has no size to end with");
         }
     }
-    let succession = Succession::new(follows);
-    match succession.circle() {
+    let flow_dependencies = FlowDependencies::new(follows);
+    match flow_dependencies.circle() {
         Some(flow) => Err(BuildError::Flow { flow: flow.index(), problem: "waits for itself".to_string() }),
-        None => Ok(succession),
+        None => Ok(flow_dependencies),
     }
 }
 

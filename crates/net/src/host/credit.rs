@@ -4,11 +4,11 @@
 //! becomes control packets ([`PacketKind::Credit`]). It is made when the first flow comes that needs credit, so that others pay for
 //! nothing. Data packets carry what their sender wants as their one note.
 
-use super::desk::{Desk, HostCredit};
+use super::host_context::{HostContext, HostCredit};
 use super::timers::{Deadlines, Due, Side, Which};
 use crate::ids::{FlowId, Slot};
-use crate::medium::Medium;
 use crate::packet::{MARKED, Packet, PacketKind, numbered};
+use crate::part_context::PartContext;
 use farloop_cc::FlowInfo;
 use farloop_cc::credit::{GrantCtx, Granter, HostInfo};
 use farloop_cc::paths::Entropy;
@@ -16,9 +16,9 @@ use farloop_units::{Bytes, Time};
 
 /// The first packet of a flow that needs credit has come.
 #[cold]
-pub(super) fn on_begin(m: &Medium, desk: &mut Desk, flow: FlowId, info: &FlowInfo) {
-    if desk.credit.is_none() {
-        let network = &m.network;
+pub(super) fn on_begin(cx: &PartContext, host_cx: &mut HostContext, flow: FlowId, info: &FlowInfo) {
+    if host_cx.credit.is_none() {
+        let network = &cx.network;
         let host = HostInfo {
             line_rate: network.ends[network.host_ports[network.destination(flow)].other_end()].rate,
             mss: info.mss,
@@ -26,20 +26,20 @@ pub(super) fn on_begin(m: &Medium, desk: &mut Desk, flow: FlowId, info: &FlowInf
             oversubscription: network.oversubscription,
         };
         let granter = network.algorithms[usize::from(network.flows.algorithm(flow))].granter(&host);
-        desk.credit = granter.map(|granter| Box::new(HostCredit { granter, deadlines: Deadlines::default() }));
+        host_cx.credit = granter.map(|granter| Box::new(HostCredit { granter, deadlines: Deadlines::default() }));
     }
-    if let Some(credit) = &mut desk.credit {
+    if let Some(credit) = &mut host_cx.credit {
         credit.granter.on_begin(flow.0, info.bdp(), info.packet);
     }
 }
 
 /// A data packet of such a flow has come, whole or trimmed.
-pub(super) fn on_packet(m: &mut Medium, desk: &mut Desk, slot: Slot) {
-    let packet = &m.packets[slot];
+pub(super) fn on_packet(cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+    let packet = &cx.packets[slot];
     let (flow, marked) = (packet.flow.0, packet.flags & MARKED != 0);
     let trimmed = (packet.kind == PacketKind::Trimmed).then_some(packet.value != 0);
-    let wanted = m.packets.notes(slot).first().map(|note| Bytes::new(*note as u64));
-    with(m, desk, |granter, ctx| {
+    let wanted = cx.packets.notes(slot).first().map(|note| Bytes::new(*note as u64));
+    with(cx, host_cx, |granter, ctx| {
         if let Some(total) = wanted {
             granter.on_wanted(ctx, flow, total);
         }
@@ -51,40 +51,40 @@ pub(super) fn on_packet(m: &mut Medium, desk: &mut Desk, slot: Slot) {
 }
 
 /// Such a flow has arrived whole.
-pub(super) fn on_finish(m: &mut Medium, desk: &mut Desk, flow: FlowId) {
-    with(m, desk, |granter, _| granter.on_finish(flow.0));
+pub(super) fn on_finish(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId) {
+    with(cx, host_cx, |granter, _| granter.on_finish(flow.0));
 }
 
 /// The host's timer entry of `at` has come due: sends what is granted by now.
-pub(super) fn on_timer(m: &mut Medium, desk: &mut Desk, at: Time) {
-    let Some(credit) = &mut desk.credit else { return };
+pub(super) fn on_timer(cx: &mut PartContext, host_cx: &mut HostContext, at: Time) {
+    let Some(credit) = &mut host_cx.credit else { return };
     match credit.deadlines.due(Which::TRANSPORT, at) {
         Due::Stale => return,
-        Due::Later(_) => return with(m, desk, |_, _| {}),
+        Due::Later(_) => return with(cx, host_cx, |_, _| {}),
         Due::Fire => {}
     }
     let mut grant = None;
-    with(m, desk, |granter, ctx| {
+    with(cx, host_cx, |granter, ctx| {
         if granter.next_pull().is_some_and(|due| due <= ctx.now) {
             grant = granter.pull(ctx);
         }
     });
     let Some(grant) = grant else { return };
     // Any path will do: none is asked for, so none is learnt of.
-    let entropy = desk.random.below(1 << Entropy::BITS) as Entropy;
+    let entropy = host_cx.random.below(1 << Entropy::BITS) as Entropy;
     let seq = numbered(grant.total.get().min(u64::MAX >> Entropy::BITS), entropy);
-    let packet = Packet { seq, sent: m.now, ..m.control_packet(PacketKind::Credit, FlowId(grant.flow)) };
-    m.ledger.totals.credits += 1;
-    m.ledger.totals.credit_bytes += u64::from(packet.wire);
-    let slot = m.inject(packet);
-    desk.outgoing.push(slot);
+    let packet = Packet { seq, sent: cx.now, ..cx.control_packet(PacketKind::Credit, FlowId(grant.flow)) };
+    cx.counters.totals.credits += 1;
+    cx.counters.totals.credit_bytes += u64::from(packet.wire);
+    let slot = cx.inject(packet);
+    host_cx.outgoing.push(slot);
 }
 
 /// Calls the host's half, and has it called again when it wants to be.
-fn with(m: &mut Medium, desk: &mut Desk, f: impl FnOnce(&mut dyn Granter, &mut GrantCtx<'_>)) {
-    let Some(mut credit) = desk.credit.take() else { return };
-    f(&mut *credit.granter, &mut GrantCtx { now: m.now, random: &mut desk.random });
-    let next = credit.granter.next_pull().map_or(Time::NEVER, |at| at.max(m.now));
-    desk.arm(m, &mut credit.deadlines, FlowId::NONE, Side::Host, Which::TRANSPORT, next);
-    desk.credit = Some(credit);
+fn with(cx: &mut PartContext, host_cx: &mut HostContext, f: impl FnOnce(&mut dyn Granter, &mut GrantCtx<'_>)) {
+    let Some(mut credit) = host_cx.credit.take() else { return };
+    f(&mut *credit.granter, &mut GrantCtx { now: cx.now, random: &mut host_cx.random });
+    let next = credit.granter.next_pull().map_or(Time::NEVER, |at| at.max(cx.now));
+    host_cx.arm(cx, &mut credit.deadlines, FlowId::NONE, Side::Host, Which::TRANSPORT, next);
+    host_cx.credit = Some(credit);
 }

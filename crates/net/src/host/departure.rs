@@ -1,8 +1,8 @@
 //! A packet on its way from a flow's sender into the network.
 
 use crate::ids::Slot;
-use crate::medium::Medium;
 use crate::packet::Packet;
+use crate::part_context::PartContext;
 use farloop_cc::{Fields, Sent};
 
 /// A packet that a flow sends.
@@ -15,10 +15,10 @@ pub(crate) struct Departure {
 
 impl Departure {
     /// Takes the packet into the network.
-    pub fn inject(&self, m: &mut Medium) -> Slot {
-        let slot = m.inject(self.packet);
+    pub fn inject(&self, cx: &mut PartContext) -> Slot {
+        let slot = cx.inject(self.packet);
         if !self.fields.as_slice().is_empty() {
-            m.packets.set_notes(slot, self.fields.as_slice());
+            cx.packets.set_notes(slot, self.fields.as_slice());
         }
         slot
     }

@@ -3,30 +3,30 @@
 //! | file | what |
 //! | --- | --- |
 //! | here | receives, sends, starts flows, fires timers |
-//! | [`nic`] | which flow sends next, with [`paced`] and [`turns`] |
+//! | [`nic`] | which flow sends next, with [`paced`] and [`send_order`] |
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and what algorithms are told |
 //! | [`account`], [`accounting`] | what limits a flow, and for how long |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | how losses are repaired: one contract, three transports |
-//! | [`desk`], [`timers`] | what the endpoints of a host share |
+//! | [`host_context`], [`timers`] | what the endpoints of a host share |
 //! | [`credit`] | what a receiving host grants the flows that arrive there |
 //! | [`connections`] | TCP connections that outlive their flows |
-//! | [`followers`] | flows that begin when others are over |
+//! | [`dependent_flows`] | flows that begin when others are over |
 //! | [`ranks`] | training jobs: ranks, and messages in queue pairs |
 //! | [`noise`] | delay noise |
 //! | [`stalls`] | times in which a host handles nothing |
 //! | [`slab`] | states that come and go |
 //!
 //! PFC frames and control packets go first, then data as the NIC says. Calls run down: endpoints never call the host, they tell it what to
-//! do ([`sender::After`], [`Desk::outgoing`](desk::Desk::outgoing)).
+//! do ([`sender::After`], [`HostContext::outgoing`](host_context::HostContext::outgoing)).
 
 pub(crate) mod account;
 pub(crate) mod accounting;
 pub(crate) mod connections;
 pub(crate) mod credit;
 pub(crate) mod departure;
-pub(crate) mod desk;
+pub(crate) mod dependent_flows;
 pub(crate) mod endpoint;
-pub(crate) mod followers;
+pub(crate) mod host_context;
 pub(crate) mod message_order;
 pub(crate) mod multipath;
 pub(crate) mod nic;
@@ -35,6 +35,7 @@ pub(crate) mod paced;
 pub(crate) mod ranks;
 pub(crate) mod rdma;
 pub(crate) mod receiver;
+pub(crate) mod send_order;
 pub(crate) mod sender;
 pub(crate) mod sender_state;
 pub(crate) mod slab;
@@ -42,20 +43,19 @@ pub(crate) mod stalls;
 pub(crate) mod tcp;
 pub(crate) mod thresholds;
 pub(crate) mod timers;
-pub(crate) mod turns;
 
 use crate::cut::Cut;
 use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
-use crate::medium::{Medium, PauseChange};
+use crate::livelock::{Livelock, MOST, Offender};
 use crate::network::Network;
 use crate::packet::{DATA, Packet, PacketKind};
+use crate::part_context::{PartContext, PauseChange};
 use crate::spec::{NicOrder, StallSpec};
-use crate::standstill::{Culprit, MOST, Standstill};
-use desk::Desk;
+use dependent_flows::DependentFlows;
 use farloop_engine::RandomStream;
 use farloop_units::{Delta, Time};
-use followers::Followers;
+use host_context::HostContext;
 use nic::Nic;
 use noise::Noise;
 use ranks::Ranks;
@@ -72,7 +72,7 @@ pub(crate) struct Host {
     /// Its egress port.
     port: PortId,
     nic: Nic,
-    desk: Desk,
+    host_cx: HostContext,
     /// Starts and stops of its flows, latest first.
     agenda: Vec<Agenda>,
     /// Starts that have come of others' ends.
@@ -86,7 +86,7 @@ pub(crate) struct Hosts {
     hosts: Table<HostId, Host>,
     pub senders: Senders,
     pub receivers: Receivers,
-    pub followers: Followers,
+    pub dependent_flows: DependentFlows,
     pub ranks: Ranks,
 }
 
@@ -126,7 +126,7 @@ impl Hosts {
             hosts: Table::new(),
             senders: Senders::new(flows, network.persistent, network.nic_order),
             receivers: Receivers::new(flows),
-            followers: Followers::new(network),
+            dependent_flows: DependentFlows::new(network),
             ranks: Ranks::new(network, cut, part),
         }
     }
@@ -146,7 +146,7 @@ impl Hosts {
             number,
             port,
             nic: Nic::new(order),
-            desk: Desk::new(id, random("host")),
+            host_cx: HostContext::new(id, random("host")),
             agenda: Vec::new(),
             late: BinaryHeap::new(),
             noise: Noise::new(random("delay noise")),
@@ -155,192 +155,192 @@ impl Hosts {
     }
 
     /// Gives a host its starts and stops, in any order, and schedules the first.
-    pub fn set_agenda(&mut self, m: &mut Medium, host: HostId, mut agenda: Vec<Agenda>) {
-        agenda.sort_unstable_by_key(|entry| std::cmp::Reverse((entry.time(&m.network), *entry)));
+    pub fn set_agenda(&mut self, cx: &mut PartContext, host: HostId, mut agenda: Vec<Agenda>) {
+        agenda.sort_unstable_by_key(|entry| std::cmp::Reverse((entry.time(&cx.network), *entry)));
         agenda.shrink_to_fit();
         if let Some(first) = agenda.last() {
             // Ranks may begin sooner.
-            let at = self.ranks.next(host).into_iter().chain([first.time(&m.network)]).min();
-            at.into_iter().for_each(|at| m.calendar.set(m.events.agenda(host), at));
+            let at = self.ranks.next(host).into_iter().chain([first.time(&cx.network)]).min();
+            at.into_iter().for_each(|at| cx.calendar.set(cx.events.agenda(host), at));
         }
         self.hosts[host].agenda = agenda;
     }
 
     /// A packet arrived at a host; no PFC frame.
     #[inline(never)]
-    pub fn receive<const PLAIN: bool>(&mut self, m: &mut Medium, id: HostId, slot: Slot) {
+    pub fn receive<const FAST: bool>(&mut self, cx: &mut PartContext, id: HostId, slot: Slot) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
-        host.catch_up(m, senders);
-        let Packet { kind, dst, .. } = m.packets[slot];
+        host.catch_up(cx, senders);
+        let Packet { kind, dst, .. } = cx.packets[slot];
         debug_assert_eq!(dst, host.number, "misrouted packet");
-        m.ledger.totals.delivered += 1;
+        cx.counters.totals.delivered += 1;
         let after = match kind {
             PacketKind::Data | PacketKind::Bare => {
-                match if PLAIN { receivers.take_quietly(m, slot) } else { Quietly::Not } {
-                    Quietly::Answered => return host.reply(m, senders, slot),
+                match if FAST { receivers.take_quietly(cx, slot) } else { Quietly::Not } {
+                    Quietly::Answered => return host.reply(cx, senders, slot),
                     Quietly::Kept => return,
                     Quietly::Not => {}
                 }
-                receivers.on_packet(m, &mut host.desk, slot);
-                host.post(m, senders);
+                receivers.on_packet(cx, &mut host.host_cx, slot);
+                host.post(cx, senders);
                 return;
             }
-            PacketKind::Ack | PacketKind::Nack => senders.on_ack(m, &mut host.desk, slot),
+            PacketKind::Ack | PacketKind::Nack => senders.on_ack(cx, &mut host.host_cx, slot),
             _ if kind == PacketKind::Trimmed => {
-                m.ledger.totals.trimmed_delivered += 1;
-                receivers.on_packet(m, &mut host.desk, slot);
-                host.post(m, senders);
+                cx.counters.totals.trimmed_delivered += 1;
+                receivers.on_packet(cx, &mut host.host_cx, slot);
+                host.post(cx, senders);
                 return;
             }
-            _ => senders.on_signal(m, &mut host.desk, slot),
+            _ => senders.on_signal(cx, &mut host.host_cx, slot),
         };
-        host.settle(m, senders, after);
+        host.settle(cx, senders, after);
     }
 
     /// A packet arrives at a host: keeps it, if the host stalls.
-    pub fn keep(&mut self, m: &mut Medium, id: HostId, slot: Slot) -> bool {
-        let kept = self.hosts[id].stalls.as_mut().and_then(|stalls| stalls.keep(slot, m.now));
+    pub fn keep(&mut self, cx: &mut PartContext, id: HostId, slot: Slot) -> bool {
+        let kept = self.hosts[id].stalls.as_mut().and_then(|stalls| stalls.keep(slot, cx.now));
         let Some(until) = kept else { return false };
-        let event = m.events.agenda(id);
-        if m.calendar.time_of(event).is_none_or(|at| at > until) {
-            m.calendar.set(event, until);
+        let event = cx.events.agenda(id);
+        if cx.calendar.time_of(event).is_none_or(|at| at > until) {
+            cx.calendar.set(event, until);
         }
         true
     }
 
     /// Handles what waited for the end of a stall.
     #[inline(never)]
-    fn release(&mut self, m: &mut Medium, id: HostId) {
-        let now = m.now;
+    fn release(&mut self, cx: &mut PartContext, id: HostId) {
+        let now = cx.now;
         let waited = self.hosts[id].stalls.as_mut().map(|stalls| stalls.take(now)).unwrap_or_default();
         for slot in waited {
-            self.receive::<false>(m, id, slot);
+            self.receive::<false>(cx, id, slot);
         }
     }
 
     /// Sends what was due at a host by now, each packet at its time ([`crate::departures`]).
-    pub fn send_due(&mut self, m: &mut Medium, host: HostId) {
-        self.hosts[host].send_due(m, &mut self.senders);
+    pub fn send_due(&mut self, cx: &mut PartContext, host: HostId) {
+        self.hosts[host].send_due(cx, &mut self.senders);
     }
 
     /// Sends what was due at all hosts by `until`.
-    pub fn catch_up_all(&mut self, m: &mut Medium, until: Time) {
-        let now = std::mem::replace(&mut m.now, until);
+    pub fn catch_up_all(&mut self, cx: &mut PartContext, until: Time) {
+        let now = std::mem::replace(&mut cx.now, until);
         for host in self.hosts.keys() {
-            self.hosts[host].catch_up(m, &mut self.senders);
+            self.hosts[host].catch_up(cx, &mut self.senders);
         }
-        m.now = now;
+        cx.now = now;
     }
 
     /// A PFC frame stopped a host, or let it go on.
-    pub fn paused(&mut self, m: &mut Medium, host: HostId, change: &PauseChange) {
+    pub fn paused(&mut self, cx: &mut PartContext, host: HostId, change: &PauseChange) {
         let Hosts { hosts, senders, .. } = self;
         let host = &mut hosts[host];
         if let Some(root) = change.ended {
-            host.note_held(m, senders, change.data_class, root);
+            host.note_held(cx, senders, change.data_class, root);
         }
-        host.kick(m, senders);
+        host.kick(cx, senders);
     }
 
     /// The next start or stop on a host's agenda is due.
-    pub fn agenda_due(&mut self, m: &mut Medium, id: HostId) {
+    pub fn agenda_due(&mut self, cx: &mut PartContext, id: HostId) {
         if self.hosts[id].stalls.is_some() {
-            self.release(m, id);
+            self.release(cx, id);
         }
-        if !m.over.is_empty() {
-            self.follow(m, id);
+        if !cx.over.is_empty() {
+            self.follow(cx, id);
         }
-        if !m.network.jobs.is_empty() {
-            self.run_ranks(m, id);
+        if !cx.network.jobs.is_empty() {
+            self.run_ranks(cx, id);
         }
         let Hosts { hosts, senders, ranks, .. } = self;
         let host = &mut hosts[id];
-        host.catch_up(m, senders);
-        let due = host.take_due(&m.network, m.now);
-        let event = m.events.agenda(id);
+        host.catch_up(cx, senders);
+        let due = host.take_due(&cx.network, cx.now);
+        let event = cx.events.agenda(id);
         let stalled = host.stalls.as_ref().and_then(|stalls| stalls.due());
-        match host.next_due(&m.network).into_iter().chain(stalled).chain(ranks.next(id)).min() {
-            Some(at) => m.calendar.set(event, at),
-            None => m.calendar.cancel(event),
+        match host.next_due(&cx.network).into_iter().chain(stalled).chain(ranks.next(id)).min() {
+            Some(at) => cx.calendar.set(event, at),
+            None => cx.calendar.cancel(event),
         }
         let Some(entry) = due else { return };
         let after = match entry.is_stop() {
-            true => senders.stop(m, &mut host.desk, entry.flow()),
-            false => senders.start(m, &mut host.desk, entry.flow()),
+            true => senders.stop(cx, &mut host.host_cx, entry.flow()),
+            false => senders.start(cx, &mut host.host_cx, entry.flow()),
         };
-        host.settle(m, senders, after);
+        host.settle(cx, senders, after);
     }
 
     /// Lets the ranks at a host go on, and sends what they post.
     #[inline(never)]
-    fn run_ranks(&mut self, m: &mut Medium, id: HostId) {
+    fn run_ranks(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, ranks, .. } = self;
         let host = &mut hosts[id];
-        host.catch_up(m, senders);
+        host.catch_up(cx, senders);
         let mut posted = Vec::new();
-        ranks.run(m, id, receivers, &mut posted);
+        ranks.run(cx, id, receivers, &mut posted);
         for (flow, end) in posted {
-            let after = senders.extend(m, &mut host.desk, flow, end);
-            host.settle(m, senders, after);
+            let after = senders.extend(cx, &mut host.host_cx, flow, end);
+            host.settle(cx, senders, after);
         }
     }
 
     /// Lets flows begin that waited for those which are over at this host now.
     #[inline(never)]
-    fn follow(&mut self, m: &mut Medium, id: HostId) {
+    fn follow(&mut self, cx: &mut PartContext, id: HostId) {
         let host = &mut self.hosts[id];
-        let mut over = std::mem::take(&mut m.over);
+        let mut over = std::mem::take(&mut cx.over);
         over.retain(|(there, flow)| {
             if *there == id {
                 let begin = &mut |flow, at| host.late.push(Reverse((at, flow)));
-                self.followers.after(&m.network, host.number, *flow, m.now, begin);
+                self.dependent_flows.after(&cx.network, host.number, *flow, cx.now, begin);
             }
             *there != id
         });
-        m.over = over;
+        cx.over = over;
     }
 
     /// The first timers of a host have come due.
-    pub fn timers_due(&mut self, m: &mut Medium, id: HostId) {
+    pub fn timers_due(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
-        host.catch_up(m, senders);
+        host.catch_up(cx, senders);
         let mut due = 0;
-        while let Some(entry) = host.desk.timers.pop_due(m.now) {
+        while let Some(entry) = host.host_cx.timers.pop_due(cx.now) {
             due += 1;
             if due == MOST {
                 // They would be due for ever, within this one event.
-                let culprit = if entry.flow.exists() { Culprit::Flow(entry.flow.0) } else { Culprit::Other };
-                m.standstill = Some(Standstill { now: m.now, culprit });
-                host.desk.timers = Timers::default();
+                let offender = if entry.flow.exists() { Offender::Flow(entry.flow.0) } else { Offender::Other };
+                cx.livelock = Some(Livelock { now: cx.now, offender });
+                host.host_cx.timers = Timers::default();
                 break;
             }
             match entry.side {
                 Side::Sender => {
-                    let after = senders.on_timer(m, &mut host.desk, entry.flow, entry.which, entry.at);
-                    host.settle(m, senders, after);
+                    let after = senders.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
+                    host.settle(cx, senders, after);
                 }
                 Side::Receiver => {
-                    receivers.on_timer(m, &mut host.desk, entry.flow, entry.which, entry.at);
-                    host.post(m, senders);
+                    receivers.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
+                    host.post(cx, senders);
                 }
                 Side::Host => {
-                    credit::on_timer(m, &mut host.desk, entry.at);
-                    host.post(m, senders);
+                    credit::on_timer(cx, &mut host.host_cx, entry.at);
+                    host.post(cx, senders);
                 }
             }
         }
-        let event = m.events.timer(id);
-        match host.desk.timers.next() {
-            Some(at) => m.calendar.set(event, at),
-            None => m.calendar.cancel(event),
+        let event = cx.events.timer(id);
+        match host.host_cx.timers.next() {
+            Some(at) => cx.calendar.set(event, at),
+            None => cx.calendar.cancel(event),
         }
     }
 
     /// The flow whose timer is the next one of a host.
     pub fn next_timer_of(&self, id: HostId) -> Option<FlowId> {
-        self.hosts[id].desk.timers.first().map(|entry| entry.flow).filter(|flow| flow.exists())
+        self.hosts[id].host_cx.timers.first().map(|entry| entry.flow).filter(|flow| flow.exists())
     }
 
     /// Payload that reached the destination of a flow (but over multipath endpoints: in order), as far as the hosts of this part know:
@@ -384,141 +384,141 @@ impl Host {
 
     /// Does what an end of a flow asks for.
     #[inline]
-    fn settle(&mut self, m: &mut Medium, senders: &mut Senders, after: After) {
+    fn settle(&mut self, cx: &mut PartContext, senders: &mut Senders, after: After) {
         match after {
             After::Nothing => return,
-            After::Changed(sender) => self.nic.place(senders, sender, m.now),
+            After::Changed(sender) => self.nic.place(senders, sender, cx.now),
             After::Over(sender, place, data_class) => senders.leave(&mut self.nic, sender, place, data_class),
         }
-        self.kick(m, senders);
+        self.kick(cx, senders);
     }
 
     /// Queues the ACKs and signals that endpoints have written.
     #[inline(always)]
-    fn post(&mut self, m: &mut Medium, senders: &mut Senders) {
-        if !self.desk.outgoing.is_empty() {
-            self.post_all(m, senders);
+    fn post(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        if !self.host_cx.outgoing.is_empty() {
+            self.post_all(cx, senders);
         }
     }
 
-    fn post_all(&mut self, m: &mut Medium, senders: &mut Senders) {
-        for at in 0..self.desk.outgoing.len() {
-            let slot = self.desk.outgoing[at];
-            if m.plain_hosts {
-                self.reply(m, senders, slot);
+    fn post_all(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        for at in 0..self.host_cx.outgoing.len() {
+            let slot = self.host_cx.outgoing[at];
+            if cx.fast_path_hosts {
+                self.reply(cx, senders, slot);
             } else {
-                m.enqueue::<false>(self.port, slot);
-                self.kick(m, senders);
+                cx.enqueue::<false>(self.port, slot);
+                self.kick(cx, senders);
             }
         }
-        self.desk.outgoing.clear();
+        self.host_cx.outgoing.clear();
     }
 
     /// Sends what was due by now, each packet at its time.
     #[inline]
-    fn catch_up(&mut self, m: &mut Medium, senders: &mut Senders) {
-        if m.lags(self.port) {
-            self.send_due(m, senders);
+    fn catch_up(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        if cx.lags(self.port) {
+            self.send_due(cx, senders);
         }
     }
 
-    fn send_due(&mut self, m: &mut Medium, senders: &mut Senders) {
-        let now = m.now;
-        while let Some(at) = departures::take_due(&mut m.ports[self.port], now) {
-            m.now = at;
-            self.transmit(m, senders);
+    fn send_due(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        let now = cx.now;
+        while let Some(at) = departures::take_due(&mut cx.ports[self.port], now) {
+            cx.now = at;
+            self.transmit(cx, senders);
         }
-        m.now = now;
-        if m.ports[self.port].armed_at == Time::NEVER {
-            m.let_sleep(self.port);
+        cx.now = now;
+        if cx.ports[self.port].armed_at == Time::NEVER {
+            cx.let_sleep(self.port);
         }
     }
 
-    /// Sends an answer, at once where the transmitter is free: as [`Host::post`] on the plain path.
+    /// Sends an answer, at once where the transmitter is free: as [`Host::post`] on the fast path.
     #[inline(always)]
-    fn reply(&mut self, m: &mut Medium, senders: &mut Senders, slot: Slot) {
-        let class = m.packets[slot].class;
-        if class < DATA && m.ports[self.port].passes(class, m.now) {
-            m.launch::<true>(self.port, slot);
-            return self.arm(m);
+    fn reply(&mut self, cx: &mut PartContext, senders: &mut Senders, slot: Slot) {
+        let class = cx.packets[slot].class;
+        if class < DATA && cx.ports[self.port].passes(class, cx.now) {
+            cx.launch::<true>(self.port, slot);
+            return self.arm(cx);
         }
-        m.enqueue::<true>(self.port, slot);
-        self.kick(m, senders);
+        cx.enqueue::<true>(self.port, slot);
+        self.kick(cx, senders);
     }
 
     /// Something may have become ready.
     #[inline]
-    fn kick(&mut self, m: &mut Medium, senders: &mut Senders) {
-        if m.ports[self.port].busy_until <= m.now {
-            self.transmit(m, senders);
+    fn kick(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        if cx.ports[self.port].busy_until <= cx.now {
+            self.transmit(cx, senders);
         } else {
-            self.arm(m);
+            self.arm(cx);
         }
     }
 
     /// Has the transmitter called when there will be something to send.
     #[inline]
-    fn arm(&mut self, m: &mut Medium) {
-        let port = &m.ports[self.port];
-        let free = port.busy_until.max(m.now);
+    fn arm(&mut self, cx: &mut PartContext) {
+        let port = &cx.ports[self.port];
+        let free = port.busy_until.max(cx.now);
         let at = if port.ready() != 0 { free } else { self.nic.next(free, port.paused) };
-        m.arm(self.port, at);
+        cx.arm(self.port, at);
     }
 
     /// Sends the next packet; the transmitter must be free.
-    fn transmit(&mut self, m: &mut Medium, senders: &mut Senders) {
-        let port = &m.ports[self.port];
+    fn transmit(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        let port = &cx.ports[self.port];
         let ready = port.ready();
         if ready != 0 {
-            let slot = m.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
-            self.launch(m, slot);
-        } else if let Some(sender) = self.nic.take(senders, port.paused, m.now) {
-            if m.plain_hosts
-                && let Some(slot) = senders.depart_quietly(m, &mut self.desk, sender)
+            let slot = cx.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
+            self.launch(cx, slot);
+        } else if let Some(sender) = self.nic.take(senders, port.paused, cx.now) {
+            if cx.fast_path_hosts
+                && let Some(slot) = senders.depart_quietly(cx, &mut self.host_cx, sender)
             {
-                m.launch::<true>(self.port, slot);
-            } else if let Some(departure) = senders.depart(m, &mut self.desk, sender) {
-                let slot = departure.inject(m);
-                self.launch(m, slot);
+                cx.launch::<true>(self.port, slot);
+            } else if let Some(departure) = senders.depart(cx, &mut self.host_cx, sender) {
+                let slot = departure.inject(cx);
+                self.launch(cx, slot);
                 if let Some(sent) = &departure.sent {
-                    senders.departed(m, &mut self.desk, sender, sent);
+                    senders.departed(cx, &mut self.host_cx, sender, sent);
                 }
             }
-            self.nic.sent(senders, sender, m.now);
+            self.nic.sent(senders, sender, cx.now);
         }
-        self.arm(m);
+        self.arm(cx);
     }
 
     /// Puts a packet on the wire.
     #[inline]
-    fn launch(&mut self, m: &mut Medium, slot: Slot) {
-        if m.plain_hosts {
-            return m.launch::<true>(self.port, slot);
+    fn launch(&mut self, cx: &mut PartContext, slot: Slot) {
+        if cx.fast_path_hosts {
+            return cx.launch::<true>(self.port, slot);
         }
-        let late = if m.network.noisy { self.lateness(m, slot) } else { Delta::ZERO };
-        m.launch_late(self.port, slot, late);
+        let late = if cx.network.noisy { self.lateness(cx, slot) } else { Delta::ZERO };
+        cx.launch_late(self.port, slot, late);
     }
 
     /// How much longer than the link's delay a packet takes that is sent now.
     #[inline(never)]
-    fn lateness(&mut self, m: &Medium, slot: Slot) -> Delta {
-        let packet = &m.packets[slot];
-        let tcp = &m.network.transport.tcp;
-        let sigma = match m.network.crosses(packet.flow) {
+    fn lateness(&mut self, cx: &PartContext, slot: Slot) -> Delta {
+        let packet = &cx.packets[slot];
+        let tcp = &cx.network.transport.tcp;
+        let sigma = match cx.network.crosses(packet.flow) {
             false => tcp.delay_noise_intra,
             true => tcp.delay_noise_cross,
         };
-        let port = &m.ports[self.port];
+        let port = &cx.ports[self.port];
         let time = port.transmission_time(packet.wire);
-        self.noise.delay(m.now + time + port.delay, time, sigma)
+        self.noise.delay(cx.now + time + port.delay, time, sigma)
     }
 
     /// Notes the flows that a pause kept from sending, whose cause lay at `root`.
-    fn note_held(&self, m: &mut Medium, senders: &Senders, data_class: usize, root: PortNumber) {
-        let held: Vec<_> = self.nic.waiting(senders, data_class, m.now).map(|s| senders.heads(s)).collect();
+    fn note_held(&self, cx: &mut PartContext, senders: &Senders, data_class: usize, root: PortNumber) {
+        let held: Vec<_> = self.nic.waiting(senders, data_class, cx.now).map(|s| senders.heads(s)).collect();
         for (flow, dst) in held {
-            if !m.network.leads_over(m.routing, m.numbers[self.port], dst, flow, root) {
-                m.ledger.count_victim(flow);
+            if !cx.network.leads_over(cx.routing, cx.numbers[self.port], dst, flow, root) {
+                cx.counters.count_victim(flow);
             }
         }
     }

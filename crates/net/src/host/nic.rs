@@ -5,7 +5,7 @@
 //! per packet: the transmitter's next event is the earliest of these.
 
 use crate::host::paced::{Entry, PacedHeap, Positions};
-use crate::host::turns::Turns;
+use crate::host::send_order::SendOrder;
 use crate::ids::{FlowId, SenderId};
 use crate::packet::DATA;
 use crate::spec::{DATA_CLASSES, NicOrder};
@@ -56,14 +56,14 @@ pub(crate) trait Flows {
 /// The flows of a NIC by the place where they wait.
 pub(crate) struct Nic {
     /// Flows that may send now, by data class.
-    ready: [Turns; DATA_CLASSES],
+    ready: [SendOrder; DATA_CLASSES],
     /// Flows that wait for their pacing time.
     paced: PacedHeap,
 }
 
 impl Nic {
     pub fn new(order: NicOrder) -> Nic {
-        Nic { ready: std::array::from_fn(|_| Turns::new(order)), paced: PacedHeap::default() }
+        Nic { ready: std::array::from_fn(|_| SendOrder::new(order)), paced: PacedHeap::default() }
     }
 
     /// The flow of `sender` changed: window, rate, data or losses. Puts it where it belongs.
@@ -104,7 +104,7 @@ impl Nic {
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
         // Most often one flow is due, and nobody waits for a turn: it keeps its place in the heap.
         if let Some(sender) = self.paced.only_due(now)
-            && self.ready.iter().all(Turns::are_over)
+            && self.ready.iter().all(SendOrder::are_over)
             && !is_paused(paused, flows.flow(sender).1)
             && let Some(at) = flows.next_turn(sender).filter(|at| *at <= now)
         {

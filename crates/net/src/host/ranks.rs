@@ -11,9 +11,9 @@ pub(crate) mod path;
 use super::receiver::Receivers;
 use crate::cut::Cut;
 use crate::ids::{FlowId, HostId, HostNumber, Key};
-use crate::medium::Medium;
 use crate::network::Network;
 use crate::network::queue_pairs::{QueuePair, taken};
+use crate::part_context::PartContext;
 use crate::result::RankRow;
 use crate::trace::Traced;
 use farloop_job::{Input, Message, Output, Rank, Work};
@@ -125,7 +125,7 @@ impl Ranks {
     }
 
     /// Schedules the begin of all ranks at the part's `hosts`, each with its node.
-    pub fn begin(&mut self, network: &Network, m: &mut Medium, hosts: &[(u32, HostNumber)]) {
+    pub fn begin(&mut self, network: &Network, cx: &mut PartContext, hosts: &[(u32, HostNumber)]) {
         if network.jobs.is_empty() {
             return;
         }
@@ -141,7 +141,7 @@ impl Ranks {
                 let (sends_until, receives_until) = (Time::ZERO, Time::ZERO);
                 self.ranks.push(Running { job: number, rank, host, program, meter, sends_until, receives_until });
                 self.places.insert((number, rank), place);
-                self.set(m, host, job.start, place, Chore::Start);
+                self.set(cx, host, job.start, place, Chore::Start);
             }
         }
     }
@@ -189,56 +189,56 @@ impl Ranks {
         self.chores[host.index()].peek().map(|Reverse(entry)| entry.at)
     }
 
-    fn set(&mut self, m: &mut Medium, host: HostId, at: Time, rank: u32, chore: Chore) {
+    fn set(&mut self, cx: &mut PartContext, host: HostId, at: Time, rank: u32, chore: Chore) {
         self.set += 1;
         self.chores[host.index()].push(Reverse(Entry { at, order: self.set, rank, chore }));
-        let event = m.events.agenda(host);
-        if m.calendar.time_of(event).is_none_or(|due| due > at) {
-            m.calendar.set(event, at);
+        let event = cx.events.agenda(host);
+        if cx.calendar.time_of(event).is_none_or(|due| due > at) {
+            cx.calendar.set(event, at);
         }
     }
 
     /// Does all that is due at a host now; `posted` gets the queue pairs that have more to send, and up to which byte.
-    pub fn run(&mut self, m: &mut Medium, host: HostId, receivers: &mut Receivers, posted: &mut Posted) {
+    pub fn run(&mut self, cx: &mut PartContext, host: HostId, receivers: &mut Receivers, posted: &mut Posted) {
         if self.ranks.is_empty() {
             return;
         }
         let mut arrived = Vec::new();
-        m.delivered.retain(|(there, flow)| {
+        cx.delivered.retain(|(there, flow)| {
             if *there == host {
                 arrived.push(*flow);
             }
             *there != host
         });
         for flow in arrived {
-            self.arrived(m, flow, receivers, posted);
+            self.arrived(cx, flow, receivers, posted);
         }
-        while self.chores[host.index()].peek().is_some_and(|Reverse(entry)| entry.at <= m.now) {
+        while self.chores[host.index()].peek().is_some_and(|Reverse(entry)| entry.at <= cx.now) {
             let Some(Reverse(entry)) = self.chores[host.index()].pop() else { return };
             match entry.chore {
-                Chore::Start => self.handle(m, entry.rank, Input::Start, None, receivers, posted),
+                Chore::Start => self.handle(cx, entry.rank, Input::Start, None, receivers, posted),
                 Chore::Timer(operation) => {
-                    self.handle(m, entry.rank, Input::Timer(operation), None, receivers, posted);
+                    self.handle(cx, entry.rank, Input::Timer(operation), None, receivers, posted);
                 }
                 Chore::Received(message, sent) => {
-                    self.handle(m, entry.rank, Input::Received(message), Some(sent), receivers, posted);
+                    self.handle(cx, entry.rank, Input::Received(message), Some(sent), receivers, posted);
                 }
             }
         }
     }
 
     /// More of a queue pair's stream is there: gives its rank what is complete.
-    fn arrived(&mut self, m: &mut Medium, flow: FlowId, receivers: &mut Receivers, posted: &mut Posted) {
-        let Some(QueuePair { job, to, .. }) = m.network.pairs.of(flow) else { return };
+    fn arrived(&mut self, cx: &mut PartContext, flow: FlowId, receivers: &mut Receivers, posted: &mut Posted) {
+        let Some(QueuePair { job, to, .. }) = cx.network.pairs.of(flow) else { return };
         let Some(&place) = self.places.get(&(job, to)) else { return };
-        let there = receivers.in_order(&m.network, flow);
+        let there = receivers.in_order(&cx.network, flow);
         loop {
             let next = self.boundaries.get(&flow).and_then(|queue| queue.front()).copied();
             receivers.set_turn(flow, next.map_or(u64::MAX, |boundary| boundary.end));
             let Some(boundary) = next.filter(|boundary| boundary.end <= there) else { return };
             self.boundaries.get_mut(&flow).and_then(VecDeque::pop_front);
-            m.trace_received(flow, boundary.end);
-            self.handle(m, place, Input::Received(boundary.message), Some(boundary.sent), receivers, posted);
+            cx.trace_received(flow, boundary.end);
+            self.handle(cx, place, Input::Received(boundary.message), Some(boundary.sent), receivers, posted);
         }
     }
 
@@ -260,7 +260,7 @@ impl Ranks {
 
     fn handle(
         &mut self,
-        m: &mut Medium,
+        cx: &mut PartContext,
         place: u32,
         input: Input,
         sent: Option<Time>,
@@ -271,32 +271,32 @@ impl Ranks {
         while let Some((input, sent)) = inputs.pop_front() {
             let mut out = std::mem::take(&mut self.out);
             let running = &mut self.ranks[place as usize];
-            let network = m.network.clone();
+            let network = cx.network.clone();
             let job = &network.jobs[running.job as usize];
-            running.meter.before(m.now, job, &input, sent);
-            running.program.handle(m.now, input, &mut out);
+            running.meter.before(cx.now, job, &input, sent);
+            running.program.handle(cx.now, input, &mut out);
             let (number, rank, host) = (running.job, running.rank, running.host);
             if let (Input::Received(message), Some(log)) = (input, self.log_of(number)) {
-                log.came(m.now, rank, &message);
+                log.came(cx.now, rank, &message);
             }
             for output in out.drain(..) {
                 match output {
                     Output::Timer { operation, after } => {
                         let of = &job.job.programs[rank as usize].operations()[operation as usize];
                         if let Work::Compute(_) = of.work {
-                            self.ranks[place as usize].meter.computes(m.now, operation, of.phase);
+                            self.ranks[place as usize].meter.computes(cx.now, operation, of.phase);
                         }
-                        self.set(m, host, m.now.saturating_add(after), place, Chore::Timer(operation));
+                        self.set(cx, host, cx.now.saturating_add(after), place, Chore::Timer(operation));
                     }
                     Output::Send { to, message } => {
                         inputs.push_back((Input::Sent(message.operation), None));
                         let way = if job.hosts[to as usize] == job.hosts[rank as usize] {
-                            self.inside(m, place, (number, to), message)
+                            self.inside(cx, place, (number, to), message)
                         } else {
-                            self.post(m, (number, rank, to), message, receivers, posted)
+                            self.post(cx, (number, rank, to), message, receivers, posted)
                         };
                         if let (Some(way), Some(log)) = (way, self.log_of(number)) {
-                            log.sent(m.now, to, &message, way);
+                            log.sent(cx.now, to, &message, way);
                         }
                     }
                     Output::Matched { message, .. } => {
@@ -305,9 +305,9 @@ impl Ranks {
                         }
                     }
                     Output::IterationOver { iteration } => {
-                        self.ranks[place as usize].meter.over(m.now, iteration);
+                        self.ranks[place as usize].meter.over(cx.now, iteration);
                         if self.log.is_some() {
-                            self.log_over(m.now, place);
+                            self.log_over(cx.now, place);
                         }
                     }
                 }
@@ -317,37 +317,37 @@ impl Ranks {
     }
 
     /// A message takes the scale-up domain of its host: the interface of its sender, then that of its receiver, each for its bytes.
-    fn inside(&mut self, m: &mut Medium, place: u32, to: (u32, u32), message: Message) -> Option<Way> {
+    fn inside(&mut self, cx: &mut PartContext, place: u32, to: (u32, u32), message: Message) -> Option<Way> {
         let &other = self.places.get(&to)?;
-        let level = m.network.jobs[to.0 as usize].domain;
+        let level = cx.network.jobs[to.0 as usize].domain;
         let takes = level.serialisation(message.bytes);
         let sender = &mut self.ranks[place as usize];
-        let departs = sender.sends_until.max(m.now);
+        let departs = sender.sends_until.max(cx.now);
         sender.sends_until = departs.saturating_add(takes);
         let receiver = &mut self.ranks[other as usize];
         let taken = receiver.receives_until.max(departs.saturating_add(level.latency));
         receiver.receives_until = taken.saturating_add(takes);
         let (at, host) = (receiver.receives_until, receiver.host);
-        self.set(m, host, at, other, Chore::Received(message, m.now));
+        self.set(cx, host, at, other, Chore::Received(message, cx.now));
         Some(Way::Domain { departs, latency: level.latency, taken })
     }
 
     /// A message goes into its queue pair.
     fn post(
         &mut self,
-        m: &mut Medium,
+        cx: &mut PartContext,
         (job, from, to): (u32, u32, u32),
         message: Message,
         receivers: &mut Receivers,
         posted: &mut Posted,
     ) -> Option<Way> {
-        let network = &m.network;
+        let network = &cx.network;
         let flow = network.pairs.flow(QueuePair { job, from, to })?;
         let unit = network.message_unit(network.flows.algorithm(flow));
         let end = self.streams.entry(flow).or_insert(0);
         let begin = *end;
         *end += taken(message.bytes, unit);
-        let boundary = Boundary { flow, end: *end, sent: m.now, message };
+        let boundary = Boundary { flow, end: *end, sent: cx.now, message };
         match self.elsewhere.get(&(job, to)) {
             Some(part) => self.outbox.entry(*part).or_default().push(boundary),
             None => self.take(boundary, receivers),

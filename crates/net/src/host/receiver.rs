@@ -10,15 +10,15 @@
 mod packets;
 
 use super::credit;
-use super::desk::Desk;
+use super::host_context::HostContext;
 use super::multipath::AnyOrder;
 use super::rdma::{InOrder, Verdict};
 use super::slab::{Life, Lives, Slab};
 use super::tcp::{TcpReceiver, wire};
 use super::timers::{Deadlines, Due, Side, Which};
 use crate::ids::{FlowId, HostNumber, ReceiverId, Slot};
-use crate::medium::Medium;
 use crate::packet::{MARKED, Note, Packet, PacketKind, SYN};
+use crate::part_context::PartContext;
 use crate::spec::TransportKind;
 use crate::trace::Traced;
 use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Feedback, Fields, Receiver};
@@ -107,40 +107,40 @@ impl Receivers {
     }
 
     /// A data packet (or, of TCP, a bare one) reached its destination; it leaves again as the ACK.
-    pub fn on_packet(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) {
-        let packet = &m.packets[slot];
+    pub fn on_packet(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
+        let packet = &cx.packets[slot];
         let (flow, marked) = (packet.flow, packet.flags & MARKED != 0);
         let id = match self.lives.of(flow) {
             Life::Active(id) => id,
-            Life::Before => self.begin(m, desk, flow),
-            Life::Over if m.network.transport.kind == TransportKind::Multipath => {
-                return packets::answer_over(m, desk, flow, slot);
+            Life::Before => self.begin(cx, host_cx, flow),
+            Life::Over if cx.network.transport.kind == TransportKind::Multipath => {
+                return packets::answer_over(cx, host_cx, flow, slot);
             }
             Life::Over => {
                 // A copy of something delivered long ago: the sender has missed the last ACK.
-                let expected = m.network.flows.size(flow).get();
-                let fields = as_many(&Fields::of(&[]), m.network.format(flow).fields);
+                let expected = cx.network.flows.size(flow).get();
+                let fields = as_many(&Fields::of(&[]), cx.network.format(flow).fields);
                 let reply = Reply { fields, ..Reply::ack(expected, marked) };
-                return answer(m, desk, flow, slot, &reply);
+                return answer(cx, host_cx, flow, slot, &reply);
             }
         };
         match self.states[id].endpoint {
-            Endpoint::Rdma(_) => self.on_rdma(m, desk, id, slot),
-            Endpoint::Tcp(_) => self.on_tcp(m, desk, id, slot),
-            Endpoint::Multipath(_) => self.on_multipath(m, desk, id, slot),
+            Endpoint::Rdma(_) => self.on_rdma(cx, host_cx, id, slot),
+            Endpoint::Tcp(_) => self.on_tcp(cx, host_cx, id, slot),
+            Endpoint::Multipath(_) => self.on_multipath(cx, host_cx, id, slot),
         }
     }
 
     /// Takes a data packet where nothing happens but that it is turned around, or counted. As [`Receivers::on_packet`], but that the ACK is
-    /// not on the desk.
+    /// not on the host_cx.
     #[inline(always)]
-    pub fn take_quietly(&mut self, m: &mut Medium, slot: Slot) -> Quietly {
-        let packet = &mut m.packets[slot];
+    pub fn take_quietly(&mut self, cx: &mut PartContext, slot: Slot) -> Quietly {
+        let packet = &mut cx.packets[slot];
         let Some(id) = self.lives.active(packet.flow) else { return Quietly::Not };
         let receiver = &mut self.states[id];
         let state = match &mut receiver.endpoint {
             Endpoint::Rdma(state) => state,
-            Endpoint::Multipath(_) => return self.count_quietly(m, id, slot),
+            Endpoint::Multipath(_) => return self.count_quietly(cx, id, slot),
             Endpoint::Tcp(_) => return Quietly::Not,
         };
         // In order, not the last one, and to a receiver that echoes what comes.
@@ -152,27 +152,27 @@ impl Receivers {
         packet.kind = PacketKind::Ack;
         (packet.class, packet.dst, packet.wire) = (receiver.ack_class, receiver.source, receiver.ack_wire);
         (packet.flags, packet.value) = (packet.flags & MARKED, 0);
-        m.ledger.totals.injected += 1;
+        cx.counters.totals.injected += 1;
         Quietly::Answered
     }
 
     /// A timer entry of a flow has come due.
-    pub fn on_timer(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId, which: Which, at: Time) {
+    pub fn on_timer(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, which: Which, at: Time) {
         let Some(id) = self.lives.active(flow) else { return };
         match self.states[id].deadlines.due(which, at) {
             Due::Stale => {}
-            Due::Later(deadline) => self.arm(m, desk, id, which, deadline),
+            Due::Later(deadline) => self.arm(cx, host_cx, id, which, deadline),
             Due::Fire => match which.of_algorithm() {
                 Some(timer) => {
-                    m.trace_receiver_timer(flow, Some(timer));
-                    self.call(m, desk, id, |cc, ctx| cc.on_timer(ctx, timer));
+                    cx.trace_receiver_timer(flow, Some(timer));
+                    self.call(cx, host_cx, id, |cc, ctx| cc.on_timer(ctx, timer));
                 }
                 None => {
-                    m.trace_receiver_timer(flow, None);
+                    cx.trace_receiver_timer(flow, None);
                     if let Endpoint::Multipath(_) = self.states[id].endpoint {
-                        return self.ask_for_blocks(m, desk, id);
+                        return self.ask_for_blocks(cx, host_cx, id);
                     }
-                    self.delayed_ack(m, desk, id);
+                    self.delayed_ack(cx, host_cx, id);
                 }
             },
         }
@@ -208,21 +208,21 @@ impl Receivers {
     }
 
     /// Forgets the packets that wait for an ACK: they have been delivered.
-    pub fn drop_held(&mut self, m: &mut Medium) {
+    pub fn drop_held(&mut self, cx: &mut PartContext) {
         for slot in self.states.iter().filter_map(|r| match &r.endpoint {
             Endpoint::Tcp(tcp) => Some(tcp.held).filter(|slot| slot.exists()),
             Endpoint::Rdma(_) | Endpoint::Multipath(_) => None,
         }) {
-            m.packets.remove(slot);
+            cx.packets.remove(slot);
         }
     }
 
     /// A flow's first packet has come.
-    fn begin(&mut self, m: &Medium, desk: &mut Desk, flow: FlowId) -> ReceiverId {
-        let network = &m.network;
+    fn begin(&mut self, cx: &PartContext, host_cx: &mut HostContext, flow: FlowId) -> ReceiverId {
+        let network = &cx.network;
         let info = network.flow_info(flow, None);
         if network.needs_credit(flow) {
-            credit::on_begin(m, desk, flow, &info);
+            credit::on_begin(cx, host_cx, flow, &info);
         }
         let algorithm = usize::from(network.flows.algorithm(flow));
         let endpoint = match network.transport.kind {
@@ -246,7 +246,7 @@ impl Receivers {
             echoes: cc.only_echoes() && format.fields == 0,
             credit: network.needs_credit(flow),
             source: network.source(flow),
-            ack_class: m.control_class(),
+            ack_class: cx.control_class(),
             ack_wire: format.ack_wire,
             size: network.flows.size(flow).get(),
             turn: if network.pairs.has(flow) { 0 } else { network.flows.size(flow).get() },
@@ -259,44 +259,44 @@ impl Receivers {
         id
     }
 
-    fn on_rdma(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId, slot: Slot) {
-        let packet = &m.packets[slot];
+    fn on_rdma(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId, slot: Slot) {
+        let packet = &cx.packets[slot];
         let receiver = &mut self.states[id];
         let (flow, seq, payload) = (packet.flow, packet.seq, u64::from(packet.wire - receiver.overhead));
         let Endpoint::Rdma(state) = &mut receiver.endpoint else { return };
         let kind = match state.on_data(seq, payload) {
             Verdict::Ack => PacketKind::Ack,
             Verdict::Nack => PacketKind::Nack,
-            Verdict::Silence => return m.packets.remove(slot),
+            Verdict::Silence => return cx.packets.remove(slot),
         };
         let expected = state.expected();
-        let (feedback, fields) = self.feedback(m, desk, id, slot, seq, payload);
-        if expected >= self.states[id].turn && m.network.pairs.has(flow) {
-            m.note_delivered(desk.host, flow);
+        let (feedback, fields) = self.feedback(cx, host_cx, id, slot, seq, payload);
+        if expected >= self.states[id].turn && cx.network.pairs.has(flow) {
+            cx.note_delivered(host_cx.host, flow);
         }
-        if expected >= m.network.flows.size(flow).get() {
+        if expected >= cx.network.flows.size(flow).get() {
             self.retire(flow, id);
-            m.ledger.received.push((flow, m.now));
-            m.note_over(desk.host, flow);
+            cx.counters.received.push((flow, cx.now));
+            cx.note_over(host_cx.host, flow);
         }
         let reply = Reply { kind, fields, ..Reply::ack(expected, feedback.ecn_echo) };
-        answer(m, desk, flow, slot, &reply);
+        answer(cx, host_cx, flow, slot, &reply);
     }
 
-    fn on_tcp(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId, slot: Slot) {
-        let packet = &m.packets[slot];
+    fn on_tcp(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId, slot: Slot) {
+        let packet = &cx.packets[slot];
         let is_data = packet.kind == PacketKind::Data;
         let mut marked = packet.flags & MARKED != 0;
         let segment = wire::forward_segment(packet, self.states[id].overhead);
         let mut fields = Fields::NONE;
         if is_data && !self.states[id].echoes {
             let feedback;
-            (feedback, fields) = self.feedback(m, desk, id, slot, segment.seq, u64::from(segment.payload));
+            (feedback, fields) = self.feedback(cx, host_cx, id, slot, segment.seq, u64::from(segment.payload));
             marked = feedback.ecn_echo;
         }
         let receiver = &mut self.states[id];
         let Endpoint::Tcp(tcp) = &mut receiver.endpoint else { return };
-        let mut acks = tcp.inner.on_segment(m.now, &segment, marked).into_iter();
+        let mut acks = tcp.inner.on_segment(cx.now, &segment, marked).into_iter();
         let (first, second) = (acks.next(), acks.next());
         // The first of two ACKs is for what came before this packet.
         let (before, own) = if second.is_some() { (first, second) } else { (None, first) };
@@ -305,84 +305,84 @@ impl Receivers {
         tcp.held = if own.is_none() && is_data { slot } else { Slot::NONE };
         let timer = tcp.inner.timer();
         let flow = receiver.flow;
-        self.arm(m, desk, id, Which::TRANSPORT, timer);
-        self.note_received(m, desk, id);
+        self.arm(cx, host_cx, id, Which::TRANSPORT, timer);
+        self.note_received(cx, host_cx, id);
         match before {
-            Some(ack) => answer(m, desk, flow, held, &Reply::tcp(&ack, earlier)),
-            None if held.exists() => m.packets.remove(held),
+            Some(ack) => answer(cx, host_cx, flow, held, &Reply::tcp(&ack, earlier)),
+            None if held.exists() => cx.packets.remove(held),
             None => {}
         }
         match own {
-            Some(ack) => answer(m, desk, flow, slot, &Reply::tcp(&ack, fields)),
-            None if !is_data => m.packets.remove(slot),
+            Some(ack) => answer(cx, host_cx, flow, slot, &Reply::tcp(&ack, fields)),
+            None if !is_data => cx.packets.remove(slot),
             None => {}
         }
-        self.retire_if_done(m, id);
+        self.retire_if_done(cx, id);
     }
 
     /// The receiver has waited long enough for more data.
-    fn delayed_ack(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId) {
+    fn delayed_ack(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let receiver = &mut self.states[id];
         let flow = receiver.flow;
         let Endpoint::Tcp(tcp) = &mut receiver.endpoint else { return };
-        let ack = tcp.inner.on_timer(m.now);
+        let ack = tcp.inner.on_timer(cx.now);
         let (timer, fields) = (tcp.inner.timer(), tcp.fields);
         let held = if ack.is_some() { std::mem::replace(&mut tcp.held, Slot::NONE) } else { Slot::NONE };
-        self.arm(m, desk, id, Which::TRANSPORT, timer);
+        self.arm(cx, host_cx, id, Which::TRANSPORT, timer);
         if let Some(ack) = ack {
-            answer(m, desk, flow, held, &Reply::tcp(&ack, fields));
+            answer(cx, host_cx, flow, held, &Reply::tcp(&ack, fields));
         }
-        self.retire_if_done(m, id);
+        self.retire_if_done(cx, id);
     }
 
     /// What the algorithm's receiver half says to a data packet.
     #[inline(always)]
     fn feedback(
         &mut self,
-        m: &mut Medium,
-        desk: &mut Desk,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
         id: ReceiverId,
         slot: Slot,
         seq: u64,
         payload: u64,
     ) -> (Feedback, Fields) {
-        let mut effects = std::mem::take(&mut m.effects);
+        let mut effects = std::mem::take(&mut cx.effects);
         let receiver = &mut self.states[id];
-        let marked = m.packets[slot].flags & MARKED != 0;
+        let marked = cx.packets[slot].flags & MARKED != 0;
         let data = Data {
             seq: Bytes::new(seq),
             payload: Bytes::new(payload),
             ecn_marked: marked,
-            int: m.packets.int(slot, &mut m.scratch),
-            fields: &m.packets.notes(slot)[..usize::from(receiver.fields).min(m.packets.notes(slot).len())],
+            int: cx.packets.int(slot, &mut cx.scratch),
+            fields: &cx.packets.notes(slot)[..usize::from(receiver.fields).min(cx.packets.notes(slot).len())],
         };
-        let feedback = receiver.cc.on_data(&mut Ctx::new(m.now, &mut desk.random, &mut effects), &data);
+        let feedback = receiver.cc.on_data(&mut Ctx::new(cx.now, &mut host_cx.random, &mut effects), &data);
         let fields = match receiver.fields {
             0 => Fields::NONE,
             count => as_many(&receiver.cc.fields(&data), count),
         };
-        self.take_effects(m, desk, id, &mut effects);
-        m.effects = effects;
+        self.take_effects(cx, host_cx, id, &mut effects);
+        cx.effects = effects;
         (feedback, fields)
     }
 
     /// Notes when the last byte of a flow has arrived.
-    fn note_received(&mut self, m: &mut Medium, desk: &Desk, id: ReceiverId) {
+    fn note_received(&mut self, cx: &mut PartContext, host_cx: &HostContext, id: ReceiverId) {
         let receiver = &mut self.states[id];
-        let request = m.ledger.request(receiver.flow);
-        let end = request.begin.saturating_add(m.network.flows.size(request.flow).get());
+        let request = cx.counters.request(receiver.flow);
+        let end = request.begin.saturating_add(cx.network.flows.size(request.flow).get());
         if receiver.noted != request.flow && receiver.expected() >= end {
             receiver.noted = request.flow;
-            m.ledger.received.push((request.flow, m.now));
-            m.note_over(desk.host, request.flow);
+            cx.counters.received.push((request.flow, cx.now));
+            cx.note_over(host_cx.host, request.flow);
         }
     }
 
     /// All of the flow has arrived and is acknowledged: nothing that the receiver remembers is needed any more.
-    fn retire_if_done(&mut self, m: &Medium, id: ReceiverId) {
+    fn retire_if_done(&mut self, cx: &PartContext, id: ReceiverId) {
         let receiver = &self.states[id];
         let Endpoint::Tcp(tcp) = &receiver.endpoint else { return };
-        if !m.network.persistent && !tcp.held.exists() && receiver.noted == receiver.flow {
+        if !cx.network.persistent && !tcp.held.exists() && receiver.noted == receiver.flow {
             self.retire(receiver.flow, id);
         }
     }
@@ -395,36 +395,42 @@ impl Receivers {
     /// Calls the algorithm's receiver half outside a data packet.
     fn call(
         &mut self,
-        m: &mut Medium,
-        desk: &mut Desk,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
         id: ReceiverId,
         f: impl FnOnce(&mut AnyReceiver, &mut Ctx<'_>),
     ) {
-        let mut effects = std::mem::take(&mut m.effects);
-        f(&mut self.states[id].cc, &mut Ctx::new(m.now, &mut desk.random, &mut effects));
-        self.take_effects(m, desk, id, &mut effects);
-        m.effects = effects;
+        let mut effects = std::mem::take(&mut cx.effects);
+        f(&mut self.states[id].cc, &mut Ctx::new(cx.now, &mut host_cx.random, &mut effects));
+        self.take_effects(cx, host_cx, id, &mut effects);
+        cx.effects = effects;
     }
 
     #[inline]
-    fn take_effects(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId, effects: &mut Vec<Effect>) {
+    fn take_effects(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: ReceiverId,
+        effects: &mut Vec<Effect>,
+    ) {
         for effect in effects.drain(..) {
             match effect {
-                Effect::Arm(timer, at) => self.arm(m, desk, id, Which::algorithm(timer), at.max(m.now)),
-                Effect::Cancel(timer) => self.arm(m, desk, id, Which::algorithm(timer), Time::NEVER),
+                Effect::Arm(timer, at) => self.arm(cx, host_cx, id, Which::algorithm(timer), at.max(cx.now)),
+                Effect::Cancel(timer) => self.arm(cx, host_cx, id, Which::algorithm(timer), Time::NEVER),
                 Effect::Emit(signal) => {
-                    let packet = m.signal_packet(self.states[id].flow, signal);
-                    let slot = m.inject(packet);
-                    desk.outgoing.push(slot);
+                    let packet = cx.signal_packet(self.states[id].flow, signal);
+                    let slot = cx.inject(packet);
+                    host_cx.outgoing.push(slot);
                 }
                 Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
             }
         }
     }
 
-    fn arm(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId, which: Which, at: Time) {
+    fn arm(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId, which: Which, at: Time) {
         let receiver = &mut self.states[id];
-        desk.arm(m, &mut receiver.deadlines, receiver.flow, Side::Receiver, which, at);
+        host_cx.arm(cx, &mut receiver.deadlines, receiver.flow, Side::Receiver, which, at);
     }
 }
 
@@ -450,15 +456,15 @@ fn as_many(fields: &Fields, count: u8) -> Fields {
 
 /// Sends an ACK: the packet in `slot`, turned around, or a new one where there is none. Telemetry stays with the packet.
 #[inline]
-fn answer(m: &mut Medium, desk: &mut Desk, flow: FlowId, slot: Slot, reply: &Reply) {
-    let format = m.network.format(flow);
-    let (class, dst) = (m.control_class(), m.network.source(flow));
+fn answer(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: Slot, reply: &Reply) {
+    let format = cx.network.format(flow);
+    let (class, dst) = (cx.control_class(), cx.network.source(flow));
     let wire = format.ack_wire + wire::sack_option(&reply.sack);
     let slot = match slot {
-        Slot::NONE => m.packets.insert(Packet::new(reply.kind, class, flow, dst, wire)),
+        Slot::NONE => cx.packets.insert(Packet::new(reply.kind, class, flow, dst, wire)),
         slot => slot,
     };
-    let packet = &mut m.packets[slot];
+    let packet = &mut cx.packets[slot];
     (packet.kind, packet.class, packet.dst, packet.wire) = (reply.kind, class, dst, wire);
     packet.seq = reply.expected;
     packet.sent = reply.sent.unwrap_or(packet.sent);
@@ -471,8 +477,8 @@ fn answer(m: &mut Medium, desk: &mut Desk, flow: FlowId, slot: Slot, reply: &Rep
             notes[count] = note;
             count += 1;
         }
-        m.packets.set_notes(slot, &notes[..count]);
+        cx.packets.set_notes(slot, &notes[..count]);
     }
-    m.ledger.totals.injected += 1;
-    desk.outgoing.push(slot);
+    cx.counters.totals.injected += 1;
+    host_cx.outgoing.push(slot);
 }

@@ -9,8 +9,8 @@ pub(crate) use packets::RTO_FLOOR;
 
 use super::connections::Connections;
 use super::departure::Departure;
-use super::desk::Desk;
 use super::endpoint::{Endpoint, answer};
+use super::host_context::HostContext;
 use super::message_order::MessageOrder;
 use super::nic::{Nic, Place};
 use super::paced::Positions;
@@ -20,11 +20,11 @@ use super::slab::{Life, Lives, Slab};
 use super::tcp::{TcpSender, wire};
 use super::thresholds::{Left, Thresholds};
 use super::timers::{Due, Side, Which};
+use crate::counters::Request;
 use crate::ids::{FlowId, HostNumber, SenderId, Slot};
-use crate::ledger::{Ledger, Request, SenderCounts};
-use crate::medium::Medium;
 use crate::network::Network;
 use crate::packet::{MARKED, Packet, PacketKind};
+use crate::part_context::PartContext;
 use crate::spec::{NicOrder, Recovery, TransportKind};
 use crate::starts::Beginning;
 use crate::trace::Traced;
@@ -69,13 +69,13 @@ impl Senders {
     }
 
     /// A flow begins: on an idle connection where there is one.
-    pub fn start(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId) -> After {
-        m.trace_start(flow);
-        let network = m.network.clone();
+    pub fn start(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId) -> After {
+        cx.trace_start(flow);
+        let network = cx.network.clone();
         let spec = network.flows.get(flow);
         if let Some(id) = self.connections.take(flow, &spec) {
             self.begin_stream(id, true);
-            return self.next_request(m, desk, id, flow);
+            return self.next_request(cx, host_cx, id, flow);
         }
         let (info, slowest) = network.flow_facts(flow, self.thresholds.known((spec.src, spec.dst)));
         let algorithm = &network.algorithms[usize::from(spec.algorithm)];
@@ -87,7 +87,7 @@ impl Senders {
             }
             TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(transport.rto_intra)),
             TransportKind::Multipath => {
-                packets::endpoint(&transport.multipath, &info, network.code(flow), &mut desk.random)
+                packets::endpoint(&transport.multipath, &info, network.code(flow), &mut host_cx.random)
             }
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();
@@ -101,36 +101,36 @@ impl Senders {
             (&info, slowest),
             endpoint,
             algorithm.sender(&info),
-            m.now,
+            cx.now,
         ));
         self.lives.begin(flow, id);
         self.positions.admit(id);
         self.begin_stream(id, !network.pairs.has(flow));
         self.states[id].opened = self.connections.open(flow);
         if network.persistent {
-            m.ledger.serve(flow, Request { flow, begin: 0 });
+            cx.counters.serve(flow, Request { flow, begin: 0 });
         }
         // With a handshake the algorithm starts when that is over.
         if transport.kind != TransportKind::Tcp || !transport.tcp.handshake {
-            self.call(m, desk, id, |cc, ctx| cc.on_start(ctx));
-            self.note_start(m, id, &info);
+            self.call(cx, host_cx, id, |cc, ctx| cc.on_start(ctx));
+            self.note_start(cx, id, &info);
         }
         let sender = &mut self.states[id];
         if let Some(tcp) = sender.endpoint.tcp_mut() {
-            tcp.open(m.now, sender.limit, &transport.tcp, info.base_rtt);
-            self.arm_endpoint(m, desk, id);
+            tcp.open(cx.now, sender.limit, &transport.tcp, info.base_rtt);
+            self.arm_endpoint(cx, host_cx, id);
         }
         After::Changed(id)
     }
 
     /// A queue pair has messages up to byte `end` of its stream; it begins with the first.
-    pub fn extend(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId, end: u64) -> After {
+    pub fn extend(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, end: u64) -> After {
         if self.lives.of(flow) == Life::Before {
-            self.start(m, desk, flow);
+            self.start(cx, host_cx, flow);
         }
         let Some(id) = self.lives.active(flow) else { return After::Nothing };
-        m.trace_posted(flow, end);
-        self.states[id].settle_account(m.now, true);
+        cx.trace_posted(flow, end);
+        self.states[id].settle_account(cx.now, true);
         self.states[id].limit = end;
         if let Some(messages) = &mut self.messages {
             messages.hand_over(id, end, self.states[id].endpoint.acknowledged());
@@ -149,30 +149,30 @@ impl Senders {
     }
 
     /// The application of a flow has no more to send than what was sent.
-    pub fn stop(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId) -> After {
+    pub fn stop(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId) -> After {
         let Some(id) = self.sender_now(flow) else { return After::Nothing };
-        if m.network.persistent {
-            return self.stop_request(m, desk, id);
+        if cx.network.persistent {
+            return self.stop_request(cx, host_cx, id);
         }
         let sender = &mut self.states[id];
-        sender.settle_account(m.now, false);
-        let (sent, done) = sender.endpoint.stop(m.now, sender.limit);
+        sender.settle_account(cx.now, false);
+        let (sent, done) = sender.endpoint.stop(cx.now, sender.limit);
         sender.limit = sender.limit.min(sent);
-        if done { self.retire(m, desk, id, true) } else { After::Changed(id) }
+        if done { self.retire(cx, host_cx, id, true) } else { After::Changed(id) }
     }
 
     /// The next packet of a flow, whose turn it is.
     #[inline]
-    pub fn depart(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
+    pub fn depart(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> Option<Departure> {
         let sender = &mut self.states[id];
         if let Endpoint::Multipath(_) = sender.endpoint {
-            return self.depart_by_path(m, desk, id);
+            return self.depart_by_path(cx, host_cx, id);
         }
-        m.trace_turn(sender.counts.flow, sender.next_send());
+        cx.trace_turn(sender.counts.flow, sender.next_send());
         let timer = sender.endpoint.timer();
-        let outgoing = sender.endpoint.next(m.now, sender.limit, sender.mss)?;
+        let outgoing = sender.endpoint.next(cx.now, sender.limit, sender.mss)?;
         if sender.endpoint.timer() != timer {
-            self.arm_endpoint(m, desk, id);
+            self.arm_endpoint(cx, host_cx, id);
         }
         let sender = &mut self.states[id];
         let payload = outgoing.sent.payload.get() as u16;
@@ -181,18 +181,18 @@ impl Senders {
             payload => (PacketKind::Data, payload + sender.overhead),
         };
         let mut packet = Packet::new(kind, sender.class, sender.flow, sender.dst, wire);
-        (packet.seq, packet.sent, packet.flags) = (outgoing.sent.seq.get(), m.now, outgoing.flags);
-        (sender.last_send, sender.last_wire) = (m.now, wire);
+        (packet.seq, packet.sent, packet.flags) = (outgoing.sent.seq.get(), cx.now, outgoing.flags);
+        (sender.last_send, sender.last_wire) = (cx.now, wire);
         if kind == PacketKind::Bare {
-            m.trace_change(sender.seen());
+            cx.trace_change(sender.seen());
             return Some(Departure { packet, fields: farloop_cc::Fields::NONE, sent: None });
         }
-        sender.chunk.on_send(m.now, wire);
+        sender.chunk.on_send(cx.now, wire);
         sender.counts.packets += 1;
         sender.counts.retransmitted += u64::from(outgoing.sent.retransmission);
         let fields = match sender.fields {
             0 => farloop_cc::Fields::NONE,
-            _ => self.fields(m, desk, id, &outgoing.sent),
+            _ => self.fields(cx, host_cx, id, &outgoing.sent),
         };
         Some(Departure { packet, fields, sent: Some(outgoing.sent) })
     }
@@ -200,44 +200,44 @@ impl Senders {
     /// The next packet of a flow of RDMA or multipath, whose turn it is, where it has no fields and its algorithm is not told of it: taken
     /// into the network. As [`Senders::depart`]; `None`: nothing has happened.
     #[inline(always)]
-    pub fn depart_quietly(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Slot> {
+    pub fn depart_quietly(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> Option<Slot> {
         let sender = &mut self.states[id];
         if sender.hears_sends || sender.fields > 0 {
             return None;
         }
         let state = match &mut sender.endpoint {
             Endpoint::Rdma(state) => state,
-            Endpoint::Multipath(_) if !sender.credit => return self.depart_by_path_quietly(m, desk, id),
+            Endpoint::Multipath(_) if !sender.credit => return self.depart_by_path_quietly(cx, host_cx, id),
             Endpoint::Tcp(_) | Endpoint::Multipath(_) => return None,
         };
         let timer = state.timer();
-        let next = state.next(m.now, sender.limit, sender.mss);
+        let next = state.next(cx.now, sender.limit, sender.mss);
         let starts_timer = state.timer() != timer;
         let wire = next.payload as u16 + sender.overhead;
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
-        (packet.seq, packet.sent) = (next.seq, m.now);
-        (sender.last_send, sender.last_wire) = (m.now, wire);
+        (packet.seq, packet.sent) = (next.seq, cx.now);
+        (sender.last_send, sender.last_wire) = (cx.now, wire);
         sender.counts.packets += 1;
         sender.counts.retransmitted += u64::from(next.again);
         if starts_timer {
-            self.arm_endpoint(m, desk, id);
+            self.arm_endpoint(cx, host_cx, id);
         }
-        Some(m.inject(packet))
+        Some(cx.inject(packet))
     }
 
     /// The packet is on the wire.
     #[inline]
-    pub fn departed(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, sent: &Sent) {
-        if self.states[id].hears_sends || m.observers.is_some() {
-            self.call(m, desk, id, |cc, ctx| cc.on_send(ctx, sent));
+    pub fn departed(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId, sent: &Sent) {
+        if self.states[id].hears_sends || cx.observers.is_some() {
+            self.call(cx, host_cx, id, |cc, ctx| cc.on_send(ctx, sent));
         }
     }
 
     /// An ACK or NACK reached the source of its flow.
-    pub fn on_ack(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
-        let packet = &m.packets[slot];
+    pub fn on_ack(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
+        let packet = &cx.packets[slot];
         let Some(id) = self.lives.active(packet.flow) else {
-            m.packets.remove(slot); // an ACK of a flow that has finished
+            cx.packets.remove(slot); // an ACK of a flow that has finished
             return After::Nothing;
         };
         let sender = &mut self.states[id];
@@ -245,75 +245,82 @@ impl Senders {
         // The two transports apart, so that what the simple one never says costs nothing.
         let after = match &mut sender.endpoint {
             Endpoint::Rdma(state) => {
-                let meaning = state.on_answer(m.now, sender.limit, answer(packet, m.now.since(packet.sent)));
-                self.tell(m, desk, id, &meaning, Some(slot))
+                let meaning = state.on_answer(cx.now, sender.limit, answer(packet, cx.now.since(packet.sent)));
+                self.tell(cx, host_cx, id, &meaning, Some(slot))
             }
             Endpoint::Tcp(tcp) => {
-                let blocks = wire::blocks(m.packets.notes(slot), usize::from(sender.fields));
-                let meaning = tcp.on_segment(m.now, packet, blocks);
-                self.tell_once_more(m, desk, id, &meaning, Some(slot))
+                let blocks = wire::blocks(cx.packets.notes(slot), usize::from(sender.fields));
+                let meaning = tcp.on_segment(cx.now, packet, blocks);
+                self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
             }
-            Endpoint::Multipath(_) => self.on_packet_answer(m, desk, id, slot),
+            Endpoint::Multipath(_) => self.on_packet_answer(cx, host_cx, id, slot),
         };
-        m.packets.remove(slot);
+        cx.packets.remove(slot);
         after
     }
 
     /// A signal for a flow's sender arrived.
-    pub fn on_signal(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
-        let packet = m.packets[slot];
+    pub fn on_signal(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
+        let packet = cx.packets[slot];
         if packet.kind == PacketKind::Telemetry {
-            return self.on_telemetry(m, desk, slot);
+            return self.on_telemetry(cx, host_cx, slot);
         }
         if packet.kind == PacketKind::Credit {
-            return self.on_credit(m, desk, slot);
+            return self.on_credit(cx, host_cx, slot);
         }
-        m.packets.remove(slot);
+        cx.packets.remove(slot);
         let Some(id) = self.lives.active(packet.flow) else { return After::Nothing };
         let signal = match packet.kind {
             PacketKind::Cnp => Signal::Cnp,
             PacketKind::ReceiveRate => Signal::ReceiveRate { rate: Rate::from_bps(packet.seq) },
             _ => Signal::Quantized { feedback: packet.value },
         };
-        self.call(m, desk, id, |cc, ctx| cc.on_signal(ctx, &signal));
+        self.call(cx, host_cx, id, |cc, ctx| cc.on_signal(ctx, &signal));
         After::Changed(id)
     }
 
     /// A switch has sent back the telemetry of a data packet.
-    fn on_telemetry(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
-        let Some(id) = self.lives.active(m.packets[slot].flow) else {
-            m.packets.remove(slot);
+    fn on_telemetry(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
+        let Some(id) = self.lives.active(cx.packets[slot].flow) else {
+            cx.packets.remove(slot);
             return After::Nothing;
         };
-        let mut scratch = std::mem::take(&mut m.scratch);
-        let records = m.packets.int(slot, &mut scratch).to_vec();
-        m.scratch = scratch;
-        m.packets.remove(slot);
-        self.call(m, desk, id, |cc, ctx| cc.on_telemetry(ctx, &records));
+        let mut scratch = std::mem::take(&mut cx.scratch);
+        let records = cx.packets.int(slot, &mut scratch).to_vec();
+        cx.scratch = scratch;
+        cx.packets.remove(slot);
+        self.call(cx, host_cx, id, |cc, ctx| cc.on_telemetry(ctx, &records));
         After::Changed(id)
     }
 
     /// A timer entry of a flow has come due.
-    pub fn on_timer(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId, which: Which, at: Time) -> After {
+    pub fn on_timer(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        flow: FlowId,
+        which: Which,
+        at: Time,
+    ) -> After {
         let Some(id) = self.lives.active(flow) else { return After::Nothing };
         match self.states[id].deadlines.due(which, at) {
             Due::Stale => After::Nothing,
             Due::Later(deadline) => {
-                self.arm(m, desk, id, which, deadline);
+                self.arm(cx, host_cx, id, which, deadline);
                 After::Nothing
             }
             Due::Fire => match which.of_algorithm() {
                 Some(timer) => {
-                    m.trace_timer(flow, timer);
-                    self.call(m, desk, id, |cc, ctx| cc.on_timer(ctx, timer));
+                    cx.trace_timer(flow, timer);
+                    self.call(cx, host_cx, id, |cc, ctx| cc.on_timer(ctx, timer));
                     After::Changed(id)
                 }
                 None => {
                     let sender = &mut self.states[id];
-                    m.trace_transport_timer(flow, sender.endpoint.timer_name());
-                    let meaning = sender.endpoint.on_timer(m.now, sender.limit);
-                    self.tell_of_packets(m, desk, id);
-                    self.tell_once_more(m, desk, id, &meaning, None)
+                    cx.trace_transport_timer(flow, sender.endpoint.timer_name());
+                    let meaning = sender.endpoint.on_timer(cx.now, sender.limit);
+                    self.tell_of_packets(cx, host_cx, id);
+                    self.tell_once_more(cx, host_cx, id, &meaning, None)
                 }
             },
         }
@@ -342,56 +349,52 @@ impl Senders {
         (self.states[id].flow, self.states[id].dst)
     }
 
-    /// What flows that are going on have counted by the end of the run.
-    pub fn final_counts(&mut self, network: &Network, ledger: &mut Ledger, end: Time) -> Vec<SenderCounts> {
-        let close = |sender: &mut SenderState| {
-            let times = sender.close_account(network, end);
-            let group = network.group(sender.counts.flow);
-            ledger.note_limits(&mut sender.counts, group, &times);
-            sender.counts
-        };
-        self.states.iter_mut().filter(|s| !s.idle).map(close).collect()
-    }
-
     #[inline(never)]
     fn tell_once_more(
         &mut self,
-        m: &mut Medium,
-        desk: &mut Desk,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
         id: SenderId,
         meaning: &Meaning,
         slot: Option<Slot>,
     ) -> After {
-        self.tell(m, desk, id, meaning, slot)
+        self.tell(cx, host_cx, id, meaning, slot)
     }
 
     /// Tells the algorithm what a segment (the ACK in `slot`) or a timer meant.
     #[inline(always)]
-    fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, meaning: &Meaning, slot: Option<Slot>) -> After {
-        if meaning.finished && !(m.network.pairs.has(self.states[id].flow) && self.states[id].has_more(&m.network)) {
-            m.trace_progress(self.states[id].seen(), meaning, slot);
-            return self.retire(m, desk, id, true);
+    fn tell(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+        meaning: &Meaning,
+        slot: Option<Slot>,
+    ) -> After {
+        if meaning.finished && !(cx.network.pairs.has(self.states[id].flow) && self.states[id].has_more(&cx.network)) {
+            cx.trace_progress(self.states[id].seen(), meaning, slot);
+            return self.retire(cx, host_cx, id, true);
         }
         let sender = &mut self.states[id];
         if meaning.loss.is_some() || sender.repairs() {
-            sender.note_repair(meaning.loss.is_some(), m.now);
+            sender.note_repair(meaning.loss.is_some(), cx.now);
         }
         if meaning.finished {
             // Until the next message the application is the limit.
-            sender.settle_account(m.now, false);
+            sender.settle_account(cx.now, false);
         }
         if meaning.failed.is_some() {
             sender.counts.gave_up = true;
-            m.ledger.totals.gave_up += 1;
-            return self.retire(m, desk, id, false);
+            cx.counters.totals.gave_up += 1;
+            return self.retire(cx, host_cx, id, false);
         }
         let (rtt, acked) = match &sender.endpoint {
             Endpoint::Rdma(_) | Endpoint::Multipath(_) => (meaning.rtt, meaning.acked),
             Endpoint::Tcp(_) => {
-                let rtt = meaning.rtt.map(|rtt| with_noise(&m.network, desk, rtt));
+                let rtt = meaning.rtt.map(|rtt| with_noise(&cx.network, host_cx, rtt));
                 // With RACK what was sacked before is no news, as in Linux (`tcp_newly_delivered`): the ACK that ends a recovery opens no
                 // window by what was repaired.
-                let counts_deliveries = m.network.transport.tcp.recovery == Recovery::Rack;
+                let counts_deliveries = cx.network.transport.tcp.recovery == Recovery::Rack;
                 (rtt, if counts_deliveries { meaning.acked.min(meaning.delivered) } else { meaning.acked })
             }
         };
@@ -401,25 +404,25 @@ impl Senders {
             sender.counts.spurious += u32::from(loss.kind == LossKind::Spurious);
         }
         if meaning.established {
-            self.call(m, desk, id, |cc, ctx| {
+            self.call(cx, host_cx, id, |cc, ctx| {
                 if let Some(rtt) = rtt {
                     cc.on_established(rtt);
                 }
                 cc.on_start(ctx);
             });
-            let info = m.network.flow_info(self.states[id].flow, None);
-            self.note_start(m, id, &info);
+            let info = cx.network.flow_info(self.states[id].flow, None);
+            self.note_start(cx, id, &info);
         }
         let sender = &mut self.states[id];
-        let mut effects = std::mem::take(&mut m.effects);
-        let mut ctx = Ctx::new(m.now, &mut desk.random, &mut effects);
+        let mut effects = std::mem::take(&mut cx.effects);
+        let mut ctx = Ctx::new(cx.now, &mut host_cx.random, &mut effects);
         for loss in meaning.spurious.iter().chain(&meaning.loss) {
             sender.cc.on_loss(&mut ctx, loss);
         }
         if meaning.is_ack {
             let (ack_seq, snd_nxt, in_flight) = sender.endpoint.progress();
             let (int, notes) = match slot {
-                Some(slot) => (m.packets.int(slot, &mut m.scratch), m.packets.notes(slot)),
+                Some(slot) => (cx.packets.int(slot, &mut cx.scratch), cx.packets.notes(slot)),
                 None => (&[][..], &[][..]),
             };
             let ack = Ack {
@@ -438,40 +441,46 @@ impl Senders {
             sender.cc.on_ack(&mut ctx, &ack);
         }
         let control = sender.cc.control();
-        sender.take_control(control, m.now);
-        sender.offload(m.now);
-        m.trace_progress(sender.seen(), meaning, slot);
-        self.take_effects(m, desk, id, &mut effects);
-        m.effects = effects;
-        if m.network.persistent {
-            self.end_request(m, desk, id);
+        sender.take_control(control, cx.now);
+        sender.offload(cx.now);
+        cx.trace_progress(sender.seen(), meaning, slot);
+        self.take_effects(cx, host_cx, id, &mut effects);
+        cx.effects = effects;
+        if cx.network.persistent {
+            self.end_request(cx, host_cx, id);
         }
         let timer = self.states[id].endpoint.timer();
-        self.arm(m, desk, id, Which::TRANSPORT, timer);
+        self.arm(cx, host_cx, id, Which::TRANSPORT, timer);
         After::Changed(id)
     }
 
     /// Calls a handler of the flow's algorithm, then carries out its effects and takes over its window and rate.
     #[inline]
-    fn call(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, f: impl FnOnce(&mut AnySender, &mut Ctx<'_>)) {
-        let mut effects = std::mem::take(&mut m.effects);
+    fn call(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+        f: impl FnOnce(&mut AnySender, &mut Ctx<'_>),
+    ) {
+        let mut effects = std::mem::take(&mut cx.effects);
         let sender = &mut self.states[id];
-        f(&mut sender.cc, &mut Ctx::new(m.now, &mut desk.random, &mut effects));
+        f(&mut sender.cc, &mut Ctx::new(cx.now, &mut host_cx.random, &mut effects));
         let control = sender.cc.control();
-        sender.take_control(control, m.now);
-        m.trace_change(sender.seen());
-        self.take_effects(m, desk, id, &mut effects);
-        m.effects = effects;
+        sender.take_control(control, cx.now);
+        cx.trace_change(sender.seen());
+        self.take_effects(cx, host_cx, id, &mut effects);
+        cx.effects = effects;
     }
 
     /// Keeps what a flow begins with, which `info` describes: the algorithm's window and rate as its endpoint lets them be.
-    fn note_start(&self, m: &mut Medium, id: SenderId, info: &FlowInfo) {
+    fn note_start(&self, cx: &mut PartContext, id: SenderId, info: &FlowInfo) {
         let sender = &self.states[id];
-        let spec = m.network.flows.get(sender.flow);
-        let (control, transport) = (sender.control(), &m.network.transport);
+        let spec = cx.network.flows.get(sender.flow);
+        let (control, transport) = (sender.control(), &cx.network.transport);
         let tcp = transport.kind == TransportKind::Tcp;
         let open = if tcp { transport.tcp.receive_window } else { Bytes::MAX };
-        m.ledger.starts.note(&Beginning {
+        cx.counters.starts.note(&Beginning {
             algorithm: spec.algorithm,
             crosses: info.crosses,
             cwnd: control.cwnd.min(open),
@@ -485,19 +494,31 @@ impl Senders {
     }
 
     /// The header fields of a packet.
-    fn fields(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, sent: &Sent) -> farloop_cc::Fields {
+    fn fields(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+        sent: &Sent,
+    ) -> farloop_cc::Fields {
         let mut fields = farloop_cc::Fields::NONE;
-        self.call(m, desk, id, |cc, ctx| fields = cc.fields(ctx, sent));
+        self.call(cx, host_cx, id, |cc, ctx| fields = cc.fields(ctx, sent));
         assert_eq!(fields.as_slice().len(), usize::from(self.states[id].fields), "as many header fields as it needs");
         fields
     }
 
     #[inline]
-    fn take_effects(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, effects: &mut Vec<Effect>) {
+    fn take_effects(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+        effects: &mut Vec<Effect>,
+    ) {
         for effect in effects.drain(..) {
             match effect {
-                Effect::Arm(timer, at) => self.arm(m, desk, id, Which::algorithm(timer), at.max(m.now)),
-                Effect::Cancel(timer) => self.arm(m, desk, id, Which::algorithm(timer), Time::NEVER),
+                Effect::Arm(timer, at) => self.arm(cx, host_cx, id, Which::algorithm(timer), at.max(cx.now)),
+                Effect::Cancel(timer) => self.arm(cx, host_cx, id, Which::algorithm(timer), Time::NEVER),
                 // A sender is the flow's source: what it emits has arrived.
                 Effect::Emit(_) | Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
             }
@@ -505,42 +526,42 @@ impl Senders {
     }
 
     #[inline]
-    fn arm(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, which: Which, at: Time) {
+    fn arm(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId, which: Which, at: Time) {
         let sender = &mut self.states[id];
-        desk.arm(m, &mut sender.deadlines, sender.flow, Side::Sender, which, at);
+        host_cx.arm(cx, &mut sender.deadlines, sender.flow, Side::Sender, which, at);
     }
 
     /// Has the endpoint called when it wants to be.
     #[inline]
-    fn arm_endpoint(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) {
+    fn arm_endpoint(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
         let at = self.states[id].endpoint.timer();
-        self.arm(m, desk, id, Which::TRANSPORT, at);
+        self.arm(cx, host_cx, id, Which::TRANSPORT, at);
     }
 
     /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps what it counted, frees its state.
-    fn retire(&mut self, m: &mut Medium, desk: &Desk, id: SenderId, delivered: bool) -> After {
+    fn retire(&mut self, cx: &mut PartContext, host_cx: &HostContext, id: SenderId, delivered: bool) -> After {
         // One that gives up leaves nothing.
         if delivered {
-            self.remember(&m.network, id);
+            self.remember(&cx.network, id);
         }
         let mut sender = self.states.remove(id);
         self.lives.end(sender.flow);
-        let times = sender.close_account(&m.network, m.now);
+        let times = sender.close_account(&cx.network, cx.now);
         let mut counts = sender.counts;
-        m.ledger.note_limits(&mut counts, m.network.group(sender.counts.flow), &times);
+        cx.counters.note_limits(&mut counts, cx.network.group(sender.counts.flow), &times);
         // A flow that was stopped has no completion time.
-        if delivered && sender.limit == m.network.flows.size(counts.flow).get() {
-            counts.finish = m.now;
-            m.trace_finish(counts.flow);
-            if !m.network.pairs.has(counts.flow) {
-                m.ledger.totals.finished += 1;
-                m.note_over(desk.host, counts.flow);
+        if delivered && sender.limit == cx.network.flows.size(counts.flow).get() {
+            counts.finish = cx.now;
+            cx.trace_finish(counts.flow);
+            if !cx.network.pairs.has(counts.flow) {
+                cx.counters.totals.finished += 1;
+                cx.note_over(host_cx.host, counts.flow);
             }
         }
         if !delivered {
             self.connections.abandon(counts.flow, sender.begin);
         }
-        m.ledger.senders.push(counts);
+        cx.counters.senders.push(counts);
         After::Over(id, sender.place, sender.data_class())
     }
 
@@ -562,9 +583,9 @@ impl Senders {
 
 /// A round-trip time sample as a host takes it.
 #[inline]
-fn with_noise(network: &Network, desk: &mut Desk, rtt: Delta) -> Delta {
+fn with_noise(network: &Network, host_cx: &mut HostContext, rtt: Delta) -> Delta {
     match network.transport.tcp.rtt_noise.as_ps() {
         0 => rtt,
-        noise => rtt + Delta::from_ps(desk.random.below(noise + 1)),
+        noise => rtt + Delta::from_ps(host_cx.random.below(noise + 1)),
     }
 }

@@ -9,10 +9,11 @@
 //! | [`timeline`] | what happens to links |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
 //! | [`flows`] | the flows, kept small |
-//! | [`succession`] | which flows begin when others are over |
+//! | [`flow_dependencies`] | which flows begin when others are over |
 //! | [`queue_pairs`] | the flows that carry messages of jobs |
 //! | [`offered`] | what the flows ask of each port |
 
+pub(crate) mod flow_dependencies;
 pub(crate) mod flows;
 pub(crate) mod link;
 pub(crate) mod offered;
@@ -20,7 +21,6 @@ pub(crate) mod path;
 pub(crate) mod queue_pairs;
 pub(crate) mod routing;
 pub(crate) mod schedule;
-pub(crate) mod succession;
 pub(crate) mod timeline;
 
 use crate::host::multipath::Code;
@@ -35,6 +35,7 @@ use farloop_cc::coding::wait_time;
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
+use flow_dependencies::FlowDependencies;
 use flows::Flows;
 pub(crate) use link::{LinkEnd, NodeRef, oversubscription};
 use path::{Hop, MessagePath, MessagePaths};
@@ -43,7 +44,6 @@ use routing::Routes;
 use schedule::Circuits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use succession::Succession;
 use timeline::Timeline;
 
 /// Sizes of an algorithm's packets.
@@ -116,7 +116,7 @@ pub(crate) struct Network {
     /// As algorithms see it.
     pub intra_rtt: Delta,
     pub flows: Flows,
-    pub succession: Succession,
+    pub flow_dependencies: FlowDependencies,
     pub jobs: Vec<JobSpec>,
     /// Which of the flows carry their messages.
     pub pairs: QueuePairs,

@@ -308,7 +308,7 @@ impl Port {
     ///
     /// `arrival_event` is this port's arrival id in `calendar`.
     #[inline(always)]
-    pub fn launch<const PLAIN: bool>(
+    pub fn launch<const FAST: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -318,9 +318,9 @@ impl Port {
         late: Delta,
     ) {
         debug_assert!(start >= self.busy_until, "two packets on one transmitter");
-        let wire = if PLAIN || packets.carriage() == IntCarriage::All {
+        let wire = if FAST || packets.carriage() == IntCarriage::All {
             // Without disciplines a queue is empty where no bit says otherwise.
-            let empty = PLAIN && self.waiting & DATA_BITS == 0;
+            let empty = FAST && self.waiting & DATA_BITS == 0;
             let (queue, rate) = (if empty { Bytes::ZERO } else { self.shown_queue() }, self.int);
             let (packet, records) = packets.with_records(slot);
             if let Some(rate) = rate
@@ -347,7 +347,7 @@ impl Port {
         self.busy_until = end;
         self.count(wire);
         let arrival = end + self.delay + late;
-        self.put::<PLAIN>(packets, calendar, arrival_event, slot, arrival);
+        self.put::<FAST>(packets, calendar, arrival_event, slot, arrival);
     }
 
     /// A packet that a circuit switch lets pass at `now`, its last bit at that moment.
@@ -379,7 +379,7 @@ impl Port {
 
     /// Puts a packet on the link, behind the others there.
     #[inline(always)]
-    fn put<const PLAIN: bool>(
+    fn put<const FAST: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -388,7 +388,7 @@ impl Port {
         arrival: Time,
     ) {
         if self.packed.exists() {
-            return match PLAIN {
+            return match FAST {
                 true => self.pack(packets, calendar, arrival_event, slot, arrival),
                 false => self.put_packed(packets, calendar, arrival_event, slot, arrival),
             };
@@ -399,7 +399,7 @@ impl Port {
         self.pipe.push_arriving(packets, slot, arrival);
     }
 
-    /// Puts a packet on a link that packs all: on the plain path nobody looks at the last one either.
+    /// Puts a packet on a link that packs all: on the fast path nobody looks at the last one either.
     #[inline(never)]
     fn pack(
         &mut self,

@@ -1,8 +1,8 @@
 //! Port agents: the switch halves of algorithms, with their timers.
 
 use crate::ids::{AgentId, FlowId, PortId, Slot};
-use crate::medium::Medium;
 use crate::packet::{DATA, MARKED, Packet, PacketKind};
+use crate::part_context::PartContext;
 use crate::trace::Traced;
 use farloop_cc::{AnyPort, Ctx, Effect, Head, PortAgent, TimerId};
 use farloop_engine::RandomStream;
@@ -21,24 +21,24 @@ impl Agent {
         Agent { agent, port, deadlines: [Time::NEVER; TimerId::COUNT] }
     }
 
-    /// Calls a handler and arms what it asks for; what is the switch's to do goes to [`Medium::asked`].
+    /// Calls a handler and arms what it asks for; what is the switch's to do goes to [`PartContext::asked`].
     pub fn call<R>(
         &mut self,
-        m: &mut Medium,
+        cx: &mut PartContext,
         id: AgentId,
         random: &mut RandomStream,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>) -> R,
     ) -> R {
-        let mut effects = std::mem::take(&mut m.effects);
-        let result = handler(&mut self.agent, &mut Ctx::new(m.now, random, &mut effects));
+        let mut effects = std::mem::take(&mut cx.effects);
+        let result = handler(&mut self.agent, &mut Ctx::new(cx.now, random, &mut effects));
         for effect in effects.drain(..) {
             match effect {
-                Effect::Arm(timer, at) => self.arm(m, id, timer, at.max(m.now)),
-                Effect::Cancel(timer) => self.arm(m, id, timer, Time::NEVER),
-                other => m.asked.push(other),
+                Effect::Arm(timer, at) => self.arm(cx, id, timer, at.max(cx.now)),
+                Effect::Cancel(timer) => self.arm(cx, id, timer, Time::NEVER),
+                other => cx.asked.push(other),
             }
         }
-        m.effects = effects;
+        cx.effects = effects;
         result
     }
 
@@ -48,69 +48,69 @@ impl Agent {
     }
 
     /// Takes the timer `timer` if it is due.
-    pub fn take_due(&mut self, m: &mut Medium, id: AgentId, timer: TimerId) -> bool {
-        let due = self.deadlines[timer.0 as usize] <= m.now;
+    pub fn take_due(&mut self, cx: &mut PartContext, id: AgentId, timer: TimerId) -> bool {
+        let due = self.deadlines[timer.0 as usize] <= cx.now;
         if due {
-            self.arm(m, id, timer, Time::NEVER);
+            self.arm(cx, id, timer, Time::NEVER);
         }
         due
     }
 
-    fn arm(&mut self, m: &mut Medium, id: AgentId, timer: TimerId, at: Time) {
+    fn arm(&mut self, cx: &mut PartContext, id: AgentId, timer: TimerId, at: Time) {
         self.deadlines[timer.0 as usize] = at;
-        let event = m.events.agent_timer(id);
+        let event = cx.events.agent_timer(id);
         match self.deadlines.iter().min() {
-            Some(first) if *first != Time::NEVER => m.calendar.set(event, *first),
-            _ => m.calendar.cancel(event),
+            Some(first) if *first != Time::NEVER => cx.calendar.set(event, *first),
+            _ => cx.calendar.cancel(event),
         }
     }
 }
 
 /// What an agent at port `p` sees of a packet.
-pub(crate) fn head_of(m: &Medium, p: PortId, slot: Slot) -> Head {
-    let packet = &m.packets[slot];
+pub(crate) fn head_of(cx: &PartContext, p: PortId, slot: Slot) -> Head {
+    let packet = &cx.packets[slot];
     Head {
         flow: packet.flow.0,
         wire: Bytes::new(u64::from(packet.wire)),
         data: packet.kind == PacketKind::Data,
         ecn_marked: packet.flags & MARKED != 0,
-        fields: fields_of(m, slot),
-        flow_queue: flow_queue_of(m, p, packet),
+        fields: fields_of(cx, slot),
+        flow_queue: flow_queue_of(cx, p, packet),
     }
 }
 
 /// Writes into a packet what the agent of port `p` changed in its head, which had the fields `before`.
-pub(crate) fn write_back(m: &mut Medium, p: PortId, slot: Slot, head: &Head, before: &farloop_cc::Fields) {
+pub(crate) fn write_back(cx: &mut PartContext, p: PortId, slot: Slot, head: &Head, before: &farloop_cc::Fields) {
     if head.fields != *before {
         let own = head.fields.as_slice();
-        m.packets.notes_mut(slot)[..own.len()].copy_from_slice(own);
+        cx.packets.notes_mut(slot)[..own.len()].copy_from_slice(own);
     }
-    let packet = &mut m.packets[slot];
+    let packet = &mut cx.packets[slot];
     if head.ecn_marked && packet.flags & MARKED == 0 {
         packet.flags |= MARKED;
-        m.stats[p].row.marked += u64::from(head.data);
-        m.trace_mark(p, slot);
+        cx.stats[p].row.marked += u64::from(head.data);
+        cx.trace_mark(p, slot);
     }
 }
 
 /// What waits of a packet's flow in its own queue at port `p`.
-fn flow_queue_of(m: &Medium, p: PortId, packet: &Packet) -> Bytes {
-    let discipline = m.ports[p].discipline;
+fn flow_queue_of(cx: &PartContext, p: PortId, packet: &Packet) -> Bytes {
+    let discipline = cx.ports[p].discipline;
     match discipline.exists() && packet.class >= DATA {
-        true => m.disciplines[discipline].flow_queue(packet.data_class(), packet.flow),
+        true => cx.disciplines[discipline].flow_queue(packet.data_class(), packet.flow),
         false => Bytes::ZERO,
     }
 }
 
 /// Bytes of data that wait at port `p`.
-pub(crate) fn queue_of(m: &Medium, p: PortId) -> Bytes {
-    Bytes::new(m.ports[p].data_queue)
+pub(crate) fn queue_of(cx: &PartContext, p: PortId) -> Bytes {
+    Bytes::new(cx.ports[p].data_queue)
 }
 
 /// The header fields that the algorithm of a packet's flow owns.
-fn fields_of(m: &Medium, slot: Slot) -> farloop_cc::Fields {
-    let packet = &m.packets[slot];
-    let count = usize::from(m.network.format(packet.flow).fields);
-    let notes = m.packets.notes(slot);
+fn fields_of(cx: &PartContext, slot: Slot) -> farloop_cc::Fields {
+    let packet = &cx.packets[slot];
+    let count = usize::from(cx.network.format(packet.flow).fields);
+    let notes = cx.packets.notes(slot);
     farloop_cc::Fields::of(&notes[..count.min(notes.len())])
 }

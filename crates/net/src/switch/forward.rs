@@ -7,8 +7,8 @@
 //! [`Network::next_back`](crate::network::Network::next_back)).
 
 use crate::ids::{HostNumber, PortId, SwitchNumber};
-use crate::medium::Medium;
 use crate::packet::Packet;
+use crate::part_context::PartContext;
 use std::collections::BTreeMap;
 
 /// The forwarder of a switch.
@@ -25,11 +25,11 @@ impl Forwarder {
     }
 
     /// The egress port for a packet; `None` to let the routes decide.
-    pub fn forward(&self, m: &Medium, packet: &Packet) -> Option<PortId> {
+    pub fn forward(&self, cx: &PartContext, packet: &Packet) -> Option<PortId> {
         if let Some(detour) = self.detours.get(&packet.dst) {
             return Some(*detour);
         }
         let switch = self.symmetric.filter(|_| !packet.is_forward())?;
-        m.network.data_came_by(m.routing, switch, packet.flow).and_then(|port| m.port_of(port))
+        cx.network.data_came_by(cx.routing, switch, packet.flow).and_then(|port| cx.port_of(port))
     }
 }

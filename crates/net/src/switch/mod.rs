@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
-//! | [`taken`] | what it gives to a packet, and a packet that finds none |
+//! | [`admission`] | what it gives to a packet, and a packet that finds none |
 //! | [`trimming`] | what is left of such a packet, where the switch trims |
 //! | [`forward`] | what decides before the routes |
 //! | [`scheduling`] | switches between a packet network and circuits: what becomes of a packet |
@@ -20,6 +20,7 @@
 //!
 //! Control packets have their own small reserve in real switches; here they are always admitted and not counted.
 
+pub(crate) mod admission;
 pub(crate) mod agent;
 pub(crate) mod buffer;
 pub(crate) mod elephants;
@@ -29,18 +30,18 @@ pub(crate) mod rescue;
 mod scheduled;
 pub(crate) mod scheduling;
 mod sketch;
-pub(crate) mod taken;
 pub(crate) mod trimming;
 pub(crate) mod warm_up;
 
 use crate::departures;
 use crate::ids::Slot;
 use crate::ids::{AgentId, PortId, SwitchId, Table};
-use crate::medium::{Medium, PauseChange};
 use crate::network::routing::Routes;
 use crate::packet::{DATA, LINK, LOSSY, Packet, PacketKind};
+use crate::part_context::{PartContext, PauseChange};
 use crate::port::stats::MarkAt;
 use crate::trace::Traced;
+use admission::{AdmittedPacket, pfc_frame, refuse};
 use agent::{Agent, head_of, queue_of, write_back};
 use buffer::{Admitted, Buffer, Ingress, Queue, Refused};
 use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, TimerId};
@@ -49,7 +50,6 @@ use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
 use scheduling::Scheduling;
-use taken::{Taken, pfc_frame, refuse};
 use trimming::Trimming;
 
 /// A switch.
@@ -83,259 +83,259 @@ pub(crate) struct Switches {
 impl Switches {
     /// A packet arrives at switch `s` by the link whose own egress port is `ingress`; no PFC frame.
     #[inline(always)]
-    pub fn receive<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
-        if !PLAIN {
-            return self.receive_any(m, s, ingress, slot);
+    pub fn receive<const FAST: bool>(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, slot: Slot) {
+        if !FAST {
+            return self.receive_any(cx, s, ingress, slot);
         }
-        let packet = &m.packets[slot];
+        let packet = &cx.packets[slot];
         let class = packet.class;
         debug_assert!(class != LINK, "PFC frames end at their link");
         let Some(out) = self.routes.forward(s, packet) else {
-            return self.astray(m, s, ingress, slot);
+            return self.astray(cx, s, ingress, slot);
         };
-        let port = &mut m.ports[out];
-        if port.armed_at <= m.now {
-            return self.receive_late(m, s, ingress, out, slot);
+        let port = &mut cx.ports[out];
+        if port.armed_at <= cx.now {
+            return self.receive_late(cx, s, ingress, out, slot);
         }
-        if !port.passes(class, m.now) {
-            return self.hold::<true>(m, s, ingress, out, slot);
+        if !port.passes(class, cx.now) {
+            return self.hold::<true>(cx, s, ingress, out, slot);
         }
-        let arrival = m.events.arrival(out);
-        port.launch::<true>(&mut m.packets, &mut m.calendar, arrival, slot, m.now, Delta::ZERO);
+        let arrival = cx.events.arrival(out);
+        port.launch::<true>(&mut cx.packets, &mut cx.calendar, arrival, slot, cx.now, Delta::ZERO);
     }
 
     /// The same for a port at which something was due.
     #[inline(never)]
-    fn receive_late(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
-        self.catch_up(m, s, out);
-        match m.ports[out].passes(m.packets[slot].class, m.now) {
-            true => m.launch::<true>(out, slot),
-            false => self.hold::<true>(m, s, ingress, out, slot),
+    fn receive_late(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
+        self.catch_up(cx, s, out);
+        match cx.ports[out].passes(cx.packets[slot].class, cx.now) {
+            true => cx.launch::<true>(out, slot),
+            false => self.hold::<true>(cx, s, ingress, out, slot),
         }
     }
 
     /// The same, whatever there is at the switch and its ports.
     #[inline(never)]
-    fn receive_any(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
-        let packet = &m.packets[slot];
+    fn receive_any(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, slot: Slot) {
+        let packet = &cx.packets[slot];
         let (class, forward) = (packet.class, packet.is_forward());
         debug_assert!(class != LINK, "PFC frames end at their link");
-        if self.forwarders && class >= DATA && self.receive_scheduled(m, s, slot) {
+        if self.forwarders && class >= DATA && self.receive_scheduled(cx, s, slot) {
             return;
         }
-        let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, ingress, slot) };
-        self.catch_up(m, s, out);
+        let Some(out) = self.egress(cx, s, slot) else { return self.astray(cx, s, ingress, slot) };
+        self.catch_up(cx, s, out);
         let agents = self.agents.len() > 0;
-        if agents && !forward && m.ports[ingress].agent.exists() {
-            self.agent_reverse(m, s, ingress, slot);
+        if agents && !forward && cx.ports[ingress].agent.exists() {
+            self.agent_reverse(cx, s, ingress, slot);
         }
-        if agents && class >= DATA && m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
+        if agents && class >= DATA && cx.ports[out].agent.exists() && !self.agent_enqueue(cx, s, out, slot) {
             return;
         }
         if self.phantoms && class >= DATA {
-            m.mark_by_phantom(out, slot, &mut self.switches[s].random);
+            cx.mark_by_phantom(out, slot, &mut self.switches[s].random);
         }
-        let port = &m.ports[out];
-        let holds = class < DATA || port.discipline.exists() && m.disciplines[port.discipline].holds();
-        if holds || !port.passes(class, m.now) {
-            return self.hold::<false>(m, s, ingress, out, slot);
+        let port = &cx.ports[out];
+        let holds = class < DATA || port.discipline.exists() && cx.disciplines[port.discipline].holds();
+        if holds || !port.passes(class, cx.now) {
+            return self.hold::<false>(cx, s, ingress, out, slot);
         }
-        m.launch::<false>(out, slot);
-        if agents && m.ports[out].agent.exists() {
-            self.agent_dequeue(m, s, out, slot);
+        cx.launch::<false>(out, slot);
+        if agents && cx.ports[out].agent.exists() {
+            self.agent_dequeue(cx, s, out, slot);
         }
     }
 
     /// A packet that came by `ingress` cannot leave switch `s` by port `out` at once: it waits there, if there is room.
     #[inline(never)]
-    fn hold<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
-        if m.packets[slot].class < DATA {
+    fn hold<const FAST: bool>(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
+        if cx.packets[slot].class < DATA {
             if self.trims {
-                trimming::note_waits(m, out, slot);
+                trimming::note_waits(cx, out, slot);
             }
-            m.enqueue::<PLAIN>(out, slot);
-            return self.kick::<PLAIN>(m, s, out);
+            cx.enqueue::<FAST>(out, slot);
+            return self.kick::<FAST>(cx, s, out);
         }
-        if self.trims && self.overflows(m, s, out, slot) {
-            return self.trim(m, s, out, slot);
+        if self.trims && self.overflows(cx, s, out, slot) {
+            return self.trim(cx, s, out, slot);
         }
-        if m.mark(out, slot, MarkAt::Arrival, queue_of(m, out), &mut self.switches[s].random) {
-            return refuse(m, &self.ingress[ingress], ingress, out, slot, Refused::NotEcnCapable);
+        if cx.mark(out, slot, MarkAt::Arrival, queue_of(cx, out), &mut self.switches[s].random) {
+            return refuse(cx, &self.ingress[ingress], ingress, out, slot, Refused::NotEcnCapable);
         }
-        match self.admit(m, s, ingress, out, slot) {
+        match self.admit(cx, s, ingress, out, slot) {
             Ok(()) => {
-                m.packets[slot].set_ingress(ingress);
-                if !PLAIN && m.ports[out].discipline.exists() {
-                    self.assign(m, out, slot);
+                cx.packets[slot].set_ingress(ingress);
+                if !FAST && cx.ports[out].discipline.exists() {
+                    self.assign(cx, out, slot);
                 }
-                m.enqueue::<PLAIN>(out, slot);
-                self.kick::<PLAIN>(m, s, out);
+                cx.enqueue::<FAST>(out, slot);
+                self.kick::<FAST>(cx, s, out);
             }
-            Err(_) if self.trims && self.switches[s].trimming.is_some() => self.trim(m, s, out, slot),
-            Err(refused) => refuse(m, &self.ingress[ingress], ingress, out, slot, refused),
+            Err(_) if self.trims && self.switches[s].trimming.is_some() => self.trim(cx, s, out, slot),
+            Err(refused) => refuse(cx, &self.ingress[ingress], ingress, out, slot, refused),
         }
     }
 
     /// Sends what was due at port `p` of switch `s` by now, each at its time ([`crate::departures`]).
     #[inline(always)]
-    pub fn catch_up(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        if m.lags(p) {
-            self.send_due(m, s, p);
+    pub fn catch_up(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
+        if cx.lags(p) {
+            self.send_due(cx, s, p);
         }
     }
 
     /// [`Switches::catch_up`] of a port at which something is due.
     #[inline(always)]
-    pub fn send_due(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        match m.plain {
-            true => self.send_each::<true>(m, s, p),
-            false => self.send_each::<false>(m, s, p),
+    pub fn send_due(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
+        match cx.fast_path {
+            true => self.send_each::<true>(cx, s, p),
+            false => self.send_each::<false>(cx, s, p),
         }
     }
 
     #[inline(always)]
-    fn send_each<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        let now = m.now;
-        while let Some(at) = departures::take_due(&mut m.ports[p], now) {
-            m.now = at;
-            self.transmit::<PLAIN>(m, s, p);
+    fn send_each<const FAST: bool>(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
+        let now = cx.now;
+        while let Some(at) = departures::take_due(&mut cx.ports[p], now) {
+            cx.now = at;
+            self.transmit::<FAST>(cx, s, p);
         }
-        m.now = now;
-        if m.ports[p].armed_at == Time::NEVER {
-            m.let_sleep(p);
+        cx.now = now;
+        if cx.ports[p].armed_at == Time::NEVER {
+            cx.let_sleep(p);
         }
     }
 
     /// Sends what was due at all ports of switch `s` by now.
     #[inline(never)]
-    fn catch_up_switch(&mut self, m: &mut Medium, s: SwitchId) {
+    fn catch_up_switch(&mut self, cx: &mut PartContext, s: SwitchId) {
         for at in 0..self.switches[s].ports.len() {
             let p = self.switches[s].ports[at];
-            self.catch_up(m, s, p);
+            self.catch_up(cx, s, p);
         }
     }
 
     /// Sends what was due at all ports of all switches by `until`.
-    pub fn catch_up_all(&mut self, m: &mut Medium, until: Time) {
-        let now = std::mem::replace(&mut m.now, until);
+    pub fn catch_up_all(&mut self, cx: &mut PartContext, until: Time) {
+        let now = std::mem::replace(&mut cx.now, until);
         for s in self.switches.keys() {
-            self.catch_up_switch(m, s);
+            self.catch_up_switch(cx, s);
         }
-        m.now = now;
+        cx.now = now;
     }
 
     /// From now on the ports of switch `s` are on time, those that may be late or all, or may be late again.
     #[cold]
-    fn set_lazy(&mut self, m: &mut Medium, s: SwitchId, lazy: bool) {
+    fn set_lazy(&mut self, cx: &mut PartContext, s: SwitchId, lazy: bool) {
         if !lazy {
-            self.catch_up_switch(m, s);
+            self.catch_up_switch(cx, s);
         }
         for &p in &self.switches[s].ports {
-            let port = &mut m.ports[p];
+            let port = &mut cx.ports[p];
             if port.punctual || port.lazy == lazy {
                 continue;
             }
             port.lazy = lazy;
             if !lazy {
-                m.wake(p);
+                cx.wake(p);
             }
         }
     }
 
     /// Something may have become ready at port `p` of switch `s`.
     #[inline]
-    pub fn kick<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        let port = &m.ports[p];
+    pub fn kick<const FAST: bool>(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
+        let port = &cx.ports[p];
         if port.ready() == 0 {
-            if !PLAIN && port.discipline.exists() {
-                self.wait(m, s, p);
+            if !FAST && port.discipline.exists() {
+                self.wait(cx, s, p);
             }
             return;
         }
-        if port.busy_until <= m.now {
-            self.transmit::<PLAIN>(m, s, p);
+        if port.busy_until <= cx.now {
+            self.transmit::<FAST>(cx, s, p);
         } else if port.armed_at > port.busy_until {
             let at = port.busy_until;
-            m.arm(p, at);
+            cx.arm(p, at);
         }
     }
 
     /// Sends the next packet of port `p` of switch `s`; its transmitter must be free.
     #[inline(never)]
-    fn transmit<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        let mut ready = m.ports[p].ready();
-        if PLAIN && ready == 0 {
-            return m.arm(p, Time::NEVER);
+    fn transmit<const FAST: bool>(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
+        let mut ready = cx.ports[p].ready();
+        if FAST && ready == 0 {
+            return cx.arm(p, Time::NEVER);
         }
         if ready == 0 {
-            self.rotate(m, s, p);
-            let next = m.pass(p);
-            ready = m.ports[p].ready();
+            self.rotate(cx, s, p);
+            let next = cx.pass(p);
+            ready = cx.ports[p].ready();
             if ready == 0 {
-                return m.arm(p, next);
+                return cx.arm(p, next);
             }
         }
         let class = ready.trailing_zeros() as u8;
-        let slot = m.dequeue::<PLAIN>(p, class);
+        let slot = cx.dequeue::<FAST>(p, class);
         let mut place = None;
         if class >= DATA {
-            m.mark(p, slot, MarkAt::Departure, queue_of(m, p), &mut self.switches[s].random);
-            place = Some(self.leaves(m, p, slot));
+            cx.mark(p, slot, MarkAt::Departure, queue_of(cx, p), &mut self.switches[s].random);
+            place = Some(self.leaves(cx, p, slot));
         } else if self.trims {
-            trimming::note_leaves(m, p, slot);
+            trimming::note_leaves(cx, p, slot);
         }
-        m.launch::<PLAIN>(p, slot);
-        let port = &m.ports[p];
+        cx.launch::<FAST>(p, slot);
+        let port = &cx.ports[p];
         let mut next = port.busy_until;
         if port.ready() == 0 {
-            next = if !PLAIN && port.discipline.exists() { m.pass(p).max(next) } else { Time::NEVER };
+            next = if !FAST && port.discipline.exists() { cx.pass(p).max(next) } else { Time::NEVER };
         }
-        m.arm(p, next);
+        cx.arm(p, next);
         if let Some(place) = place {
-            if !PLAIN && self.agents.len() > 0 && m.ports[p].agent.exists() {
-                self.agent_dequeue(m, s, p, slot);
+            if !FAST && self.agents.len() > 0 && cx.ports[p].agent.exists() {
+                self.agent_dequeue(cx, s, p, slot);
             }
-            self.release(m, s, &place);
+            self.release(cx, s, &place);
         }
     }
 
     /// Nothing may leave port `p` of switch `s` now, but its discipline may hold something back for a while.
     #[cold]
-    fn wait(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        self.rotate(m, s, p);
-        let next = m.pass(p).max(m.ports[p].busy_until);
-        if m.ports[p].ready() != 0 {
-            return self.kick::<false>(m, s, p);
+    fn wait(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
+        self.rotate(cx, s, p);
+        let next = cx.pass(p).max(cx.ports[p].busy_until);
+        if cx.ports[p].ready() != 0 {
+            return self.kick::<false>(cx, s, p);
         }
-        m.arm(p, next);
+        cx.arm(p, next);
     }
 
     /// Gives the flow of a packet a queue of its own at port `out`, where the port has such queues and one is free.
-    fn assign(&mut self, m: &mut Medium, out: PortId, slot: Slot) {
-        let (flow, data_class) = (m.packets[slot].flow, m.packets[slot].data_class());
-        let port = &m.ports[out];
+    fn assign(&mut self, cx: &mut PartContext, out: PortId, slot: Slot) {
+        let (flow, data_class) = (cx.packets[slot].flow, cx.packets[slot].data_class());
+        let port = &cx.ports[out];
         let Some(agent) = port.agent.exists().then(|| &mut self.agents[port.agent]) else { return };
-        if !m.disciplines[port.discipline].assign(data_class, flow, m.now, || agent.initial_rate(flow)) {
-            m.stats[out].row.shared_queue += 1;
+        if !cx.disciplines[port.discipline].assign(data_class, flow, cx.now, || agent.initial_rate(flow)) {
+            cx.stats[out].row.shared_queue += 1;
         }
     }
 
     /// A data packet that has waited is about to leave by port `p`: the place that it gives back.
     #[inline]
-    fn leaves(&mut self, m: &mut Medium, p: PortId, slot: Slot) -> Taken {
-        let packet = &mut m.packets[slot];
-        let place = Taken::by(packet);
+    fn leaves(&mut self, cx: &mut PartContext, p: PortId, slot: Slot) -> AdmittedPacket {
+        let packet = &mut cx.packets[slot];
+        let place = AdmittedPacket::by(packet);
         packet.flags &= !LOSSY;
-        if m.stats[p].held & (1 << place.data_class) != 0 {
-            m.note_held(p, slot);
+        if cx.stats[p].held & (1 << place.data_class) != 0 {
+            cx.note_held(p, slot);
         }
         place
     }
 
     /// Frees the place of a packet that had waited, and lets the neighbour go on where that is due.
     #[inline]
-    fn release(&mut self, m: &mut Medium, s: SwitchId, place: &Taken) {
-        let &Taken { ingress, size, lossy, data_class } = place;
+    fn release(&mut self, cx: &mut PartContext, s: SwitchId, place: &AdmittedPacket) {
+        let &AdmittedPacket { ingress, size, lossy, data_class } = place;
         // What the switch itself sent takes no buffer.
         if !ingress.exists() {
             return;
@@ -344,99 +344,106 @@ impl Switches {
         if lossy {
             buffer.release_lossy(size);
         } else if buffer.release(&mut self.ingress[ingress], data_class, size) {
-            self.send_pfc(m, s, ingress, PacketKind::Xon, data_class, PortId::NONE);
+            self.send_pfc(cx, s, ingress, PacketKind::Xon, data_class, PortId::NONE);
             if !self.switches[s].buffer.stops_any() {
-                self.set_lazy(m, s, true);
+                self.set_lazy(cx, s, true);
             }
         }
     }
 
     /// A PFC frame stopped port `p` of switch `s`, or let it go on.
-    pub fn paused(&mut self, m: &mut Medium, s: SwitchId, p: PortId, change: &PauseChange) {
-        debug_assert!(!m.lags(p), "paused late");
-        if change.changed && m.ports[p].agent.exists() {
-            let queue = queue_of(m, p);
-            self.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
+    pub fn paused(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, change: &PauseChange) {
+        debug_assert!(!cx.lags(p), "paused late");
+        if change.changed && cx.ports[p].agent.exists() {
+            let queue = queue_of(cx, p);
+            self.with_agent(cx, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
         }
-        self.kick::<false>(m, s, p);
+        self.kick::<false>(cx, s, p);
     }
 
     /// Timers of an agent of switch `s` have come due.
-    pub fn agent_timer(&mut self, m: &mut Medium, s: SwitchId, id: AgentId) {
+    pub fn agent_timer(&mut self, cx: &mut PartContext, s: SwitchId, id: AgentId) {
         let p = self.agents[id].port;
         for timer in (0..TimerId::COUNT).map(|t| TimerId(t as u8)) {
-            if self.agents[id].take_due(m, id, timer) {
-                let queue = queue_of(m, p);
-                self.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_timer(ctx, timer, queue));
+            if self.agents[id].take_due(cx, id, timer) {
+                let queue = queue_of(cx, p);
+                self.with_agent(cx, s, p, Slot::NONE, |agent, ctx| agent.on_timer(ctx, timer, queue));
             }
         }
     }
 
     /// By which port a packet leaves switch `s`; `None` where its link is down, or no path leads on.
     #[inline(always)]
-    fn egress(&self, m: &Medium, s: SwitchId, slot: Slot) -> Option<PortId> {
+    fn egress(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
         if self.forwarders {
-            return self.forward(m, s, slot).filter(|out| m.ports[*out].busy_until != Time::NEVER);
+            return self.forward(cx, s, slot).filter(|out| cx.ports[*out].busy_until != Time::NEVER);
         }
-        self.routes.forward(s, &m.packets[slot])
+        self.routes.forward(s, &cx.packets[slot])
     }
 
     /// What the forwarder of switch `s` says, or else its routes.
     #[inline(always)]
-    fn forward(&self, m: &Medium, s: SwitchId, slot: Slot) -> Option<PortId> {
-        let packet = &m.packets[slot];
+    fn forward(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
+        let packet = &cx.packets[slot];
         let forwarder = self.switches[s].forwarder.as_ref();
-        let detour = forwarder.and_then(|forwarder| forwarder.forward(m, packet));
-        let chosen = detour.or_else(|| if self.switches[s].adaptive { self.least_queue(m, s, packet) } else { None });
+        let detour = forwarder.and_then(|forwarder| forwarder.forward(cx, packet));
+        let chosen = detour.or_else(|| if self.switches[s].adaptive { self.least_queue(cx, s, packet) } else { None });
         chosen.or_else(|| self.routes.forward(s, packet))
     }
 
     /// The port with the least data waiting of those that lead to a packet's destination and whose links are up; of equal ones those that
     /// are not transmitting, then another one each time. All of them are on time ([`departures::punctual`]).
     #[inline(never)]
-    fn least_queue(&self, m: &Medium, s: SwitchId, packet: &Packet) -> Option<PortId> {
+    fn least_queue(&self, cx: &PartContext, s: SwitchId, packet: &Packet) -> Option<PortId> {
         let mut ways = self.routes.group(s, packet.dst);
         let (size, first) = (ways.len(), self.routes.first_of(s, packet, ways.len()));
         let place = |at: usize| (at + size - first) % size;
-        let up = ways.by_ref().enumerate().filter(|(_, p)| m.ports[*p].busy_until != Time::NEVER);
-        let least = up.min_by_key(|(at, p)| (m.ports[*p].data_queue, m.ports[*p].busy_until > m.now, place(*at)));
+        let up = ways.by_ref().enumerate().filter(|(_, p)| cx.ports[*p].busy_until != Time::NEVER);
+        let least = up.min_by_key(|(at, p)| (cx.ports[*p].data_queue, cx.ports[*p].busy_until > cx.now, place(*at)));
         least.map(|(_, p)| p)
     }
 
     /// Drops a packet that cannot leave switch `s`, which came by `ingress`, or was made for port `ingress`.
     #[cold]
-    fn astray(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
-        if let Some(out) = self.forward(m, s, slot) {
-            return m.drop_down(out, slot);
+    fn astray(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, slot: Slot) {
+        if let Some(out) = self.forward(cx, s, slot) {
+            return cx.drop_down(out, slot);
         }
-        m.lose(ingress.other_end(), slot, Cause::NoRoute);
+        cx.lose(ingress.other_end(), slot, Cause::NoRoute);
     }
 
     /// Finds buffer for a packet that must wait.
     #[inline(always)]
-    fn admit(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) -> Result<(), Refused> {
-        let packet = &m.packets[slot];
+    fn admit(
+        &mut self,
+        cx: &mut PartContext,
+        s: SwitchId,
+        ingress: PortId,
+        out: PortId,
+        slot: Slot,
+    ) -> Result<(), Refused> {
+        let packet = &cx.packets[slot];
         let (size, data_class) = (u64::from(packet.wire), packet.data_class());
-        let port = &m.ports[out];
-        let queue = Queue { bytes: port.data_queue, packets: port.data_packets, limit: m.stats[out].limit };
+        let port = &cx.ports[out];
+        let queue = Queue { bytes: port.data_queue, packets: port.data_packets, limit: cx.stats[out].limit };
         let mut admitted = self.switches[s].buffer.admit_surely(&mut self.ingress[ingress], data_class, size, queue);
         if admitted == Err(Refused::Buffer) {
-            self.catch_up_switch(m, s);
+            self.catch_up_switch(cx, s);
             let held = &mut self.ingress[ingress];
             admitted = self.switches[s].buffer.admit(held, data_class, size, queue);
         }
         match admitted? {
-            Admitted::Lossy => m.packets[slot].flags |= LOSSY,
+            Admitted::Lossy => cx.packets[slot].flags |= LOSSY,
             admitted => {
                 let held = &self.ingress[ingress];
                 let headroom = held.headroom(data_class);
                 if headroom > Bytes::ZERO {
-                    let row = &mut m.stats[ingress].row;
+                    let row = &mut cx.stats[ingress].row;
                     row.max_headroom = row.max_headroom.max(headroom);
                 }
                 if admitted == Admitted::Stop {
-                    self.set_lazy(m, s, false);
-                    self.send_pfc(m, s, ingress, PacketKind::Xoff, data_class, out);
+                    self.set_lazy(cx, s, false);
+                    self.send_pfc(cx, s, ingress, PacketKind::Xoff, data_class, out);
                 }
             }
         }
@@ -444,107 +451,115 @@ impl Switches {
     }
 
     /// Sends a PFC frame out of port `p`; an Xoff because of a packet that is bound for the port `out`.
-    fn send_pfc(&mut self, m: &mut Medium, s: SwitchId, p: PortId, kind: PacketKind, data_class: usize, out: PortId) {
-        let frame = pfc_frame(m, kind, data_class, out);
-        self.catch_up(m, s, p);
-        let slot = m.packets.insert(frame);
-        m.ledger.frames_sent += 1;
-        m.trace_enqueue(p, slot);
-        m.ports[p].enqueue(&mut m.packets, slot);
-        self.kick::<false>(m, s, p);
+    fn send_pfc(
+        &mut self,
+        cx: &mut PartContext,
+        s: SwitchId,
+        p: PortId,
+        kind: PacketKind,
+        data_class: usize,
+        out: PortId,
+    ) {
+        let frame = pfc_frame(cx, kind, data_class, out);
+        self.catch_up(cx, s, p);
+        let slot = cx.packets.insert(frame);
+        cx.counters.frames_sent += 1;
+        cx.trace_enqueue(p, slot);
+        cx.ports[p].enqueue(&mut cx.packets, slot);
+        self.kick::<false>(cx, s, p);
     }
 
     /// Calls the agent of port `p` for a packet that is about to join its queue; `false` if it was dropped.
-    fn agent_enqueue(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) -> bool {
-        let queue = queue_of(m, p);
-        let admit = self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_enqueue(ctx, head, queue));
+    fn agent_enqueue(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) -> bool {
+        let queue = queue_of(cx, p);
+        let admit = self.with_head(cx, s, p, slot, |agent, ctx, head| agent.on_enqueue(ctx, head, queue));
         if admit == Admit::Drop {
-            m.lose(p, slot, Cause::Agent);
+            cx.lose(p, slot, Cause::Agent);
         }
         admit == Admit::Enqueue
     }
 
-    fn agent_dequeue(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
-        let queue = queue_of(m, p);
-        self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_dequeue(ctx, head, queue));
+    fn agent_dequeue(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
+        let queue = queue_of(cx, p);
+        self.with_head(cx, s, p, slot, |agent, ctx, head| agent.on_dequeue(ctx, head, queue));
     }
 
-    fn agent_reverse(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
-        let queue = queue_of(m, p);
-        self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_reverse(ctx, head, queue));
+    fn agent_reverse(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
+        let queue = queue_of(cx, p);
+        self.with_head(cx, s, p, slot, |agent, ctx, head| agent.on_reverse(ctx, head, queue));
     }
 
     /// Calls the agent of port `p` with the head of a packet, and takes over what it changed there.
     fn with_head<R>(
         &mut self,
-        m: &mut Medium,
+        cx: &mut PartContext,
         s: SwitchId,
         p: PortId,
         slot: Slot,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>, &mut Head) -> R,
     ) -> R {
-        let mut head = head_of(m, p, slot);
+        let mut head = head_of(cx, p, slot);
         let before = head.fields;
-        let result = self.with_agent(m, s, p, slot, |agent, ctx| handler(agent, ctx, &mut head));
-        write_back(m, p, slot, &head, &before);
+        let result = self.with_agent(cx, s, p, slot, |agent, ctx| handler(agent, ctx, &mut head));
+        write_back(cx, p, slot, &head, &before);
         result
     }
 
     /// Calls the agent of port `p` and carries out what it asks for, about the packet in `slot` where there is one.
     fn with_agent<R>(
         &mut self,
-        m: &mut Medium,
+        cx: &mut PartContext,
         s: SwitchId,
         p: PortId,
         slot: Slot,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>) -> R,
     ) -> R {
-        let id = m.ports[p].agent;
+        let id = cx.ports[p].agent;
         let (agent, random) = (&mut self.agents[id], &mut self.switches[s].random);
-        let result = agent.call(m, id, random, handler);
-        if !m.asked.is_empty() {
-            self.carry_out(m, s, p, slot);
+        let result = agent.call(cx, id, random, handler);
+        if !cx.asked.is_empty() {
+            self.carry_out(cx, s, p, slot);
         }
         result
     }
 
     /// Does what an agent of port `p` asked for, about the packet in `slot` where there is one.
-    fn carry_out(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
-        let mut asked = std::mem::take(&mut m.asked);
+    fn carry_out(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
+        let mut asked = std::mem::take(&mut cx.asked);
         for effect in asked.drain(..).filter(|_| slot.exists()) {
-            let flow = m.packets[slot].flow;
+            let flow = cx.packets[slot].flow;
             match effect {
                 Effect::Emit(signal) => {
-                    let packet = m.signal_packet(flow, signal);
-                    let signal = m.inject(packet);
-                    self.send(m, s, p, signal);
+                    let packet = cx.signal_packet(flow, signal);
+                    let signal = cx.inject(packet);
+                    self.send(cx, s, p, signal);
                 }
                 Effect::ReturnTelemetry => {
-                    let packet = m.control_packet(PacketKind::Telemetry, flow);
-                    let signal = m.inject(packet);
-                    m.packets.copy_telemetry(slot, signal);
-                    self.send(m, s, p, signal);
+                    let packet = cx.control_packet(PacketKind::Telemetry, flow);
+                    let signal = cx.inject(packet);
+                    cx.packets.copy_telemetry(slot, signal);
+                    self.send(cx, s, p, signal);
                 }
-                Effect::RemoveTelemetry => m.packets.remove_telemetry(slot),
-                Effect::Pace(rate) if m.ports[p].discipline.exists() => {
-                    m.disciplines[m.ports[p].discipline].pace(flow, rate);
-                    self.kick::<false>(m, s, p);
+                Effect::RemoveTelemetry => cx.packets.remove_telemetry(slot),
+                Effect::Pace(rate) if cx.ports[p].discipline.exists() => {
+                    cx.disciplines[cx.ports[p].discipline].pace(flow, rate);
+                    self.kick::<false>(cx, s, p);
                 }
                 Effect::Pace(_) | Effect::Arm(..) | Effect::Cancel(_) => {}
             }
         }
-        m.asked = asked;
+        cx.asked = asked;
     }
 
     /// Sends a packet that switch `s` itself has made, at its port `p`.
-    fn send(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
-        let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, p, slot) };
-        self.catch_up(m, s, out);
-        m.packets[slot].set_ingress(PortId::NONE);
+    fn send(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
+        let Some(out) = self.egress(cx, s, slot) else { return self.astray(cx, s, p, slot) };
+        self.catch_up(cx, s, out);
+        cx.packets[slot].set_ingress(PortId::NONE);
         if self.trims {
-            trimming::note_waits(m, out, slot);
+            trimming::note_waits(cx, out, slot);
         }
-        m.enqueue::<false>(out, slot);
-        self.kick::<false>(m, s, out);
+        cx.enqueue::<false>(out, slot);
+        self.kick::<false>(cx, s, out);
     }
 }

@@ -12,9 +12,9 @@
 //! These queues have their own limits, and are no part of the switch's shared buffer.
 
 use crate::ids::{PortId, Slot};
-use crate::medium::Medium;
 use crate::network::Network;
 use crate::packet::{Packet, PacketKind};
+use crate::part_context::PartContext;
 use crate::port::circuit_queues::CircuitQueues;
 use crate::port::priority_queues::{HIGH, LOW};
 use crate::spec::SchedulingSpec;
@@ -53,17 +53,17 @@ pub(crate) enum Verdict {
 
 impl Scheduling {
     /// What becomes of a packet now.
-    pub fn verdict(&mut self, m: &mut Medium, slot: Slot) -> Verdict {
-        let (packet, now) = (&m.packets[slot], m.now);
-        let queues = m.disciplines[m.ports[self.circuits].discipline].circuits().expect("made so");
+    pub fn verdict(&mut self, cx: &mut PartContext, slot: Slot) -> Verdict {
+        let (packet, now) = (&cx.packets[slot], cx.now);
+        let queues = cx.disciplines[cx.ports[self.circuits].discipline].circuits().expect("made so");
         if queues.optics().is_own(packet.dst) {
             return Verdict::Elsewhere;
         }
         let finds = self.elephants.is_some();
-        let perhaps = packet.is_forward() && (finds || m.network.flows.is_elephant(packet.flow));
+        let perhaps = packet.is_forward() && (finds || cx.network.flows.is_elephant(packet.flow));
         let Some(rack) = queues.optics().rack(packet.dst).filter(|_| perhaps) else { return Verdict::Packets(HIGH) };
         if let Some(elephants) = &mut self.elephants
-            && !elephants.pass(now, rack as usize, passing(&m.network, packet), &mut m.ledger.totals)
+            && !elephants.pass(now, rack as usize, passing(&cx.network, packet), &mut cx.counters.totals)
         {
             return Verdict::Packets(HIGH);
         }
@@ -85,7 +85,7 @@ impl Scheduling {
                     if ahead < u64::from(days) {
                         rescue.in_time(rack as usize, packet.flow);
                     } else if rescue.lets_pass(now, rack as usize, packet.flow) {
-                        m.ledger.totals.rescued += 1;
+                        cx.counters.totals.rescued += 1;
                         return Verdict::Packets(LOW);
                     }
                 }
@@ -130,9 +130,9 @@ impl Scheduling {
     }
 
     /// Bytes that wait at all uplinks, where these share one limit.
-    pub fn waiting(&self, m: &Medium) -> u64 {
+    pub fn waiting(&self, cx: &PartContext) -> u64 {
         match self.spec {
-            SchedulingSpec::Unblocking { .. } => self.uplinks.iter().map(|p| m.ports[*p].data_queue).sum(),
+            SchedulingSpec::Unblocking { .. } => self.uplinks.iter().map(|p| cx.ports[*p].data_queue).sum(),
             SchedulingSpec::Blocking { .. } | SchedulingSpec::AccelToR { .. } => 0,
         }
     }
@@ -150,6 +150,6 @@ fn passing(network: &Network, packet: &Packet) -> Passing {
 }
 
 /// The queues of a port that leads to a circuit switch.
-pub(crate) fn circuit_queues(m: &mut Medium, p: PortId) -> &mut CircuitQueues {
-    m.disciplines[m.ports[p].discipline].circuits().expect("it leads to a circuit switch")
+pub(crate) fn circuit_queues(cx: &mut PartContext, p: PortId) -> &mut CircuitQueues {
+    cx.disciplines[cx.ports[p].discipline].circuits().expect("it leads to a circuit switch")
 }

@@ -7,9 +7,9 @@
 
 use super::Switches;
 use crate::ids::{PortId, Slot, SwitchId};
-use crate::medium::Medium;
 use crate::network::NodeRef;
 use crate::packet::{CONTROL, MARKED, PacketKind};
+use crate::part_context::PartContext;
 use crate::spec::{SwitchSpec, TransportSpec};
 use farloop_trace::Cause;
 
@@ -38,52 +38,52 @@ impl Trimming {
 
 impl Switches {
     /// Whether a data packet would make the queue of port `out` of switch `s`, which trims, longer than it may be.
-    pub(super) fn overflows(&self, m: &Medium, s: SwitchId, out: PortId, slot: Slot) -> bool {
+    pub(super) fn overflows(&self, cx: &PartContext, s: SwitchId, out: PortId, slot: Slot) -> bool {
         let Some(trimming) = &self.switches[s].trimming else { return false };
-        let port = &m.ports[out];
-        let bytes = port.data_queue + u64::from(m.packets[slot].wire);
-        bytes > m.stats[out].limit || port.data_packets >= trimming.limit_packets
+        let port = &cx.ports[out];
+        let bytes = port.data_queue + u64::from(cx.packets[slot].wire);
+        bytes > cx.stats[out].limit || port.data_packets >= trimming.limit_packets
     }
 
     /// Cuts the payload off a data packet that finds no room at port `out` of switch `s`, and lets the rest wait before the data.
     #[cold]
-    pub(super) fn trim(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot) {
+    pub(super) fn trim(&mut self, cx: &mut PartContext, s: SwitchId, out: PortId, slot: Slot) {
         let Some(trimming) = self.switches[s].trimming else { return };
-        let last_hop = matches!(m.network.ends[m.numbers[out]].peer, NodeRef::Host(_));
+        let last_hop = matches!(cx.network.ends[cx.numbers[out]].peer, NodeRef::Host(_));
         // What its sender wants of the receiving host stays.
-        m.packets.remove_telemetry(slot);
-        let packet = &mut m.packets[slot];
+        cx.packets.remove_telemetry(slot);
+        let packet = &mut cx.packets[slot];
         debug_assert_eq!(packet.kind, PacketKind::Data);
         let wire = packet.wire.min(trimming.wire);
         let cut = packet.wire - wire;
         (packet.kind, packet.class, packet.wire) = (PacketKind::Trimmed, CONTROL, wire);
         (packet.value, packet.flags) = (u8::from(last_hop), packet.flags & !MARKED);
-        m.ledger.totals.trimmed += 1;
-        m.ledger.totals.trimmed_bytes += u64::from(cut);
-        m.stats[out].row.trimmed += 1;
-        let room = m.stats[out].limit.saturating_mul(CONTROL_ROOM);
-        if m.stats[out].control + u64::from(wire) > room {
-            return m.lose(out, slot, Cause::QueueLimit);
+        cx.counters.totals.trimmed += 1;
+        cx.counters.totals.trimmed_bytes += u64::from(cut);
+        cx.stats[out].row.trimmed += 1;
+        let room = cx.stats[out].limit.saturating_mul(CONTROL_ROOM);
+        if cx.stats[out].control + u64::from(wire) > room {
+            return cx.lose(out, slot, Cause::QueueLimit);
         }
         // The transmitter may have become free for what goes before data, which a pause has held.
-        note_waits(m, out, slot);
-        m.enqueue::<false>(out, slot);
-        self.kick::<false>(m, s, out);
+        note_waits(cx, out, slot);
+        cx.enqueue::<false>(out, slot);
+        self.kick::<false>(cx, s, out);
     }
 }
 
 /// A packet joins a queue of port `p`.
-pub(super) fn note_waits(m: &mut Medium, p: PortId, slot: Slot) {
-    let packet = &m.packets[slot];
+pub(super) fn note_waits(cx: &mut PartContext, p: PortId, slot: Slot) {
+    let packet = &cx.packets[slot];
     if packet.class == CONTROL {
-        m.stats[p].control += u64::from(packet.wire);
+        cx.stats[p].control += u64::from(packet.wire);
     }
 }
 
 /// A packet has left its queue at port `p`.
-pub(super) fn note_leaves(m: &mut Medium, p: PortId, slot: Slot) {
-    let packet = &m.packets[slot];
+pub(super) fn note_leaves(cx: &mut PartContext, p: PortId, slot: Slot) {
+    let packet = &cx.packets[slot];
     if packet.class == CONTROL {
-        m.stats[p].control -= u64::from(packet.wire);
+        cx.stats[p].control -= u64::from(packet.wire);
     }
 }

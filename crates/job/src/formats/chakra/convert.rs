@@ -22,7 +22,7 @@ use crate::job::{
     Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, Operation, Places, Program,
     ProgramBuilder, Work,
 };
-use crate::memory::{Ledger, MemoryLimit};
+use crate::memory::{MemoryLimit, MemoryMeter};
 use farloop_units::Delta;
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -42,7 +42,7 @@ pub fn read(paths: &[String], options: &Options, progress: Progress<'_>, limit: 
         let text = format!("{} files for {ranks} ranks; expected one for each rank, or one for all", paths.len());
         return Err(JobError::new(&paths[0], Place::File, text));
     }
-    let mut groups = Groups::new(options, alike, Ledger::new(limit, total))?;
+    let mut groups = Groups::new(options, alike, MemoryMeter::new(limit, total))?;
     let mut job = Job::new("", Vec::new());
     (job.files, job.places) = (paths.clone(), Places::Nodes);
     let (mut before, mut counts) = (0u64, Counts::default());
@@ -156,16 +156,16 @@ struct Groups {
     given: bool,
     /// All ranks: the list of every group that names none.
     all: Arc<[u32]>,
-    ledger: Ledger,
+    meter: MemoryMeter,
     /// Bytes of the files before the one that is read.
     before: u64,
 }
 
 impl Groups {
-    fn new(options: &Options, ranks: u32, ledger: Ledger) -> Result<Groups, JobError> {
+    fn new(options: &Options, ranks: u32, meter: MemoryMeter) -> Result<Groups, JobError> {
         let given = options.groups.is_some();
         let all = (0..ranks).collect();
-        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given, all, ledger, before: 0 };
+        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given, all, meter, before: 0 };
         let Some((file, text)) = &options.groups else { return Ok(groups) };
         let refused = |reason: String| JobError::new(file, Place::File, reason);
         let expected = "expected an object of groups, each a list of ranks, such as {\"0\": [0, 1]}";
@@ -201,12 +201,12 @@ impl Groups {
 
     /// Adds a group with a list of its own.
     fn add_list(&mut self, name: &str, ranks: Vec<u32>) -> Result<u32, String> {
-        self.ledger.add_members(ranks.len() as u64)?;
+        self.meter.add_members(ranks.len() as u64)?;
         self.add(name, ranks.into())
     }
 
     fn add(&mut self, name: &str, ranks: Arc<[u32]>) -> Result<u32, String> {
-        self.ledger.add_group()?;
+        self.meter.add_group()?;
         let number = self.list.len() as u32;
         self.list.push(Group { name: name.to_string(), ranks });
         self.by_name.insert(name.to_string(), number);
@@ -290,9 +290,9 @@ fn rank(
         HashMap::from([(Lane::Computing, COMPUTING), (Lane::Communicating, COMMUNICATING)]);
     while let Some(node) = frames.node(progress)? {
         let refused = |reason: String| JobError::new(path, Place::Node(node.id), reason);
-        groups.ledger.set_read(groups.before + frames.read());
+        groups.meter.set_read(groups.before + frames.read());
         let waits_for = node.data_deps.len() + node.ctrl_deps.len();
-        groups.ledger.add_operations(1, waits_for as u64).map_err(refused)?;
+        groups.meter.add_operations(1, waits_for as u64).map_err(refused)?;
         if node.kind == kind::METADATA {
             groups.learn(&node).map_err(refused)?;
         }

@@ -2,22 +2,22 @@
 
 use super::{Endpoint, Quietly, ReceiverState, Receivers};
 use crate::host::credit;
-use crate::host::desk::Desk;
+use crate::host::host_context::HostContext;
 use crate::host::multipath::AnyOrder;
 use crate::host::multipath::receiver::Arrival;
 use crate::host::multipath::wire::{NOTES, Received};
 use crate::host::timers::Which;
 use crate::ids::{FlowId, HostNumber, ReceiverId, Slot};
-use crate::medium::Medium;
 use crate::packet::{ASKS, DUPLICATE, MARKED, MAX_NOTES, Note, Packet, PacketKind, numbered};
+use crate::part_context::PartContext;
 use farloop_cc::Fields;
 use farloop_cc::paths::Entropy;
 
 impl Receivers {
     /// Counts a data packet that is not answered, where nobody else is told of it. As [`Receivers::take_quietly`].
     #[inline(never)]
-    pub(super) fn count_quietly(&mut self, m: &mut Medium, id: ReceiverId, slot: Slot) -> Quietly {
-        let packet = &m.packets[slot];
+    pub(super) fn count_quietly(&mut self, cx: &mut PartContext, id: ReceiverId, slot: Slot) -> Quietly {
+        let packet = &cx.packets[slot];
         let receiver = &mut self.states[id];
         let Endpoint::Multipath(state) = &mut receiver.endpoint else { return Quietly::Not };
         if !receiver.echoes || receiver.credit || packet.flags & (ASKS | MARKED) != 0 {
@@ -27,17 +27,17 @@ impl Receivers {
         if !state.on_next(packet.number(), payload, state.ack_bytes, receiver.turn) {
             return Quietly::Not;
         }
-        m.packets.remove(slot);
+        cx.packets.remove(slot);
         Quietly::Kept
     }
 
     /// A data packet, whole or trimmed, reached its destination.
     #[inline(never)]
-    pub(super) fn on_multipath(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId, slot: Slot) {
+    pub(super) fn on_multipath(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId, slot: Slot) {
         if self.states[id].credit {
-            credit::on_packet(m, desk, slot);
+            credit::on_packet(cx, host_cx, slot);
         }
-        let packet = &m.packets[slot];
+        let packet = &cx.packets[slot];
         let receiver = &mut self.states[id];
         let &mut ReceiverState { flow, size, turn, overhead, echoes, credit, mss, .. } = receiver;
         let back = Back::of(receiver);
@@ -46,24 +46,24 @@ impl Receivers {
         if packet.kind == PacketKind::Trimmed {
             if state.has(number) {
                 let received = state.answer(number);
-                return answer(m, desk, slot, &back, &Fields::NONE, &received, DUPLICATE);
+                return answer(cx, host_cx, slot, &back, &Fields::NONE, &received, DUPLICATE);
             }
-            return ask_again(m, desk, slot, &back);
+            return ask_again(cx, host_cx, slot, &back);
         }
         let payload = u64::from(packet.wire - overhead);
         let (asks, mut echo) = (packet.flags & ASKS != 0, packet.flags & MARKED != 0);
-        let arrival = state.on_data(m.now, number, payload, state.ack_bytes);
+        let arrival = state.on_data(cx.now, number, payload, state.ack_bytes);
         let (in_order, coded) = (state.in_order() * u64::from(mss), state.is_coded());
-        if in_order >= turn && m.network.pairs.has(flow) {
-            m.note_delivered(desk.host, flow);
+        if in_order >= turn && cx.network.pairs.has(flow) {
+            cx.note_delivered(host_cx.host, flow);
         }
         let mut fields = Fields::NONE;
         if !echoes {
-            let (feedback, own) = self.feedback(m, desk, id, slot, number * u64::from(mss), payload);
+            let (feedback, own) = self.feedback(cx, host_cx, id, slot, number * u64::from(mss), payload);
             (echo, fields) = (feedback.ecn_echo, own);
         }
         if coded {
-            self.arm_blocks(m, desk, id);
+            self.arm_blocks(cx, host_cx, id);
         }
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
         let over = state.bytes() >= size;
@@ -72,67 +72,67 @@ impl Receivers {
             Arrival::New { answer } => (answer || asks || echo || over, 0),
         };
         if !now {
-            return m.packets.remove(slot);
+            return cx.packets.remove(slot);
         }
         let received = state.answer(number);
         if over {
             if credit {
-                credit::on_finish(m, desk, flow);
+                credit::on_finish(cx, host_cx, flow);
             }
             self.retire(flow, id);
-            m.ledger.received.push((flow, m.now));
-            m.note_over(desk.host, flow);
+            cx.counters.received.push((flow, cx.now));
+            cx.note_over(host_cx.host, flow);
         }
-        answer(m, desk, slot, &back, &fields, &received, flags | if echo { MARKED } else { 0 });
+        answer(cx, host_cx, slot, &back, &fields, &received, flags | if echo { MARKED } else { 0 });
     }
 
     /// Has the receiver of a flow with blocks look at them when a wait is over.
-    fn arm_blocks(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId) {
+    fn arm_blocks(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
         if let Some(at) = state.block_timer() {
-            self.arm(m, desk, id, Which::TRANSPORT, at);
+            self.arm(cx, host_cx, id, Which::TRANSPORT, at);
         }
     }
 
     /// The wait of some block is over: asks for those that are not whole.
     #[cold]
-    pub(super) fn ask_for_blocks(&mut self, m: &mut Medium, desk: &mut Desk, id: ReceiverId) {
+    pub(super) fn ask_for_blocks(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let flow = self.states[id].flow;
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
-        let (asked, failed) = state.expired(m.now);
-        m.ledger.totals.failed_blocks += failed;
-        let count = usize::from(m.network.format(flow).fields);
+        let (asked, failed) = state.expired(cx.now);
+        cx.counters.totals.failed_blocks += failed;
+        let count = usize::from(cx.network.format(flow).fields);
         for last in asked {
             let received = state.answer(last);
-            let entropy = desk.random.below(1 << Entropy::BITS) as Entropy;
-            let (seq, sent) = (numbered(last, entropy), m.now);
-            let packet = Packet { seq, sent, flags: ASKS, ..m.control_packet(PacketKind::Nack, flow) };
-            let slot = m.inject(packet);
+            let entropy = host_cx.random.below(1 << Entropy::BITS) as Entropy;
+            let (seq, sent) = (numbered(last, entropy), cx.now);
+            let packet = Packet { seq, sent, flags: ASKS, ..cx.control_packet(PacketKind::Nack, flow) };
+            let slot = cx.inject(packet);
             let mut notes = [Note::default(); MAX_NOTES];
             notes[count..count + NOTES].copy_from_slice(&received.notes());
-            m.packets.set_notes(slot, &notes[..count + NOTES]);
-            desk.outgoing.push(slot);
+            cx.packets.set_notes(slot, &notes[..count + NOTES]);
+            host_cx.outgoing.push(slot);
         }
-        self.arm_blocks(m, desk, id);
+        self.arm_blocks(cx, host_cx, id);
     }
 }
 
 /// Answers a copy of what a receiver that has everything delivered long ago.
 #[cold]
-pub(super) fn answer_over(m: &mut Medium, desk: &mut Desk, flow: FlowId, slot: Slot) {
-    let (size, format) = (m.network.flows.size(flow).get(), m.network.format(flow));
-    let code = m.network.code(flow);
+pub(super) fn answer_over(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: Slot) {
+    let (size, format) = (cx.network.flows.size(flow).get(), cx.network.format(flow));
+    let code = cx.network.code(flow);
     let whole = (size.div_ceil(u64::from(format.mss)), size);
     let (packets, bytes) = code.map_or(whole, |code| (code.packets(), code.bytes()));
     let received = AnyOrder::all(packets, bytes);
     let back = Back {
-        class: m.control_class(),
-        dst: m.network.source(flow),
+        class: cx.control_class(),
+        dst: cx.network.source(flow),
         wire: format.ack_wire,
         fields: usize::from(format.fields),
     };
-    let echo = m.packets[slot].flags & MARKED;
-    answer(m, desk, slot, &back, &Fields::NONE, &received, DUPLICATE | echo);
+    let echo = cx.packets[slot].flags & MARKED;
+    answer(cx, host_cx, slot, &back, &Fields::NONE, &received, DUPLICATE | echo);
 }
 
 /// What the answers to the packets of a flow are like.
@@ -152,28 +152,36 @@ impl Back {
     }
 }
 
-/// Turns a packet around as the ACK that answers it. Number, entropy value, sending time and telemetry stay with it.
+/// SendOrder a packet around as the ACK that answers it. Number, entropy value, sending time and telemetry stay with it.
 #[inline]
-fn answer(m: &mut Medium, desk: &mut Desk, slot: Slot, back: &Back, fields: &Fields, received: &Received, flags: u8) {
-    turn(m, slot, back, PacketKind::Ack, flags);
+fn answer(
+    cx: &mut PartContext,
+    host_cx: &mut HostContext,
+    slot: Slot,
+    back: &Back,
+    fields: &Fields,
+    received: &Received,
+    flags: u8,
+) {
+    turn(cx, slot, back, PacketKind::Ack, flags);
     let mut notes = [Note::default(); MAX_NOTES];
     notes[..fields.as_slice().len()].copy_from_slice(fields.as_slice());
     notes[back.fields..back.fields + NOTES].copy_from_slice(&received.notes());
-    m.packets[slot].value = 0;
-    m.packets.set_notes(slot, &notes[..back.fields + NOTES]);
-    desk.outgoing.push(slot);
+    cx.packets[slot].value = 0;
+    cx.packets.set_notes(slot, &notes[..back.fields + NOTES]);
+    host_cx.outgoing.push(slot);
 }
 
-/// Turns a trimmed packet around as the NACK that asks for it again.
-fn ask_again(m: &mut Medium, desk: &mut Desk, slot: Slot, back: &Back) {
-    turn(m, slot, back, PacketKind::Nack, 0);
-    m.packets.set_notes(slot, &[]);
-    desk.outgoing.push(slot);
+/// SendOrder a trimmed packet around as the NACK that asks for it again.
+fn ask_again(cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot, back: &Back) {
+    turn(cx, slot, back, PacketKind::Nack, 0);
+    cx.packets.set_notes(slot, &[]);
+    host_cx.outgoing.push(slot);
 }
 
 #[inline]
-fn turn(m: &mut Medium, slot: Slot, back: &Back, kind: PacketKind, flags: u8) {
-    let packet = &mut m.packets[slot];
+fn turn(cx: &mut PartContext, slot: Slot, back: &Back, kind: PacketKind, flags: u8) {
+    let packet = &mut cx.packets[slot];
     (packet.kind, packet.class, packet.dst, packet.wire, packet.flags) = (kind, back.class, back.dst, back.wire, flags);
-    m.ledger.totals.injected += 1;
+    cx.counters.totals.injected += 1;
 }

@@ -2,14 +2,14 @@
 
 use super::{After, Senders};
 use crate::host::departure::Departure;
-use crate::host::desk::Desk;
 use crate::host::endpoint::Endpoint;
+use crate::host::host_context::HostContext;
 use crate::host::multipath::sender::{Answer, Setting, Trimmed};
 use crate::host::multipath::wire::Received;
 use crate::host::multipath::{Code, MultipathSender, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
-use crate::medium::Medium;
 use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, numbered};
+use crate::part_context::PartContext;
 use crate::spec::MultipathSpec;
 use crate::trace::Traced;
 use farloop_cc::paths::PathInfo;
@@ -50,34 +50,49 @@ pub(super) fn endpoint(
 impl Senders {
     /// The next packet of a multipath flow, whose turn it is. As [`Senders::depart`].
     #[inline(never)]
-    pub(super) fn depart_by_path(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
-        m.trace_turn(self.states[id].counts.flow, self.states[id].next_send());
-        let (packet, sent) = self.next_by_path(m, desk, id)?;
+    pub(super) fn depart_by_path(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+    ) -> Option<Departure> {
+        cx.trace_turn(self.states[id].counts.flow, self.states[id].next_send());
+        let (packet, sent) = self.next_by_path(cx, host_cx, id)?;
         let sender = &self.states[id];
         if sender.credit {
             // What it takes off the credit counts in what it wants.
-            self.departed(m, desk, id, &sent);
+            self.departed(cx, host_cx, id, &sent);
             let fields = Fields::of(&[self.wanted(id)]);
             return Some(Departure { packet, fields, sent: None });
         }
-        let fields = if sender.fields == 0 { Fields::NONE } else { self.fields(m, desk, id, &sent) };
+        let fields = if sender.fields == 0 { Fields::NONE } else { self.fields(cx, host_cx, id, &sent) };
         Some(Departure { packet, fields, sent: Some(sent) })
     }
 
     /// As [`Senders::depart_quietly`], and under the same conditions.
     #[inline(never)]
-    pub(super) fn depart_by_path_quietly(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Slot> {
-        let (packet, _) = self.next_by_path(m, desk, id)?;
-        Some(m.inject(packet))
+    pub(super) fn depart_by_path_quietly(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+    ) -> Option<Slot> {
+        let (packet, _) = self.next_by_path(cx, host_cx, id)?;
+        Some(cx.inject(packet))
     }
 
     /// The next packet of a multipath flow, and what its algorithm may be told of it.
     #[inline(always)]
-    fn next_by_path(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<(Packet, Sent)> {
+    fn next_by_path(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+    ) -> Option<(Packet, Sent)> {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
         let starts_timer = own.packets.is_idle();
-        let next = own.next(m.now, sender.limit, sender.control.cwnd, &mut desk.random);
+        let next = own.next(cx.now, sender.limit, sender.control.cwnd, &mut host_cx.random);
         let sent = Sent {
             seq: Bytes::new(next.offset),
             payload: Bytes::new(next.payload),
@@ -86,17 +101,17 @@ impl Senders {
         };
         let wire = next.payload as u16 + sender.overhead;
         if own.packets.code.is_some_and(|code| code.data(next.number) == 0) {
-            m.ledger.totals.repairs += 1;
-            m.ledger.totals.repair_bytes += u64::from(wire);
+            cx.counters.totals.repairs += 1;
+            cx.counters.totals.repair_bytes += u64::from(wire);
         }
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
-        (packet.seq, packet.sent) = (numbered(next.number, next.entropy), m.now);
+        (packet.seq, packet.sent) = (numbered(next.number, next.entropy), cx.now);
         packet.flags = if next.asks { ASKS } else { 0 };
-        (sender.last_send, sender.last_wire) = (m.now, wire);
+        (sender.last_send, sender.last_wire) = (cx.now, wire);
         sender.counts.packets += 1;
         sender.counts.retransmitted += u64::from(next.again);
         if starts_timer {
-            self.arm_endpoint(m, desk, id);
+            self.arm_endpoint(cx, host_cx, id);
         }
         Some((packet, sent))
     }
@@ -112,47 +127,53 @@ impl Senders {
     }
 
     /// Credit reached the source of a flow.
-    pub(super) fn on_credit(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
-        let (flow, total) = (m.packets[slot].flow, Bytes::new(m.packets[slot].number()));
-        m.packets.remove(slot);
+    pub(super) fn on_credit(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
+        let (flow, total) = (cx.packets[slot].flow, Bytes::new(cx.packets[slot].number()));
+        cx.packets.remove(slot);
         let Some(id) = self.lives.active(flow) else { return After::Nothing };
-        self.call(m, desk, id, |cc, ctx| cc.on_credit(ctx, total));
+        self.call(cx, host_cx, id, |cc, ctx| cc.on_credit(ctx, total));
         After::Changed(id)
     }
 
     /// An ACK or NACK reached the source of a flow.
     #[inline(never)]
-    pub(super) fn on_packet_answer(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, slot: Slot) -> After {
-        let (now, packet) = (m.now, &m.packets[slot]);
+    pub(super) fn on_packet_answer(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+        slot: Slot,
+    ) -> After {
+        let (now, packet) = (cx.now, &cx.packets[slot]);
         let sender = &mut self.states[id];
         let (limit, cwnd) = (sender.limit, sender.control.cwnd);
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return After::Nothing };
         let (number, entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
         let meaning = if packet.kind == PacketKind::Nack && packet.flags & ASKS != 0 {
-            let received = Received::of(m.packets.notes(slot), usize::from(sender.fields));
+            let received = Received::of(cx.packets.notes(slot), usize::from(sender.fields));
             own.packets.on_block(now, limit, number, &received)
         } else if packet.kind == PacketKind::Nack {
             own.packets.on_nack(now, limit, &Trimmed { number, entropy, sent, last_hop: packet.value != 0 })
         } else {
-            let received = Received::of(m.packets.notes(slot), usize::from(sender.fields));
+            let received = Received::of(cx.packets.notes(slot), usize::from(sender.fields));
             let (marked, duplicate) = (packet.flags & MARKED != 0, packet.flags & DUPLICATE != 0);
             own.packets.on_ack(now, limit, cwnd, &Answer { number, entropy, sent, marked, duplicate, received })
         };
-        self.tell_of_packets(m, desk, id);
-        self.tell_once_more(m, desk, id, &meaning, Some(slot))
+        self.tell_of_packets(cx, host_cx, id);
+        self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
     }
 
     /// Tells the chooser what packets met, and the algorithm which are lost.
-    pub(super) fn tell_of_packets(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) {
+    pub(super) fn tell_of_packets(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return };
-        own.tell_chooser(m.now, sender.control.cwnd, &mut desk.random);
+        own.tell_chooser(cx.now, sender.control.cwnd, &mut host_cx.random);
         sender.counts.spurious += std::mem::take(&mut own.packets.spurious);
         if own.packets.losses.is_empty() {
             return;
         }
         let mut losses = std::mem::take(&mut own.packets.losses);
-        self.call(m, desk, id, |cc, ctx| losses.iter().for_each(|loss| cc.on_packet_loss(ctx, loss)));
+        self.call(cx, host_cx, id, |cc, ctx| losses.iter().for_each(|loss| cc.on_packet_loss(ctx, loss)));
         losses.clear();
         // The list is kept, so that it need not grow anew.
         if let Endpoint::Multipath(own) = &mut self.states[id].endpoint {

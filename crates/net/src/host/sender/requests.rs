@@ -1,30 +1,38 @@
 //! Flows on persistent connections: requests that begin and end while the connection stays.
 
 use super::{After, Senders};
-use crate::host::desk::Desk;
+use crate::counters::{Counters, Request, SenderCounts};
+use crate::host::host_context::HostContext;
+use crate::host::sender_state::SenderState;
 use crate::ids::{FlowId, SenderId};
-use crate::ledger::{Request, SenderCounts};
-use crate::medium::Medium;
+use crate::network::Network;
+use crate::part_context::PartContext;
 use crate::trace::Traced;
 use farloop_cc::Sender;
 use farloop_tcp::State;
-use farloop_units::{Bytes, Delta};
+use farloop_units::{Bytes, Delta, Time};
 
 impl Senders {
     /// The flow begins on the idle connection of `id`.
-    pub(super) fn next_request(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, flow: FlowId) -> After {
-        let (now, size) = (m.now, m.network.flows.size(flow));
-        let shrinks = m.network.transport.tcp.slow_start_after_idle;
+    pub(super) fn next_request(
+        &mut self,
+        cx: &mut PartContext,
+        host_cx: &mut HostContext,
+        id: SenderId,
+        flow: FlowId,
+    ) -> After {
+        let (now, size) = (cx.now, cx.network.flows.size(flow));
+        let shrinks = cx.network.transport.tcp.slow_start_after_idle;
         let sender = &mut self.states[id];
         self.connections.serve(flow, sender.flow);
         let Some(tcp) = sender.endpoint.tcp() else { return After::Nothing };
         let (begin, rto) = (tcp.inner.snd_nxt(), if shrinks { tcp.inner.rto() } else { Delta::MAX });
         (sender.begin, sender.limit, sender.idle) = (begin, size.get(), false);
         sender.counts = SenderCounts::new(flow);
-        m.ledger.serve(sender.flow, Request { flow, begin });
+        cx.counters.serve(sender.flow, Request { flow, begin });
         let idle = now.since(sender.last_send);
-        if !self.begin_anew(m, desk, id) {
-            self.call(m, desk, id, |cc, ctx| cc.on_idle_restart(ctx, idle, rto));
+        if !self.begin_anew(cx, host_cx, id) {
+            self.call(cx, host_cx, id, |cc, ctx| cc.on_idle_restart(ctx, idle, rto));
         }
         let sender = &mut self.states[id];
         if let Some(tcp) = sender.endpoint.tcp_mut() {
@@ -35,65 +43,76 @@ impl Senders {
         }
         sender.offload(now);
         sender.open_account(now);
-        self.arm_endpoint(m, desk, id);
+        self.arm_endpoint(cx, host_cx, id);
         After::Changed(id)
     }
 
     /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have
     /// done after an earlier run. What the endpoint knows stays; the algorithm begins anew.
-    fn begin_anew(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> bool {
+    fn begin_anew(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> bool {
         let sender = &mut self.states[id];
-        let ends = (m.network.flows.source(sender.flow), m.network.flows.destination(sender.flow));
+        let ends = (cx.network.flows.source(sender.flow), cx.network.flows.destination(sender.flow));
         let Some(known) = self.thresholds.known(ends).filter(|_| sender.cc.ssthresh() == Some(Bytes::MAX)) else {
             return false;
         };
-        let network = m.network.clone();
+        let network = cx.network.clone();
         let algorithm = &network.algorithms[usize::from(network.flows.algorithm(sender.flow))];
         sender.cc = algorithm.sender(&network.flow_info(sender.flow, Some(known)));
         let rtt = sender.latest_rtt;
         if network.transport.tcp.handshake {
-            self.call(m, desk, id, |cc, _| cc.on_established(rtt));
+            self.call(cx, host_cx, id, |cc, _| cc.on_established(rtt));
         }
-        self.call(m, desk, id, |cc, ctx| cc.on_start(ctx));
+        self.call(cx, host_cx, id, |cc, ctx| cc.on_start(ctx));
         true
     }
 
     /// If the flow on the connection of `id` is over, what it counted is kept and the connection is free for the next one.
-    pub(super) fn end_request(&mut self, m: &mut Medium, desk: &Desk, id: SenderId) {
+    pub(super) fn end_request(&mut self, cx: &mut PartContext, host_cx: &HostContext, id: SenderId) {
         let sender = &mut self.states[id];
         let Some(tcp) = sender.endpoint.tcp() else { return };
         let open = !matches!(tcp.inner.state(), State::Closed | State::SynSent);
         if !open || sender.idle || tcp.inner.snd_una() < sender.begin.saturating_add(sender.limit) {
             return;
         }
-        let times = sender.close_account(&m.network, m.now);
+        let times = sender.close_account(&cx.network, cx.now);
         let mut counts = std::mem::replace(&mut sender.counts, SenderCounts::new(sender.flow));
-        let group = m.network.group(counts.flow);
-        m.ledger.note_limits(&mut counts, group, &times);
+        let group = cx.network.group(counts.flow);
+        cx.counters.note_limits(&mut counts, group, &times);
         sender.idle = true;
-        let spec = m.network.flows.get(counts.flow);
+        let spec = cx.network.flows.get(counts.flow);
         if sender.limit == spec.size.get() {
-            counts.finish = m.now;
-            m.ledger.totals.finished += 1;
-            m.trace_finish(counts.flow);
-            m.note_over(desk.host, counts.flow);
+            counts.finish = cx.now;
+            cx.counters.totals.finished += 1;
+            cx.trace_finish(counts.flow);
+            cx.note_over(host_cx.host, counts.flow);
         } else {
             self.connections.cut_short(counts.flow, sender.limit);
         }
-        m.ledger.senders.push(counts);
+        cx.counters.senders.push(counts);
         self.connections.free(&spec, sender.opened, id);
-        self.remember(&m.network, id);
+        self.remember(&cx.network, id);
     }
 
     /// The application of the flow on the connection of `id` has no more to send than what was sent.
-    pub(super) fn stop_request(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> After {
+    pub(super) fn stop_request(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> After {
         let sender = &mut self.states[id];
-        sender.settle_account(m.now, false);
+        sender.settle_account(cx.now, false);
         let Some(tcp) = sender.endpoint.tcp_mut() else { return After::Nothing };
-        tcp.inner.withdraw(m.now);
+        tcp.inner.withdraw(cx.now);
         sender.limit = sender.limit.min(tcp.inner.snd_nxt() - sender.begin);
-        self.end_request(m, desk, id);
-        self.arm_endpoint(m, desk, id);
+        self.end_request(cx, host_cx, id);
+        self.arm_endpoint(cx, host_cx, id);
         After::Changed(id)
+    }
+
+    /// The counters of flows that have not ended by the end of the run.
+    pub fn final_counts(&mut self, network: &Network, counters: &mut Counters, end: Time) -> Vec<SenderCounts> {
+        let close = |sender: &mut SenderState| {
+            let times = sender.close_account(network, end);
+            let group = network.group(sender.counts.flow);
+            counters.note_limits(&mut sender.counts, group, &times);
+            sender.counts
+        };
+        self.states.iter_mut().filter(|s| !s.idle).map(close).collect()
     }
 }

@@ -1,9 +1,10 @@
-//! What every step of a part needs: its clock and calendar, its packets and ports, its counts. It carries things out and takes no decision:
-//! who may send, who is paused, what is dropped is for switches and hosts to say.
+//! The state of a part that every step reads or changes: clock, calendar, packets, ports, counters. It carries out what switches and hosts
+//! decide, and decides nothing itself: neither who sends, nor who is paused, nor what is dropped.
 
+use crate::counters::{Counters, Request};
 use crate::events::Events;
 use crate::ids::{DisciplineId, FlowId, HostId, Key, PortId, PortNumber, Slot, Table};
-use crate::ledger::{Ledger, Request};
+use crate::livelock::Livelock;
 use crate::network::Network;
 use crate::packet::arena::Packets;
 use crate::packet::{CONTROL, CUT, DATA, LINK, MARKED, NOT_ECT, Packet, PacketKind};
@@ -12,7 +13,6 @@ use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{MarkAt, PortStats};
 use crate::spec::{DATA_CLASSES, TransportKind};
-use crate::standstill::Standstill;
 use crate::trace::{Observers, Traced};
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, RandomStream, prefetch};
@@ -20,8 +20,8 @@ use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
 
-/// See the module.
-pub(crate) struct Medium {
+/// Shared state of a part. The part owns it, beside its switches and hosts, and lends it to each of their handlers.
+pub(crate) struct PartContext {
     pub now: Time,
     pub network: Arc<Network>,
     pub calendar: Calendar,
@@ -35,7 +35,7 @@ pub(crate) struct Medium {
     /// The ports by their numbers, where these do not ascend.
     pub places: Option<Vec<PortId>>,
     pub pauses: Pauses,
-    pub ledger: Ledger,
+    pub counters: Counters,
     /// Which of the network's routes hold now.
     pub routing: usize,
     /// For handlers of algorithms; empty between two steps.
@@ -49,11 +49,11 @@ pub(crate) struct Medium {
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
     /// The run is to end for it.
-    pub standstill: Option<Standstill>,
-    /// The part takes the plain path ([`crate::plain`]).
-    pub plain: bool,
+    pub livelock: Option<Livelock>,
+    /// The part takes the fast path ([`crate::fast_path`]).
+    pub fast_path: bool,
     /// Its hosts do, even if its switches do not.
-    pub plain_hosts: bool,
+    pub fast_path_hosts: bool,
     /// Keep what happens, where that was asked for.
     pub observers: Option<Box<Observers>>,
 }
@@ -69,11 +69,11 @@ pub(crate) struct PauseChange {
     pub ended: Option<PortNumber>,
 }
 
-impl Medium {
+impl PartContext {
     /// Takes a packet into the network.
     #[inline]
     pub fn inject(&mut self, packet: Packet) -> Slot {
-        self.ledger.totals.injected += 1;
+        self.counters.totals.injected += 1;
         self.packets.insert(packet)
     }
 
@@ -81,7 +81,7 @@ impl Medium {
     /// what follows.
     #[inline]
     pub fn note_over(&mut self, host: HostId, flow: FlowId) {
-        if !self.network.succession.is_empty() {
+        if !self.network.flow_dependencies.is_empty() {
             self.over.push((host, flow));
             self.calendar.set(self.events.agenda(host), self.now);
         }
@@ -114,8 +114,8 @@ impl Medium {
 
     /// Starts to transmit a packet at port `p`, whose transmitter must be free.
     #[inline(always)]
-    pub fn launch<const PLAIN: bool>(&mut self, p: PortId, slot: Slot) {
-        match PLAIN {
+    pub fn launch<const FAST: bool>(&mut self, p: PortId, slot: Slot) {
+        match FAST {
             true => {
                 let arrival = self.events.arrival(p);
                 let (packets, calendar) = (&mut self.packets, &mut self.calendar);
@@ -125,7 +125,7 @@ impl Medium {
         }
     }
 
-    /// [`Medium::launch`] of a packet that arrives later by `late`.
+    /// [`PartContext::launch`] of a packet that arrives later by `late`.
     #[inline(never)]
     pub fn launch_late(&mut self, p: PortId, slot: Slot, late: Delta) {
         let arrival = self.events.arrival(p);
@@ -144,8 +144,8 @@ impl Medium {
 
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
     #[inline(always)]
-    pub fn enqueue<const PLAIN: bool>(&mut self, p: PortId, slot: Slot) {
-        if !PLAIN {
+    pub fn enqueue<const FAST: bool>(&mut self, p: PortId, slot: Slot) {
+        if !FAST {
             self.trace_enqueue(p, slot);
         }
         let port = &mut self.ports[p];
@@ -153,7 +153,7 @@ impl Medium {
             return port.enqueue(&mut self.packets, slot);
         }
         let before = port.data_queue;
-        if !PLAIN && port.discipline.exists() {
+        if !FAST && port.discipline.exists() {
             port.enqueue_by(&mut self.disciplines[port.discipline], &mut self.packets, slot, self.now);
         } else {
             port.enqueue(&mut self.packets, slot);
@@ -168,7 +168,7 @@ impl Medium {
     /// where the port must drop the packet instead, because it is not ECN-capable.
     #[inline(always)]
     pub fn mark(&mut self, out: PortId, slot: Slot, at: MarkAt, queue: Bytes, random: &mut RandomStream) -> bool {
-        let Some(marking) = self.stats[out].marking.filter(|m| m.at == at) else { return false };
+        let Some(marking) = self.stats[out].marking.filter(|cx| cx.at == at) else { return false };
         if !marking.decides(queue, random) {
             return false;
         }
@@ -195,13 +195,13 @@ impl Medium {
 
     /// Takes the next packet of a waiting class out of its queue at port `p`.
     #[inline(always)]
-    pub fn dequeue<const PLAIN: bool>(&mut self, p: PortId, class: u8) -> Slot {
+    pub fn dequeue<const FAST: bool>(&mut self, p: PortId, class: u8) -> Slot {
         let port = &mut self.ports[p];
         if class < DATA {
             return port.dequeue(&self.packets, class);
         }
         self.stats[p].integrate(self.now, port.data_queue);
-        if !PLAIN && port.discipline.exists() {
+        if !FAST && port.discipline.exists() {
             return port.dequeue_by(&mut self.disciplines[port.discipline], &self.packets, class, self.now);
         }
         port.dequeue(&self.packets, class)
@@ -282,7 +282,7 @@ impl Medium {
     pub fn observe(&mut self) -> &mut Observers {
         // What they are told is in the order of time, and of every packet.
         self.be_punctual();
-        (self.plain, self.plain_hosts) = (false, false);
+        (self.fast_path, self.fast_path_hosts) = (false, false);
         self.observers.get_or_insert_default()
     }
 
@@ -335,7 +335,7 @@ impl Medium {
 
     /// Forgets a PFC frame that nobody receives.
     fn discard_frame(&mut self, slot: Slot) {
-        self.ledger.frames_received += 1;
+        self.counters.frames_received += 1;
         self.packets.remove(slot);
     }
 
@@ -361,7 +361,7 @@ impl Medium {
     #[cold]
     pub fn lose(&mut self, p: PortId, slot: Slot, cause: Cause) {
         self.stats[p].row.drops.count(cause);
-        self.ledger.totals.drops.count(cause);
+        self.counters.totals.drops.count(cause);
         let seen = if cause.is_behind_port() { p.other_end() } else { p };
         self.trace_drop(seen, slot, cause);
         self.discard(slot);
@@ -371,8 +371,8 @@ impl Medium {
     pub fn discard(&mut self, slot: Slot) {
         let packet = &self.packets[slot];
         if matches!(packet.kind, PacketKind::Data | PacketKind::Trimmed) {
-            self.ledger.totals.trimmed_lost += u64::from(packet.kind == PacketKind::Trimmed);
-            self.ledger.count_dropped(packet.flow);
+            self.counters.totals.trimmed_lost += u64::from(packet.kind == PacketKind::Trimmed);
+            self.counters.count_dropped(packet.flow);
         }
         self.packets.remove(slot);
     }
@@ -381,7 +381,7 @@ impl Medium {
     pub fn pfc_frame(&mut self, p: PortId, slot: Slot) -> PauseChange {
         let frame = self.packets[slot];
         self.packets.remove(slot);
-        self.ledger.frames_received += 1;
+        self.counters.frames_received += 1;
         self.trace_pfc(p, &frame);
         let data_class = usize::from(frame.value);
         let bit = 1 << (DATA + frame.value);
@@ -428,7 +428,7 @@ impl Medium {
         }
         let (number, routing) = (self.numbers[p], self.routing);
         if packet.kind == PacketKind::Data && !self.network.leads_over(routing, number, packet.dst, packet.flow, root) {
-            self.ledger.count_victim(packet.flow);
+            self.counters.count_victim(packet.flow);
         }
     }
 
@@ -455,7 +455,7 @@ impl Medium {
     }
 }
 
-impl Traced for Medium {
+impl Traced for PartContext {
     #[inline(always)]
     fn observers(&self) -> Option<&Observers> {
         self.observers.as_deref()
@@ -482,6 +482,6 @@ impl Traced for Medium {
         self.numbers[p]
     }
     fn request(&self, number: FlowId) -> Request {
-        self.ledger.request(number)
+        self.counters.request(number)
     }
 }

@@ -1,4 +1,4 @@
-//! Simulated time that stands still: an algorithm whose timers are due at once, for ever.
+//! Livelock: simulated time stands still, because the timers of an algorithm are due at once, for ever.
 //!
 //! Nothing of it is counted per event. A part looks at its clock after so many events as it executes in one go; timers of a host that are
 //! due at one moment are one event, so a host counts those.
@@ -13,18 +13,18 @@ pub(crate) const MOST: u64 = 10_000_000;
 /// Events of a part between two looks at its clock.
 pub(crate) const SLICE: u64 = 400_000;
 
-/// Simulated time does not go on.
+/// A livelock: simulated time does not go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Standstill {
+pub struct Livelock {
     /// The moment that does not pass.
     pub now: Time,
-    /// Whose turn it was when that was noticed.
-    pub culprit: Culprit,
+    /// The handler that ran when it was noticed.
+    pub offender: Offender,
 }
 
-/// What happens again and again.
+/// The handler that runs again and again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Culprit {
+pub enum Offender {
     /// A timer of the endpoints of this flow, by its index.
     Flow(u32),
     /// A timer of the port agent of a node, at its port to another one.
@@ -33,13 +33,13 @@ pub enum Culprit {
     Other,
 }
 
-impl fmt::Display for Standstill {
+impl fmt::Display for Livelock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.now.as_secs_f64() * 1e3;
         write!(f, "simulated time stands still: {MOST} events after each other at {ms:.6} ms of the run")
     }
 }
-impl std::error::Error for Standstill {}
+impl std::error::Error for Livelock {}
 
 /// How long the clock of a part has stood.
 #[derive(Default)]

@@ -1,5 +1,4 @@
-//! What is counted: each part counts what happens in it, and nothing is written into another part's states; at the end the counts are
-//! joined.
+//! Counters of a run. Each part has its own, so that no thread writes what another one reads; at the end of a run they are joined.
 
 use crate::ids::{FlowId, Key};
 use crate::limit_groups::Limits;
@@ -8,7 +7,7 @@ use crate::result::Totals;
 use crate::starts::Starts;
 use farloop_units::{Delta, Time};
 
-/// What a flow's source counts while it runs, kept when it is over.
+/// Counters of a flow's source while it runs, kept when it is over.
 #[derive(Clone, Copy)]
 pub(crate) struct SenderCounts {
     pub flow: FlowId,
@@ -42,9 +41,9 @@ impl SenderCounts {
     }
 }
 
-/// The counts of one part.
+/// The counters of one part.
 #[derive(Default)]
-pub(crate) struct Ledger {
+pub(crate) struct Counters {
     pub totals: Totals,
     pub starts: Starts,
     pub limits: Limits,
@@ -59,7 +58,7 @@ pub(crate) struct Ledger {
     /// PFC frames sent and received, which belong to links and not to the end-to-end account.
     pub frames_sent: u64,
     pub frames_received: u64,
-    pub census: Census,
+    pub in_flight: InFlightSampler,
 }
 
 /// A flow on a persistent connection.
@@ -70,10 +69,10 @@ pub(crate) struct Request {
     pub begin: u64,
 }
 
-impl Ledger {
+impl Counters {
     /// Without counts.
-    pub fn new() -> Ledger {
-        Ledger::default()
+    pub fn new() -> Counters {
+        Counters::default()
     }
 
     /// A persistent connection serves another flow.
@@ -136,49 +135,49 @@ impl PerFlow {
     }
 }
 
-/// How many packets are in flight, looked at some thousand times in a run, at times that do not depend on how the network is cut. The first
-/// looks are a microsecond apart; whenever there are too many, every other one is forgotten and the distance doubled.
+/// Samples of the packets in flight, some thousand in a run, at times that do not depend on the partition of the network. The first samples
+/// are a microsecond apart. Whenever there are [`InFlightSampler::MAX_SAMPLES`], every other one is dropped and the interval doubled.
 #[derive(Clone)]
-pub(crate) struct Census {
+pub(crate) struct InFlightSampler {
     interval: Delta,
     /// The k-th at k + 1 intervals.
-    looks: Vec<u64>,
+    samples: Vec<u64>,
 }
 
-impl Default for Census {
-    fn default() -> Census {
-        Census { interval: Delta::from_us(1), looks: Vec::new() }
+impl Default for InFlightSampler {
+    fn default() -> InFlightSampler {
+        InFlightSampler { interval: Delta::from_us(1), samples: Vec::new() }
     }
 }
 
-impl Census {
-    const MOST: usize = 4096;
+impl InFlightSampler {
+    const MAX_SAMPLES: usize = 4096;
 
-    /// When the next look is due.
+    /// The time of the next sample.
     pub fn next(&self) -> Time {
-        Time::ZERO + self.interval * (self.looks.len() as u64 + 1)
+        Time::ZERO + self.interval * (self.samples.len() as u64 + 1)
     }
 
-    /// Notes what is in flight at [`Census::next`].
-    pub fn look(&mut self, in_flight: u64) {
-        self.looks.push(in_flight);
-        if self.looks.len() == Census::MOST {
+    /// Notes what is in flight at [`InFlightSampler::next`].
+    pub fn sample(&mut self, in_flight: u64) {
+        self.samples.push(in_flight);
+        if self.samples.len() == InFlightSampler::MAX_SAMPLES {
             self.interval = self.interval * 2;
-            let every_other = self.looks.iter().skip(1).step_by(2).copied().collect();
-            self.looks = every_other;
+            let every_other = self.samples.iter().skip(1).step_by(2).copied().collect();
+            self.samples = every_other;
         }
     }
 
     /// The most in flight in all parts together up to `end`, where `now` are in flight.
-    pub fn most(parts: &[Census], end: Time, now: u64) -> u64 {
+    pub fn max_in_flight(parts: &[InFlightSampler], end: Time, now: u64) -> u64 {
         let Some(interval) = parts.iter().map(|c| c.interval).max() else { return now };
-        let at = |census: &Census, k: u64| {
-            let own = (interval.as_ps() / census.interval.as_ps()) * k;
-            census.looks.get(own as usize - 1).copied()
+        let at = |sampler: &InFlightSampler, k: u64| {
+            let own = (interval.as_ps() / sampler.interval.as_ps()) * k;
+            sampler.samples.get(own as usize - 1).copied()
         };
-        let looks = end.since(Time::ZERO).as_ps() / interval.as_ps();
-        let sum = |k| parts.iter().map(|census| at(census, k)).sum::<Option<u64>>();
-        (1..=looks).map_while(sum).max().unwrap_or(0).max(now)
+        let samples = end.since(Time::ZERO).as_ps() / interval.as_ps();
+        let sum = |k| parts.iter().map(|sampler| at(sampler, k)).sum::<Option<u64>>();
+        (1..=samples).map_while(sum).max().unwrap_or(0).max(now)
     }
 }
 
@@ -188,30 +187,30 @@ mod tests {
 
     #[test]
     fn counts_of_a_persistent_connection_go_to_the_flow_that_uses_it() {
-        let mut ledger = Ledger::new();
-        ledger.count_dropped(FlowId(3));
-        ledger.serve(FlowId(3), Request { flow: FlowId(8), begin: 100 });
-        ledger.count_dropped(FlowId(3));
-        ledger.count_dropped(FlowId(3));
-        ledger.count_victim(FlowId(2));
-        assert_eq!([3, 8, 2, 99].map(|f| ledger.dropped(FlowId(f))), [1, 2, 0, 0]);
-        assert_eq!((ledger.victims(FlowId(2)), ledger.request(FlowId(3)).begin), (1, 100));
+        let mut counters = Counters::new();
+        counters.count_dropped(FlowId(3));
+        counters.serve(FlowId(3), Request { flow: FlowId(8), begin: 100 });
+        counters.count_dropped(FlowId(3));
+        counters.count_dropped(FlowId(3));
+        counters.count_victim(FlowId(2));
+        assert_eq!([3, 8, 2, 99].map(|f| counters.dropped(FlowId(f))), [1, 2, 0, 0]);
+        assert_eq!((counters.victims(FlowId(2)), counters.request(FlowId(3)).begin), (1, 100));
     }
 
     #[test]
     fn looks_thin_out_and_the_parts_are_added_at_equal_times() {
-        let (mut a, mut b) = (Census::default(), Census::default());
+        let (mut a, mut b) = (InFlightSampler::default(), InFlightSampler::default());
         for k in 1..=5000u64 {
-            a.look(k);
+            a.sample(k);
         }
         for _ in 0..2300 {
-            b.look(7);
+            b.sample(7);
         }
-        // 4096 looks of 1 us became 2048 of 2 us; 904 more of 2 us (with numbers 4097 to 5000) followed.
-        assert_eq!((a.interval, a.looks.len(), a.looks[..2].to_vec()), (Delta::from_us(2), 2952, vec![2, 4]));
+        // 4096 samples of 1 us became 2048 of 2 us; 904 more of 2 us (with numbers 4097 to 5000) followed.
+        assert_eq!((a.interval, a.samples.len(), a.samples[..2].to_vec()), (Delta::from_us(2), 2952, vec![2, 4]));
         let end = Time::ZERO + Delta::from_us(2300);
-        assert_eq!(Census::most(&[a.clone(), b.clone()], end, 0), 2300 + 7);
-        assert_eq!(Census::most(&[a], Time::ZERO + Delta::from_us(99), 5), 98);
-        assert_eq!(Census::most(&[b], Time::ZERO, 5), 5);
+        assert_eq!(InFlightSampler::max_in_flight(&[a.clone(), b.clone()], end, 0), 2300 + 7);
+        assert_eq!(InFlightSampler::max_in_flight(&[a], Time::ZERO + Delta::from_us(99), 5), 98);
+        assert_eq!(InFlightSampler::max_in_flight(&[b], Time::ZERO, 5), 5);
     }
 }

@@ -1,12 +1,12 @@
-//! Flows that begin when others are over: what each of them still waits for.
+//! Flows that begin when others are over, and the flows that each of them still waits for.
 
 use crate::ids::{FlowId, HostNumber};
 use crate::network::Network;
 use farloop_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module. Each part has one; those flows matter that begin at its hosts.
-pub(crate) struct Followers {
+/// Flows that wait for others, or have begun after them. Each part has one, for the flows that begin at its hosts.
+pub(crate) struct DependentFlows {
     waiting: BTreeMap<FlowId, Waiting>,
     /// What is over already, and where: a receiver that has forgotten a flow may note its end again.
     over: BTreeSet<(FlowId, HostNumber)>,
@@ -14,18 +14,18 @@ pub(crate) struct Followers {
     begun: BTreeMap<FlowId, Time>,
 }
 
-/// How many flows another one waits for, and from when on it may begin.
+/// The number of flows that a flow still waits for, and the earliest time at which it may begin.
 struct Waiting {
     left: u32,
     from: Time,
 }
 
-impl Followers {
+impl DependentFlows {
     /// All flows that follow others wait.
-    pub fn new(network: &Network) -> Followers {
+    pub fn new(network: &Network) -> DependentFlows {
         let waiting = |(flow, left)| (flow, Waiting { left, from: network.flows.get(flow).start });
-        Followers {
-            waiting: network.succession.waiting().map(waiting).collect(),
+        DependentFlows {
+            waiting: network.flow_dependencies.waiting().map(waiting).collect(),
             over: BTreeSet::new(),
             begun: BTreeMap::new(),
         }
@@ -40,10 +40,10 @@ impl Followers {
         now: Time,
         begin: &mut dyn FnMut(FlowId, Time),
     ) {
-        if network.succession.after(over).next().is_none() || !self.over.insert((over, host)) {
+        if network.flow_dependencies.after(over).next().is_none() || !self.over.insert((over, host)) {
             return;
         }
-        for (flow, delay) in network.succession.after(over) {
+        for (flow, delay) in network.flow_dependencies.after(over) {
             // What ends at its source and at its destination is over in two places; one of them is where the other flow comes from.
             if network.source(flow) != host {
                 continue;

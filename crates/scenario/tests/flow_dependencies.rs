@@ -50,7 +50,7 @@ fn flows_wait_for_what_they_name() {
 
 #[test]
 fn a_file_may_name_what_flows_wait_for() {
-    let dir = std::env::temp_dir().join(format!("farloop-succession-{}", std::process::id()));
+    let dir = std::env::temp_dir().join(format!("farloop-flow_dependencies-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a directory");
     let write = |rows: &str| {
         std::fs::write(dir.join("flows.csv"), format!("name,from,to,size,after\n{rows}")).expect("written");

@@ -1,28 +1,28 @@
-//! Which flows begin when others are over.
+//! Dependencies between flows: some begin when others are over.
 
 use crate::ids::FlowId;
 use crate::spec::FollowSpec;
 use farloop_units::Delta;
 use std::collections::BTreeMap;
 
-/// The order among flows, as it was specified.
+/// The dependencies of all flows, as they were specified.
 #[derive(Default)]
-pub(crate) struct Succession {
+pub(crate) struct FlowDependencies {
     /// By the flow that ends.
     follows: Vec<FollowSpec>,
     /// How many flows a flow waits for, where it does.
     waits_for: BTreeMap<FlowId, u32>,
 }
 
-impl Succession {
+impl FlowDependencies {
     /// Sorts what was specified; all flows must exist.
-    pub fn new(mut follows: Vec<FollowSpec>) -> Succession {
+    pub fn new(mut follows: Vec<FollowSpec>) -> FlowDependencies {
         follows.sort_unstable();
         let mut waits_for = BTreeMap::new();
         for follow in &follows {
             *waits_for.entry(FlowId(follow.flow)).or_insert(0) += 1;
         }
-        Succession { follows, waits_for }
+        FlowDependencies { follows, waits_for }
     }
 
     /// Nothing follows anything.
@@ -79,18 +79,18 @@ impl Succession {
 mod tests {
     use super::*;
 
-    fn succession(follows: &[(u32, u32)]) -> Succession {
+    fn flow_dependencies(follows: &[(u32, u32)]) -> FlowDependencies {
         let follow = |(after, flow): &(u32, u32)| FollowSpec {
             after: *after,
             flow: *flow,
             delay: Delta::from_us(u64::from(*flow)),
         };
-        Succession::new(follows.iter().map(follow).collect())
+        FlowDependencies::new(follows.iter().map(follow).collect())
     }
 
     #[test]
     fn followers_are_found_by_what_they_wait_for() {
-        let s = succession(&[(3, 5), (1, 4), (3, 4), (0, 3)]);
+        let s = flow_dependencies(&[(3, 5), (1, 4), (3, 4), (0, 3)]);
         assert_eq!(
             s.after(FlowId(3)).collect::<Vec<_>>(),
             [(FlowId(4), Delta::from_us(4)), (FlowId(5), Delta::from_us(5))]
@@ -98,14 +98,14 @@ mod tests {
         assert_eq!(s.after(FlowId(2)).count(), 0);
         assert_eq!([0, 3, 4, 5].map(|f| s.waits_for(FlowId(f))), [0, 1, 2, 1]);
         assert_eq!(s.circle(), None);
-        assert!(succession(&[]).is_empty() && succession(&[]).circle().is_none());
+        assert!(flow_dependencies(&[]).is_empty() && flow_dependencies(&[]).circle().is_none());
     }
 
     #[test]
     fn circles_are_found() {
-        assert_eq!(succession(&[(1, 1)]).circle(), Some(FlowId(1)));
+        assert_eq!(flow_dependencies(&[(1, 1)]).circle(), Some(FlowId(1)));
         // 6 and 7 only wait for the circle of 2, 3 and 4.
-        let s = succession(&[(0, 2), (2, 3), (3, 4), (4, 2), (4, 6), (6, 7)]);
+        let s = flow_dependencies(&[(0, 2), (2, 3), (3, 4), (4, 2), (4, 6), (6, 7)]);
         assert!([2, 3, 4].map(FlowId).contains(&s.circle().expect("a circle")));
     }
 }

@@ -1,4 +1,4 @@
-//! The flows of one class of a host that may send, in the order of their turns.
+//! The flows of one class of a host that may send, in the order in which the NIC serves them ([`NicOrder`]).
 
 use crate::ids::{FlowId, SenderId};
 use crate::spec::NicOrder;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
 /// Flows that may send, by [`NicOrder`].
-pub(crate) enum Turns {
+pub(crate) enum SendOrder {
     /// Whoever has waited longest is next.
     Ready(VecDeque<SenderId>),
     /// Another order, in a box of its own: it costs the usual one a single test.
@@ -29,35 +29,35 @@ pub(crate) struct Cycle {
     last: Option<FlowId>,
 }
 
-impl Turns {
-    pub fn new(order: NicOrder) -> Turns {
+impl SendOrder {
+    pub fn new(order: NicOrder) -> SendOrder {
         match order {
-            NicOrder::Ready => Turns::Ready(VecDeque::new()),
-            NicOrder::Cycle => Turns::Sorted(Box::new(Sorted::Cycle(Cycle::default()))),
-            NicOrder::InOrder => Turns::Sorted(Box::new(Sorted::InOrder(BTreeMap::new()))),
+            NicOrder::Ready => SendOrder::Ready(VecDeque::new()),
+            NicOrder::Cycle => SendOrder::Sorted(Box::new(Sorted::Cycle(Cycle::default()))),
+            NicOrder::InOrder => SendOrder::Sorted(Box::new(Sorted::InOrder(BTreeMap::new()))),
         }
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
         match self {
-            Turns::Ready(queue) => queue.is_empty(),
-            Turns::Sorted(sorted) => sorted.is_empty(),
+            SendOrder::Ready(queue) => queue.is_empty(),
+            SendOrder::Sorted(sorted) => sorted.is_empty(),
         }
     }
 
     /// Nobody waits, and it does not matter whose turn was the last one.
     #[inline]
     pub fn are_over(&self) -> bool {
-        matches!(self, Turns::Ready(queue) if queue.is_empty())
+        matches!(self, SendOrder::Ready(queue) if queue.is_empty())
     }
 
     /// Adds a flow; `message` gives the number of the message that it sends next.
     #[inline]
     pub fn push(&mut self, flow: FlowId, sender: SenderId, message: impl FnOnce() -> u64) {
         match self {
-            Turns::Ready(queue) => queue.push_back(sender),
-            Turns::Sorted(sorted) => sorted.push(flow, sender, message),
+            SendOrder::Ready(queue) => queue.push_back(sender),
+            SendOrder::Sorted(sorted) => sorted.push(flow, sender, message),
         }
     }
 
@@ -65,16 +65,16 @@ impl Turns {
     #[inline]
     pub fn pop(&mut self) -> Option<SenderId> {
         match self {
-            Turns::Ready(queue) => queue.pop_front(),
-            Turns::Sorted(sorted) => sorted.pop(),
+            SendOrder::Ready(queue) => queue.pop_front(),
+            SendOrder::Sorted(sorted) => sorted.pop(),
         }
     }
 
     /// Removes a flow that is over.
     pub fn remove(&mut self, sender: SenderId) {
         match self {
-            Turns::Ready(queue) => queue.retain(|s| *s != sender),
-            Turns::Sorted(sorted) => match &mut **sorted {
+            SendOrder::Ready(queue) => queue.retain(|s| *s != sender),
+            SendOrder::Sorted(sorted) => match &mut **sorted {
                 Sorted::Cycle(cycle) => cycle.waiting.retain(|_, s| *s != sender),
                 Sorted::InOrder(waiting) => waiting.retain(|_, s| *s != sender),
             },
@@ -84,8 +84,8 @@ impl Turns {
     /// All, in no useful order.
     pub fn iter(&self) -> impl Iterator<Item = SenderId> + '_ {
         let (queue, cycle, ordered) = match self {
-            Turns::Ready(queue) => (Some(queue), None, None),
-            Turns::Sorted(sorted) => match &**sorted {
+            SendOrder::Ready(queue) => (Some(queue), None, None),
+            SendOrder::Sorted(sorted) => match &**sorted {
                 Sorted::Cycle(cycle) => (None, Some(&cycle.waiting), None),
                 Sorted::InOrder(waiting) => (None, None, Some(waiting)),
             },

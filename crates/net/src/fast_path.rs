@@ -1,0 +1,27 @@
+//! The fast path: packets of a part in which most questions have one answer for the whole run.
+//!
+//! Is there a tracer, an agent at a port, a forwarder at a switch, a discipline, noise at a host, a circuit? Do links change? In most
+//! networks the answer is no, and each packet-hop asked a dozen of such questions. So a part asks once ([`of_part`]), and runs one of two
+//! loops that are compiled from the same functions: those that a packet passes take `const FAST: bool`, and with it leave out what cannot
+//! be. What is rare and has an answer of its own for each packet (a long link, a paused class, a full buffer) is asked on both paths.
+//!
+//! Both give the same result; tests run both ([`crate::Cores::by_the_general_path`]).
+
+use crate::part_context::PartContext;
+use crate::spec::IntCarriage;
+use crate::switch::Switches;
+
+/// Returns true if a part can take the fast path, in which some ports may be late ([`crate::departures::all_punctual`]).
+pub(crate) fn of_part(cx: &PartContext, switches: &Switches) -> bool {
+    !switches.forwarders
+        && switches.agents.len() == 0
+        && cx.disciplines.len() == 0
+        && cx.network.circuits.len() == 0
+        && !switches.phantoms
+        && of_hosts(cx)
+}
+
+/// Returns true if the hosts of a part can take the fast path. Host ports have neither agents nor disciplines, so switches do not matter.
+pub(crate) fn of_hosts(cx: &PartContext) -> bool {
+    cx.network.stalls.is_none() && !cx.network.noisy && cx.packets.carriage() == IntCarriage::All
+}

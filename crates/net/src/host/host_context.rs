@@ -1,0 +1,48 @@
+//! The state that all endpoints of a host share: timers, randomness, and packets that wait for the NIC.
+
+use super::timers::{Deadlines, Side, Timers, Which};
+use crate::ids::{FlowId, HostId, Slot};
+use crate::part_context::PartContext;
+use farloop_cc::credit::Granter;
+use farloop_engine::RandomStream;
+use farloop_units::Time;
+
+/// Credit that a host grants the flows that arrive there ([`super::credit`]).
+pub(crate) struct HostCredit {
+    pub granter: Box<dyn Granter>,
+    pub deadlines: Deadlines,
+}
+
+/// Shared state of a host's endpoints. The host owns it, and lends it to the endpoint that handles a packet or a timer.
+pub(crate) struct HostContext {
+    pub host: HostId,
+    pub timers: Timers,
+    pub random: RandomStream,
+    /// ACKs and signals that wait for the host to queue them, in this order.
+    pub outgoing: Vec<Slot>,
+    /// What it grants, as soon as a flow that needs credit has come.
+    pub credit: Option<Box<HostCredit>>,
+}
+
+impl HostContext {
+    /// The context of `host`, with its own randomness.
+    pub fn new(host: HostId, random: RandomStream) -> HostContext {
+        HostContext { host, timers: Timers::default(), random, outgoing: Vec::new(), credit: None }
+    }
+
+    /// Arms a timer of a flow's half ([`Time::NEVER`] disarms).
+    #[inline]
+    pub fn arm(
+        &mut self,
+        cx: &mut PartContext,
+        deadlines: &mut Deadlines,
+        flow: FlowId,
+        side: Side,
+        which: Which,
+        at: Time,
+    ) {
+        if self.timers.arm(deadlines, flow, side, which, at) {
+            cx.calendar.set(cx.events.timer(self.host), at);
+        }
+    }
+}
