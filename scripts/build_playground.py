@@ -19,7 +19,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ SCRIPTS = (
     "controls.js",
     "colours.js",
     "charts.js",
+    "answer.js",
+    "lesson.js",
     "layout.js",
     "replay.js",
     "estimate.js",
@@ -77,6 +79,7 @@ def page(module: bytes) -> str:
         "policy": policy(script, style),
         "style": style,
         "presets": json.dumps(presets(), ensure_ascii=False).replace("<", "\\u003c"),
+        "lessons": json.dumps(lessons(), ensure_ascii=False).replace("<", "\\u003c"),
         "measures": (PAGE / "measures.json").read_text("utf-8").replace("<", "\\u003c"),
         "worker": (PAGE / "worker.js").read_text("utf-8"),
         "module": base64.b64encode(packed).decode(),
@@ -111,6 +114,48 @@ def presets() -> list[dict[str, Any]]:
     """The scenarios that the page begins with."""
     listed = json.loads((PAGE / "presets.json").read_text("utf-8"))
     return [{**preset, "text": text_of(preset)} for preset in listed] + figures({preset["id"] for preset in listed})
+
+
+def lessons() -> list[dict[str, Any]]:
+    """The questions of lessons.json.
+
+    Raises:
+        RefusedError: one names a preset, a measure, a run or a page that is not there, or its limits are not one fewer than its answers.
+    """
+    listed: list[dict[str, Any]] = json.loads((PAGE / "lessons.json").read_text("utf-8"))
+    known = {preset["id"] for preset in json.loads((PAGE / "presets.json").read_text("utf-8"))}
+    measures = {row["measure"] for row in json.loads((PAGE / "measures.json").read_text("utf-8"))}
+    for lesson in listed:
+        if problem := problem_of(lesson, known, measures):
+            raise RefusedError(f"lessons.json: lesson {lesson.get('id', 'without id')}: {problem}")
+    return listed
+
+
+LESSON_KEYS = {"id", "title", "question", "preset", "run", "answers", "rule", "change", "page"}
+
+
+def problem_of(lesson: Mapping[str, Any], presets: Set[str], measures: Set[str]) -> str:
+    """The first thing that is wrong with a lesson; empty if it has all that the page needs."""
+    if different := sorted(LESSON_KEYS ^ set(lesson)):
+        return f"{different[0]}: missing or unknown key; expected {', '.join(sorted(LESSON_KEYS))}"
+    if lesson["preset"] not in presets:
+        return f"preset: {lesson['preset']}: no such preset"
+    rule, run = lesson["rule"], lesson["run"]
+    count = len(run.get("variants", run["algorithms"]))
+    for number in (rule["of"], rule.get("over", rule["of"])):
+        if number["measure"] not in measures:
+            return f"rule: {number['measure']}: measures.json has no such measure"
+        if not 0 <= number.get("run", 0) < count:
+            return f"rule: run {number['run']}: the lesson has {count} runs, counted from 0"
+    if lesson["change"]["key"] not in run.get("controls", ()):
+        return f"change: {lesson['change']['key']}: is none of the controls of its run"
+    bands = rule["bands"]
+    if len(bands) != len(lesson["answers"]) - 1 or sorted(set(bands)) != bands:
+        return "rule: bands: expected rising limits, one fewer than answers"
+    page = ROOT / lesson["page"].partition("#")[0].removesuffix(".html")
+    if not page.with_suffix(".md").is_file():
+        return f"page: {lesson['page']}: {page.relative_to(ROOT)}.md is not there"
+    return ""
 
 
 def text_of(preset: Mapping[str, Any]) -> str:

@@ -13,10 +13,11 @@ const $ = (id) => document.getElementById(id);
 class App {
   static async start() {
     const presets = JSON.parse($("presets").textContent);
+    const lessons = JSON.parse($("lessons").textContent);
     const measures = JSON.parse($("measures").textContent);
     const engine = await Engine.start();
     const about = await engine.ask({ ask: "about" });
-    const app = new App(engine, about, presets, measures);
+    const app = new App(engine, about, { presets, lessons, measures });
     if (parent !== window) {
       // The page around says whether it is dark, now and later, and hears how much room all of this one takes.
       addEventListener("message", ({ source, data }) => source === parent && theme.tell(data?.theme));
@@ -28,14 +29,16 @@ class App {
     return app;
   }
 
-  constructor(engine, { schema, version }, presets, measures) {
-    [this.engine, this.schema, this.presets, this.measures] = [engine, new Schema(schema), presets, measures];
+  constructor(engine, { schema, version }, { presets, lessons, measures }) {
+    [this.engine, this.schema, this.presets, this.lessons, this.measures] = [engine, new Schema(schema), presets, lessons, measures];
     this.algorithms = [];
     this.resolved = {};
+    this.moved = Promise.resolve();
+    this.lesson = new LessonCard(lessons, measures, () => this.run());
     /** Packet-hops per second, as runs here have shown. */
     this.speed = USUAL_SPEED;
     $("version").textContent = `farloop ${version}`;
-    this.charts = new Charts($("charts"));
+    this.charts = new Charts($("charts"), $("more-charts"));
     this.player = new PlayerControls($("map"), { play: $("play"), time: $("time"), speed: $("speed"), moment: $("moment") });
     this.editor = new Editor({
       complete: (text, offset) => completions(this.schema, text, offset, this.resolved),
@@ -45,7 +48,7 @@ class App {
     this.listen();
   }
 
-  /** The lists that do not change: presets and algorithms. */
+  /** The lists that do not change: presets, lessons and algorithms. */
   fill() {
     const groups = [...new Set(this.presets.map((preset) => preset.group))].filter((group) => group !== "guides");
     $("preset").replaceChildren(...groups.map((group) => {
@@ -54,6 +57,10 @@ class App {
       list.append(...this.presets.filter((one) => one.group === group).map((one) => new Option(one.title, one.id)));
       return list;
     }), new Option("your own", "", false, false));
+    const questions = document.createElement("optgroup");
+    questions.label = "Guess first, then run";
+    questions.append(...this.lessons.map((one) => new Option(one.title, `lesson=${one.id}`)));
+    $("preset").prepend(questions);
     for (let at = 0; at < MOST_ALGORITHMS; at++) {
       const select = document.createElement("select");
       select.id = `algorithm-${at}`;
@@ -70,10 +77,16 @@ class App {
 
   listen() {
     $("preset").addEventListener("change", () => {
-      if ($("preset").value) location.hash = `preset=${$("preset").value}`;
+      const { value } = $("preset");
+      if (value) location.hash = value.startsWith("lesson=") ? value : `preset=${value}`;
     });
-    $("cancel").addEventListener("click", () => this.stop("Cancelled."));
+    $("cancel").addEventListener("click", () => {
+      this.stop("Cancelled.");
+      $("anyway").hidden = false;
+    });
     $("anyway").addEventListener("click", () => this.run(Infinity));
+    $("jump").addEventListener("click", () => this.editor.jump());
+    $("sheet").addEventListener("click", () => this.spread());
     $("download").addEventListener("click", () => download("scenario.toml", this.editor.text));
     $("share").addEventListener("click", () => this.share());
     $("replayed").addEventListener("change", () => this.record());
@@ -92,8 +105,13 @@ class App {
     document.body.classList.toggle("embed", named.has("embed"));
     document.body.classList.toggle("with-replay", named.has("replay"));
     const shared = await unpacked(fragment);
-    const preset = this.presets.find((one) => one.id === named.get("preset")) || this.presets[0];
+    const lesson = shared ? undefined : this.lessons.find((one) => one.id === named.get("lesson"));
+    const preset = this.presets.find((one) => one.id === (lesson?.preset ?? named.get("preset"))) || this.presets[0];
     this.preset = shared ? { ...shared, id: "", about: "From a link." } : preset;
+    if (lesson) this.preset = { ...preset, about: "", ...lesson.run, set: { ...preset.set, ...lesson.run.set } };
+    this.clear();
+    $("controls").replaceChildren();
+    this.lesson.open(lesson ?? null);
     const { text, set } = this.preset;
     const edited = set ? await this.engine.ask({ ask: "edit", text, set }) : { text };
     this.algorithms = this.preset.algorithms.filter((name) => this.schema.algorithms.includes(name)).slice(0, MOST_ALGORITHMS);
@@ -103,23 +121,25 @@ class App {
       // Beside variants of a scenario stands one algorithm.
       $(`algorithm-${at}`).hidden = at > 0 && Boolean(this.preset.variants);
     }
-    $("preset").value = preset.group === "guides" || shared ? "" : preset.id;
+    $("preset").value = lesson ? `lesson=${lesson.id}` : preset.group === "guides" || shared ? "" : preset.id;
     $("about").textContent = this.preset.about || "";
-    $("open").href = shared ? `playground.html#${fragment.replace(/&?embed[^&]*/, "")}` : `playground.html#preset=${preset.id}`;
+    $("open").href = shared ? `playground.html#${fragment.replace(/&?embed[^&]*/, "")}` : `playground.html#${lesson ? `lesson=${lesson.id}` : `preset=${preset.id}`}`;
     this.editor.text = edited.text;
     this.editor.draw();
     await this.run();
   }
 
-  /** What runs side by side: {name, set} of each algorithm, or of each variant of the scenario that a preset has. */
+  /** The runs side by side: {name, subject, set} of each algorithm, or of each variant of the scenario that a preset has. */
   get columns() {
     const name = (algorithm) => ({ "algorithm.name": JSON.stringify(algorithm) });
-    if (!this.preset.variants) return this.algorithms.map((one) => ({ name: one, set: name(one) }));
-    return this.preset.variants.map((variant) => ({ name: variant.name, set: { ...name(this.algorithms[0]), ...variant.set } }));
+    if (!this.preset.variants) return this.algorithms.map((one) => ({ name: one, subject: one, set: name(one) }));
+    const [algorithm] = this.algorithms;
+    return this.preset.variants.map((variant) => ({ name: variant.name, subject: `${algorithm} (${variant.name})`, set: { ...name(algorithm), ...variant.set } }));
   }
 
-  /** The state is no preset's any more. */
+  /** The state is no preset's any more; a lesson goes on. */
   own() {
+    if (this.lesson.lesson) return;
     $("preset").value = "";
     $("about").textContent = "";
   }
@@ -137,10 +157,33 @@ class App {
     this.controller = null;
   }
 
+  /** Ends what runs without an answer: nothing of an earlier scenario stays beside the message. */
   stop(message) {
     this.abort();
+    this.clear();
     $("running").hidden = true;
     $("status").textContent = message;
+  }
+
+  /** Takes away the answer, charts, map and table. */
+  clear() {
+    this.runs = [];
+    this.player.enable(false);
+    this.charts.show([]);
+    $("numbers").replaceChildren();
+    $("verdict").textContent = "";
+    $("results").hidden = true;
+    this.lesson.clear();
+  }
+
+  /** Opens or closes the sheet of controls, which a phone has at its lower edge. */
+  spread() {
+    const open = $("question").classList.toggle("open");
+    $("sheet").setAttribute("aria-expanded", String(open));
+    $("sheet").textContent = open ? "Fewer controls" : "All controls";
+    const chart = $("charts").firstElementChild;
+    // What a control changes is to be in sight.
+    if (open && chart && chart.getBoundingClientRect().bottom > $("question").getBoundingClientRect().top) $("verdict").scrollIntoView();
   }
 
   /** Looks at the scenario and runs it with each algorithm; what ran before is cancelled. */
@@ -149,11 +192,11 @@ class App {
     this.abort();
     const { signal } = (this.controller = new AbortController());
     this.commands();
-    $("refusal").hidden = $("anyway").hidden = true;
-    $("charts").classList.add("stale");
+    $("refusal").hidden = $("anyway").hidden = $("jump").hidden = true;
+    $("answer").classList.add("stale");
     try {
       const looked = await this.look(signal);
-      if (looked && this.fits(looked, limit)) await this.simulate(signal, limit);
+      if (looked && !this.lesson.asks && this.fits(looked, limit)) await this.simulate(signal, limit);
     } catch (error) {
       if (!(error instanceof Cancelled)) throw error;
     }
@@ -168,8 +211,9 @@ class App {
     }
     if (looked.error) {
       this.editor.problem(looked.error.line === null ? { ...looked.error, line: null } : looked.error);
-      this.stop("The scenario has an error.");
-      if (document.body.classList.contains("embed")) this.refuse(looked.error.message);
+      this.stop("");
+      this.refuse(`The scenario has an error, so nothing ran. ${looked.error.message}`);
+      $("jump").hidden = looked.error.line === null;
       return null;
     }
     this.editor.problem(null);
@@ -178,9 +222,15 @@ class App {
     return looked;
   }
 
-  /** A control was moved: its keys get the value in the text. */
-  async move(keys, value) {
+  /** A control was moved: its keys get the value in the text, in the order of the moves. */
+  move(keys, value) {
     this.abort();
+    clearTimeout(this.timer);
+    this.moved = this.moved.then(() => this.set(keys, value));
+    return this.moved;
+  }
+
+  async set(keys, value) {
     const text = this.editor.text;
     const edited = await this.engine.ask({ ask: "edit", text, set: Object.fromEntries(keys.map((key) => [key, value])) });
     if (edited.error || this.editor.text !== text) return;
@@ -216,6 +266,8 @@ class App {
   refuse(message) {
     $("refusal").hidden = false;
     $("refusal").textContent = message;
+    // Whoever writes has the message below the text as well.
+    if (document.activeElement !== this.editor.area) $("refusal").scrollIntoView({ block: "nearest" });
   }
 
   async simulate(signal, limit) {
@@ -228,7 +280,7 @@ class App {
     $("running").hidden = false;
     $("status").textContent = "";
     const failed = [];
-    await Promise.all(columns.map(async ({ name, set }, at) => {
+    await Promise.all(columns.map(async ({ name, subject, set }, at) => {
       const tell = ({ simulated, end }) => {
         part.set(name, end ? simulated / end : 0);
         $("progress").value = [...part.values()].reduce((a, b) => a + b, 0) / part.size;
@@ -240,13 +292,15 @@ class App {
         return;
       }
       part.set(name, 1);
-      runs.push({ algorithm: name, set, at, digest: digest(answer) });
+      runs.push({ algorithm: name, subject, set, at, digest: digest(answer) });
       runs.sort((a, b) => a.at - b.at);
       this.show(runs);
     }));
     $("running").hidden = true;
+    if (!runs.length) this.stop("");
     for (const [name, error] of failed) this.fail(name, error);
     if (!runs.length) return;
+    this.say(runs);
     const hops = runs.reduce((sum, { digest }) => sum + digest.totals.packet_hops, 0);
     const wall = runs.reduce((sum, { digest }) => sum + digest.wall, 0) / 1000;
     // Short ones tell more of how they begin.
@@ -269,8 +323,19 @@ class App {
     }
   }
 
+  /** The answer in sentences; of a lesson also which of its answers was right. */
+  say(runs) {
+    const sentences = answerOf(runs, this.resolved);
+    const [, ...others] = sentences;
+    const parts = others.flatMap((one) => [" ", ...one.split(/(--seeds [\d-]+)/).map((part, at) => (at % 2 ? text("code", part) : part))]);
+    $("verdict").replaceChildren(text("strong", sentences[0]), ...parts);
+    this.lesson.reveal(runs);
+    $("answer").classList.remove("stale");
+  }
+
+  /** Charts and table of the runs that are over. */
   show(runs) {
-    $("charts").classList.remove("stale");
+    $("results").hidden = false;
     this.charts.show(runs, this.preset.panels);
     const columns = runs.map(({ digest }) => new Map(numbers(digest, this.measures).map(([label, text]) => [label, text])));
     const hints = new Map(runs.flatMap(({ digest }) => numbers(digest, this.measures).map(([label, , definition]) => [label, definition])));
@@ -307,6 +372,7 @@ class App {
     const run = (this.runs || []).find(({ algorithm }) => algorithm === $("replayed").value);
     if (!run || !this.controller) return;
     this.player.enable(false);
+    $("replay").classList.add("stale");
     const { end_s: end, packet_hops: hops } = run.digest.totals;
     // Nothing happens before the first flow.
     const first = run.digest.flows.reduce((least, flow) => Math.min(least, (flow.start_ps ?? Infinity) * PS), end);
@@ -319,11 +385,14 @@ class App {
       const answer = await this.engine.ask(request, { signal: this.controller.signal, limit: LONGEST_RUN });
       if (answer.error) {
         $("moment").textContent = answer.error.message;
+        $("map").hidden = true;
         return;
       }
       const columns = Object.fromEntries(Object.entries(answer.trace.columns).map(([name, { values }]) => [name, values]));
       const recording = new Recording({ ...answer.trace, columns }, rows(answer.tables.ports), rows(answer.tables.flows));
+      $("map").hidden = false;
       this.player.load(recording);
+      $("replay").classList.remove("stale");
       document.body.dataset.recorded = recording.count;
     } catch (error) {
       if (!(error instanceof Cancelled)) throw error;

@@ -49,10 +49,14 @@ function fairnessLines(run) {
   return found ? [{ name: "all flows", ...found }] : [];
 }
 
-/** Charts of several runs in `place`: `runs` is [{algorithm, digest}]; `wanted` lists ids of panels, else those that are no extra. */
+/** Heights of a chart in px: on a phone two of them and the answer are on one screen. */
+const HEIGHTS = { narrow: 130, wide: 170 };
+
+/** Charts of several runs: `runs` is [{algorithm, digest}]; `wanted` lists ids of panels, else those that are no extra. */
 class Charts {
-  constructor(place) {
-    this.place = place;
+  /** The first row of charts goes into `place`, the others into `more`. */
+  constructor(place, more) {
+    [this.place, this.more] = [place, more];
     this.plots = [];
     this.watched = new ResizeObserver(() => this.resize());
     this.watched.observe(place);
@@ -67,7 +71,8 @@ class Charts {
     // One colour for a name in all charts.
     const names = { flow: [], port: [] };
     const shown = chosen.map((panel) => this.panel(panel, runs, names)).filter(Boolean);
-    this.place.replaceChildren(...shown);
+    this.place.replaceChildren(...shown.slice(0, 1));
+    this.more.replaceChildren(...shown.slice(1));
     this.resize();
   }
 
@@ -119,7 +124,7 @@ class Charts {
     const grid = { stroke: getComputedStyle(document.body).getPropertyValue("--line"), width: 1 };
     const axis = (unit, extra) => ({ stroke: ink, grid, ticks: grid, font: "12px system-ui, sans-serif", values: (_, list) => labels(list, unit), ...extra });
     const plot = new uPlot({
-      width: 300, height: 170, legend: { show: false }, cursor: { y: false, points: { size: 5 } },
+      width: 300, height: innerWidth < 600 ? HEIGHTS.narrow : HEIGHTS.wide, legend: { show: false }, cursor: { y: false, points: { size: 5 } },
       scales: { x: { time: false, range: [0, end] }, y: { range: [0, top] } },
       axes: [axis("s", { size: 34, space: 60 }), axis(panel.unit, { size: 78, space: 32 })],
       series: [{}, ...lines.map(({ name }) => ({ label: name, stroke: colour(known.indexOf(name)), width: 1.5, points: { show: false }, spanGaps: true }))],

@@ -65,13 +65,19 @@ function controlsOf(resolved, only) {
 
 /** Shows controls in `place`; `changed(keys, value)` is called when one is moved. */
 function showControls(place, controls, resolved, schema, changed) {
+  // A slider that is being dragged has to stay the same element.
+  const shown = [...place.children];
+  const sign = ({ label, keys }) => [label, ...keys.map((key) => written(key, resolved))].join();
+  const same = shown.length === controls.length && controls.every((control, at) => shown[at].dataset.sign === sign(control));
+  if (same && controls.every((control, at) => shown[at].show(valueAt(resolved, control.keys[0])))) return;
   const had = document.activeElement?.dataset?.key;
+  const last = place.querySelector(".last")?.dataset.sign;
   place.replaceChildren(...controls.map((control) => {
     const key = control.keys[0];
-    const value = valueAt(resolved, key);
     const about = schema.at(key.split("."), resolved)?.description || "";
     const row = document.createElement("div");
     row.className = "control";
+    row.dataset.sign = sign(control);
     const id = `control-${key.replaceAll(".", "-")}`;
     const label = document.createElement("label");
     label.htmlFor = id;
@@ -83,16 +89,30 @@ function showControls(place, controls, resolved, schema, changed) {
     hint.id = `${id}-hint`;
     hint.append(name, ` ${about}`);
     row.title = `${name.textContent}: ${about}`;
-    const input = control.kind === "switch" ? tick(value, control, changed) : slider(value, control, changed);
-    const field = input.querySelector("input");
+    const made = control.kind === "switch" ? tick(control, changed) : slider(valueAt(resolved, key), control, changed);
+    made.show(valueAt(resolved, key));
+    row.show = made.show;
+    const field = made.box.querySelector("input");
     field.id = id;
     field.dataset.key = key;
     field.setAttribute("aria-describedby", hint.id);
-    row.append(label, input, hint);
+    field.addEventListener("input", () => markLast(place, row));
+    row.append(label, made.box, hint);
     return row;
   }));
   // Whoever moves a slider with the keyboard goes on with it.
   if (had) place.querySelector(`[data-key="${had}"]`)?.focus();
+  const rows = [...place.children];
+  const usual = rows.find((row) => row.querySelector(`[data-key="${USUAL_KEY}"]`));
+  markLast(place, rows.find((row) => row.dataset.sign === last) ?? usual ?? rows[0]);
+}
+
+/** The control that a phone shows before one has been moved. */
+const USUAL_KEY = "network.wan_delay";
+
+/** Marks the control that was moved last: where there is little room it is the one that stays in sight. */
+function markLast(place, row) {
+  for (const one of place.children) one.classList.toggle("last", one === row);
 }
 
 /** A key as scenarios write it: elements of lists by their names. */
@@ -103,22 +123,28 @@ function written(key, resolved) {
   });
 }
 
-function tick(value, control, changed) {
+/** A box to tick: {box, show}; `show(value)` sets it. */
+function tick(control, changed) {
   const box = document.createElement("span");
   const input = document.createElement("input");
   input.type = "checkbox";
-  input.checked = value === true;
   input.addEventListener("change", () => changed(control.keys, String(input.checked)));
   box.append(input);
-  return box;
+  const show = (value) => {
+    input.checked = value === true;
+    return true;
+  };
+  return { box, show };
 }
 
-/** A slider over the values of a control, the present one among them. */
+/** A slider over the values of a control, the present one among them: {box, show}; `show(value)` is false where it lacks a value. */
 function slider(value, control, changed) {
   const size = (text) => (control.kind ? parseQuantity(text) : Number(text));
-  const present = control.kind ? writePresent(value, control) : String(value);
+  const asText = (one) => (control.kind ? writePresent(one, control) : String(one));
+  const present = asText(value);
   const values = [...control.values];
-  if (!values.some((one) => one === present || size(one) === size(present))) values.push(present);
+  const place = (text) => values.findIndex((one) => one === text || size(one) === size(text));
+  if (place(present) < 0) values.push(present);
   values.sort((a, b) => (Number.isNaN(size(a)) ? -1 : Number.isNaN(size(b)) ? 1 : size(a) - size(b)));
   const box = document.createElement("span");
   box.className = "slider";
@@ -127,19 +153,23 @@ function slider(value, control, changed) {
   input.type = "range";
   input.min = 0;
   input.max = values.length - 1;
-  input.value = values.findIndex((one) => one === present || size(one) === size(present));
-  const show = () => {
-    const text = values[input.value];
-    output.textContent = text;
-    input.setAttribute("aria-valuetext", text);
+  const tell = () => {
+    output.textContent = values[input.value];
+    input.setAttribute("aria-valuetext", values[input.value]);
+  };
+  const show = (one) => {
+    const at = place(asText(one));
+    if (at < 0) return false;
+    input.value = at;
+    tell();
+    return true;
   };
   input.addEventListener("input", () => {
-    show();
+    tell();
     changed(control.keys, control.kind ? `"${values[input.value]}"` : values[input.value]);
   });
-  show();
   box.append(input, output);
-  return box;
+  return { box, show };
 }
 
 function writePresent(value, control) {

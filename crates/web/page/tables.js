@@ -53,7 +53,8 @@ function digest(answer) {
   const of = (kind) =>
     [...series].filter(([name]) => name.startsWith(`${kind}/`)).map(([name, metrics]) => ({ name: name.slice(kind.length + 1), ...metrics }));
   const ports = rows(answer.tables.ports);
-  return { flows, ports, ofFlows: of("flow"), ofPorts: of("port"), ofWorst: of("worst"), totals: answer.totals, wall: answer.wall, notes: answer.notes };
+  const iterations = rows(answer.tables.iterations);
+  return { flows, ports, iterations, ofFlows: of("flow"), ofPorts: of("port"), ofWorst: of("worst"), totals: answer.totals, wall: answer.wall, notes: answer.notes };
 }
 
 /** Fairness over time among the flows that are active: Jain's index of their throughput in each interval. */
@@ -79,18 +80,45 @@ function quantile(sorted, part) {
   return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
 }
 
+/** Flows of a kind from which on their 99th percentile is a number of its own; of fewer the mean is, as in the package's comparisons. */
+const MIN_FLOWS = 20;
+
+/** Delivered payload of a flow over the time that it was active, in bit/s. */
+function rateOf(flow, { end_s: end }) {
+  const until = (flow.received_ps ?? Math.min(end / PS, flow.stop_ps ?? Infinity)) * PS;
+  const time = until - flow.start_ps * PS;
+  return flow.start_ps !== null && time > 0 ? (8 * flow.delivered_bytes) / time : 0;
+}
+
+/** Flows with a size that had begun. */
+function begunFlows({ flows, totals }) {
+  return flows.filter((flow) => flow.size_bytes !== null && flow.start_ps !== null && flow.start_ps * PS < totals.end_s);
+}
+
+/** FCT slowdowns of flows with a size that had begun, sorted; an unfinished flow counts with its age, a lower bound. */
+function boundedSlowdowns(flows, { end_s: end }) {
+  const until = (flow) => flow.received_ps ?? Math.max(end / PS, flow.start_ps + flow.ideal_fct_ps);
+  return flows.filter((flow) => flow.ideal_fct_ps > 0).map((flow) => (until(flow) - flow.start_ps) / flow.ideal_fct_ps).sort((a, b) => a - b);
+}
+
 /** A run's numbers by the identifiers of their measures, which measures.json defines; without those that do not exist. */
-function measured({ flows, ports, totals }) {
+function measured(run) {
+  const { flows, ports, iterations, totals } = run;
   const found = new Map();
-  const rate = (flow) => {
-    const until = (flow.received_ps ?? Math.min(totals.end_s / PS, flow.stop_ps ?? Infinity)) * PS;
-    const time = until - flow.start_ps * PS;
-    return flow.start_ps !== null && time > 0 ? (8 * flow.delivered_bytes) / time : 0;
-  };
-  const sum = (values) => values.reduce((a, b) => a + b, 0);
+  const rate = (flow) => rateOf(flow, totals);
+  const begun = begunFlows(run);
+  const endless = flows.filter((flow) => flow.size_bytes === null && flow.start_ps !== null);
+  const times = iterations.filter((iteration) => iteration.time_ps !== null).map((iteration) => iteration.time_ps * PS);
+  if (times.length) found.set("iteration_time/mean", mean(times));
   for (const [kind, cross] of [["intra", 0], ["cross", 1]]) {
-    const rates = flows.filter((flow) => flow.cross_datacenter === cross).map(rate);
-    if (rates.length) found.set(`flow_throughput/mean/${kind}`, sum(rates) / rates.length);
+    const own = (list) => list.filter((flow) => flow.cross_datacenter === cross);
+    const rates = own(flows).map(rate);
+    if (rates.length) found.set(`flow_throughput/mean/${kind}`, mean(rates));
+    // Where all are endless this is the number above.
+    if (begun.length && own(endless).length) found.set(`flow_throughput/mean/${kind}/endless`, mean(own(endless).map(rate)));
+    const slow = boundedSlowdowns(own(begun), totals);
+    if (slow.length >= MIN_FLOWS) found.set(`fct_slowdown/p99/${kind}/begun`, quantile(slow, 0.99));
+    else if (slow.length) found.set(`fct_slowdown/mean/${kind}/begun`, mean(slow));
   }
   const fair = jain(flows.map(rate));
   if (fair !== null) found.set("jain", fair);
@@ -111,12 +139,25 @@ function measured({ flows, ports, totals }) {
   return found;
 }
 
-/** Numbers of the table below the charts: label, value as a text, definition. */
+function sum(values) {
+  return values.reduce((a, b) => a + b, 0);
+}
+
+function mean(values) {
+  return sum(values) / values.length;
+}
+
+/** A measure's value with its unit. */
+function valueText(value, unit) {
+  const texts = { "bit/s": () => quantity(value, "bit/s"), B: () => quantity(value, "B"), s: () => quantity(value, "s"), 1: () => value.toFixed(3) };
+  return (texts[unit] ?? (() => whole(value)))();
+}
+
+/** Numbers of the table: label, value as a text, definition. */
 function numbers(run, declared) {
   const found = measured(run);
-  const texts = { "bit/s": (value) => quantity(value, "bit/s"), B: (value) => quantity(value, "B"), 1: (value) => value.toFixed(3) };
   return declared
     .filter(({ measure }) => found.has(measure))
-    .map(({ measure, label, unit, definition }) => [label, (texts[unit] ?? whole)(found.get(measure)), definition])
+    .map(({ measure, label, unit, definition }) => [label, valueText(found.get(measure), unit), definition])
     .concat([["Seconds of simulating", (run.wall / 1000).toFixed(2), "Time that the run took in this page."]]);
 }

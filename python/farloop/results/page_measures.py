@@ -11,13 +11,20 @@ import json
 from farloop.results.measures import declared_measures
 
 LABELS = {
+    "iteration_time/mean": "Iteration time of jobs, mean",
     "flow_throughput/mean/intra": "Throughput of a flow inside, mean",
     "flow_throughput/mean/cross": "Throughput of a flow across, mean",
+    "flow_throughput/mean/intra/endless": "Throughput of an endless flow inside, mean",
+    "flow_throughput/mean/cross/endless": "Throughput of an endless flow across, mean",
     "jain": "Fairness (Jain's index) of throughputs",
     "flows": "Flows",
     "flows/finished": "Flows finished",
     "fct_slowdown/p50/finished": "FCT slowdown, median",
     "fct_slowdown/p99/finished": "FCT slowdown, 99th percentile",
+    "fct_slowdown/p99/intra/begun": "FCT slowdown inside, 99th percentile",
+    "fct_slowdown/p99/cross/begun": "FCT slowdown across, 99th percentile",
+    "fct_slowdown/mean/intra/begun": "FCT slowdown inside, mean",
+    "fct_slowdown/mean/cross/begun": "FCT slowdown across, mean",
     "queue/max/worst_port": "Longest queue",
     "pauses": "PFC pauses",
     "dropped": "Packets dropped",
