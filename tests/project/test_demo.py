@@ -2,10 +2,11 @@
 
 import importlib.util
 import json
+import re
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from farloop import api
 
@@ -48,8 +49,27 @@ def test_what_to_type_next_exists(demo):
 def test_the_readme_shows_the_picture_of_these_algorithms(demo):
     """Of one algorithm the numbers are made again: a picture that has grown old shows others."""
     assert str(demo.KEPT.relative_to(ROOT)) in (ROOT / "README.md").read_text("utf-8")
-    with Image.open(demo.KEPT) as picture:
-        rows = json.loads(picture.text[demo.TABLE])
+    picture = demo.KEPT.read_text("utf-8")
+    rows = json.loads(ElementTree.fromstring(picture).findtext("{http://www.w3.org/2000/svg}metadata"))
+    assert picture == demo.picture(rows)
     assert [row["algorithm"] for row in rows] == list(demo.ALGORITHMS)
     (now,) = demo.numbers(api.compare(demo.FIGURE, ["dctcp"]))
     assert now in rows, "made by `scripts/demo.py --keep-picture`"
+
+
+def test_the_picture_is_readable_on_a_phone_and_on_a_dark_page(demo):
+    cells = {"algorithm": "gear-literal", "inside": "100 Gbps", "across": "474 Mbps"}
+    picture = demo.picture([cells])
+    assert "prefers-color-scheme: dark" in picture
+    drawn = ElementTree.fromstring(picture)
+    width, height = map(float, drawn.get("viewBox").split()[2:])
+    sizes = [float(size) for size in re.findall(r"([\d.]+)px", demo.STYLE)]
+    assert min(sizes) * 350 / width > 11, "pixels of text where the picture is 350 px wide"
+    grounds = [one for one in drawn if float(one.get("width", 0)) >= width and float(one.get("height", 0)) >= height]
+    assert not grounds, "it shows the page's ground"
+    ends = [
+        float(one.get("x", 0)) + 0.6 * max(sizes) * len(one.text or "")
+        for one in drawn.iter()
+        if one.get("class") == "number"
+    ]
+    assert max(ends) <= width + 5

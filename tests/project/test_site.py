@@ -45,7 +45,7 @@ def reproduction(tmp_path):
     pictures = directory / "gear" / "fig12" / "figures"
     pictures.mkdir(parents=True)
     for name in ("fig12.png", "network.png"):
-        shutil.copyfile(REPOSITORY / "docs/images/gear-fig09.png", pictures / name)
+        shutil.copyfile(REPOSITORY / "docs/images/distance.png", pictures / name)
     (directory / "manifest.json").write_text(json.dumps({"figures": ["gear/fig12", "gear/fig11"], "scale": "quick"}))
     return directory
 
@@ -151,7 +151,7 @@ def test_the_pictures_of_a_reproduction_come_in_place_of_those_that_are_kept(rep
         )
     }
     assert shown == {*kept_pictures("gear/fig12"), "gear/fig12/fig12.png"}, "without the map of the network"
-    drawn = (REPOSITORY / "docs/images/gear-fig09.png").read_bytes()
+    drawn = (REPOSITORY / "docs/images/distance.png").read_bytes()
     assert (pages / "gallery" / "gear" / "fig12" / "fig12.png").read_bytes() == drawn
 
 

@@ -181,9 +181,7 @@ class App {
     const open = $("question").classList.toggle("open");
     $("sheet").setAttribute("aria-expanded", String(open));
     $("sheet").textContent = open ? "Fewer controls" : "All controls";
-    const chart = $("charts").firstElementChild;
-    // What a control changes is to be in sight.
-    if (open && chart && chart.getBoundingClientRect().bottom > $("question").getBoundingClientRect().top) $("verdict").scrollIntoView();
+    if (open) this.bringIntoSight();
   }
 
   /** Looks at the scenario and runs it with each algorithm; what ran before is cancelled. */
@@ -235,6 +233,7 @@ class App {
     const edited = await this.engine.ask({ ask: "edit", text, set: Object.fromEntries(keys.map((key) => [key, value])) });
     if (edited.error || this.editor.text !== text) return;
     this.editor.text = edited.text;
+    this.touched = true;
     this.later(60);
   }
 
@@ -267,7 +266,7 @@ class App {
     $("refusal").hidden = false;
     $("refusal").textContent = message;
     // Whoever writes has the message below the text as well.
-    if (document.activeElement !== this.editor.area) $("refusal").scrollIntoView({ block: "nearest" });
+    if (document.activeElement !== this.editor.area && parent === window) $("refusal").scrollIntoView({ block: "nearest" });
   }
 
   async simulate(signal, limit) {
@@ -331,6 +330,16 @@ class App {
     $("verdict").replaceChildren(text("strong", sentences[0]), ...parts);
     this.lesson.reveal(runs);
     $("answer").classList.remove("stale");
+    if (this.touched) this.bringIntoSight();
+    this.touched = false;
+  }
+
+  /** Scrolls to the answer where no chart is in sight: whoever moves a control is to see what it changes. */
+  bringIntoSight() {
+    const question = $("question");
+    const edge = getComputedStyle(question).position === "fixed" ? question.getBoundingClientRect().top : innerHeight;
+    const isSeen = (chart) => chart.getBoundingClientRect().top >= 0 && chart.getBoundingClientRect().bottom <= edge;
+    if (![...document.querySelectorAll(".chart")].some(isSeen)) $("verdict").scrollIntoView();
   }
 
   /** Charts and table of the runs that are over. */
