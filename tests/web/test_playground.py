@@ -37,6 +37,8 @@ def test_a_preset_answers(browser: Browser, preset: str):
     assert 0.05 < million < 10.5, "two runs of five million packet-hops at most, and something happens"
     assert browser.js("return document.querySelectorAll('.panel canvas').length") > 0
     assert browser.js("return document.querySelectorAll('#numbers tbody tr').length") > 3
+    assert re.search(r"\d", browser.text("verdict")), "the answer says a number"
+    assert not re.search("NaN|Infinity|undefined|null", browser.text("verdict"))
     assert browser.complaints() == []
     # What a change takes: another seed, for every algorithm that is compared.
     before, text = browser.answers(), re.sub(r"(?m)^seed = .*\n", "", browser.toml())

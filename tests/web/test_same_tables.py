@@ -11,6 +11,7 @@ from support.browser import REPOSITORY, Browser, measured
 
 import farloop
 from farloop import _native
+from farloop.results import effects
 from farloop.results.page_measures import LABELS
 from farloop.studies.sweep.measures import known_measures
 
@@ -110,6 +111,26 @@ NUMBERS_IN_THE_BROWSER = """
 """
 
 
+class Compared:
+    """Runs as the numbers of comparisons see them."""
+
+    def __init__(self, runs: list[farloop.Run]) -> None:
+        self.runs = runs
+        self.groups = {"run": runs}
+        self.seeds = (1,)
+
+
+def endless_rates(run: farloop.Run) -> dict[str, float]:
+    """Mean throughputs of the flows without a size, by the identifiers of their measures."""
+    rates: dict[str, list[float]] = {"intra": [], "cross": []}
+    for flow in run.flows.to_pylist():
+        if flow["size_bytes"] is None and flow["start_ps"] is not None:
+            until = min(run.duration, (flow["stop_ps"] or 1e30) / 1e12)
+            rate = 8 * flow["delivered_bytes"] / (until - flow["start_ps"] / 1e12)
+            rates["cross" if flow["cross_datacenter"] else "intra"].append(rate)
+    return {f"flow_throughput/mean/{kind}/endless": sum(each) / len(each) for kind, each in rates.items() if each}
+
+
 @pytest.mark.parametrize("name", ["failed-link", "incast-with-pfc", "random-traffic", "tcp-with-bbr-and-losses"])
 def test_numbers_of_the_page_are_those_of_python(browser: Browser, tmp_path: Path, name: str):
     text, settings = SCENARIOS[name]
@@ -119,6 +140,8 @@ def test_numbers_of_the_page_are_those_of_python(browser: Browser, tmp_path: Pat
     (tmp_path / "scenario.toml").write_text(text, encoding="utf-8")
     run = farloop.run(tmp_path / "scenario.toml", set=settings)
     here = {metric.identifier: metric.of(run) for metric in known_measures().values()}
+    here |= {effect.identifier: effect.estimate("run") for effect in effects.effects(Compared([run]))}
+    here |= endless_rates(run)
     of_kinds = [of for of in run.summary["slowdown"].values() if of]
     here["flows/finished"] = sum(of["flows"] for of in of_kinds)
     assert set(there) <= set(LABELS)
