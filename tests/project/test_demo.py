@@ -65,11 +65,13 @@ def test_the_picture_is_readable_on_a_phone_and_on_a_dark_page(demo):
     width, height = map(float, drawn.get("viewBox").split()[2:])
     sizes = [float(size) for size in re.findall(r"([\d.]+)px", demo.STYLE)]
     assert min(sizes) * 350 / width > 11, "pixels of text where the picture is 350 px wide"
-    grounds = [one for one in drawn if float(one.get("width", 0)) >= width and float(one.get("height", 0)) >= height]
+    grounds = [
+        part for part in drawn if float(part.get("width", 0)) >= width and float(part.get("height", 0)) >= height
+    ]
     assert not grounds, "it shows the page's ground"
     ends = [
-        float(one.get("x", 0)) + 0.6 * max(sizes) * len(one.text or "")
-        for one in drawn.iter()
-        if one.get("class") == "number"
+        float(part.get("x", 0)) + 0.6 * max(sizes) * len(part.text or "")
+        for part in drawn.iter()
+        if part.get("class") == "number"
     ]
     assert max(ends) <= width + 5

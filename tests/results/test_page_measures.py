@@ -15,7 +15,12 @@ def test_the_page_has_todays_definitions():
 def test_the_page_computes_what_is_declared():
     script = (PAGE / "tables.js").read_text("utf-8")
     computed = [name for name in page_measures.LABELS if f'"{name}"' in script]
-    by_kind = ("flow_throughput/mean/{}", "flow_throughput/mean/{}/endless", "fct_slowdown/p99/{}/begun", "fct_slowdown/mean/{}/begun")
+    by_kind = (
+        "flow_throughput/mean/{}",
+        "flow_throughput/mean/{}/endless",
+        "fct_slowdown/p99/{}/begun",
+        "fct_slowdown/mean/{}/begun",
+    )
     named = {name.format(kind) for name in by_kind for kind in ("intra", "cross")}
     assert set(page_measures.LABELS) - set(computed) == named
     assert all(f"`{name.format('${kind}')}`" in script for name in by_kind)

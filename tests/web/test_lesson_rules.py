@@ -18,7 +18,7 @@ def judged(rule: dict[str, Any], *runs: dict[str, float]) -> Any:
     code = (
         f"const measured = (run) => new Map(Object.entries(run));\n{(PAGE / 'lesson.js').read_text('utf-8')}\n"
         f"const runs = {json.dumps(runs)}.map((digest) => ({{ digest }}));\n"
-        f"console.log(JSON.stringify(judged({json.dumps(rule)}, runs)?.right ?? null));"
+        f"console.log(JSON.stringify(judgeRuns({json.dumps(rule)}, runs)?.right ?? null));"
     )
     done = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True, timeout=60)
     return json.loads(done.stdout)

@@ -29,18 +29,18 @@ def phone(browser: Browser) -> Browser:
 def test_a_moved_control_shows_its_effect_without_scrolling(phone: Browser):
     from selenium.webdriver.common.keys import Keys
 
-    found = places(
+    boxes = places(
         phone, answer="#verdict strong", chart="#charts .chart", sheet="#question", slider="#controls .last input"
     )
-    assert 0 <= found["answer"]["top"] < found["chart"]["top"] < found["chart"]["bottom"] < found["sheet"]["top"]
-    assert found["slider"]["bottom"] <= HEIGHT
+    assert 0 <= boxes["answer"]["top"] < boxes["chart"]["top"] < boxes["chart"]["bottom"] < boxes["sheet"]["top"]
+    assert boxes["slider"]["bottom"] <= HEIGHT
     before, said = phone.answers(), phone.text("verdict")
     phone.driver.find_element("css selector", "#controls .last input").send_keys(Keys.ARROW_LEFT)
     phone.wait(lambda: phone.answers() > before)
     assert phone.js("return scrollY") == 0
     assert phone.text("verdict") != said
-    found = places(phone, chart="#charts .chart", sheet="#question")
-    assert 0 <= found["chart"]["top"] < found["chart"]["bottom"] < found["sheet"]["top"]
+    boxes = places(phone, chart="#charts .chart", sheet="#question")
+    assert 0 <= boxes["chart"]["top"] < boxes["chart"]["bottom"] < boxes["sheet"]["top"]
 
 
 def test_all_controls_are_a_sheet_that_leaves_the_chart_in_sight(phone: Browser):
@@ -48,9 +48,9 @@ def test_all_controls_are_a_sheet_that_leaves_the_chart_in_sight(phone: Browser)
 
     phone.js("document.getElementById('sheet').click()")
     assert phone.js("return document.getElementById('sheet').getAttribute('aria-expanded')") == "true"
-    found = places(phone, chart="#charts .chart", sheet="#question")
-    assert found["sheet"]["height"] <= 0.45 * HEIGHT + 1
-    assert 0 <= found["chart"]["top"] < found["chart"]["bottom"] < found["sheet"]["top"]
+    boxes = places(phone, chart="#charts .chart", sheet="#question")
+    assert boxes["sheet"]["height"] <= 0.45 * HEIGHT + 1
+    assert 0 <= boxes["chart"]["top"] < boxes["chart"]["bottom"] < boxes["sheet"]["top"]
     before = phone.answers()
     buffer = phone.driver.find_element("id", "control-switch-buffer")
     buffer.send_keys(Keys.ARROW_LEFT)
@@ -71,13 +71,13 @@ def test_a_lesson_on_a_phone_scrolls_to_what_a_control_changes(browser: Browser)
     browser.wait(lambda: browser.answers() > 0)
     browser.driver.find_element("css selector", "#controls .last input").send_keys(Keys.ARROW_LEFT)
     browser.wait(lambda: browser.answers() > 1)
-    found = places(browser, chart="#charts .chart", sheet="#question")
-    assert 0 <= found["chart"]["top"] < found["chart"]["bottom"] < found["sheet"]["top"]
+    boxes = places(browser, chart="#charts .chart", sheet="#question")
+    assert 0 <= boxes["chart"]["top"] < boxes["chart"]["bottom"] < boxes["sheet"]["top"]
 
 
 def test_the_table_follows_the_first_chart(phone: Browser):
-    found = places(phone, first="#charts", table="#numbers", more="#more-charts")
-    assert found["first"]["bottom"] <= found["table"]["top"] < found["table"]["bottom"] <= found["more"]["top"]
+    boxes = places(phone, first="#charts", table="#numbers", more="#more-charts")
+    assert boxes["first"]["bottom"] <= boxes["table"]["top"] < boxes["table"]["bottom"] <= boxes["more"]["top"]
     assert phone.js("return document.querySelectorAll('#charts .panel').length") == 1
 
 
@@ -107,8 +107,8 @@ def test_a_dragged_slider_stays_the_same_element_and_its_last_place_counts(brows
 def test_the_first_screen_of_a_desktop_has_answer_controls_and_chart(browser: Browser):
     browser.looks(1440, 900)
     browser.open("#preset=two-flows")
-    found = places(browser, answer="#verdict strong", control="#controls .control:last-child", chart="#charts .panel")
-    assert all(one["bottom"] < 900 for one in found.values()), found
+    boxes = places(browser, answer="#verdict strong", control="#controls .control:last-child", chart="#charts .panel")
+    assert all(box["bottom"] < 900 for box in boxes.values()), boxes
 
 
 REFUSED = {

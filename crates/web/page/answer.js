@@ -21,8 +21,8 @@ const TIMES_FROM = 2;
 const PLACES = { intra: "inside", cross: "across" };
 
 /** The answer of runs ([{subject, digest}]) of a resolved scenario, as a list of sentences. */
-function answerOf(runs, resolved) {
-  const all = runs.map((run) => factsOf(run, resolved));
+function makeAnswer(runs, resolved) {
+  const all = runs.map((run) => collectFacts(run, resolved));
   if (all.length === 1) return answerAlone(all[0]);
   const compared = leadSentences(all);
   return [...compared.sentences, ...costSentence(compared.leads, all), ONE_SEED];
@@ -31,7 +31,7 @@ function answerOf(runs, resolved) {
 const ONE_SEED = "This is one seed; --seeds 1-10 in the shell tells which differences last.";
 
 /** The numbers of a run that sentences need. */
-function factsOf({ subject, digest }, resolved) {
+function collectFacts({ subject, digest }, resolved) {
   const { flows, ports, totals } = digest;
   const found = measured(digest);
   const begun = begunFlows(digest);
@@ -43,7 +43,7 @@ function factsOf({ subject, digest }, resolved) {
   }).filter((one) => one.flows.length);
   const worst = ports.reduce((most, port) => (port.max_queue_bytes > (most?.max_queue_bytes ?? 0) ? port : most), null);
   return {
-    subject, found, kinds, begun, worst, end: totals.end_s, jobs: jobsOf(digest, resolved),
+    subject, found, kinds, begun, worst, end: totals.end_s, jobs: collectJobs(digest, resolved),
     rates: started.map((flow) => rateOf(flow, totals)),
     rtt: Math.min(...flows.map((flow) => flow.base_rtt_ps * PS)),
     busiest: Math.max(0, ...ports.map((port) => (8 * port.tx_bytes) / (port.rate_bps * totals.end_s))),
@@ -54,7 +54,7 @@ function factsOf({ subject, digest }, resolved) {
 }
 
 /** Times of iterations of jobs, and of rounds of collectives: [{name, times, of, ideal}], in s. */
-function jobsOf({ flows, iterations }, resolved) {
+function collectJobs({ flows, iterations }, resolved) {
   const names = [...new Set(iterations.map((iteration) => iteration.job))];
   const jobs = names.map((name) => {
     const own = iterations.filter((iteration) => iteration.job === name);
@@ -79,9 +79,9 @@ function answerAlone(facts) {
   if (facts.jobs.length) return [...facts.jobs.map((job) => jobSentence(facts, job)), costAlone(facts)];
   if (facts.begun.length) return [...completionSentences(facts), ...endlessSentence([facts]), costAlone(facts)];
   if (!facts.rates.length) return [`No flow began in the ${quantity(facts.end, "s")} simulated.`];
-  const share = shareOf(facts);
+  const share = describeShare(facts);
   if (!share.even || !isLongQueue(facts)) return [`${facts.subject} ${share.text}.`, costAlone(facts)];
-  const { queue, drain, port } = queueOf(facts);
+  const { queue, drain, port } = describeQueue(facts);
   return [`${facts.subject} ${share.text}, but keeps a queue of up to ${queue} at ${port}, ${drain} of waiting; ${lossesText(facts)}.`];
 }
 
@@ -103,14 +103,14 @@ function completionSentences({ subject, kinds, found, end }) {
   }
   return sized.map(({ kind, begun, finished }) => {
     const done = finished === begun.length ? `all ${whole(begun.length)}` : `${whole(finished)} of ${whole(begun.length)}`;
-    const { name, value } = slowdownOf(found, kind);
+    const { name, value } = findSlowdown(found, kind);
     const bound = finished < begun.length ? "at least " : "";
     return `Under ${subject}, ${done} flows ${PLACES[kind]} finished: ${name} ${bound}${value.toFixed(3)}.`;
   });
 }
 
 /** The number that compares flows of a kind with a size: the 99th percentile of their slowdown, of few flows the mean. */
-function slowdownOf(found, kind) {
+function findSlowdown(found, kind) {
   const [measure, name] = found.has(`fct_slowdown/p99/${kind}/begun`) ? [`fct_slowdown/p99/${kind}/begun`, "p99 FCT slowdown"] : [`fct_slowdown/mean/${kind}/begun`, "mean FCT slowdown"];
   return { name, value: found.get(measure) };
 }
@@ -120,13 +120,13 @@ function endlessSentence(all) {
   const parts = Object.entries(PLACES).flatMap(([kind, place]) => {
     const has = all.filter(({ found }) => found.has(`flow_throughput/mean/${kind}/endless`));
     const gets = has.map(({ subject, found }) => `${quantity(found.get(`flow_throughput/mean/${kind}/endless`), "bit/s")} under ${subject}`);
-    return gets.length ? [`an endless flow ${place} gets ${listed(gets)}`] : [];
+    return gets.length ? [`an endless flow ${place} gets ${joinWords(gets)}`] : [];
   });
-  return parts.length ? [`Beside them, ${listed(parts)}.`] : [];
+  return parts.length ? [`Beside them, ${joinWords(parts)}.`] : [];
 }
 
 /** How one run's endless flows share: {text, even, rank}; text goes behind an algorithm's name, and the highest rank is the evenest. */
-function shareOf(facts) {
+function describeShare(facts) {
   const { kinds, rates, found, busiest } = facts;
   const fairness = found.get("jain") ?? 0;
   if (!rates.some((rate) => rate > 0)) return { text: `delivers nothing in the ${quantity(facts.end, "s")} simulated`, even: false, rank: 0 };
@@ -138,8 +138,8 @@ function shareOf(facts) {
   if (kinds.length === 2) {
     const ratio = mean(kinds[1].rates) / mean(kinds[0].rates);
     const poor = ratio < 1 ? kinds[1] : kinds[0];
-    const does = Math.min(ratio, 1 / ratio) < STARVED_BELOW ? `starves ${theFlows(poor)}` : `gives ${theFlows(poor)} less`;
-    if (ratio < EVEN[0] || ratio > EVEN[1]) return { text: `${does}: ${partOf(sum(poor.rates), sum(rates))}`, even: false, rank: fairness };
+    const does = Math.min(ratio, 1 / ratio) < STARVED_BELOW ? `starves ${nameFlows(poor)}` : `gives ${nameFlows(poor)} less`;
+    if (ratio < EVEN[0] || ratio > EVEN[1]) return { text: `${does}: ${writePart(sum(poor.rates), sum(rates))}`, even: false, rank: fairness };
   }
   const even = fairness >= MIN_FAIR;
   if (even) return { text: `shares evenly (${index})`, even, rank: fairness };
@@ -148,37 +148,37 @@ function shareOf(facts) {
   return { text: `shares unevenly (${index})`, even, rank: fairness };
 }
 
-function theFlows({ kind, rates }) {
+function nameFlows({ kind, rates }) {
   return rates.length === 1 ? `the flow ${PLACES[kind]}` : `the ${rates.length} flows ${PLACES[kind]}`;
 }
 
 /** A part of a whole with one unit: 1.03 of 9.38 Gbit/s. */
-function partOf(part, all) {
+function writePart(part, all) {
   const [number, unit] = quantity(all, "bit/s").split(" ");
   return `${Number((part * (Number(number) / all)).toPrecision(3))} of ${number} ${unit}`;
 }
 
-function queueOf({ worst }) {
+function describeQueue({ worst }) {
   const drain = (8 * worst.max_queue_bytes) / worst.rate_bps;
   const number = worst.link > 1 ? `#${worst.link}` : "";
   return { queue: quantity(worst.max_queue_bytes, "B"), drain: quantity(drain, "s"), seconds: drain, port: `${worst.node}->${worst.peer}${number}` };
 }
 
 function isLongQueue(facts) {
-  return facts.worst !== null && queueOf(facts).seconds > LONG_QUEUE_RTTS * facts.rtt;
+  return facts.worst !== null && describeQueue(facts).seconds > LONG_QUEUE_RTTS * facts.rtt;
 }
 
 /** The longest queue and what was lost. */
 function costAlone(facts) {
   if (!facts.worst) return `No queue built up; ${lossesText(facts)}.`;
-  const { queue, drain, port } = queueOf(facts);
+  const { queue, drain, port } = describeQueue(facts);
   return `The longest queue, ${queue}, was at ${port} (${drain} of waiting); ${lossesText(facts)}.`;
 }
 
 function lossesText({ found }) {
   const counts = [["dropped", "packets were dropped"], ["lost", "packets were lost on links"], ["pauses", "times PFC paused a port"]];
   const parts = counts.filter(([measure]) => found.get(measure) > 0).map(([measure, words]) => `${whole(found.get(measure))} ${words}`);
-  return parts.length ? listed(parts) : "nothing was dropped";
+  return parts.length ? joinWords(parts) : "nothing was dropped";
 }
 
 /** Who leads in what, in sentences, and the numbers that they are about. */
@@ -192,11 +192,11 @@ function leadSentences(all) {
     return { leads, sentences: leads.map((lead) => leadSentence(lead, all)) };
   }
   if (all.some((facts) => facts.begun.length)) {
-    const kinds = Object.keys(PLACES).reverse().filter((kind) => all.every(({ found }) => slowdownOf(found, kind).value !== undefined));
+    const kinds = Object.keys(PLACES).reverse().filter((kind) => all.every(({ found }) => findSlowdown(found, kind).value !== undefined));
     const leads = kinds.map((kind) => {
       const bounded = ({ kinds: own }) => own.some((one) => one.kind === kind && one.finished < one.begun.length);
-      const { name } = slowdownOf(first.found, kind);
-      return { name, opening: PLACES[kind], better: -1, bounded, text: (value, facts) => `${bounded(facts) ? "at least " : ""}${value.toFixed(3)}`, of: ({ found }) => slowdownOf(found, kind).value };
+      const { name } = findSlowdown(first.found, kind);
+      return { name, opening: PLACES[kind], better: -1, bounded, text: (value, facts) => `${bounded(facts) ? "at least " : ""}${value.toFixed(3)}`, of: ({ found }) => findSlowdown(found, kind).value };
     });
     const none = all.every((facts) => facts.kinds.every((one) => !one.finished));
     if (none) return { leads: [], sentences: [`No flow finished in the ${quantity(first.end, "s")} simulated under any of them.`] };
@@ -207,46 +207,46 @@ function leadSentences(all) {
     const lead = { name: "throughput of the flow", opening: "", better: 1, text: (value) => quantity(value, "bit/s"), of: ({ rates }) => rates[0] ?? 0 };
     return { leads: [lead], sentences: [leadSentence(lead, all)] };
   }
-  const ranked = all.map((facts) => [shareOf(facts), facts]).sort(([a], [b]) => b.rank - a.rank);
+  const ranked = all.map((facts) => [describeShare(facts), facts]).sort(([a], [b]) => b.rank - a.rank);
   const indices = [...new Set(ranked.map(([, { found }]) => (found.get("jain") ?? 0).toFixed(3)))];
   const clauses = ranked.every(([share]) => share.even)
-    ? [`${listed(ranked.map(([, { subject }]) => subject))} share evenly (Jain's index ${listed(indices)})`]
+    ? [`${joinWords(ranked.map(([, { subject }]) => subject))} share evenly (Jain's index ${joinWords(indices)})`]
     : ranked.map(([share, { subject }]) => `${subject} ${share.text}`);
   return { leads: [{ name: "Jain's index", better: 1, of: (facts) => facts.found.get("jain") ?? 0 }], sentences: [`${clauses.join("; ")}.`] };
 }
 
-function rankedBy({ of, better }, all) {
+function rankBy({ of, better }, all) {
   return [...all].sort((a, b) => better * (of(b) - of(a)));
 }
 
 /** How many times worse a number is than another one, 1 or more where it is. */
-function timesWorse({ of, better }, facts, than) {
+function divideWorse({ of, better }, facts, than) {
   const [above, below] = better > 0 ? [of(than), of(facts)] : [of(facts), of(than)];
   return below === 0 ? (above === 0 ? 1 : Infinity) : above / below;
 }
 
 function leadSentence(lead, all) {
-  const [leader, ...others] = rankedBy(lead, all);
+  const [leader, ...others] = rankBy(lead, all);
   const text = (facts) => (Number.isFinite(lead.of(facts)) ? lead.text(lead.of(facts), facts) : lead.unknown);
   const opening = lead.opening ? `${capital(lead.opening)}, ` : "";
   if (!Number.isFinite(lead.of(leader))) return `${opening}${lead.name}: ${lead.unknown} under any of them.`;
   if (lead.bounded?.(leader)) {
     const each = [leader, ...others].map((facts) => `${facts.subject} ${text(facts)}`);
-    return `${opening}no order is known, because flows under ${leader.subject} did not finish: ${lead.name} ${listed(each)}.`;
+    return `${opening}no order is known, because flows under ${leader.subject} did not finish: ${lead.name} ${joinWords(each)}.`;
   }
-  const level = others.filter((facts) => timesWorse(lead, facts, leader) <= LEVEL);
+  const level = others.filter((facts) => divideWorse(lead, facts, leader) <= LEVEL);
   const behind = others.filter((facts) => !level.includes(facts));
   const begin = level.length
-    ? `${opening}${listed([leader, ...level].map(({ subject }) => subject))} are level: ${lead.name} ${listed([...new Set([leader, ...level].map(text))])}`
+    ? `${opening}${joinWords([leader, ...level].map(({ subject }) => subject))} are level: ${lead.name} ${joinWords([...new Set([leader, ...level].map(text))])}`
     : `${opening}${leader.subject} leads: ${lead.name} ${text(leader)}`;
   if (!behind.length) return `${begin}.`;
   const follow = behind.map((facts) => `${facts.subject} has ${text(facts)}${apart(lead, facts, leader)}`);
-  return `${begin}; ${listed(follow)}.`;
+  return `${begin}; ${joinWords(follow)}.`;
 }
 
 /** The distance of a number from a better one: " (25 % more)", " (6.3 times)"; empty where that is no number. */
 function apart(lead, facts, than) {
-  const times = timesWorse(lead, facts, than);
+  const times = divideWorse(lead, facts, than);
   if (!Number.isFinite(times) || times < LEVEL) return "";
   if (lead.better > 0) return times < TIMES_FROM ? ` (${percent(1 - 1 / times)} less)` : ` (1/${digits(times)})`;
   return times < TIMES_FROM ? ` (${percent(times - 1)} more)` : ` (${digits(times)} times)`;
@@ -264,13 +264,13 @@ const COSTS = [
 /** The number by which the leader is worst off against the best, or that there is none. */
 function costSentence(leads, all) {
   if (!leads.length) return [];
-  const [leader, second] = rankedBy(leads[0], all);
+  const [leader, second] = rankBy(leads[0], all);
   if (leads[0].bounded?.(leader)) return [];
   // Who is level with others leads nobody.
-  const level = timesWorse(leads[0], second, leader) <= LEVEL;
+  const level = divideWorse(leads[0], second, leader) <= LEVEL;
   const costs = COSTS.flatMap((cost) => {
-    const [best] = rankedBy(cost, all);
-    const times = timesWorse(cost, leader, best);
+    const [best] = rankBy(cost, all);
+    const times = divideWorse(cost, leader, best);
     return times >= MIN_COST ? [{ cost, best, times }] : [];
   });
   const [worst] = costs.sort((a, b) => b.times - a.times);
@@ -288,7 +288,7 @@ function percent(share) {
   return `${Math.round(100 * share)}\u00a0%`;
 }
 
-function listed(words) {
+function joinWords(words) {
   return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words[0];
 }
 

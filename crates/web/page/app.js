@@ -86,7 +86,7 @@ class App {
     });
     $("anyway").addEventListener("click", () => this.run(Infinity));
     $("jump").addEventListener("click", () => this.editor.jump());
-    $("sheet").addEventListener("click", () => this.spread());
+    $("sheet").addEventListener("click", () => this.toggleSheet());
     $("download").addEventListener("click", () => download("scenario.toml", this.editor.text));
     $("share").addEventListener("click", () => this.share());
     $("replayed").addEventListener("change", () => this.record());
@@ -177,7 +177,7 @@ class App {
   }
 
   /** Opens or closes the sheet of controls, which a phone has at its lower edge. */
-  spread() {
+  toggleSheet() {
     const open = $("question").classList.toggle("open");
     $("sheet").setAttribute("aria-expanded", String(open));
     $("sheet").textContent = open ? "Fewer controls" : "All controls";
@@ -224,11 +224,11 @@ class App {
   move(keys, value) {
     this.abort();
     clearTimeout(this.timer);
-    this.moved = this.moved.then(() => this.set(keys, value));
+    this.moved = this.moved.then(() => this.setKeys(keys, value));
     return this.moved;
   }
 
-  async set(keys, value) {
+  async setKeys(keys, value) {
     const text = this.editor.text;
     const edited = await this.engine.ask({ ask: "edit", text, set: Object.fromEntries(keys.map((key) => [key, value])) });
     if (edited.error || this.editor.text !== text) return;
@@ -299,7 +299,7 @@ class App {
     if (!runs.length) this.stop("");
     for (const [name, error] of failed) this.fail(name, error);
     if (!runs.length) return;
-    this.say(runs);
+    this.showAnswer(runs);
     const hops = runs.reduce((sum, { digest }) => sum + digest.totals.packet_hops, 0);
     const wall = runs.reduce((sum, { digest }) => sum + digest.wall, 0) / 1000;
     // Short ones tell more of how they begin.
@@ -323,8 +323,8 @@ class App {
   }
 
   /** The answer in sentences; of a lesson also which of its answers was right. */
-  say(runs) {
-    const sentences = answerOf(runs, this.resolved);
+  showAnswer(runs) {
+    const sentences = makeAnswer(runs, this.resolved);
     const [, ...others] = sentences;
     const parts = others.flatMap((one) => [" ", ...one.split(/(--seeds [\d-]+)/).map((part, at) => (at % 2 ? text("code", part) : part))]);
     $("verdict").replaceChildren(text("strong", sentences[0]), ...parts);

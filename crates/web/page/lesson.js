@@ -6,7 +6,7 @@
  * The value is the number `of`, over the number `over` where there is one. `bands` are limits between the answers, in their order: the
  * first answer is right below the first limit.
  */
-function judged({ of, over, bands }, runs) {
+function judgeRuns({ of, over, bands }, runs) {
   const number = ({ measure, run = 0 }) => (runs[run] ? measured(runs[run].digest).get(measure) : undefined);
   const above = number(of);
   const below = over ? number(over) : 1;
@@ -17,9 +17,9 @@ function judged({ of, over, bands }, runs) {
 }
 
 /** The numbers that decide, in a sentence. */
-function resultText({ of, over }, value, runs, measures) {
+function writeResult({ of, over }, value, runs, measures) {
   const declared = ({ measure }) => measures.find((one) => one.measure === measure);
-  const number = (at) => valueText(measured(runs[at.run ?? 0].digest).get(at.measure), declared(at).unit);
+  const number = (at) => writeValue(measured(runs[at.run ?? 0].digest).get(at.measure), declared(at).unit);
   const under = ({ run = 0 }) => (runs.length > 1 ? ` (${runs[run].algorithm})` : "");
   if (!over) return `${declared(of).label}: ${number(of)}.`;
   const other = of.measure === over.measure ? under(over) : ` (${declared(over).label})`;
@@ -28,7 +28,7 @@ function resultText({ of, over }, value, runs, measures) {
 }
 
 /** A lesson's rule in words: which answer is right within which limits. */
-function ruleText({ over, bands }, answers) {
+function writeRule({ over, bands }, answers) {
   const limits = answers.map((answer, at) => {
     const [low, high] = [bands[at - 1], bands[at]];
     const range = low === undefined ? `below ${high}` : high === undefined ? `from ${low} on` : `from ${low} to ${high}`;
@@ -65,7 +65,7 @@ class LessonCard {
       const button = text("button", answer, "answer");
       button.type = "button";
       button.setAttribute("aria-pressed", "false");
-      button.addEventListener("click", () => this.take(place));
+      button.addEventListener("click", () => this.chooseAnswer(place));
       return button;
     }));
     $("lesson-next").href = `#lesson=${this.lessons[(at + 1) % this.lessons.length].id}`;
@@ -76,7 +76,7 @@ class LessonCard {
     if (document.activeElement === $("lesson-next")) $("lesson-title").focus();
   }
 
-  take(place) {
+  chooseAnswer(place) {
     if (!this.asks) return;
     this.chosen = place;
     document.body.classList.remove("asks");
@@ -91,7 +91,7 @@ class LessonCard {
   reveal(runs) {
     if (!this.lesson || this.asks) return;
     const { answers, rule, change } = this.lesson;
-    const found = judged(rule, runs);
+    const found = judgeRuns(rule, runs);
     const control = document.querySelector(`#controls [data-key="${change.key}"]`)?.closest(".control");
     if (control && $("lesson-after").hidden) markLast($("controls"), control);
     $("lesson-after").hidden = false;
@@ -105,8 +105,8 @@ class LessonCard {
       return;
     }
     const verdict = found.right === this.chosen ? "As you said." : `Not as you said (${answers[this.chosen]}).`;
-    $("lesson-result").textContent = `${verdict} ${resultText(rule, found.value, runs, this.measures)}`;
-    $("lesson-rule").textContent = ruleText(rule, answers);
+    $("lesson-result").textContent = `${verdict} ${writeResult(rule, found.value, runs, this.measures)}`;
+    $("lesson-rule").textContent = writeRule(rule, answers);
   }
 
   /** Takes back the result of runs that are no longer shown. */

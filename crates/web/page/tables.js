@@ -148,7 +148,7 @@ function mean(values) {
 }
 
 /** A measure's value with its unit. */
-function valueText(value, unit) {
+function writeValue(value, unit) {
   const texts = { "bit/s": () => quantity(value, "bit/s"), B: () => quantity(value, "B"), s: () => quantity(value, "s"), 1: () => value.toFixed(3) };
   return (texts[unit] ?? (() => whole(value)))();
 }
@@ -158,6 +158,6 @@ function numbers(run, declared) {
   const found = measured(run);
   return declared
     .filter(({ measure }) => found.has(measure))
-    .map(({ measure, label, unit, definition }) => [label, valueText(found.get(measure), unit), definition])
+    .map(({ measure, label, unit, definition }) => [label, writeValue(found.get(measure), unit), definition])
     .concat([["Seconds of simulating", (run.wall / 1000).toFixed(2), "Time that the run took in this page."]]);
 }
