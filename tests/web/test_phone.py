@@ -1,7 +1,7 @@
 """The playground on a phone: charts and answer first, the control in reach, and nothing of a scenario that was refused."""
 
 import pytest
-from support.browser import Browser
+from support.browser import REPOSITORY, Browser, need
 from support.playground_table import open_scenario
 
 pytestmark = pytest.mark.browser
@@ -167,3 +167,18 @@ def test_a_shared_scenario_has_its_answer(browser: Browser):
         ["dctcp"],
     )
     assert browser.text("verdict").startswith("dctcp gives the one flow, inside, ")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_on_a_phone(browser: Browser, dark: bool):
+    axe = REPOSITORY / "tests" / "web" / "node_modules" / "axe-core" / "axe.min.js"
+    need(None if axe.is_file() else "axe-core is not installed (make test-web)")
+    browser.looks(390, HEIGHT, dark=dark)
+    browser.open("#preset=incast")
+    browser.js("document.getElementById('sheet').click()")
+    browser.js(axe.read_text("utf-8"))
+    look = "return (await axe.run()).violations.map((part) => [part.id, part.nodes.map((node) => node.html.slice(0, 200))])"
+    assert browser.later(look) == []
+    browser.write(browser.toml().replace("[run]", "[ruin]"))
+    browser.wait(browser.refusal)
+    assert browser.later(look) == []
