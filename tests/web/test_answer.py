@@ -161,3 +161,12 @@ def test_of_two_algorithms_the_leader_is_named_with_what_it_costs(browser: Brows
         f"Inside, {leader} leads: p99 FCT slowdown {slow[leader]}; {other} has {slow[other]} ({more} % more)."
         in answer(browser)
     )
+
+
+def test_a_lower_bound_leads_nobody(browser: Browser):
+    browser.open("#preset=icc/incast")
+    slow = shown_table(browser)["FCT slowdown inside, 99th percentile"]
+    assert value_of(slow[1]) < value_of(slow[0])
+    assert "Inside, no order is known, because flows under dcqcn-2015 did not finish" in answer(browser)
+    assert f"p99 FCT slowdown at least {slow[1]} under dcqcn-2015 and {slow[0]} under icc." in answer(browser)
+    assert "leads" not in answer(browser)

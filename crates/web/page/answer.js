@@ -231,8 +231,9 @@ function leadSentence(lead, all) {
   const opening = lead.opening ? `${capital(lead.opening)}, ` : "";
   if (!Number.isFinite(lead.of(leader))) return `${opening}${lead.name}: ${lead.unknown} under any of them.`;
   if (lead.bounded?.(leader)) {
-    const each = [leader, ...others].map((facts) => `${facts.subject} ${text(facts)}`);
-    return `${opening}no order is known, because flows under ${leader.subject} did not finish: ${lead.name} ${joinWords(each)}.`;
+    const each = [leader, ...others].map((facts) => `${text(facts)} under ${facts.subject}`);
+    const sentence = `${opening}no order is known, because flows under ${leader.subject} did not finish: ${lead.name} ${joinWords(each)}.`;
+    return capital(sentence);
   }
   const level = others.filter((facts) => divideWorse(lead, facts, leader) <= LEVEL);
   const behind = others.filter((facts) => !level.includes(facts));
