@@ -141,7 +141,7 @@ def main() -> int:
     heads = ["question", "candidates", "best group of 20 seeds", "next", "found", "spent"]
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
-    with Execution().default_to_workers() as execution:
+    with Execution() as execution:
         for name in CASES:
             lines.append(f"| {' | '.join(check(name, store.absolute(), execution))} |")
             # After each, since they take minutes.

@@ -251,7 +251,7 @@ def study(
     progress: Counting | None = None,
     execution: Execution | None = None,
 ) -> Study:
-    """Simulates many points of a scenario, in processes side by side, and writes what they have to say into a directory.
+    """Simulates many points of a scenario, and writes what they have to say into a directory.
 
     Either `file`, or `base` with what a file would say. Runs that are there are not made again, whoever made them.
 
@@ -273,7 +273,7 @@ def study(
         warmup: What is cut of each run's beginning for metrics of flows and samples: "none", "mser-5" (default with `until`), or a time.
         out: Where to write (by default below out/, under the name of the file).
         store: Where finished runs are kept and looked for (by default run-store beside `out`).
-        workers: Processes side by side (by default one per processor).
+        workers: Simulate in so many processes from the beginning (by default threads begin, and a process per processor goes on).
         ray: Run on this Ray cluster: "auto", or an address.
         slurm: Run as Slurm jobs with these options, such as "partition=short,time=2:00:00".
         retry: Try again what has failed before.
@@ -377,7 +377,7 @@ def advise(
         set: Settings of the scenario.
         out: Where to write (by default below out/, under the name of the scenario).
         store: Where runs are kept (by default run-store beside the output).
-        workers: Processes side by side.
+        workers: Simulate in so many processes from the beginning (by default threads begin, and a process per processor goes on).
         ray: A Ray cluster instead.
         slurm: Slurm jobs instead.
         force: Whether to write into a directory that holds other files.

@@ -100,15 +100,7 @@ def test_workers_make_what_threads_make_and_nothing_a_second_time(name, command,
 
 
 def test_interference_by_workers_says_the_same(command, tmp_path, pools):
-    jobs = "".join(
-        f'[[job]]\nname = "{name}"\nmodel = "llama3-8b"\nlayers = 1\ntokens = 64\ndata = 2\nmicrobatches = 1\nscale = 1024\n'
-        f"hosts = {hosts}\n"
-        for name, hosts in (("a", '["h1", "h3"]'), ("b", '["h2", "h4"]'))
-    )
-    text = 'run.duration = "10s"\nalgorithm.name = "dcqcn"\nrecord.interval = "none"\n[network]\ntopology = "spine-leaf"\nleaves = 2\n'
-    (tmp_path / "jobs.toml").write_text(
-        f'{text}spines = 1\nhosts_per_leaf = 2\nrate = "10Gbps"\n{jobs}', encoding="utf-8"
-    )
+    (tmp_path / "jobs.toml").write_text(studies.jobs_text("ab"), encoding="utf-8")
     alone = command("interference", "jobs.toml", "--json")
     assert alone.returncode == 0, alone.stderr
     by_workers = command("interference", "jobs.toml", "--json", "--workers", "2", "--store", "kept")

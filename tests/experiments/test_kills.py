@@ -8,7 +8,7 @@ import time
 import pytest
 from support import studies
 from support.advice import SITES
-from support.studies import journal
+from support.studies import STUDY, jobs_text, journal
 
 import farloop
 from farloop.experiments.journal import JOURNAL
@@ -25,12 +25,15 @@ STUDIES = {
     "compare": ["compare", "small.toml", "--algorithms", "hpcc,dctcp,timely,swift", "--set", "run.duration=1s"],
     "reproduce": ["reproduce", "gear/fig09", "--set", "run.duration=30ms"],
     "advise": ["advise", "sites.toml", "--candidates", "dctcp,swift", "--no-tune", "--budget", "20s"],
+    "sweep": ["sweep", "study.toml"],
+    "interference": ["interference", "jobs.toml"],
 }
 KILLED = [
-    *((study, engine) for study in ("arena", "validate") for engine in ENGINES),
-    *((study, "workers") for study in ("compare", "reproduce", "advise")),
+    *((study, engine) for study in ("arena", "validate", "advise", "interference") for engine in ENGINES),
+    *((study, "workers") for study in ("compare", "reproduce")),
+    ("sweep", "threads"),
 ]
-"""With a comparison by threads and a sweep by workers, which are killed elsewhere, each kind of study."""
+"""With a comparison and a reproduction by threads and a sweep by workers, which are killed elsewhere, each kind of study by each engine."""
 
 
 @pytest.fixture
@@ -46,9 +49,13 @@ def lines(store):
 @pytest.mark.parametrize(("study", "engine"), KILLED)
 def test_a_command_that_is_killed_repeats_nothing_finished(study, engine, command, place):
     (place / "sites.toml").write_text(SITES, encoding="utf-8")
-    arguments = [*STUDIES[study], *ENGINES[engine], "--store", "kept", "--no-report", "--quiet"]
+    (place / "jobs.toml").write_text(jobs_text("abc", scale=64), encoding="utf-8")
+    (place / "study.toml").write_text(STUDY.replace("1-3", "1-5"), encoding="utf-8")
+    arguments = [*STUDIES[study], *ENGINES[engine], "--store", "kept", "--quiet"]
+    # What interference prints is all that it writes.
+    out, again, third = ([] if study == "interference" else ["--no-report", "--out", name] for name in ("r", "r", "s"))
     store = place / "kept"
-    process = command.start(*arguments, "--out", "r")
+    process = command.start(*arguments, *out)
     while sum(line["what"] == "finished" for line in lines(store)) < 2:
         assert process.poll() is None, process.communicate()
         time.sleep(0.005)
@@ -56,15 +63,15 @@ def test_a_command_that_is_killed_repeats_nothing_finished(study, engine, comman
     process.communicate(timeout=60)
     assert not (place / "r").exists()
     before = [line["run"] for line in lines(store) if line["what"] == "finished"]
-    again = command(*arguments, "--out", "r")
-    assert again.returncode == 0, again.stderr
+    done = command(*arguments, *again)
+    assert done.returncode == 0, done.stderr
     began, finished = journal(store, "began"), journal(store, "finished")
     assert {began[run] for run in before} == {1}, "what is finished is not begun again"
     assert len(finished) > len(before), "it was killed on the way"
     assert max(finished.values()) == 1
     made = sum(began.values())
     assert made <= len(began) + 1, "one run was lost"
-    assert command(*arguments, "--out", "again").returncode == 0
+    assert command(*arguments, *third).returncode == 0
     assert sum(journal(store, "began").values()) == made, "a second time nothing is simulated"
 
 

@@ -42,6 +42,28 @@ seed = "1-3"
 """
 
 
+def jobs_text(names, scale=1024):
+    """A scenario of training jobs of these names, each on two hosts."""
+    hosts = 2 * len(names)
+    text = f"""\
+run.duration = "10s"
+algorithm.name = "dcqcn"
+record.interval = "none"
+[network]
+topology = "spine-leaf"
+leaves = 2
+spines = 1
+hosts_per_leaf = {hosts // 2}
+rate = "10Gbps"
+"""
+    for number, name in enumerate(names, 1):
+        text += (
+            f'[[job]]\nname = "{name}"\nmodel = "llama3-8b"\nlayers = 1\ntokens = 64\ndata = 2\nmicrobatches = 1\n'
+            f'scale = {scale}\nhosts = ["h{number}", "h{number + len(names)}"]\n'
+        )
+    return text
+
+
 class PoolOfOne:
     """Makes the tasks of a study in this process, one after the other: quicker than workers, which take longer to start than small runs."""
 

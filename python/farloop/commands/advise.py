@@ -19,6 +19,7 @@ from farloop.commands.options import (
     SetOption,
     SlurmOption,
     StudyStoreOption,
+    StudyThreadsOption,
     StudyWorkersOption,
 )
 
@@ -77,6 +78,7 @@ def advise(
             "--no-tune", help="Do not search for parameters (the search needs the extra `advise`: docs/install.md)."
         ),
     ] = False,
+    threads: StudyThreadsOption = None,
     workers: StudyWorkersOption = None,
     ray: RayOption = None,
     slurm: SlurmOption = None,
@@ -107,7 +109,9 @@ def advise(
         set=set_,
     )
     target = out or study.default_target(f"advice-{Path(asked.scenario.file).stem}")
-    execution = Execution(workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory)
+    execution = Execution(
+        threads=threads, workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory
+    )
     with execution, counter(quiet=quiet) as counting:
         page = None if no_report else advice_page.page
         advice = asking.write(asked, target, execution, force=force, page=page, counting=counting)

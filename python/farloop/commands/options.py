@@ -128,8 +128,17 @@ WorkersOption = Annotated[
         min=1, metavar="N", help="Simulate in N processes (default: in threads of this one; docs/studies.md)."
     ),
 ]
+StudyThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N|auto",
+        parser=threads_of,
+        help="Use at most N threads of this process (default: auto, threads for two seconds, then a process per processor).",
+    ),
+]
 StudyWorkersOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
+    int | None,
+    typer.Option(min=1, metavar="N", help="Simulate in N processes from the beginning (default: docs/studies.md)."),
 ]
 RayOption = Annotated[
     str | None,

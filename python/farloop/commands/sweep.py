@@ -20,6 +20,7 @@ from farloop.commands.options import (
     SizesOption,
     SlurmOption,
     StudyStoreOption,
+    StudyThreadsOption,
     StudyWorkersOption,
 )
 from farloop.messages import say, say_notes
@@ -42,6 +43,7 @@ def sweep(
         int | None, typer.Option(min=10, metavar="N", help="Stop --until after N seeds (default: 100).")
     ] = None,
     sizes: SizesOption = None,
+    threads: StudyThreadsOption = None,
     workers: StudyWorkersOption = None,
     ray: RayOption = None,
     slurm: SlurmOption = None,
@@ -71,7 +73,9 @@ def sweep(
     )
     target = out or studies.default_target(study.stem)
     ready_to_draw(not no_report)
-    execution = Execution(workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory)
+    execution = Execution(
+        threads=threads, workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory
+    )
     with execution, counter(quiet=quiet) as counting:
         result = studies.sweep(
             wanted,

@@ -84,7 +84,7 @@ class Crew:
                     results[key] = future.result()
                 except BusyError:
                     later.append((now + LOOK_AGAIN, key))
-        self._dismiss()
+        self.dismiss()
         for thread in self._threads:
             thread.join()
         return results
@@ -97,14 +97,15 @@ class Crew:
         """
         for future in self._futures:
             future.cancel()
-        self._dismiss()
+        self.dismiss()
         left = _alive(self._threads, PATIENCE)
         if left:
             help_()
             left = _alive(left, PATIENCE)
         _LEFT.extend(left)
 
-    def _dismiss(self) -> None:
+    def dismiss(self) -> None:
+        """Lets the threads end when all that was submitted is done."""
         for _ in self._threads:
             self._tasks.put(None)
 

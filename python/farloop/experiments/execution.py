@@ -25,7 +25,7 @@ MAX_WORKERS = 1024
 
 
 class Engine(Protocol):
-    """What makes tasks: processes here, or a cluster."""
+    """What makes tasks: threads or processes here, or a cluster."""
 
     @property
     def workers(self) -> int:
@@ -50,12 +50,13 @@ class Engine(Protocol):
 class Execution:
     """How and where simulations run. The results do not depend on it.
 
-    By default threads of this process simulate. `workers`, `ray` and `slurm` choose another engine; algorithms in Python then have to be in
-    files of their own, and there are no traces. As a context manager it keeps what it has started, such as workers, for all runs inside.
+    By default threads of this process simulate; where a sweep or advice takes longer, processes take over. `workers`, `ray` and `slurm`
+    choose another engine; algorithms in Python then have to be in files of their own, and there are no traces. As a context manager it
+    keeps what it has started, such as workers, for all runs inside.
 
     Attributes:
         threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
-            processor.
+            processor. Where they are given, no processes take over.
         workers: Simulate in so many processes on this machine.
         ray: Simulate on this Ray cluster: "auto", or an address.
         slurm: Simulate in Slurm jobs with these options, such as "partition=short,time=2:00:00".
@@ -128,12 +129,6 @@ class Execution:
         """The same with this store and this progress."""
         return replace(self, store=store, progress=progress)
 
-    def default_to_workers(self) -> Execution:
-        """Another one like it, by a process for each processor where no engine is chosen."""
-        from farloop.experiments.threads import default_threads
-
-        return replace(self, workers=self.workers if self.engine_options else default_threads())
-
     def engine(self, store: Path) -> Engine:
         """What makes tasks for a store, inside `with`: it is started once, and ends with the outermost one.
 
@@ -146,14 +141,18 @@ class Execution:
         return self._engines[0]
 
     def _start(self, store: Path) -> Engine:
-        from farloop.experiments import clusters, processes
+        from farloop.experiments import clusters, processes, task_threads
+        from farloop.experiments.threads import default_threads, number_of_threads
 
         if self.slurm is not None:
             return clusters.SlurmCluster(self.slurm, store)
         if self.ray is not None:
             return clusters.RayCluster(self.ray)
-        assert self.workers is not None
-        return processes.LocalPool(self.workers)
+        if self.workers is not None:
+            return processes.LocalPool(self.workers)
+        if self.threads is not None:
+            return task_threads.TaskThreads(number_of_threads(self.threads))
+        return task_threads.ThreadsFirst(default_threads())
 
     def _close(self) -> None:
         self._engines.pop().close()

@@ -1,23 +1,101 @@
-"""Runs simulations as tasks of an engine: workers on this machine, or those of a cluster."""
+"""Runs simulations as tasks of an engine: threads, workers on this machine, or those of a cluster."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from farloop import algorithm
 from farloop.algorithm import Algorithm
 from farloop.errors import FarloopError
-from farloop.experiments.execution import Execution
+from farloop.experiments.execution import Engine, Execution
 from farloop.experiments.journal import KEPT, MADE
-from farloop.experiments.tasks import DECLINED, FAILED, Outcome, Task
+from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, LOST, Outcome, Task
 from farloop.experiments.threads import Job, check_memory, number_of_threads, plan_jobs, read_back
 from farloop.formats.scenario_text import worded_for_python
 from farloop.output.store import Simulated, Store
-from farloop.running.progress import Reporter, tell_kept, tell_note
+from farloop.running.progress import Counting, Reporter, tell_kept, tell_note
 from farloop.scenario import Scenario
+
+Explain = Callable[[str, Task], str]
+"""Says why a task ended as it did in words for people: workers may have another working directory, and know files by their whole names."""
+
+
+def finish_tasks(
+    engine: Engine,
+    tasks: Iterable[Task],
+    delayed: Callable[[Task, Outcome], None],
+    explain: Explain,
+    progress: Callable[[Task, float, float, int], None] | None = None,
+) -> Generator[tuple[Task, Outcome]]:
+    """Makes tasks; gives each with its outcome when it has ended for good.
+
+    Args:
+        engine: What makes them.
+        tasks: The tasks.
+        delayed: Called with the outcome of a task that goes on.
+        explain: Says why in words for people.
+        progress: Called when a task begins, and now and then while it is made.
+
+    Raises:
+        FarloopError: a task cannot be done here.
+    """
+    with closing(engine.outcomes(tasks, progress)) as outcomes:
+        for task, outcome in outcomes:
+            if outcome.delay:
+                delayed(task, outcome)
+                continue
+            ended = replace(outcome, because=explain(outcome.because, task))
+            if ended.status == BROKEN:
+                raise FarloopError(ended.because)
+            yield task, ended
+
+
+def count_tasks(
+    engine: Engine,
+    tasks: Iterable[Task],
+    store: Store,
+    counting: Counting,
+    explain: Explain = lambda because, _: because,
+    lost: Callable[[], None] = lambda: None,
+) -> Generator[tuple[Task, Outcome]]:
+    """Makes the tasks of a study that goes on where some fail; gives each with its outcome.
+
+    The store keeps why a simulation failed. It keeps nothing of one for which there is no memory here: another machine may have it.
+
+    Args:
+        engine: What makes them.
+        tasks: The tasks.
+        store: Where the runs go.
+        counting: What shows progress.
+        explain: Words for people from those of a task.
+        lost: Called where a worker ended in the middle of a run.
+
+    Raises:
+        FarloopError: a task cannot be done here.
+        OSError: the store cannot be written.
+    """
+
+    def note(task: Task, outcome: Outcome) -> None:
+        if outcome.status == LOST:
+            lost()
+        counting.note(f"{task.label}: {outcome.delay}")
+
+    for task, outcome in finish_tasks(engine, tasks, note, explain):
+        counting.done(task.label, outcome.because)
+        if outcome.status == MADE:
+            store.forget_failure(task.key)
+        elif outcome.status == FAILED:
+            store.put_failure(task.key, outcome.because)
+        yield task, outcome
+
+
+def threads_of_each(engine: Engine, runs: int, threads: int | None = None) -> int:
+    """How many threads each of so many runs may use that an engine makes, of so many for all together."""
+    return max(1, number_of_threads(threads) // max(1, min(engine.workers, runs)))
 
 
 def make_runs(jobs: Sequence[Job], execution: Execution) -> list[Simulated]:
@@ -63,23 +141,25 @@ def _make(
     if missing:
         if execution.workers is not None:
             check_memory(first[key].scenario for key in missing)
-        threads = number_of_threads(execution.threads)
         try:
             engine = execution.engine(store.directory)
             store.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
-        threads_of_run = max(1, threads // min(engine.workers, len(missing)))
+        threads = threads_of_each(engine, len(missing), execution.threads)
 
         def make_task(key: str) -> Task:
             name, scenario = first[key].name, first[key].scenario
             own = list(dict.fromkeys(files[class_] for class_ in scenario.classes))
-            return Task.of(key, name, scenario, store.directory, threads_of_run, own)
+            return Task.of(key, name, scenario, store.directory, threads, own)
+
+        def explain(because: str, task: Task) -> str:
+            return because.replace(Scenario("", task.file).file_told, first[task.key].scenario.file_told)
 
         shown = _TaskProgress(reporter)
-        with closing(engine.outcomes(map(make_task, missing), shown.update)) as outcomes:
-            for task, outcome in outcomes:
-                _check_outcome(task, outcome, first[task.key].scenario)
+        with closing(finish_tasks(engine, map(make_task, missing), shown.delay, explain, shown.update)) as ended:
+            for task, outcome in ended:
+                _check_outcome(outcome, first[task.key].scenario)
                 shown.end(task, outcome)
     return read_back(store, keys)
 
@@ -99,30 +179,28 @@ class _TaskProgress:
         if end > 0:
             self._reporter.update(task.label, simulated, end, packet_hops)
 
+    def delay(self, task: Task, outcome: Outcome) -> None:
+        """A task is made later."""
+        tell_note(self._reporter, f"{task.label}: {outcome.delay}")
+
     def end(self, task: Task, outcome: Outcome) -> None:
-        """A task has ended, or is made later."""
-        if outcome.delay:
-            tell_note(self._reporter, f"{task.label}: {outcome.delay}")
-        elif outcome.status == KEPT and task.key not in self._begun:
+        """A task has ended."""
+        if outcome.status == KEPT and task.key not in self._begun:
             tell_kept(self._reporter, task.label)
         else:
             self.update(task, 0.0, 0.0, 0)
             self._reporter.finish(task.label)
 
 
-def _check_outcome(task: Task, outcome: Outcome, scenario: Scenario) -> None:
+def _check_outcome(outcome: Outcome, scenario: Scenario) -> None:
     """Raises what a task failed with, in the words of the thread engine.
 
     Raises:
         Exception: it failed.
     """
-    if outcome.delay or outcome.status in (MADE, KEPT):
+    if outcome.status in (MADE, KEPT):
         return
-    # Workers may have another working directory, so that they know files by their whole names.
-    because = outcome.because.replace(Scenario("", task.file).file_told, scenario.file_told)
     if outcome.status == DECLINED:
-        raise FarloopError(f"{scenario.file}: {because}")
-    if outcome.status != FAILED:
-        raise FarloopError(because)
+        raise FarloopError(f"{scenario.file}: {outcome.because}")
     with worded_for_python(scenario.text, scenario.file_told, scenario.case):
-        raise outcome.make_error(f"--{because}" if because.startswith("set: ") else because)
+        raise outcome.make_error(f"--{outcome.because}" if outcome.because.startswith("set: ") else outcome.because)

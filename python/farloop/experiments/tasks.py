@@ -6,7 +6,7 @@ import contextlib
 import json
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from farloop import _native, algorithm
@@ -57,6 +57,7 @@ class Task:
         algorithm_files: Files of Python with algorithms that the scenario may name.
         classes: What these are to be: names and hashes.
         force_memory: Whether it is made also where it may take more memory than there is.
+        here: Its scenario in the process that asks for it, with classes that no other process needs to know.
     """
 
     key: str
@@ -71,6 +72,7 @@ class Task:
     algorithm_files: tuple[str, ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
     force_memory: bool = False
+    here: Scenario | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -98,11 +100,14 @@ class Task:
             tuple(str(file.absolute()) for file in algorithm_files),
             tuple((algorithm.name_of(class_), algorithm.digest(class_)) for class_ in scenario.classes),
             memory_of_runs.is_forced(),
+            scenario,
         )
 
     def as_json(self) -> str:
         """The task as one line."""
-        return json.dumps(asdict(self))
+        content = asdict(replace(self, here=None))
+        del content["here"]
+        return json.dumps(content)
 
     @classmethod
     def from_json(cls, line: str) -> Task:
@@ -160,7 +165,7 @@ class Outcome:
         """The outcome of a simulation that failed."""
         name = next(name for name, class_ in _FAILURES.items() if isinstance(error, class_))
         because = "out of memory" if name == "MemoryError" else str(error)
-        return cls(FAILED, because, _peak(), name, str(getattr(error, "problem", "")))
+        return cls(FAILED, because, kind=name, problem=str(getattr(error, "problem", "")))
 
     def as_json(self) -> str:
         """The outcome as one line."""
@@ -184,7 +189,17 @@ class Outcome:
 
 
 def make(task: Task, progress: Progress | None = None) -> Outcome:
-    """Makes a run, unless it is there or somebody else is at it. Never raises but where `progress` stops it."""
+    """Makes a run in a process that makes nothing else, and says how much memory that has taken.
+
+    Makes none that is there, or that somebody else is at. Never raises but where `progress` stops it.
+    """
+    _forget_peak()
+    outcome = make_here(replace(task, here=None), progress)
+    return replace(outcome, peak=_peak()) if outcome.status in (MADE, FAILED) else outcome
+
+
+def make_here(task: Task, progress: Progress | None = None) -> Outcome:
+    """Makes a run in a process that may make others at the same time; else as `make`."""
     store = Store(Path(task.store))
     if not store.directory.is_dir():
         return Outcome(
@@ -195,11 +210,10 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
         return Outcome(
             BROKEN, f"{socket.gethostname()} has another build of farloop than the machine that asked for the run"
         )
-    _forget_peak()
 
     def simulate() -> Simulated:
         try:
-            scenario = task.scenario()
+            scenario = task.here or task.scenario()
         except FarloopError as error:
             raise _UnmadeError(Outcome(BROKEN, str(error))) from None
         if because := _too_large(task, scenario):
@@ -220,7 +234,7 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
         return Outcome.from_failure(error)
     except OSError as error:
         return Outcome(BROKEN, f"{task.store}: cannot be written: {error.strerror or error}")
-    return Outcome(MADE, "", _peak()) if status == MADE else Outcome(status)
+    return Outcome(status)
 
 
 class _UnmadeError(Exception):

@@ -66,8 +66,8 @@ def write(
         ScenarioError: the scenario is not valid.
     """
     shown, store = counting or Uncounted(), study.store_of(target, execution)
-    with directory(target, force=force) as out, execution.default_to_workers() as by_workers:
-        runs = Runs(Store(store), lambda: by_workers.engine(store), shown)
+    with directory(target, force=force) as out, execution:
+        runs = Runs(Store(store), lambda: execution.engine(store), shown)
         try:
             answer = answers.answer(question, runs, shown.note)
         except OSError as error:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from farloop import _native
-from farloop.errors import FarloopError
 from farloop.experiments.execution import Engine
-from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, Task
+from farloop.experiments.task_runs import count_tasks
+from farloop.experiments.tasks import DECLINED, FAILED, Task
 from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Simulated, Store, address
 from farloop.results import cautions
@@ -77,6 +77,7 @@ class Runs:
     made: int = 0
     kept: int = 0
     _known: dict[str, Answered] = field(default_factory=dict)
+    _declined: dict[str, str] = field(default_factory=dict)
 
     def ask(self, wanted: Sequence[Ask]) -> list[Answered]:
         """The answers, in the order of what is wanted. A scenario that is not valid, or whose simulation failed, is answered with why.
@@ -124,16 +125,10 @@ class Runs:
         self.store.directory.mkdir(parents=True, exist_ok=True)
         self.counting.begin(len(missing), there, min(engine.workers, len(missing)))
         tasks = (Task.of(key, ask.label, ask.scenario, self.store.directory, 1) for key, ask in missing.items())
-        for task, outcome in engine.outcomes(tasks):
-            if outcome.delay:
-                self.counting.note(f"{task.label}: {outcome.delay}")
-                continue
-            self.counting.done(task.label, outcome.because)
-            if outcome.status == BROKEN:
-                raise FarloopError(outcome.because)
-            if outcome.status in (FAILED, DECLINED):
-                self.store.put_failure(task.key, outcome.because)
-            else:
+        for task, outcome in count_tasks(engine, tasks, self.store, self.counting):
+            if outcome.status == DECLINED:
+                self._declined[task.key] = outcome.because
+            elif outcome.status != FAILED:
                 self.made += 1
 
     def _answer(self, key: str, ask: Ask) -> Answered:
@@ -147,7 +142,9 @@ class Runs:
     def _measured(self, key: str, ask: Ask) -> Answered:
         stored = self.store.get(key)
         if stored is None:
-            return Answered(ask, None, self.store.failure(key) or "it could not be made", PER_RUN)
+            return Answered(
+                ask, None, self._declined.get(key) or self.store.failure(key) or "it could not be made", PER_RUN
+            )
         run = _as_run(stored, ask)
         # Curves are for pictures, and many runs have many.
         whole = replace(measured(run, ""), rates={}, queue=np.empty(0))

@@ -1,4 +1,4 @@
-"""Makes the runs of a study: a row for each, those that are not there by a pool or a cluster, more seeds until enough is known."""
+"""Makes the runs of a study: a row for each, those that are not there by an engine, more seeds until enough is known."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from farloop import _native
 from farloop.errors import FarloopError, shown
 from farloop.experiments.execution import Engine
 from farloop.experiments.journal import KEPT, MADE
-from farloop.experiments.tasks import BROKEN, DECLINED, LOST, Task
+from farloop.experiments.task_runs import count_tasks, threads_of_each
+from farloop.experiments.tasks import DECLINED, Task
 from farloop.experiments.tasks import FAILED as TASK_FAILED
-from farloop.experiments.threads import default_threads
 from farloop.experiments.variants import Variant, as_run
 from farloop.output.store import Store, address
 from farloop.results.run import Run
@@ -57,6 +57,10 @@ class Counts:
     kept: int = 0
     lost: int = 0
 
+    def lose(self) -> None:
+        """A worker has ended in the middle of a run."""
+        self.lost += 1
+
 
 @dataclass
 class Making:
@@ -68,6 +72,7 @@ class Making:
         engine: What makes them.
         counting: What shows progress.
         retries: Whether runs that have failed before are tried again.
+        threads: How many, for all runs together; by default one per processor.
         rows: The runs.
         counts: What happened.
         noted: What is to be said of the runs, besides numbers.
@@ -78,6 +83,7 @@ class Making:
     engine: Engine
     counting: Counting
     retries: bool = False
+    threads: int | None = None
     rows: list[Row] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     noted: Remarks = field(default_factory=Remarks)
@@ -217,35 +223,21 @@ class Making:
             missing.append(key)
         self._tried |= set(missing)
         self.counting.begin(len(missing), len(of_key) - len(missing), min(self.engine.workers, len(missing)))
-        threads = max(1, default_threads() // max(1, min(self.engine.workers, len(missing))))
+        threads = threads_of_each(self.engine, len(missing), self.threads)
         tasks = self._tasks(missing, of_key, threads)
-        broken = ""
-        for task, outcome in self.engine.outcomes(tasks):
-            same = of_key[task.key]
-            if outcome.delay:
-                self.counts.lost += outcome.status == LOST
-                self.counting.note(f"{task.label}: {outcome.delay}")
-                continue
-            because = self._for_people(outcome.because, task)
-            self.counting.done(task.label, because)
+        for task, outcome in count_tasks(
+            self.engine, tasks, self.store, self.counting, self._for_people, self.counts.lose
+        ):
             if outcome.status == MADE:
                 self.counts.made += 1
-                self.store.forget_failure(task.key)
             elif outcome.status == KEPT:
                 self.counts.kept += 1
             elif outcome.status == TASK_FAILED:
-                self.store.put_failure(task.key, because)
-                self._stand(same, FAILED, because)
+                self._stand(of_key[task.key], FAILED, outcome.because)
             elif outcome.status == DECLINED:
-                # Another machine may have the memory, so nothing of it is kept.
-                self._stand(same, REFUSED, because)
-                for row in same:
+                self._stand(of_key[task.key], REFUSED, outcome.because)
+                for row in of_key[task.key]:
                     row.key = ""
-            elif outcome.status == BROKEN:
-                broken = because
-                break
-        if broken:
-            raise FarloopError(broken)
 
     def _tasks(self, missing: Sequence[str], of_key: dict[str, list[Row]], threads: int) -> Iterator[Task]:
         for key in missing:

@@ -148,8 +148,9 @@ def sweep(
         try:
             where.mkdir(parents=True, exist_ok=True)
             trouble = journal_trouble(where)
-            with execution.default_to_workers() as by_workers:
-                making = Making(definition, kept, by_workers.engine(where), counting or Uncounted(), retries=retry)
+            with execution:
+                engine = execution.engine(where)
+                making = Making(definition, kept, engine, counting or Uncounted(), retry, execution.threads)
                 making.make()
             runs, points = _fill(making, out.path)
             unmet = making.unmet()
