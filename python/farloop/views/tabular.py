@@ -1,9 +1,7 @@
-"""One table for every reader: page, terminal, Markdown, CSV and JSON."""
+"""One table for every reader: page, terminal and Markdown. Machines read numbers, not texts: `machine.py` and the files have these."""
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -146,39 +144,21 @@ class Table:
         rule = ("---:" if self._stands_right(number, rows) else "---" for number in range(len(self.heads)))
         return "\n".join([line(head.text for head in self.heads), f"| {' | '.join(rule)} |", *map(line, rows)]) + "\n"
 
-    def csv(self) -> str:
-        """As comma-separated values (RFC 4180); a cell without a value is empty."""
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(head.text for head in self.heads)
-        writer.writerows(self._texts(nothing=""))
-        return file.getvalue()
-
-    def records(self) -> list[dict[str, str | None]]:
-        """As JSON has it: a mapping from heads to texts for each row, `None` where there is no value."""
-        heads = [head.text for head in self.heads]
-        return [dict(zip(heads, cells, strict=True)) for cells in self._cells()]
-
     def _stands_right(self, number: int, rows: Sequence[Sequence[str]]) -> bool:
         """Whether a column has numbers. The first one names the row."""
         return number > 0 and not self.heads[number].is_text and all(_is_number(row[number]) for row in rows)
 
-    def _texts(self, nothing: str = NOTHING) -> Iterable[list[str]]:
-        """The cells' texts, row by row, with this where there is no value."""
-        for cells in self._cells():
-            yield [nothing if cell is None else cell for cell in cells]
-
-    def _cells(self) -> Iterable[list[Cell]]:
-        """The cells without their style; those that a wide one covers are empty."""
+    def _texts(self) -> Iterable[list[str]]:
+        """The cells' texts, row by row; those that a wide cell covers are empty."""
         for row in self.rows:
-            cells: list[Cell] = []
+            texts: list[str] = []
             for cell in row:
                 if isinstance(cell, StyledCell):
-                    cells += [cell.text, *[""] * (cell.span - 1)]
+                    texts += [cell.text, *[""] * (cell.span - 1)]
                 else:
                     # Rows of others, such as those of a kernel's connections, have plain numbers.
-                    cells.append(None if cell is None else str(cell))
-            yield cells
+                    texts.append(NOTHING if cell is None else str(cell))
+            yield texts
 
 
 _FRAME = 3
