@@ -11,6 +11,8 @@ from support.advice import ALGORITHMS, SITES
 
 import farloop
 from farloop.commands import advise
+from farloop.experiments import tasks
+from farloop.output.store import Store, address
 from farloop.scenario import ARENA, Scenario
 from farloop.studies.advice import answer as answers
 from farloop.studies.advice import asking, conditions, content, question, racing, runs, trying, tuning
@@ -487,3 +489,19 @@ def test_a_page_says_what_tuned_parameters_cost():
     tuned = {"quantities": {"p99 slowdown of large flows": 5.0, "goodput": 9.9e9, "paused": 0.001}}
     usual = {"p99 slowdown of large flows": 2.5, "goodput": 1e10, "paused": 0.0}
     assert advice_page._price(tuned, usual) == ", at the price of p99 slowdown of large flows 2.5 → 5"
+
+
+def test_a_run_for_which_there_is_no_memory_here_is_no_failure_that_the_store_keeps(tmp_path):
+    class Declining:
+        workers = 1
+
+        def outcomes(self, wanted, _progress):
+            yield from ((task, tasks.Outcome(tasks.DECLINED, "the run may take 9 TB")) for task in wanted)
+
+    store = Store(tmp_path)
+    asked_once = runs.Runs(store, Declining)
+    ask = runs.Ask("one", "dctcp", Scenario.from_text(SITES).override(algorithm="dctcp"))
+    for _ in range(2):
+        (answered,) = asked_once.ask([ask])
+        assert (answered.measured, answered.because) == (None, "the run may take 9 TB")
+    assert not store.failure(address(ask.scenario)), "another machine may have the memory"
