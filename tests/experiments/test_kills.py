@@ -19,21 +19,22 @@ from farloop.scenario import Scenario
 ENGINES = {"threads": ["--threads", "1"], "workers": ["--workers", "1"]}
 
 ARENA = ["arena", "--scenario", "base.toml", "--algorithms", "dctcp,hpcc", "--seeds", "1-3", "--same-start", "own"]
+THEORY = ("store-and-forward", "ecn-arrival", "dctcp-cycle", "gemini-queue", "reno-sawtooth", "cubic-curve")
 STUDIES = {
     "arena": [*ARENA, "--jitter", "0", "--set", "run.duration=300ms", "--set", "workload.stop=none"],
-    "validate": ["validate", "theory"],
+    "validate": ["validate", *(f"theory/{name}" for name in THEORY)],
     "compare": ["compare", "small.toml", "--algorithms", "hpcc,dctcp,timely,swift", "--set", "run.duration=1s"],
     "reproduce": ["reproduce", "gear/fig09", "--set", "run.duration=30ms"],
-    "advise": ["advise", "sites.toml", "--candidates", "dctcp,swift", "--no-tune", "--budget", "20s"],
+    "advise": ["advise", "sites.toml", "--candidates", "dctcp,swift", "--no-tune", "--budget", "4s"],
     "sweep": ["sweep", "study.toml"],
     "interference": ["interference", "jobs.toml"],
 }
 KILLED = [
-    *((study, engine) for study in ("arena", "validate", "advise", "interference") for engine in ENGINES),
-    *((study, "workers") for study in ("compare", "reproduce")),
+    *((study, engine) for study in ("arena", "validate", "reproduce", "advise", "interference") for engine in ENGINES),
+    ("compare", "workers"),
     ("sweep", "threads"),
 ]
-"""With a comparison and a reproduction by threads and a sweep by workers, which are killed elsewhere, each kind of study by each engine."""
+"""With a comparison by threads and a sweep by workers, which are killed elsewhere, each kind of study by each engine."""
 
 
 @pytest.fixture

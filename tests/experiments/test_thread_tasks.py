@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from conftest import SMALL
 from support import studies
-from support.advice import SITES
 from support.studies import journal
 
 import farloop
@@ -181,20 +180,6 @@ def test_memory_that_ends_fails_one_run_of_a_study(place, on_scenario):
     )
     assert found.runs["status"].to_pylist() == ["done", "failed", "done"]
     assert [row["because"] for row in found.failures] == ["out of memory"]
-
-
-def test_short_studies_start_no_process(command, place, monkeypatch):
-    def refuse(*_arguments, **_options):
-        raise AssertionError("a process is started")
-
-    monkeypatch.setattr("farloop.experiments.processes.subprocess.Popen", refuse)
-    # A machine with other work may be slow.
-    monkeypatch.setattr(task_threads.ThreadsFirst.__init__, "__defaults__", (600.0,))
-    (place / "sites.toml").write_text(SITES, encoding="utf-8")
-    ask = ["advise", "sites.toml", "--candidates", "dctcp,swift", "--no-tune", "--budget", "3s"]
-    for arguments in (["sweep", "study.toml"], ask):
-        done = command(*arguments, "--no-report", "--out", arguments[0])
-        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("what", ["", "while True: pass"])

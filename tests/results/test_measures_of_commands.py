@@ -90,7 +90,7 @@ def test_every_command_writes_the_same_number_under_one_identifier(place):
     for command in (
         "run s.toml --set algorithm.name=cubic --seed 1 --out one",
         f"compare s.toml --algorithms {names} --seeds 1-3 --out several",
-        "sweep study.toml --workers 1 --out study",
+        "sweep study.toml --out study",
         f"arena --scenario s.toml --algorithms {names} --seeds 1-3 --same-start own --must none --out arena",
     ):
         done = place(*command.split(), "--no-report", "--quiet")
@@ -103,7 +103,7 @@ def test_every_command_writes_the_same_number_under_one_identifier(place):
         "arena": of_table(out / "arena" / "cells.parquet"),
     }
     if "endless" not in (out / "s.toml").read_text("utf-8"):
-        asked = "advise s.toml --candidates cubic,dctcp --no-tune --budget 5s --workers 1 --must none --out answer"
+        asked = "advise s.toml --candidates cubic,dctcp --no-tune --budget 5s --must none --out answer"
         if place(*asked.split(), "--no-report", "--quiet").returncode == 0:
             numbers["advise"] = of_answer(out / "answer")
     by_key = defaultdict(dict)

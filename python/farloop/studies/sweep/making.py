@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from farloop import _native
@@ -69,7 +69,7 @@ class Making:
     Attributes:
         definition: The study.
         store: Where runs are found, and put.
-        engine: What makes them.
+        engine: Gives what makes them, when some are to be made.
         counting: What shows progress.
         retries: Whether runs that have failed before are tried again.
         threads: How many, for all runs together; by default one per processor.
@@ -80,7 +80,7 @@ class Making:
 
     definition: Definition
     store: Store
-    engine: Engine
+    engine: Callable[[], Engine]
     counting: Counting
     retries: bool = False
     threads: int | None = None
@@ -222,12 +222,14 @@ class Making:
                 continue
             missing.append(key)
         self._tried |= set(missing)
-        self.counting.begin(len(missing), len(of_key) - len(missing), min(self.engine.workers, len(missing)))
-        threads = threads_of_each(self.engine, len(missing), self.threads)
-        tasks = self._tasks(missing, of_key, threads)
-        for task, outcome in count_tasks(
-            self.engine, tasks, self.store, self.counting, self._for_people, self.counts.lose
-        ):
+        there = len(of_key) - len(missing)
+        if not missing:
+            self.counting.begin(0, there, 0)
+            return
+        engine = self.engine()
+        self.counting.begin(len(missing), there, min(engine.workers, len(missing)))
+        tasks = self._tasks(missing, of_key, threads_of_each(engine, len(missing), self.threads))
+        for task, outcome in count_tasks(engine, tasks, self.store, self.counting, self._for_people, self.counts.lose):
             if outcome.status == MADE:
                 self.counts.made += 1
             elif outcome.status == KEPT:

@@ -149,8 +149,8 @@ def sweep(
             where.mkdir(parents=True, exist_ok=True)
             trouble = journal_trouble(where)
             with execution:
-                engine = execution.engine(where)
-                making = Making(definition, kept, engine, counting or Uncounted(), retry, execution.threads)
+                shown = counting or Uncounted()
+                making = Making(definition, kept, lambda: execution.engine(where), shown, retry, execution.threads)
                 making.make()
             runs, points = _fill(making, out.path)
             unmet = making.unmet()
