@@ -106,3 +106,18 @@ def test_an_error_says_in_which_store_the_finished_runs_are(jobs, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"small.toml", "kept"}, "no hidden directory is left"
     with directory(tmp_path / "r", store=kept) as out:
         assert all(address(job.scenario) in out.store for job in jobs[:2])
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_an_interrupt_in_the_start_of_a_thread_is_told_as_one(begins, jobs, monkeypatch):
+    """Nobody can wait for a thread before its start is over: an error that says so would hide the interrupt."""
+
+    class Interrupted(threading.Thread):
+        def start(self):
+            if begins:
+                threading.Timer(0.2, super().start).start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("farloop.experiments.crew.threading.Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(jobs[:1], threads=1)

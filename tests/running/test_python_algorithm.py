@@ -308,7 +308,7 @@ def test_a_handler_that_never_returns_does_not_outlive_an_interrupt(what, thread
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     # One second, and what a busy machine adds.
     assert time.monotonic() - interrupted < 5
     assert "farloop: interrupted; nothing was written" in err

@@ -134,8 +134,21 @@ def _alive(threads: list[threading.Thread], patience: float) -> list[threading.T
     """Those that have not ended after so many seconds for all together."""
     until = time.monotonic() + patience
     for thread in threads:
-        thread.join(max(0.0, until - time.monotonic()))
+        _join(thread, until)
     return [thread for thread in threads if thread.is_alive()]
+
+
+def _join(thread: threading.Thread, until: float) -> None:
+    """Waits for the end of a thread, also of one in whose start an interrupt came: until that is over nobody can wait for it."""
+    while True:
+        try:
+            thread.join(max(0.0, until - time.monotonic()))
+        except RuntimeError:
+            if time.monotonic() >= until:
+                return
+            time.sleep(POLL / 100)
+        else:
+            return
 
 
 @atexit.register
