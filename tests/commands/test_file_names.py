@@ -61,7 +61,6 @@ def here(tmp_path):
 @pytest.mark.parametrize("environment", [{}, OLD])
 def test_an_output_whose_name_is_not_utf8(environment, here):
     for command in (
-        ["run", "small.toml"],
         ["compare", "small.toml", "--algorithms", "hpcc,dctcp"],
         ["run", "small.toml", "--trace", "all"],
     ):
