@@ -57,14 +57,11 @@ with open(os.devnull, "w") as nothing:
 
 COMMANDS = {
     "help": ["--help"],
-    "help of a command": ["run", "--help"],
     "version": ["--version"],
     "list as JSON": ["list", "algorithms", "--json"],
-    "explanation": ["explain", "hpcc"],
     "no argument": [],
     "no such command": ["simulate"],
     "no such option": ["run", "small.toml", "--sed", "1"],
-    "wrong value": ["run", "small.toml", "--seed", "x"],
     "no such file": ["run", "absent.toml"],
     "no such key": ["run", "small.toml", "--set", "run.duraton=1ms"],
     "run": ["run", "small.toml", "--out", "r"],
