@@ -156,8 +156,8 @@ def test_failures_are_kept_whatever_engine_meets_them(place, on_scenario):
     on_scenario(fail)
     grid = {"base": place / "base.toml", "grid": {"seed": "1-2"}, "report": False}
     for name, execution in (("auto", farloop.Execution()), ("threads", farloop.Execution(threads=1))):
-        found = farloop.study(**grid, out=place / name / "s", execution=execution)
-        assert [row["because"] for row in found.failures] == ["mine: invariant violated: x"] * 2
+        study = farloop.study(**grid, out=place / name / "s", execution=execution)
+        assert [row["because"] for row in study.failures] == ["mine: invariant violated: x"] * 2
         assert len(list((place / name / "run-store").glob("*.failed.json"))) == 2
 
 
@@ -171,15 +171,15 @@ def test_memory_that_ends_fails_one_run_of_a_study(place, on_scenario):
 
     made = []
     on_scenario(fail)
-    found = farloop.study(
+    study = farloop.study(
         base=place / "base.toml",
         grid={"seed": "1-3"},
         out=place / "s",
         report=False,
         execution=farloop.Execution(threads=1),
     )
-    assert found.runs["status"].to_pylist() == ["done", "failed", "done"]
-    assert [row["because"] for row in found.failures] == ["out of memory"]
+    assert study.runs["status"].to_pylist() == ["done", "failed", "done"]
+    assert [row["because"] for row in study.failures] == ["out of memory"]
 
 
 @pytest.mark.parametrize("what", ["", "while True: pass"])
