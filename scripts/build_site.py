@@ -23,7 +23,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os.path import relpath
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import build_playground
@@ -44,7 +44,7 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 """Directories that have pages, besides the top one."""
 
 SECTIONS = {
-    "Start": ["README.md", "docs/tutorials/start.md", "docs/install.md"],
+    "Start": ["README.md", "docs/tutorials/start.md", "docs/questions.md", "docs/install.md"],
     "Why believe it": ["docs/validation.md"],
     "Play": ["docs/playground.md", "docs/guides/README.md", "docs/guides/*.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
@@ -75,6 +75,27 @@ COPIED = (".png", ".svg", ".json")
 
 ASSETS = ROOT / "scripts" / "site"
 """Style and script of the site: room for tables and commands, tables that scroll, search without a server."""
+
+SEARCH_BOOSTS = {
+    "docs/questions.md": 4.0,
+    "docs/tutorials/*.md": 2.0,
+    "docs/guides/*.md": 2.0,
+    "docs/performance.md": 0.5,
+    "docs/mutation-testing.md": 0.2,
+    "docs/*.md": 2.0,
+    "reference/commands.md": 1.0,
+    "spec/defaults.md": 0.3,
+    "spec/*.md": 1.0,
+    "docs/findings/*.md": 0.4,
+    "gallery/*.md": 0.4,
+    "reference/python.md": 0.4,
+    "docs/decisions/*.md": 0.2,
+    "*.md": 0.2,
+}
+"""Factors of a page's score in the site's search, by patterns; the first one that matches counts."""
+
+SOURCE_BOOST = 0.01
+"""The factor of the text of sources and examples: they come after every page."""
 
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
@@ -160,6 +181,13 @@ class Stage:
             self.write(str(at), f"# {directory.relative_to(ROOT)}\n\n{''.join(links)}")
         return at
 
+    def rank(self) -> None:
+        """Writes the factor of its score in search into the head of every page."""
+        for page in self.directory.rglob("*.md"):
+            text = page.read_text("utf-8")
+            boost = search_boost(page.relative_to(self.directory))
+            page.write_text(f"---\nsearch:\n  boost: {boost}\n---\n\n{text}", encoding="utf-8")
+
     def navigation(self) -> list[dict[str, list[str]]]:
         """Every page, once."""
         left = {str(p.relative_to(self.directory)) for p in self.directory.rglob("*.md")}
@@ -172,6 +200,13 @@ class Stage:
                 left -= set(matching)
             sections.append({section: pages})
         return sections
+
+
+def search_boost(page: PurePath) -> float:
+    """The factor of a page's score in search. Sources become pages with two suffixes, such as cut.rs.md."""
+    if len(page.suffixes) > 1:
+        return SOURCE_BOOST
+    return next(boost for pattern, boost in SEARCH_BOOSTS.items() if page.match(pattern))
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
@@ -408,6 +443,7 @@ def build(out: Path, reproductions: Sequence[Path]) -> list[str]:
         stage.write("reference/commands.md", commands())
         stage.write("reference/python.md", package())
         shown.write()
+        stage.rank()
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, stage.directory / asset.name)
         settings = {

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.browser import Browser, lacking, need
 
 import farloop
 from farloop.scenario import figure_names
@@ -183,6 +184,72 @@ def test_search_finds_pages_from_a_disk(built, tmp_path):
     page = subprocess.run(dump, capture_output=True, text=True, timeout=120, check=False).stdout
     assert re.search(r"\d+ matching documents", page)
     assert "<mark>WebSearch</mark>" in page
+
+
+QUESTIONS = {
+    "link failure": "docs/questions.html#what-if-a-link-fails",
+    "links that fail": "docs/network-model.html#links-that-fail",
+    "ecn threshold": "docs/guides/ecn.html",
+    "receive window": "docs/questions.html#what-limits-my-flows-window-receive-window-pacing",
+    "pfc headroom": "docs/questions.html#how-do-i-turn-pfc-on-and-set-its-headroom",
+    "my own algorithm": "docs/questions.html#how-do-i-try-my-own-algorithm",
+    "algorithm in python": "docs/python-algorithms.html",
+    "export csv": "docs/questions.html#how-do-i-get-pandas-frames-or-csv",
+    "resume interrupted": "docs/questions.html#can-i-resume-an-interrupted-command",
+    "pandas": "docs/questions.html#how-do-i-get-pandas-frames-or-csv",
+    "confidence interval": "docs/statistics.html",
+    "per route dctcp": "docs/questions.html#how-do-i-deploy-the-answer-on-linux-an-algorithm-per-route-and-undo-it",
+    "dctcp inside bbr across": "docs/questions.html#can-dctcp-run-inside-the-sites-and-bbr-across",
+    "all-reduce": "docs/scenario-format.html#pattern-all-reduce",
+    "buffer size": "docs/questions.html#which-buffer-size-do-i-need",
+    "compare algorithms": "docs/tutorials/compare.html",
+    "docker": "docs/install.html#containers",
+    "slurm": "docs/studies.html#on-a-cluster",
+    "flow sizes": "docs/questions.html#how-large-are-my-flows-can-i-bring-my-own-sizes-or-flows",
+    "json output": "docs/outputs.html#json-on-standard-output",
+    "plot pdf": "reference/commands.html#plot",
+    "wireshark": "docs/traces.html#in-wireshark",
+    "graphml": "docs/imports.html",
+    "why is my flow slow": "docs/why.html",
+    "gpu training": "docs/jobs.html",
+    "bbr3": "spec/bbr3.html",
+}
+"""What newcomers type into the search of the site, and a place that is to be among the first three pages found."""
+
+FOUND = """
+    return [...document.querySelectorAll(".md-search-result__item")].map((item) =>
+        [...item.querySelectorAll("a")].map((link) => link.pathname + link.hash));
+"""
+
+
+def test_search_finds_guides_before_sources(built):
+    """The search box of the site in Chromium: the expected place is among the first three pages, and no source is above it."""
+    need(lacking(page=built / "index.html"))
+    browser = Browser()
+    try:
+        browser.show(built / "index.html")
+        wrong = {asked: found for asked in QUESTIONS if not is_found(asked, found := search(browser, built, asked))}
+    finally:
+        browser.driver.quit()
+    assert not wrong
+
+
+def search(browser, built, words):
+    """The places that each of the first pages found has, in their order."""
+    box = "const box = document.querySelector('[data-md-component=search-query]');"
+    for text in ("", words):
+        browser.js(f"{box} box.focus(); box.value = arguments[0]; box.dispatchEvent(new Event('input'));", text)
+        browser.js(f"{box} box.dispatchEvent(new KeyboardEvent('keyup', {{ bubbles: true }}));")
+        # The results of a question come some time after it, one list in place of the other.
+        browser.wait(lambda text=text: bool(browser.js(FOUND)) == bool(text))
+    root = f"{built.resolve()}/"
+    return [[place.removeprefix(root) for place in places] for places in browser.js(FOUND)[:5]]
+
+
+def is_found(asked, pages):
+    source = re.compile(r"\.(rs|py|toml|txt|goal|cm)\.html")
+    first = next((i for i, places in enumerate(pages[:3]) if QUESTIONS[asked] in places), None)
+    return first is not None and not any(source.search(places[0]) for places in pages[:first])
 
 
 def test_tables_that_are_wider_than_the_page_are_seen_to_scroll(built):

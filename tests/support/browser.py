@@ -20,9 +20,9 @@ PATIENCE = 120
 """Seconds that a page may take for anything; a machine that does much else is slow."""
 
 
-def lacking() -> str | None:
-    """What is missing for tests in a browser."""
-    if not PAGE.is_file():
+def lacking(page: Path = PAGE) -> str | None:
+    """What is missing for tests of a page in a browser."""
+    if not page.is_file():
         return "out/web/playground.html is not built (make web)"
     for program in ("chromium", "chromedriver"):
         if shutil.which(program) is None:
