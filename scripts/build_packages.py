@@ -57,7 +57,9 @@ def run(command: Sequence[str], *, cwd: Path = ROOT, env: Mapping[str, str] | No
         RefusedError: it fails.
     """
     try:
-        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
     except OSError as error:
         raise RefusedError(f"{command[0]}: {error.strerror or error}") from None
     if done.returncode != 0:

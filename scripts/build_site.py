@@ -23,12 +23,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os.path import relpath
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import build_playground
 import gallery
 import live_runs
+import site_markup
 import statements
 import tally
 from typer.main import get_command
@@ -76,27 +77,6 @@ COPIED = (".png", ".svg", ".json")
 ASSETS = ROOT / "scripts" / "site"
 """Style and script of the site: room for tables and commands, tables that scroll, search without a server."""
 
-SEARCH_BOOSTS = {
-    "docs/questions.md": 4.0,
-    "docs/tutorials/*.md": 2.0,
-    "docs/guides/*.md": 2.0,
-    "docs/performance.md": 0.5,
-    "docs/mutation-testing.md": 0.2,
-    "docs/*.md": 2.0,
-    "reference/commands.md": 1.0,
-    "spec/defaults.md": 0.3,
-    "spec/*.md": 1.0,
-    "docs/findings/*.md": 0.4,
-    "gallery/*.md": 0.4,
-    "reference/python.md": 0.4,
-    "docs/decisions/*.md": 0.2,
-    "*.md": 0.2,
-}
-"""Factors of a page's score in the site's search, by patterns; the first one that matches counts."""
-
-SOURCE_BOOST = 0.01
-"""The factor of the text of sources and examples: they come after every page."""
-
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -115,6 +95,7 @@ class Stage:
         """Stages a page, and what it leads to."""
         at = source.relative_to(ROOT)
         text = outside_code(source.read_text("utf-8"), lambda text: self._with_links(text, source))
+        text = site_markup.marked_pictures(site_markup.marked_commands(text), source.parent)
         self.write(str(at), live_runs.shown(text, at, there=self.live))
 
     def write(self, at: str, text: str) -> None:
@@ -184,9 +165,8 @@ class Stage:
     def rank(self) -> None:
         """Writes the factor of its score in search into the head of every page."""
         for page in self.directory.rglob("*.md"):
-            text = page.read_text("utf-8")
-            boost = search_boost(page.relative_to(self.directory))
-            page.write_text(f"---\nsearch:\n  boost: {boost}\n---\n\n{text}", encoding="utf-8")
+            head = site_markup.search_head(page.relative_to(self.directory))
+            page.write_text(head + page.read_text("utf-8"), encoding="utf-8")
 
     def navigation(self) -> list[dict[str, list[str]]]:
         """Every page, once."""
@@ -200,13 +180,6 @@ class Stage:
                 left -= set(matching)
             sections.append({section: pages})
         return sections
-
-
-def search_boost(page: PurePath) -> float:
-    """The factor of a page's score in search. Sources become pages with two suffixes, such as cut.rs.md."""
-    if len(page.suffixes) > 1:
-        return SOURCE_BOOST
-    return next(boost for pattern, boost in SEARCH_BOOSTS.items() if page.match(pattern))
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
@@ -295,15 +268,22 @@ class Gallery:
         """Stages a page per paper, and the one that leads there."""
         papers = dict.fromkeys(name.partition("/")[0] for name in self.of)
         intro = (
-            "# Gallery\n\nEvery figure of every paper: what it claims, what came out, and the command that shows it. What the words mean: "
-            "[findings](../docs/findings/README.md). All algorithms ranked: [the arena](../docs/arena.md). Each picture is named with the "
-            "scale and the commit that drew it; one whose verdict or numbers are no longer those of the record is marked as stale.\n\n"
-            f"{tally.tally(self.claims)}\n\nStatement by statement, with the cause of each that does not hold "
-            f"([all of them](../docs/findings/statements.md)):\n\n{statements.tally(self.claims)}\n"
+            "# Gallery\n\nEvery figure of every paper: how it looks here, and whether what the paper claims of it was reproduced. "
+            "A figure leads to its claims, and to the command that draws it. What the words mean: "
+            "[findings](../docs/findings/README.md). All algorithms ranked: [the arena](../docs/arena.md).\n"
+        )
+        counts = (
+            "\n## How many claims hold\n\nEach picture is named with the scale and the commit that drew it; one whose verdict or numbers "
+            f"are no longer those of the record is marked as stale.\n\n{tally.tally(self.claims)}\n\nStatement by statement, with the "
+            "cause of each that does not hold ([all of them](../docs/findings/statements.md)):\n\n"
+            f"{statements.tally(self.claims)}\n"
         )
         self.stage.write(
             "gallery/index.md",
-            intro + "".join(f"\n## [{self._title(p)}]({p}.md)\n\n{self._overview(p)}" for p in papers) + _studies(),
+            intro
+            + "".join(f"\n## [{self._title(p)}]({p}.md)\n\n{self._overview(p)}" for p in papers)
+            + _studies()
+            + counts,
         )
         for paper in papers:
             self.stage.write(
@@ -320,17 +300,17 @@ class Gallery:
         return [name for name in self.of if name.startswith(f"{paper}/")]
 
     def _overview(self, paper: str) -> str:
-        rows = []
+        """A card for each figure of the paper: picture, name, verdicts."""
+        cards = []
         for name in self._figures(paper):
-            verdicts = "; ".join(f"{c['id'].partition('/')[2]} {verdict(c)}" for c in self.of[name]) or "no claim"
+            place = f"{paper}.md#{anchor(name)}"
+            what = cell(Scenario.load(name).resolved["title"])
             pictures = self.pictures.get(name, ("", []))[1]
-            picture = f"[![]({pictures[0]}){{ width=160 }}]({paper}.md#{anchor(name)})" if pictures else ""
-            picture += " stale" if name in self.stale else ""
-            figure = f"[{name.partition('/')[2]}]({paper}.md#{anchor(name)})"
-            rows.append([figure, cell(Scenario.load(name).resolved["title"]), verdicts, picture])
-        head = ["figure", "what", "verdicts", "picture"]
-        shown = len(head) if any(row[-1] for row in rows) else -1
-        return table(head[:shown], [row[:shown] for row in rows])
+            lines = [f"[![{what}]({pictures[0]})]({place})" if pictures else "*no picture*"]
+            lines.append(f"[{name.partition('/')[2]}]({place}): {what}" + (" (stale)" if name in self.stale else ""))
+            lines.append("; ".join(f"{c['id'].partition('/')[2]} {verdict(c)}" for c in self.of[name]) or "no claim")
+            cards.append(lines)
+        return figure_cards(cards)
 
     def _figure(self, name: str) -> str:
         resolved = Scenario.load(name).resolved
@@ -358,10 +338,14 @@ class Gallery:
                 )
                 if rows
                 else "No claim.\n",
-                *(f"![{name}, {Path(p).stem}: {scale} scale]({p})\n" for p in pictures),
+                *(self._picture(name, p, scale) for p in pictures),
                 self._about_pictures(name, scale) if pictures else _no_picture(name),
             ]
         )
+
+    def _picture(self, name: str, picture: str, scale: str) -> str:
+        text = f"![{name}, {Path(picture).stem}: {scale} scale]({picture})\n"
+        return site_markup.marked_pictures(text, self.stage.directory / "gallery")
 
     def _about_pictures(self, name: str, scale: str) -> str:
         """What the pictures of a figure belong to, and whether that is still so."""
@@ -379,16 +363,18 @@ class Gallery:
 
 def _studies() -> str:
     """The section of what no paper claims."""
-    rows = [
-        [
-            f"[{name}](../docs/findings/{name}.md)",
-            cell(what),
-            f"`farloop sweep` of the files in `examples/{name}`",
-            f"[![](../docs/images/{name}.png){{ width=160 }}](../docs/findings/{name}.md)",
-        ]
-        for name, what in STUDIES.items()
-    ]
-    return "\n## Studies\n\nWhat no paper claims.\n\n" + table(["study", "what", "how", "picture"], rows)
+    cards = []
+    for name, what in STUDIES.items():
+        page = f"../docs/findings/{name}.md"
+        picture = f"[![{cell(what)}](../docs/images/{name}.png)]({page})"
+        cards.append([picture, f"[{name}]({page}): {cell(what)}", f"`farloop sweep` of `examples/{name}`"])
+    return "\n## Studies\n\nWhat no paper claims.\n\n" + figure_cards(cards)
+
+
+def figure_cards(cards: Iterable[Sequence[str]]) -> str:
+    """Cards side by side, of a picture and lines below it."""
+    items = ("- " + "\n\n    ".join(lines) + "\n\n" for lines in cards)
+    return f'<div class="figures" markdown>\n\n{"".join(items)}\n</div>\n'
 
 
 def _no_picture(figure: str) -> str:

@@ -146,3 +146,18 @@ def test_the_container_compiles_with_the_toolchain_of_the_checkout():
     copied = re.findall(r"^COPY (?!--from)(\S+) ", steps, re.MULTILINE)
     assert copied
     assert all((REPOSITORY / name).exists() for name in copied)
+
+
+def test_commands_of_the_build_read_nothing_of_the_shell(packaging, monkeypatch):
+    """In the background of a shell, rustc would take what the shell reads for a program."""
+    read, write = os.pipe()
+    os.write(write, b"words of the shell\n")
+    os.close(write)
+    before = os.dup(0)
+    os.dup2(read, 0)
+    try:
+        assert packaging.run(["cat"]) == ""
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(read)

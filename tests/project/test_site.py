@@ -135,7 +135,12 @@ def test_the_gallery_has_every_figure_and_its_pictures(built):
     shown = {picture for page in pages for picture in re.findall(rf'src="((?:{"|".join(papers)})/[^"]+)"', page)}
     assert shown == kept_pictures()
     assert all((built / "gallery" / picture).is_file() for picture in shown)
-    assert "reproduced" in (built / "gallery" / "index.html").read_text("utf-8")
+    overview = (built / "gallery" / "index.html").read_text("utf-8")
+    assert "reproduced" in overview
+    assert overview.count("<li>\n<p><a href=") >= len(figure_names()) - 1
+    assert 0 < overview.index('class="figures"') < overview.index("<img") < overview.index("<table"), (
+        "pictures, then counts"
+    )
     assert "mlcc-powertcp" in (built / "docs" / "arena.html").read_text("utf-8")
 
 
@@ -257,6 +262,32 @@ def test_tables_that_are_wider_than_the_page_are_seen_to_scroll(built):
     assert 'href="../site.css"' in (built / "gallery" / "gear.html").read_text("utf-8")
     assert re.search(r"md-typeset__scrollwrap \{[^}]*overflow-x: auto", style)
     assert "scrollwrap::-webkit-scrollbar " in style
+
+
+def test_pages_are_read_on_a_phone_and_in_the_dark(built):
+    """At 390 px nothing but pictures and tables is wider than the page, and commands are whole; pictures are dark in the dark."""
+    need(lacking(page=built / "index.html"))
+    browser = Browser()
+    try:
+        browser.looks(390, 844, dark=True)
+        for page in ("index.html", "docs/questions.html", "docs/sizing.html", "gallery/index.html"):
+            browser.show(built / page)
+            browser.wait(lambda: browser.js("return document.body.dataset.mdColorScheme") == "slate")
+            wide, commands, filters = browser.js(LOOKS)
+            assert wide <= 390, page
+            assert commands == [], page
+            assert all("invert" in drawn for drawn in filters), page
+            assert filters or page == "docs/questions.html"
+    finally:
+        browser.driver.quit()
+
+
+LOOKS = """
+    return [document.documentElement.scrollWidth,
+        [...document.querySelectorAll(".commands code")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent),
+        [...document.querySelectorAll(".md-content img")].map((e) => getComputedStyle(e).filter)];
+"""
+"""The width of the page, the commands that are cut, how pictures are drawn."""
 
 
 def test_links_to_files_and_directories_lead_to_pages(built):
