@@ -67,7 +67,7 @@ def test_there_are_tutorials():
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_runs_as_printed(page, tmp_path):
     shutil.copytree(REPOSITORY / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("target"))
-    ran = 0
+    ran, printed = 0, ""
     for kind, text in blocks(page):
         named = re.match(r"# ([\w-]+\.(toml|py))\n", text)
         if named:
@@ -76,13 +76,15 @@ def test_a_tutorial_runs_as_printed(page, tmp_path):
             for line in text.splitlines():
                 assert line.startswith("farloop "), line
                 command = f"{shlex.quote(sys.executable)} -m {line}"
-                check(subprocess.run(["sh", "-c", command], **options(tmp_path)), line)
-                ran += 1
+                done = subprocess.run(["sh", "-c", command], **options(tmp_path))
+                check(done, line)
+                ran, printed = ran + 1, " ".join(done.stdout.split())
         elif kind == "python":
             check(subprocess.run([sys.executable, "-c", text], **options(tmp_path)), text)
             ran += 1
         else:
             assert kind == "text", f"{page}: a block of {kind} that nothing tests"
+            assert not ran or " ".join(text.split()) in printed, f"{page}: not what the command before it prints"
     assert ran >= 2
 
 
