@@ -265,12 +265,15 @@ def checked(algorithm: object) -> type[Algorithm]:
     return algorithm
 
 
-def torture(algorithm: type[Algorithm], sequences: int = 100) -> None:
+def torture(algorithm: type[Algorithm], sequences: int = 100) -> str:
     """What farloop asks of its own algorithms: whatever happens in whatever order, window and rate stay usable and no handler fails.
 
     Args:
         algorithm: The class.
         sequences: How many random sequences of 200 signals its objects get, inside a datacenter and across.
+
+    Returns:
+        A sentence that says what the class has withstood.
 
     Raises:
         AlgorithmError: a handler failed, or left no usable window or rate; the text names file and line.
@@ -280,6 +283,8 @@ def torture(algorithm: type[Algorithm], sequences: int = 100) -> None:
         _native.torture(description, sequences)
     except _native.HandlerError as error:
         raise explained(error, [algorithm]) from error.__cause__
+    often = "sequence" if sequences == 1 else "sequences"
+    return f"{description['name']}: {sequences:,} random {often} of 200 signals inside and across, and no unusable window or rate"
 
 
 def name_of(algorithm: type[Algorithm]) -> str:

@@ -450,6 +450,16 @@ def test_where_nothing_can_run_the_page_still_says_why(scenarios, tmp_path):
     assert rows(tmp_path, "ranking") == []
 
 
+def test_a_scenario_without_a_source_has_none_on_the_page(tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text(LONG.replace('source = "A test"\n', ""), encoding="utf-8")
+    planned = plan.plan([str(mine)], "bbr", seeds="1")
+    scenario_runs.run(planned, tmp_path, Execution(), page=arena_page.page)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "40ms simulated. " in page
+    assert not re.search(r"simulated\.\s+\.", page)
+
+
 def test_lists_and_completion_know_the_arena(command):
     assert [entry["name"] for entry in catalogue.entries("arena")] == arena_names()
     listed = command("list", "arena")

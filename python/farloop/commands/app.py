@@ -67,10 +67,20 @@ app.add_typer(kernel, name="kernel")
 app.add_typer(testbed, name="testbed")
 for _name, _command in COMMANDS.items():
     app.command(_name, cls=Exemplified, epilog=epilog_of(_name))(_command)
-for _group, _below in (("kernel", kernel), ("testbed", testbed)):
-    for _info in _below.registered_commands:
-        _own = _info.name or getattr(_info.callback, "__name__", "").strip("_").replace("_", "-")
-        _info.cls, _info.epilog = Exemplified, epilog_of(f"{_group} {_own}")
+
+
+def _add_examples(words: str, group: typer.Typer) -> None:
+    """Gives the commands of a group their examples, and those of the groups in it."""
+    for info in group.registered_commands:
+        own = info.name or getattr(info.callback, "__name__", "").strip("_").replace("_", "-")
+        info.cls, info.epilog = Exemplified, epilog_of(f"{words} {own}")
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            _add_examples(f"{words} {below.name}", below.typer_instance)
+
+
+_add_examples("kernel", kernel)
+_add_examples("testbed", testbed)
 
 
 def run() -> int:

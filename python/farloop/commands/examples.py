@@ -67,7 +67,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "bench": ("farloop bench",),
     "new-algorithm": ("farloop new-algorithm my-vegas",),
     "kernel doctor": ("farloop kernel doctor",),
+    "kernel load": ("farloop kernel load dctcp", "farloop kernel load gemini --set capacity=10Gbps"),
+    "kernel unload": ("farloop kernel unload gemini",),
+    "kernel status": ("farloop kernel status gemini",),
+    "kernel record": ("farloop kernel record gemini events.jsonl --set capacity=10Gbps --duration 30s",),
+    "kernel telemetry attach": ("farloop kernel telemetry attach /sys/fs/cgroup/gear",),
+    "kernel telemetry detach": ("farloop kernel telemetry detach /sys/fs/cgroup/gear",),
+    "kernel telemetry status": ("farloop kernel telemetry status --json",),
+    "testbed clean": ("farloop testbed clean",),
+    "testbed doctor": ("farloop testbed doctor",),
     "testbed run": ("farloop testbed run testbed.toml --out out/measured",),
+    "testbed figure": ("farloop testbed figure gemini/fig10 --repetitions 3",),
 }
 """Command lines by the name of the command."""
 

@@ -158,7 +158,8 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str,
     """What the template needs of a scenario."""
     about = result.facts
     facts = f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {about['duration']} simulated. "
-    facts += f"{about['source']}. {_BEGIN if result.start == OWN else _begun_alike(result.start)}"
+    facts += f"{about['source']}. " if about["source"] else ""
+    facts += f"{_BEGIN if result.start == OWN else _begun_alike(result.start)}"
     columns = _columns(result)
     rows: list[list[StyledCell]] = []
     for algorithm in algorithms:
