@@ -95,7 +95,7 @@ class Stage:
         """Stages a page, and what it leads to."""
         at = source.relative_to(ROOT)
         text = outside_code(source.read_text("utf-8"), lambda text: self._with_links(text, source))
-        text = site_markup.marked_pictures(site_markup.marked_commands(text), source.parent)
+        text = site_markup.marked_pictures(site_markup.marked_blocks(text), source.parent)
         self.write(str(at), live_runs.shown(text, at, there=self.live))
 
     def write(self, at: str, text: str) -> None:

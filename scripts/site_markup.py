@@ -31,7 +31,13 @@ SOURCE_BOOST = 0.01
 PROGRAMS = ("cp", "export", "farloop", "make", "pip", "podman", "scripts/[a-z-]+\\.sh", "sudo")
 """Words that lines of commands begin with."""
 
-COMMANDS = re.compile(rf"^```(?:bash|text|)\n((?:(?:{'|'.join(PROGRAMS)}) [^\n]*\n)+)```$", re.MULTILINE)
+COMMAND = rf"(?:{'|'.join(PROGRAMS)}) [^\n]*"
+
+SENTENCE = r"(?![^\n]*(?:  |[│┃|]))[A-Za-z][^\n]*"
+"""A line that a command prints without columns."""
+
+WRAPPING = re.compile(rf"^```(?:bash|text|)\n((?:(?:{COMMAND})\n)+|(?:(?:{SENTENCE})\n)+)```$", re.MULTILINE)
+"""A block of commands, or of sentences that a command prints."""
 
 PICTURE = re.compile(r"^(!\[[^\]]*\]\(([^)\s]+\.png)\))$", re.MULTILINE)
 """A picture that is a paragraph of its own."""
@@ -49,9 +55,9 @@ def search_boost(page: PurePath) -> float:
     return next(boost for pattern, boost in SEARCH_BOOSTS.items() if page.match(pattern))
 
 
-def marked_commands(text: str) -> str:
-    """The page with a class at blocks of commands, whose lines may wrap where the screen is narrow (site.css)."""
-    return COMMANDS.sub(lambda block: f"``` {{ .text .commands }}\n{block[1]}```", text)
+def marked_blocks(text: str) -> str:
+    """The page with a class at blocks whose lines may wrap: commands, and sentences that they print (site.css)."""
+    return WRAPPING.sub(lambda block: f"``` {{ .text .wraps }}\n{block[1]}```", text)
 
 
 def marked_pictures(text: str, directory: Path) -> str:

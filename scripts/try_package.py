@@ -116,7 +116,15 @@ class Trial:
         return self._done(list(command), self.environment())
 
     def _done(self, command: Sequence[str], environment: dict[str, str]) -> str:
-        done = subprocess.run(command, cwd=self.work, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            cwd=self.work,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             raise BrokenError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout

@@ -286,7 +286,7 @@ def test_pages_are_read_on_a_phone_and_in_the_dark(built):
 
 LOOKS = """
     return [document.documentElement.scrollWidth,
-        [...document.querySelectorAll(".commands code")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent),
+        [...document.querySelectorAll(".wraps code")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent),
         [...document.querySelectorAll(".md-content img")].map((e) => getComputedStyle(e).filter)];
 """
 """The width of the page, the commands that are cut, how pictures are drawn."""

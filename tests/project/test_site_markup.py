@@ -24,12 +24,12 @@ def test_sources_weigh_less_in_search_than_every_page(scripts):
     )
 
 
-def test_blocks_of_commands_have_a_class_and_no_others(scripts):
-    marked = scripts("site_markup").marked_commands
-    assert (
-        marked("```\nfarloop run a.toml\ncp a b\n```\n") == "``` { .text .commands }\nfarloop run a.toml\ncp a b\n```\n"
-    )
-    for other in ("```\nfarloop run a.toml\na table\n```\n", "```toml\nfarloop = 1\n```\n", "```\n┃ a ┃\n```\n"):
+def test_blocks_of_commands_and_sentences_have_a_class_and_no_others(scripts):
+    marked = scripts("site_markup").marked_blocks
+    assert marked("```\nfarloop run a.toml\ncp a b\n```\n") == "``` { .text .wraps }\nfarloop run a.toml\ncp a b\n```\n"
+    printed = "Across, a flow gets 4.75 Gbps. Inside, a flow\ngets 5.13 Gbps.\n```\n"
+    assert marked(f"```text\n{printed}") == f"``` {{ .text .wraps }}\n{printed}"
+    for other in ("```\nfarloop run a.toml\na  table\n```\n", "```toml\nfarloop = 1\n```\n", "```\n┃ a ┃\n```\n"):
         assert marked(other) == other
 
 
