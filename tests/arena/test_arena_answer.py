@@ -4,8 +4,12 @@ import pyarrow as pa
 
 from farloop.statistics import Interval
 from farloop.studies.arena.arena_answer import answer_arena
-from farloop.studies.arena.ranking import FAILS, RANKED, Standing
+from farloop.studies.arena.constraints import parse
+from farloop.studies.arena.ranking import FAILS, RANKED, Broken, Standing
 from farloop.studies.sweep.study_answer import answer_study
+
+
+UNFINISHED = parse("unfinished <= 1 %")
 
 
 class Outcome:
@@ -21,7 +25,7 @@ class Outcome:
                 Interval(1.0, None, None, 1),
                 {1: 1.0},
                 against_best=Interval(float(group or 1), None, None, 1),
-                broken=() if group else ("a constraint",),
+                broken=() if group else (Broken(UNFINISHED, 0.1 if algorithm == "a" else 0.2, 1, 0.1 if algorithm == "a" else 0.2),),
             )
             for algorithm, group in groups.items()
         ]
@@ -36,7 +40,9 @@ def test_an_arena_says_who_leads_where_and_where_nothing_holds():
     assert answer_arena([Outcome("one", a=1, b=3, c=0)], 1) == (
         "a leads in one; b is last with 3 times the best score. 1 algorithm of 3 break a constraint."
     )
-    assert answer_arena([Outcome("one", a=0)], 1) == "In no scenario does an algorithm hold all constraints."
+    assert answer_arena([Outcome("one", b=0), Outcome("two", a=0)], 1) == (
+        "In no scenario does an algorithm hold all constraints. Nearest is a in two: unfinished 10 %, not <= 1 %."
+    )
 
 
 def study(values, algorithms, loads):
@@ -57,11 +63,11 @@ def test_a_study_names_the_best_point_the_worst_and_the_best_algorithm():
     metric = [{"name": "p99", "unit": "1", "better": "less"}]
     text = " ".join(answer_study(metric, runs, points, ["algorithm", "workload.load"]))
     assert text.startswith(
-        "a has the lowest p99 at 2 of 2 settings. p99 is lowest, 2 at a, workload.load 0.3; it is highest, 9 at b"
+        "a has the lowest p99 at 2 of 2 settings. Lowest p99: 2 at a, workload.load 0.3; highest: 9 at b"
     )
     assert "(4.5 times)" in text
     more = " ".join(answer_study([metric[0] | {"better": "more"}], runs, points, ["algorithm", "workload.load"]))
-    assert "p99 is highest, 9 at b, workload.load 0.6" in more
+    assert "Highest p99: 9 at b, workload.load 0.6" in more
 
 
 def test_a_study_without_points_says_so():

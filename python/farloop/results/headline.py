@@ -97,7 +97,7 @@ def headline(comparison: Judged) -> Headline:
         if len(comparison.groups) < 2 and alone:
             sentences, numbers = alone[0]
             (runs,) = comparison.groups.values()
-            return Headline((*claims, *sentences), numbers, _limit_sentence("", runs))
+            return Headline((*claims, *sentences), numbers, limit_sentence("", _entries(runs)))
         count = f"{len(comparison.groups)} cases were simulated; the tables have their numbers."
         return Headline(claims or (count,))
     leads = _decisive(made)
@@ -112,7 +112,7 @@ def headline(comparison: Judged) -> Headline:
         compared.append(f"{len(comparison.seeds)} seeds are too few to tell these numbers apart: --seeds 1-10 does.")
     numbers = tuple(_key_number(effect, leads[0].ranking[0]) for effect in _shown_numbers(leads, made))
     first = leads[0].ranking[0] if leads else ""
-    limit = _limit_sentence(f"Under {first}, ", comparison.groups[first]) if first else ""
+    limit = limit_sentence(f"Under {first}, ", _entries(comparison.groups[first])) if first else ""
     return Headline((*claims, *compared), numbers, limit, leads[0] if leads else None, tuple(made))
 
 
@@ -315,11 +315,20 @@ def _one_group(label: str, runs: Sequence[RunNumbers]) -> tuple[tuple[str, ...],
     return tuple(sentences or ("Nothing was sent.",)), tuple(numbers[:3])
 
 
-def _limit_sentence(opening: str, runs: Sequence[RunNumbers]) -> str:
-    """The limit of the largest part of the flows' time, inside and across; nothing where an old output does not say."""
+def _entries(runs: Sequence[RunNumbers]) -> list[dict[str, Any]]:
+    return [entry for run in runs for entry in limits.entries(run)]
+
+
+def limit_sentence(opening: str, entries: Sequence[Mapping[str, Any]]) -> str:
+    """The limit of the largest part of the flows' time, inside and across; nothing where an old output does not say.
+
+    Args:
+        opening: The beginning of the sentence, such as "Under cubic, ".
+        entries: The times of the flows by limit, as `farloop.results.limits.entries` has them.
+    """
     parts = []
     for kind, words in (("intra", "flows inside"), ("cross", "flows across")):
-        shares = limits.shares_of([entry for run in runs for entry in limits.entries(run) if entry["kind"] == kind])
+        shares = limits.shares_of([entry for entry in entries if entry["kind"] == kind])
         if shares:
             limit, share = next(iter(shares.items()))
             parts.append(

@@ -6,7 +6,7 @@ flows, each from its start until it was over, or the run. `farloop why` explains
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from farloop.results.flow_completion import KINDS
@@ -46,7 +46,7 @@ def shares(run: RunNumbers, kind: str) -> dict[str, float]:
     return shares_of([entry for entry in entries(run) if kind in ("", entry["kind"])])
 
 
-def shares_of(limits: Sequence[dict[str, Any]]) -> dict[str, float]:
+def shares_of(limits: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """The same of entries, whose flows are added."""
     times: dict[str, int] = {}
     for entry in limits:

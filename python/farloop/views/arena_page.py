@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
 from markupsafe import Markup
 
-from farloop import _native, statistics
+from farloop import _native, statistics, units
 from farloop.results.measures import limits, of_cell
 from farloop.results.size_classes import MARK, MARK_NOTE, MIN_TAIL_FLOWS
 from farloop.results.starts import OWN
 from farloop.studies.arena import requirements, tails
-from farloop.studies.arena.arena_answer import answer_arena
+from farloop.studies.arena.arena_headline import arena_cautions, headline_arena
 from farloop.studies.arena.measuring import ENDLESS, FINITE, SIZES, Measured
 from farloop.studies.arena.ranking import FAILS, RANKED, REFERENCE, Standing
 from farloop.studies.arena.table import Result
 from farloop.studies.validation.references import programs
 from farloop.units import bytes_text, count_text, rate_text, time_text
 from farloop.views import order_changes, svg
-from farloop.views.html import document, render
+from farloop.views.html import render, sections_page
+from farloop.views.report import plots
+from farloop.views.report.verdict import EffectChart, head
 from farloop.views.svg import Scale
 from farloop.views.tabular import NOTHING, Head, StyledCell, Table
 
@@ -68,21 +69,45 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
         seeds: The seeds.
         scale: "quick" or "full".
     """
+    answer = headline_arena(results, len(seeds))
+    scopes = {result.name: result.name for result in results}
+    note = (
+        "The best on top; times the best score: 1 is the best, only algorithms that hold all constraints. Lines: 95 % confidence intervals, "
+        "for the score holding together."
+    )
+    chart = EffectChart(algorithms, scopes, ("number", "in"), note)
+    parts: list[tuple[str, str, Markup]] = [("overview", "Who leads in which scenario?", _leading(results, algorithms))]
+    if curves := order_changes.section(results):
+        parts.append(("order", "Where does the order change?", curves))
+    parts.append(("scenarios", "How does each scenario come out?", _scenarios(results, algorithms, len(seeds))))
+    parts.append(("measured", "How is it measured?", render("arena_measured.html.j2", size_note=f"{SIZES.note} {MARK_NOTE} of a seed.")))
     counted = f"{count_text(len(algorithms), 'algorithm')}, {count_text(len(results), 'scenario')}, {count_text(len(seeds), 'seed')}"
-    content = render(
-        "arena.html.j2",
+    return sections_page(
+        "farloop: arena",
+        "Arena: congestion control across datacenters",
+        head(answer, chart, arena_cautions(results)),
+        parts,
         subtitle=f"{counted} ({', '.join(map(str, seeds))}), {scale} scale, farloop {_native.version()}",
-        answer=answer_arena(results, len(seeds)),
-        links=[(_anchor(result), result.name) for result in results],
+        style="arena",
+        scripts=plots.scripts(has_charts=False),
+    )
+
+
+def _leading(results: Sequence[Result], algorithms: Sequence[str]) -> Markup:
+    return render(
+        "arena_overview.html.j2",
         constraints=results[0].constraints if results else (),
         overview=_overview(results, algorithms),
-        order_changes=order_changes.section(results),
-        sections=[_section(result, algorithms, len(seeds)) for result in results],
-        colours=[(svg.COLOURS[kind], words) for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))],
-        size_note=f"{SIZES.note} {MARK_NOTE} of a seed.",
-        script=files("farloop.views").joinpath("sort_tables.js").read_text("utf-8"),
     )
-    return document("farloop: arena", content)
+
+
+def _scenarios(results: Sequence[Result], algorithms: Sequence[str], seeds: int) -> Markup:
+    return render(
+        "arena_scenarios.html.j2",
+        links=[(_anchor(result), result.name) for result in results],
+        sections=[_section(result, algorithms, seeds) for result in results],
+        colours=[(svg.COLOURS[kind], words) for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))],
+    )
 
 
 def _anchor(result: Result) -> str:
@@ -157,9 +182,11 @@ def _checked(algorithm: str) -> Markup:
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str, Any]:
     """What the template needs of a scenario."""
     about = result.facts
-    facts = f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {about['duration']} simulated. "
-    facts += f"{about['source']}. " if about["source"] else ""
-    facts += f"{_BEGIN if result.start == OWN else _begun_alike(result.start)}"
+    facts = [
+        f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {_spaced(about['duration'])} simulated",
+        about["source"].strip().rstrip("."),
+        (_BEGIN if result.start == OWN else _begun_alike(result.start)).rstrip("."),
+    ]
     columns = _columns(result)
     rows: list[list[StyledCell]] = []
     for algorithm in algorithms:
@@ -175,13 +202,18 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str,
     return {
         "anchor": _anchor(result),
         "title": f"{result.name}: {about['title']}" if about["title"] else result.name,
-        "facts": facts,
+        "facts": " ".join(f"{fact}." for fact in facts if fact),
         "judged": JUDGED[result.traffic] if result.runs else "",
         "nearest": None if any(standing.state == RANKED for standing in standings) else nearest,
         "ranking": _ranking(result, seeds),
         "has_legend": bool(columns),
         "table": Table([Head("algorithm"), *(Head(c.title, hint=c.hint) for c in columns)], rows, style="sorts marked"),
     }
+
+
+def _spaced(duration: str) -> str:
+    """A duration of a scenario, such as "60ms", as numbers stand in sentences."""
+    return time_text(units.seconds(duration))
 
 
 def _begun_alike(start: str) -> str:

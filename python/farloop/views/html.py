@@ -7,6 +7,7 @@ without a report does without.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,50 @@ def render(template: str, **values: Any) -> Markup:
     from markupsafe import Markup
 
     return Markup(environment().get_template(template).render(**values))
+
+
+def script(name: str) -> Markup:
+    """The text of a script of the views, for a page's own element."""
+    from markupsafe import Markup
+
+    return Markup(files("farloop.views").joinpath(name).read_text("utf-8"))
+
+
+def sections_page(
+    title: str,
+    heading: str,
+    verdict: Markup,
+    sections: Sequence[tuple[str, str, Markup]],
+    *,
+    remarks: Sequence[str] = (),
+    subtitle: str = "",
+    style: str = "",
+    scripts: Markup | str = "",
+) -> str:
+    """A complete document whose first screen is the verdict; a section for each question of a reader follows.
+
+    Args:
+        title: Its title.
+        heading: The heading above the verdict.
+        verdict: Its first screen, of `farloop.views.report.verdict`.
+        sections: Of each its anchor, the question, and what stands below it.
+        remarks: Notes between the verdict and the sections.
+        subtitle: Its last line: how much was simulated, by which version.
+        style: Classes of the page's style around the sections.
+        scripts: Elements that stand at its end.
+    """
+    headed = [(anchor, name, render("section.html.j2", anchor=anchor, title=name, content=body)) for anchor, name, body in sections]
+    content = render(
+        "report.html.j2",
+        title=heading,
+        subtitle=subtitle,
+        verdict=verdict,
+        remarks=remarks,
+        sections=headed,
+        style=style,
+        sorting=script("sort_tables.js"),
+    )
+    return document(title, content, scripts=scripts)
 
 
 def _with_interval(cell: str) -> Markup:

@@ -15,6 +15,7 @@ from farloop.errors import FarloopError
 from farloop.output import manifest
 from farloop.palette import run_colours
 from farloop.results import starts, tables
+from farloop.results.metric_titles import metric_title
 from farloop.results.seeds import seed_suffix
 from farloop.results.size_classes import parse
 from farloop.results.tables import Floats
@@ -30,13 +31,13 @@ from farloop.studies.sweep.multiples import (
     unit_of,
     value_text,
 )
-from farloop.studies.sweep.study_answer import answer_study
+from farloop.studies.sweep.study_headline import headline_study
 from farloop.units import count_text
-from farloop.views import svg
-from farloop.views.html import document, render
+from farloop.views.html import render, sections_page
 from farloop.views.report import plots
 from farloop.views.report.plots import Panels
 from farloop.views.report.start_tables import STARTS
+from farloop.views.report.verdict import EffectChart, head
 from farloop.views.tabular import AnyCell, Cell, Head, StyledCell, Table
 
 COLUMNS = 3
@@ -61,29 +62,33 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
     unmet = content.get("unmet", [])  # Studies of older versions do not say.
     charts = [(metric, multiples(points, content["keys"], metric["name"])) for metric in content["collect"]]
     drawn = [(metric, layout) for metric, layout in charts if layout is not None]
-    parts = [("overview", "Overview", _overview(content, runs, points))]
-    parts += [("precision", "Precision not reached", _unmet(unmet))] if unmet else []
-    parts += [(f"metric-{i}", metric["name"], _metric(i, metric, layout)) for i, (metric, layout) in enumerate(drawn)]
-    parts.append(("extremes", "Best and worst", _extremes(content, runs, points)))
-    if len(content["pareto"]) == 2:
-        parts.append(("pareto", "Pareto front", _pareto(content, points)))
-    if content.get("starts"):
-        parts.append(("starts", "How flows began", _starts(content["starts"])))
     failed = [row for row in runs.to_pylist() if row["status"] != DONE]
-    if failed:
-        parts.append(("failures", "Not done", _failures(content, runs, failed)))
-    parts.append(("points", "All points", _points(content, points)))
+    parts: list[tuple[str, str, Markup]] = [
+        *([("metrics", "How do the numbers depend on the settings?", _metrics(drawn))] if drawn else []),
+        ("extremes", "Which points are the best and the worst?", _extremes(content, runs, points)),
+    ]
+    if len(content["pareto"]) == 2:
+        parts.append(("pareto", "Which points does no other one beat?", _pareto(content, points)))
+    parts += [("precision", "What is less certain than you asked for?", _unmet(unmet))] if unmet else []
+    parts += [("failures", "What is not done?", _failures(content, runs, failed))] if failed else []
+    parts += [("starts", "How did flows begin?", _starts(content["starts"]))] if content.get("starts") else []
+    parts.append(("points", "What are the numbers of all points?", _points(content, points)))
+    parts.append(("overview", "How was it set up?", _overview(content, runs, points)))
+    answer = headline_study(content["collect"], runs, points, content["keys"])
+    scopes = {effect.scope: effect.scope or "all points" for effect in answer.effects}
+    labels = list(dict.fromkeys(label for effect in answer.effects for label in effect.values))
+    note = "The best on top. Lines: 95 % confidence intervals over the seeds."
+    cautions = [caution["text"] for caution in content.get("cautions", [])]
     count = count_text(len(set(runs["point"].to_pylist())), "point")
-    shown = render(
-        "study.html.j2",
-        title=str(content["title"]),
-        size=f"{count_text(runs.num_rows, 'run')} of {count}, farloop {content['farloop']}",
-        answer=answer_study(content["collect"], runs, points, content["keys"]),
-        warnings=[caution["text"] for caution in content.get("cautions", [])],
+    return sections_page(
+        f"farloop: {content['title']}",
+        str(content["title"]),
+        head(answer, EffectChart(labels, scopes, ("number", "at"), note), cautions),
+        parts,
         remarks=notes,
-        sections=parts,
+        subtitle=f"{count_text(runs.num_rows, 'run')} of {count}, farloop {content['farloop']}",
+        scripts=plots.scripts(has_charts=bool(drawn) or len(content["pareto"]) == 2),
     )
-    return document(f"farloop: {content['title']}", shown, scripts=plots.scripts())
 
 
 def write(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, into: Path) -> list[str]:
@@ -161,14 +166,19 @@ def _unmet(unmet: Sequence[Mapping[str, Any]]) -> Markup:
         "The limit of seeds was reached first. How many seeds a point would need is estimated from its width, which "
         "falls with the root of their number; where it has no interval, nothing tells."
     )
-    table = Table.of(["point", "asked for", "found", "width", "seeds", "would need about"], rows)
+    table = Table.of(["point", "asked for", "found", "width", "seeds", "would need about"], rows, style="sorts")
     return render("study_part.html.j2", above=note, table=table)
 
 
-def _metric(number: int, metric: Mapping[str, Any], layout: Multiples) -> Markup:
-    left = f" {layout.left_out} more panels are left out: see points.parquet." if layout.left_out else ""
-    said = f"{metric['meaning'][:1].upper()}{metric['meaning'][1:]}.{left}"
-    return render("study_part.html.j2", above=said, drawn=_panels(layout).html(f"chart-{number}"))
+def _metrics(drawn: Sequence[tuple[Mapping[str, Any], Multiples]]) -> Markup:
+    """A chart of each metric, of which one is shown."""
+    charts = []
+    for number, (metric, layout) in enumerate(drawn):
+        left = f" {layout.left_out} more panels are left out: see points.parquet." if layout.left_out else ""
+        meaning = f"{metric['meaning'][:1].upper()}{metric['meaning'][1:]}.{left}"
+        chart = render("study_part.html.j2", above=meaning, drawn=_panels(layout).html(f"chart-{number}"))
+        charts.append({"title": metric_title(metric["name"]), "drawn": chart})
+    return render("choice.html.j2", charts=charts)
 
 
 def _panels(layout: Multiples) -> Panels:
@@ -259,12 +269,14 @@ def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> M
             for place, row in shown
         ]
         if rows:
-            head = f"{metric['name']}, {metric['better']} is better"
-            table = Table.of(["place", "point", metric["name"], "seeds"], rows)
-            parts.append(render("study_part.html.j2", head=head, above=note, table=table))
+            title = metric_title(metric["name"])
+            heads = [Head("place", is_text=True), Head("point", is_text=True), Head(title), Head("seeds")]
+            better = f"{metric['better'].capitalize()} is better. {note}"
+            drawn = render("study_part.html.j2", above=better, table=Table(heads, rows, style="sorts"))
+            parts.append({"title": title, "drawn": drawn})
     if not parts:
         return render("study_part.html.j2", above="No metric of which less or more is better.")
-    return svg.together(parts)
+    return render("choice.html.j2", charts=parts)
 
 
 def _pareto(content: Mapping[str, Any], points: pa.Table) -> Markup:
@@ -300,7 +312,7 @@ def _pareto(content: Mapping[str, Any], points: pa.Table) -> Markup:
         },
     )
     chart.label(
-        *(escape(f"{metric['name']} ({metric['unit']}), {metric['better']} is better") for metric in (first, second))
+        *(escape(_axis_title(metric)) for metric in (first, second))
     )
     rows: list[list[Cell]] = [
         [
@@ -309,9 +321,14 @@ def _pareto(content: Mapping[str, Any], points: pa.Table) -> Markup:
         ]
         for row in front
     ]
-    table = Table.of(["point", first["name"], second["name"]], rows)
+    table = Table.of(["point", *(metric_title(m["name"]) for m in (first, second))], rows, style="sorts")
     note = "The points that no other one beats in both metrics."
     return render("study_part.html.j2", above=note, drawn=chart.html("chart-pareto"), table=table)
+
+
+def _axis_title(metric: Mapping[str, Any]) -> str:
+    unit = f" ({metric['unit']})" if metric["unit"] not in ("", "1") else ""
+    return f"{metric_title(metric['name'])}{unit}, {metric['better']} is better"
 
 
 def _failures(content: Mapping[str, Any], runs: pa.Table, failed: list[dict[str, Any]]) -> Markup:
@@ -326,7 +343,7 @@ def _failures(content: Mapping[str, Any], runs: pa.Table, failed: list[dict[str,
 
 
 def _points(content: Mapping[str, Any], points: pa.Table) -> Markup:
-    names = [metric["name"] for metric in content["collect"]]
+    titles = [metric_title(metric["name"]) for metric in content["collect"]]
     rows: list[list[Cell]] = [
         [
             label(points, row, content["keys"]),
@@ -335,5 +352,5 @@ def _points(content: Mapping[str, Any], points: pa.Table) -> Markup:
         ]
         for row in points.to_pylist()
     ]
-    table = Table.of(["point", "seeds", *names], rows)
+    table = Table([Head("point", is_text=True), Head("seeds"), *map(Head, titles)], rows, style="sorts")
     return render("study_points.html.j2", count=count_text(len(rows), "point"), table=table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,7 @@ class Measured:
         values: The measurements, by the names of [CELLS][farloop.results.fields.CELLS].
         rates: Throughput of the recorded flows over time, mean over those of a kind, thinned; by kind.
         queue: Longest queue of the port that `values` names, over time, thinned.
+        limits: The time of the flows by what limited them (`farloop.results.limits`).
     """
 
     scenario: str
@@ -62,6 +63,7 @@ class Measured:
     values: dict[str, Any]
     rates: dict[str, Floats] = field(default_factory=dict)
     queue: Floats = field(default_factory=lambda: np.empty(0))
+    limits: Sequence[Mapping[str, Any]] = ()
 
     @property
     def score(self) -> float | None:
@@ -128,6 +130,7 @@ def measured(run: Run, scenario: str) -> Measured:
         values=values,
         rates=_curves(run, kinds),
         queue=_thin(run.samples.get(f"port/{port}", "max_queue")[1], np.max) if port else np.empty(0),
+        limits=run.info.get("limits", ()),
     )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from farloop.results.curves import banded
 from farloop.results.measures import LESS
+from farloop.results.metric_titles import metric_title
 from farloop.results.tables import Floats
 from farloop.statistics import Interval, is_apart
 from farloop.studies.sweep.dataset import DONE
@@ -241,7 +242,7 @@ def scaled(points: pa.Table, rows: Sequence[Mapping[str, Any]], metric: str) -> 
     values = [row[metric] for row in rows]
     scale = unit_for((abs(value) for value in values), _UNITS.get(unit, (Unit("", 1.0),)))
     name = scale.name if unit in _UNITS else "" if unit in ("1", "") else unit
-    title = metric.replace("_", " ") if "/" not in metric else metric
+    title = metric_title(metric) if "/" not in metric else metric
     return Axis(f"{title} ({name})" if name else title, is_log=is_wide(values)), scale.factor
 
 

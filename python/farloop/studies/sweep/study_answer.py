@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from farloop.results.measures import MORE
+from farloop.results.metric_titles import metric_title
 from farloop.studies.sweep.multiples import label, metric_text, ranked, standings, unit_of
 from farloop.studies.sweep.points import ALGORITHM, SEED
 
@@ -42,12 +43,12 @@ def answer_study(
     if metric is None or points.num_rows < 2:
         name, unit = collect[0]["name"], collect[0]["unit"]
         texts = [metric_text(row, name, unit) for row in points.slice(0, 1).to_pylist()]
-        return [f"{points.num_rows} points; {name} of the first: {texts[0]}."]
+        return [f"{points.num_rows} points; {metric_title(name)} of the first: {texts[0]}."]
     enough = _enough(points, keys) if any(each["name"] == SLOWDOWN for each in collect) else []
     name, unit = metric["name"], metric["unit"]
     ordered = ranked(points, name, metric["better"])
     if len(ordered) < 2:
-        return [f"{name} exists at {len(ordered)} of {points.num_rows} points."]
+        return [f"{metric_title(name)} exists at {len(ordered)} of {points.num_rows} points."]
     first, last = ordered[0], ordered[-1]
     word = "highest" if metric["better"] == MORE else "lowest"
     other = "lowest" if metric["better"] == MORE else "highest"
@@ -55,7 +56,7 @@ def answer_study(
     texts = [f"{metric_text(row, name, unit)} at {label(points, row, keys)}" for row in (first, last)]
     _, note = standings(runs, points, name, metric["better"])
     best = _best_algorithms(ordered, name, word, keys)
-    return [*enough, *best, f"{name} is {word}, {texts[0]}; it is {other}, {texts[1]}{times}.", f"{note.rstrip('.')}."]
+    return [*enough, *best, f"{word.capitalize()} {metric_title(name)}: {texts[0]}; {other}: {texts[1]}{times}.", f"{note.rstrip('.')}."]
 
 
 def _enough(points: pa.Table, keys: Sequence[str]) -> list[str]:
@@ -133,4 +134,4 @@ def _best_algorithms(ordered: Sequence[Mapping[str, Any]], name: str, word: str,
         return []
     (first, most), *rest = Counter(best.values()).most_common(3)
     more = "".join(f", {algorithm} at {count}" for algorithm, count in rest)
-    return [f"{first} has the {word} {name} at {most} of {len(best)} settings{more}."]
+    return [f"{first} has the {word} {metric_title(name)} at {most} of {len(best)} settings{more}."]

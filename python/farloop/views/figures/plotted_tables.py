@@ -24,7 +24,7 @@ from farloop.studies.arena.quantities import quantity
 from farloop.studies.sweep.dataset import OF_METRICS, POINTS
 from farloop.studies.sweep.multiples import unit_of, value_text
 from farloop.views.figures.marks import AxisQuantity, Heat
-from farloop.views.figures.metric_names import axis_name
+from farloop.results.metric_titles import metric_title
 
 if TYPE_CHECKING:
     from farloop.results.run import Comparison
@@ -97,7 +97,7 @@ class StudyPoints(Numbers):
             group = _value_text(self.points, keys[-1], row[keys[-1]]) if keys else ""
             low, high = (row[f"{name}{end}"] for end in OF_METRICS[1:])
             values.setdefault(group, {})[series] = Interval(row[name], low, high, int(row["seeds"]))
-        return AxisQuantity(axis_name(name), unit_of(self.points, name) or "1"), values
+        return AxisQuantity(metric_title(name), unit_of(self.points, name) or "1"), values
 
     def heat(self, values: Values) -> Heat:
         """Series × values of the last key."""

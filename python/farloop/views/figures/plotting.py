@@ -18,7 +18,8 @@ from farloop.statistics import Interval
 from farloop.studies.sweep import measures, precision
 from farloop.views.figures import marks
 from farloop.views.figures.marks import AxisQuantity, Heat, Page
-from farloop.views.figures.metric_names import axis_name, quantity_of_curve
+from farloop.results.metric_titles import metric_title
+from farloop.views.figures.metric_names import quantity_of_curve
 from farloop.views.figures.plotted_tables import Numbers
 from farloop.views.figures.style import Picture, find_style
 
@@ -169,7 +170,7 @@ def _bars(result: Comparison, asked: PlotQuestion, page: Page) -> Picture:
     if not any(i.estimate is not None for own in values.values() for i in own.values()):
         raise FarloopError(f"--metric {metric}: no run has it: {chosen[0].meaning}")
     base = _find(result, metric, ALL, asked.size) if len(chosen) > 1 else chosen[0]
-    return marks.draw_bars(page, AxisQuantity(axis_name(base.name), base.unit), values)
+    return marks.draw_bars(page, AxisQuantity(metric_title(base.name), base.unit), values)
 
 
 def _interval(measure: measures.Measure, of: Replicas) -> Interval:
@@ -198,7 +199,7 @@ def _distribution(result: Comparison, asked: PlotQuestion, page: Page) -> Pictur
     if not any(values.size for panel in panels.values() for values in panel.values()):
         raise FarloopError(f"--metric {asked.metric or 'slowdown'}: no flow or sample has it: {measure.meaning}")
     base = _find(result, metric, ALL, asked.size) if asked.groups != (ALL,) and len(asked.groups) > 1 else measure
-    return marks.draw_distributions(page, AxisQuantity(axis_name(base.name, as_sample=True), base.unit), panels)
+    return marks.draw_distributions(page, AxisQuantity(metric_title(base.name, as_sample=True), base.unit), panels)
 
 
 def _curves(result: Comparison, asked: PlotQuestion, page: Page) -> Picture:

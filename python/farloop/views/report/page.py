@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -13,7 +12,7 @@ from farloop import _native
 from farloop.judging.claims import remark
 from farloop.results import offered, paired
 from farloop.results.headline import headline
-from farloop.views.html import document, render
+from farloop.views.html import document, render, script
 from farloop.views.report import circuits, jobs, limit_bars, link_events, network_map, packets, pfc, plots, verdict
 from farloop.views.report.charts import Chart, charts
 from farloop.views.report.start_tables import LOADS, STARTS
@@ -85,7 +84,8 @@ def page(comparison: Comparison, *more: Section) -> str:
         verdict=verdict.section(comparison),
         remarks=comparison.notes,
         sections=parts,
-        sorting=Markup(files("farloop.views").joinpath("sort_tables.js").read_text("utf-8")),
+        style="",
+        sorting=script("sort_tables.js"),
     )
     return document(title, content, scripts=plots.scripts(has_charts=bool(drawn)))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from farloop.palette import run_colours
 from farloop.results.cautions import MAX_DECISIVE, by_weight, of_comparison
 from farloop.results.effects import SCOPES, Effect
-from farloop.results.headline import headline
+from farloop.results.headline import Headline, headline
 from farloop.views.html import render
 
 if TYPE_CHECKING:
@@ -17,43 +18,88 @@ if TYPE_CHECKING:
 
     from farloop.results.run import Comparison
 
+MAX_ROWS = 16
+"""Groups of a chart: with more the first screen has no room for what stands below it."""
+
 FAR_APART = 20.0
 """The ratio of the largest to the smallest value from which on the axis is logarithmic."""
 
 
+@dataclass(frozen=True)
+class EffectChart:
+    """The words around the charts at the head of a page.
+
+    Attributes:
+        order: All groups in their order, which decides their colours.
+        scopes: The scopes of the effects with their words.
+        choices: Labels of the two choices: of the number, and of the scope.
+        note: Describes dots, lines and arrows below the chart; of a comparison by default.
+    """
+
+    order: Sequence[str]
+    scopes: Mapping[str, str]
+    choices: tuple[str, str] = ("number", "of")
+    note: str | None = None
+
+
 def section(comparison: Comparison) -> Markup:
-    """The head of the page."""
-    answer = headline(comparison)
+    """The head of a comparison's page."""
     cautions = [caution.text for caution in by_weight(of_comparison(comparison))]
+    chart = EffectChart(list(comparison.groups), SCOPES)
+    return head(headline(comparison), chart, cautions, deadlocks=comparison.deadlocks)
+
+
+def head(
+    answer: Headline, chart: EffectChart, cautions: Sequence[str], *, deadlocks: Sequence[str] = ()
+) -> Markup:
+    """The head of any page.
+
+    Args:
+        answer: The answer with its numbers and effects.
+        chart: The words around the effects.
+        cautions: Sentences, those first that decide.
+        deadlocks: Findings that stand above everything else.
+    """
     charts = [
-        {"name": effect.name, "scope": effect.scope, "drawn": draw(effect, list(comparison.groups))}
+        {"name": effect.name, "scope": effect.scope, "drawn": draw(effect, chart.order, chart.scopes)}
         for effect in answer.effects
     ]
     first = answer.effect
+    has_intervals = any(value.exists for effect in answer.effects for value in effect.values.values())
+    is_cut = any(len(effect.ranking) > MAX_ROWS for effect in answer.effects)
     return render(
         "verdict.html.j2",
         sentences=answer.sentences,
         numbers=answer.key_numbers,
         limit=answer.limit,
         charts=charts,
-        names=list(dict.fromkeys(chart["name"] for chart in charts)),
-        scopes={scope: words for scope, words in SCOPES.items() if any(chart["scope"] == scope for chart in charts)},
+        choices=chart.choices,
+        names=list(dict.fromkeys(each["name"] for each in charts)),
+        scopes={scope: words for scope, words in chart.scopes.items() if any(each["scope"] == scope for each in charts)},
         first=(first.name, first.scope) if first else ("", ""),
-        has_intervals=any(value.exists for effect in answer.effects for value in effect.values.values()),
-        deadlocks=comparison.deadlocks,
+        note=_note(has_intervals=has_intervals) if chart.note is None else chart.note,
+        cut=f"Of more than {MAX_ROWS} the best are drawn; the tables have all." if is_cut else "",
+        deadlocks=deadlocks,
         decisive=cautions[:MAX_DECISIVE],
         others=cautions[MAX_DECISIVE:],
     )
 
 
-def draw(effect: Effect, order: Sequence[str]) -> Markup:
+def _note(*, has_intervals: bool) -> str:
+    lines = " Lines: 95 % confidence intervals over the seeds." if has_intervals else ""
+    arrow = "An arrow: some flows did not finish and count by their age, so that the number is a lower bound."
+    return f"The best on top.{lines} {arrow}"
+
+
+def draw(effect: Effect, order: Sequence[str], scopes: Mapping[str, str] = SCOPES) -> Markup:
     """A row for each group, the best on top: a dot at the number, a line along its 95 % interval; an arrow where it is a lower bound.
 
     Args:
         effect: The number.
         order: All groups in the order of the comparison, which decides their colours.
+        scopes: The words of the scopes.
     """
-    ranking, colours = effect.ranking, run_colours(order)
+    ranking, colours = effect.ranking[:MAX_ROWS], run_colours(order)
     ends = [
         end
         for label in ranking
@@ -65,7 +111,7 @@ def draw(effect: Effect, order: Sequence[str]) -> Markup:
     words = ", ".join(f"{label} {effect.value_text(label)}" for label in ranking)
     return render(
         "effect.html.j2",
-        words=f"{effect.name}, {SCOPES[effect.scope]}: {words}",
+        words=f"{effect.name}, {scopes[effect.scope]}: {words}",
         rows=[_row(effect, label, axis) | {"colour": colours[label]} for label in ranking],
         ticks=[{"at": axis.at(tick), "text": effect.text(tick)} for tick in axis.ticks],
     )
