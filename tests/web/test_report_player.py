@@ -6,6 +6,7 @@ import pytest
 from support.browser import REPOSITORY, Browser, need
 
 import farloop
+from farloop.scenario import Scenario
 
 pytestmark = pytest.mark.browser
 pytest_plugins = ["support.browser_fixtures"]
@@ -136,3 +137,50 @@ def test_it_fits_and_axe_finds_nothing(browser: Browser, report, width: int, dar
         "return (await axe.run('#packets-player')).violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 200))])"
     )
     assert violations == []
+
+
+TWO_KINDS = """\
+run.duration = "5ms"
+network = { topology = "dumbbell", intra_pairs = 2, cross_pairs = 2, rate = "1Gbps", wan_delay = "100us" }
+transport.kind = "tcp"
+flow = [{ name = "near", from = "s1", to = "d1" }, { name = "far", from = "s2", to = "r1" }]
+"""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """The report of two algorithms, with curves of flows inside and across."""
+    comparison = farloop.compare(Scenario.from_text(TWO_KINDS), ["dctcp", "bbr"])
+    return comparison.save(tmp_path_factory.mktemp("compared") / "out") / "report.html"
+
+
+def drawn_curves(browser: Browser) -> dict[str, list[str]]:
+    """The axes and the kinds of flows of the curves that a chart over time shows."""
+    script = """
+        const {data, layout} = document.getElementById("chart-throughput");
+        return {axes: [...new Set(data.map(trace => trace.xaxis))], kinds: [...new Set(data.map(trace => trace.meta))].sort(),
+          headings: layout.annotations.map(note => note.text), shown: data.filter(trace => trace.showlegend).map(trace => trace.name)};
+    """
+    return browser.js(script)
+
+
+def test_a_chart_over_time_shows_one_algorithm_and_one_kind_of_flows(browser: Browser, compared):
+    browser.show(compared)
+    browser.js("document.getElementById('chart-throughput').scrollIntoView()")
+    browser.wait(lambda: browser.js("return !!document.getElementById('chart-throughput')?.layout"))
+    assert drawn_curves(browser)["axes"] == ["x", "x2"]
+    assert drawn_curves(browser)["kinds"] == ["cross", "intra"]
+    choose = """
+        const select = document.getElementById("chart-throughput").closest("[data-filters]").querySelector(`[data-filter=${arguments[0]}]`);
+        select.value = arguments[1];
+        select.dispatchEvent(new Event("change"));
+    """
+    browser.js(choose, "panel", "bbr")
+    browser.wait(lambda: drawn_curves(browser)["headings"] == ["bbr"])
+    assert drawn_curves(browser)["axes"] == ["x"]
+    browser.js(choose, "kind", "cross")
+    browser.wait(lambda: drawn_curves(browser)["kinds"] == ["cross"])
+    assert drawn_curves(browser)["shown"], "the legend has the curves that are left"
+    browser.js(choose, "panel", "")
+    browser.wait(lambda: drawn_curves(browser)["axes"] == ["x", "x2"])
+    assert browser.complaints() == []

@@ -36,6 +36,7 @@ class Drawn(NamedTuple):
     look: Look
     values: Floats
     band: tuple[Floats, Floats] | None
+    is_cross: bool
 
 
 def grouped(flows: pa.Table, times: Floats, rows: Mapping[str, Floats]) -> tuple[list[Drawn], str]:
@@ -57,7 +58,7 @@ def grouped(flows: pa.Table, times: Floats, rows: Mapping[str, Floats]) -> tuple
     drawn, names = [], []
     for is_cross, own in kinds.items():
         if len(own) <= FEW:
-            drawn += [Drawn(n, look(i, is_cross=is_cross), v, None) for i, (n, v) in enumerate(own.items())]
+            drawn += [Drawn(n, look(i, is_cross=is_cross), v, None, is_cross) for i, (n, v) in enumerate(own.items())]
             continue
         kind = "cross-datacenter" if is_cross else "intra-datacenter"
         group = _group(own, f"median of {len(own)} {kind} flows", is_cross=is_cross)
@@ -75,9 +76,9 @@ def _group(rows: Mapping[str, Floats], name: str, *, is_cross: bool) -> list[Dra
         warnings.simplefilter("ignore", RuntimeWarning)
         low, middle, high = np.nanpercentile(table, [BAND[0], 50.0, BAND[1]], axis=0)
         typical = dict(zip(rows, np.nanmean(table, axis=1), strict=True))
-    drawn = [Drawn(name, look(0, is_cross=is_cross), middle, (low, high))]
+    drawn = [Drawn(name, look(0, is_cross=is_cross), middle, (low, high), is_cross)]
     far = _outliers(typical)
-    return drawn + [Drawn(n, look(i, is_cross=is_cross), rows[n], None) for i, n in enumerate(far, 1)]
+    return drawn + [Drawn(n, look(i, is_cross=is_cross), rows[n], None, is_cross) for i, n in enumerate(far, 1)]
 
 
 def _outliers(typical: Mapping[str, float]) -> list[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from farloop.metrics import thinned
 from farloop.palette import IDLE, Look, flow_looks, port_looks
@@ -33,6 +35,9 @@ ALL_POINTS = 60_000
 
 FAR_APART = 50.0
 """Where curves of one chart differ by more than this factor, only a logarithmic axis shows them all."""
+
+KINDS_OF_PATHS = ("intra", "cross")
+"""The kinds of flows, by whether they cross datacenters."""
 
 KINDS = {"flow": ("flow",), "port": ("port", "worst")}
 """Kinds of objects of the series that are shown together: the worst ports with those that the scenario names."""
@@ -94,6 +99,8 @@ class Line(NamedTuple):
     times: Floats
     values: Floats
     band: tuple[Floats, Floats] | None = None
+    kind: str = ""
+    """Of a flow, or a group of them, "intra" or "cross"."""
 
     @property
     def colour(self) -> str:
@@ -153,6 +160,7 @@ def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes, most: int = M
     if curve.kind == "flow" and len(names) > MOST_CURVES:
         return _many(of, names, curve, points, notes)
     chosen = _highest(samples, names, curve.metric, most)
+    kinds = _kinds(of, chosen) if curve.kind == "flow" else {}
     lines = []
     for name in chosen:
         times, thin = _thin(of, name, curve, points, notes)
@@ -162,8 +170,17 @@ def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes, most: int = M
             continue
         _tell_seeds(of, len(thin), notes, "with 95 % band")
         band = (low, high) if len(thin) > 1 else None
-        lines.append(Line(_plain(name), UNSEEN, times, values, band))
+        lines.append(Line(_plain(name), UNSEEN, times, values, band, kinds.get(_plain(name), "")))
     return lines
+
+
+def _kinds(of: Replicas, chosen: Sequence[str]) -> dict[str, str]:
+    """The kind of path of each of these flows."""
+    flows = of.runs[0].flows
+    wanted = pa.array([_plain(name) for name in chosen], pa.string())
+    rows = flows.filter(pc.is_in(pc.cast(flows["name"], pa.string()), wanted))
+    pairs = zip(rows["name"].to_pylist(), rows["cross_datacenter"].to_pylist(), strict=True)
+    return {name: KINDS_OF_PATHS[bool(is_cross)] for name, is_cross in pairs}
 
 
 def _with_looks(drawn: list[list[Line]], kind: str) -> list[list[Line]]:
@@ -187,7 +204,7 @@ def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: 
     drawn, said = grouped(of.runs[0].flows, times, rows)
     if drawn:
         notes.remarks[said] = None
-    return [Line(line.name, line.look, times, line.values, line.band) for line in drawn]
+    return [Line(line.name, line.look, times, line.values, line.band, KINDS_OF_PATHS[line.is_cross]) for line in drawn]
 
 
 def _with_band(drawn: list[list[Line]], busiest: int, notes: _Notes) -> list[list[Line]]:

@@ -12,11 +12,14 @@ from markupsafe import Markup
 from farloop.output.manifest import REPORT
 from farloop.results.measures import MORE
 from farloop.results.size_classes import MARK_NOTE, MIN_TAIL_FLOWS, marked
+from farloop.studies.advice.advice_headline import cautions_of, headline_advice, range_text, stays_text, subject
 from farloop.studies.advice.asking import ANSWER
 from farloop.studies.arena.constraints import parse
 from farloop.studies.arena.quantities import SHARE, TIME, quantity
 from farloop.units import count_text
-from farloop.views.html import document, render
+from farloop.views.html import render, sections_page
+from farloop.views.report import plots
+from farloop.views.report.verdict import EffectChart, head
 from farloop.views.tabular import NOTHING, AnyCell, Head, StyledCell, Table
 
 STATES = {
@@ -33,31 +36,52 @@ HOSTS = {"in Linux": "; Linux has it", "farloop kernel": "; Linux hosts get it f
 NOTICED = {SHARE: 0.005, TIME: 1e-6}
 """Changes of shares and times that are smaller than this are not called a price."""
 
-TOO_WIDE = 100
-"""Where an interval's ends are further apart than this many times, its numbers say no more than "unsure"."""
+QUESTIONS = {
+    "change": "What if things change?",
+    "type": "What do you write and type?",
+    "candidates": "How good are the candidates?",
+    "watch": "What should you watch?",
+    "parameters": "Do other parameters help?",
+    "others": "Why not the others?",
+    "judged": "What was asked, and how was it judged?",
+}
+"""The sections of the page by their anchors."""
 
 
 def page(content: Mapping[str, Any]) -> str:
     """A complete HTML document that loads nothing from anywhere."""
-    first = content["advised"][0] if content["advised"] else ""
-    shown = render(
-        "answer.html.j2",
-        content=content,
-        advised=_advised(content),
-        constraints=[str(parse(text)) for text in content["question"]["must"]],
-        candidates=_candidates(content),
-        seeds=_seeds(content),
-        tuned=_tuned(content),
-        conditions=_conditions(content, first),
-        outlook=outlook_table(content),
-        stays=stays_text(content),
-        first=first,
-        others=_others(content),
-        mark_note=f"{MARK_NOTE} of a seed." if content["few_flows"] else "",
-        rounds=count_text(content["rounds"], "round"),
-        seed_count=count_text(content["seeds"], "seed"),
+    values = {
+        "content": content,
+        "advised": _advised(content),
+        "constraints": [str(parse(text)) for text in content["question"]["must"]],
+        "candidates": _candidates(content),
+        "seeds": _seeds(content),
+        "tuned": _tuned(content),
+        "conditions": _conditions(content, subject(content)),
+        "outlook": outlook_table(content),
+        "stays": stays_text(content),
+        "others": _others(content),
+        "mark_note": f"{MARK_NOTE} of a seed." if content["few_flows"] else "",
+        "rounds": count_text(content["rounds"], "round"),
+        "seed_count": count_text(content["seeds"], "seed"),
+    }
+    drawn = [(anchor, question, render("answer.html.j2", part=anchor, **values)) for anchor, question in QUESTIONS.items()]
+    answer = headline_advice(content)
+    names = [row["name"] for row in content["candidates"]]
+    scopes = {effect.scope: effect.scope for effect in answer.effects}
+    note = (
+        "The best on top. Lines: 95 % confidence intervals over the seeds; those of times the best candidate's cost hold together. "
+        "A multiple under another condition has few seeds, and no interval."
     )
-    return document(f"farloop: what should run: {content['title']}", shown)
+    return sections_page(
+        f"farloop: what should run: {content['title']}",
+        f"What should run: {content['title']}",
+        head(answer, EffectChart(names, scopes, ("number", "under"), note), cautions_of(content)),
+        [part for part in drawn if part[2].strip()],
+        subtitle=f"{count_text(len(content['candidates']), 'candidate')}, {count_text(content['seeds'], 'seed')}, farloop {content['farloop']}",
+        style="arena advice",
+        scripts=plots.scripts(has_charts=False),
+    )
 
 
 def rewrite(source: Path, aside: Path) -> None:
@@ -132,7 +156,7 @@ def _candidates(content: Mapping[str, Any]) -> dict[str, Any]:
                 StyledCell(f"{row['needs']}{HOSTS.get(row['linux'], '')}", style="text soft"),
             ]
         )
-    return {"table": Table(heads, rows), "alike": alike}
+    return {"table": Table(heads, rows, style="sorts"), "alike": alike}
 
 
 def _marked(name: str, content: Mapping[str, Any]) -> str:
@@ -152,7 +176,7 @@ def _seeds(content: Mapping[str, Any]) -> Table:
         [StyledCell(row["candidate"], style="text"), str(row["seed"]), *(_text(name, row.get(name)) for name in names)]
         for row in rows
     ]
-    return Table([Head("candidate", is_text=True), Head("seed"), *_heads(names, content)], body)
+    return Table([Head("candidate", is_text=True), Head("seed"), *_heads(names, content)], body, style="sorts")
 
 
 def _tuned(content: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -220,6 +244,7 @@ def _conditions(content: Mapping[str, Any], first: str) -> Table:
         known = {s["name"]: s for s in outcome["standings"]}
         holds = first in outcome["first"]
         word = "holds" if holds else "changes" if outcome["first"] else "nothing holds"
+        word = f"{first} holds" if holds and not content["advised"] else word
         rows.append(
             [
                 text,
@@ -228,7 +253,7 @@ def _conditions(content: Mapping[str, Any], first: str) -> Table:
                 StyledCell(str(outcome.get("seeds", ""))),
             ]
         )
-    return Table([Head("condition", is_text=True), Head("the choice"), *map(Head, names), Head("seeds")], rows)
+    return Table([Head("condition", is_text=True), Head("the choice"), *map(Head, names), Head("seeds")], rows, style="sorts")
 
 
 def _cell(standing: Mapping[str, Any] | None) -> StyledCell:
@@ -248,7 +273,7 @@ def outlook_table(content: Mapping[str, Any]) -> Table:
     heads = [Head("", is_text=True), Head("best", is_text=True), Head("not told apart", is_text=True)]
     if not rows:
         return Table(heads, [])
-    advised, goal = content["advised"][0], content["question"]["goal"]
+    advised, goal = subject(content), content["question"]["goal"]
     has_goal = any(row["goal"] is not None for row in rows)
     heads += [Head(f"{advised}: {goal}, today → then")] if has_goal else []
     heads += [Head(f"{advised}: times today's cost"), Head("seeds"), Head("breaks", is_text=True)]
@@ -273,25 +298,6 @@ def outlook_table(content: Mapping[str, Any]) -> Table:
     return Table(heads, body)
 
 
-def stays_text(content: Mapping[str, Any]) -> str:
-    """How far the choice holds under other conditions, in a sentence; only conditions that were simulated count."""
-    made = [outcome for outcome in content["conditions"] if not outcome["because"]]
-    if not made:
-        return "No other condition was simulated: nothing is known of when the choice changes."
-    if content["flips"]:
-        return f"The choice changes with: {', '.join(content['flips'])}."
-    without = len(content["conditions"]) - len(made)
-    rest = f"; {without} could not be simulated" if without else ""
-    first = content["advised"][0]
-    best = sum(first in outcome["best"] for outcome in made)
-    within = "each of them" if best == len(made) else f"{best} of them"
-    return f"{first} stays in the first group under {_all_of(len(made))}, and is within 5 % of the best under {within}{rest}."
-
-
-def _all_of(count: int) -> str:
-    return "the one condition that was simulated" if count == 1 else f"all {count} conditions that were simulated"
-
-
 def _others(content: Mapping[str, Any]) -> Table:
     """The algorithms that are not advised, and why."""
     failing = [row for row in content["candidates"] if row["state"] in ("fails", "failed")]
@@ -304,12 +310,7 @@ def _others(content: Mapping[str, Any]) -> Table:
 def _ratio(ratio: Mapping[str, Any]) -> StyledCell:
     if ratio["estimate"] is None:
         return StyledCell(NOTHING)
-    if ratio["low"] is None or ratio["low"] == ratio["high"]:
-        reach = ""
-    elif ratio["high"] > TOO_WIDE * ratio["low"]:
-        reach = f"(unsure after {count_text(ratio['n'], 'seed')})"
-    else:
-        reach = f"[{ratio['low']:.3g}, {ratio['high']:.3g}]"
+    reach = range_text(ratio)
     text = f"{ratio['estimate']:.3g} ×"
     html = Markup('{} <span class="soft">{}</span>').format(text, reach) if reach else None
     return StyledCell(f"{text} {reach}".rstrip(), html)

@@ -162,12 +162,14 @@ def _standing(standing: Standing) -> str:
 
 def advice(content: Mapping[str, Any]) -> None:
     """The answer in a sentence, when it changes, the candidates that ran to the end, and what to be careful of."""
-    from farloop.views.advice_page import outlook_table, stays_text
+    from farloop.results.cautions import MAX_DECISIVE
+    from farloop.studies.advice.advice_headline import cautions_of, headline_advice
+    from farloop.views.advice_page import outlook_table
 
-    _console().print(content["answer"], markup=False, highlight=False)
+    cautions = cautions_of(content)
+    answer(headline_advice(content).sentences, [text.rstrip(".") for text in cautions[:MAX_DECISIVE]])
     if content["outlook"]:
         _console().print(outlook_table(content).terminal())
-        _console().print(stays_text(content), markup=False, highlight=False)
     rows = [
         [
             row["name"],
@@ -190,7 +192,8 @@ def advice(content: Mapping[str, Any]) -> None:
             )
     for line in [*lines, *content["notes"]]:
         _console().print(line, markup=False, highlight=False)
-    deadlocks([caution["text"] for caution in content["cautions"]])
+    for text in cautions[MAX_DECISIVE:]:
+        _console().print(f"caution: {text.rstrip('.')}", markup=False, highlight=False, soft_wrap=True, style="yellow")
 
 
 def study(result: Study, collect: Sequence[Measure]) -> None:
@@ -229,8 +232,10 @@ def study(result: Study, collect: Sequence[Measure]) -> None:
 def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> None:
     """How near the simulator is to its references: by algorithm, then every number that differs without a known cause."""
     from farloop.studies.validation.checks import DIFFERS
+    from farloop.studies.validation.validation_headline import headline_validation
     from farloop.views import validation_tables
 
+    answer(headline_validation(checks, outcomes).sentences)
     if checks:
         _print_table(validation_tables.OVERVIEW, validation_tables.overview(checks))
     differing = [check for check in checks if check.verdict == DIFFERS]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from farloop import _native
 from farloop.output import manifest
 from farloop.palette import CROSS, INTRA
 from farloop.safe_files import names
@@ -16,14 +17,24 @@ from farloop.studies.validation.checks import read as read_check
 from farloop.studies.validation.record import NUMBERS
 from farloop.studies.validation.references import THEORY, Reference
 from farloop.studies.validation.relations import RelationOutcome
+from farloop.studies.validation.validation_headline import headline_validation, validation_cautions
 from farloop.views import validation_tables
-from farloop.views.html import document, render
+from farloop.views.html import render, sections_page
+from farloop.views.report import plots
+from farloop.views.report.verdict import EffectChart, head
 from farloop.views.tabular import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURE = "differences.png"
+
+QUESTIONS = {
+    "overview": "Where does it differ, by algorithm?",
+    "metamorphic": "Does anything matter that must not?",
+    "references": "What does each reference say?",
+}
+"""The sections of the page by their anchors."""
 
 MAX_DRAWN = 0.3
 """Differences beyond this are drawn at the edge of the picture."""
@@ -48,8 +59,6 @@ def rewrite(source: Path, aside: Path) -> None:
 
 def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
     """A complete HTML document that loads nothing from anywhere."""
-    from farloop.views.figures.draw import embedded
-
     used = [references.load(name) for name in dict.fromkeys(check.reference for check in checks)]
     by_reference = []
     for reference in used:
@@ -58,21 +67,28 @@ def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = 
             {
                 "of": reference,
                 "provenance": _provenance(reference),
-                "numbers": Table.of(validation_tables.NUMBERS, validation_tables.numbers(own)),
+                "numbers": Table.of(validation_tables.NUMBERS, validation_tables.numbers(own), style="sorts"),
                 "explanations": _explanations(own),
             }
         )
-    title = "farloop beside its references"
-    content = render(
-        "validation.html.j2",
-        title=title,
-        summary=validation_tables.summary(checks, outcomes),
-        picture=embedded(picture(checks)) if checks else "",
-        overview=Table.of(validation_tables.OVERVIEW, validation_tables.overview(checks)),
-        relations=Table.of(validation_tables.RELATIONS, validation_tables.relations(outcomes)),
-        references=by_reference,
+    values = {
+        "overview": Table.of(validation_tables.OVERVIEW, validation_tables.overview(checks), style="sorts"),
+        "relations": Table.of(validation_tables.RELATIONS, validation_tables.relations(outcomes), style="sorts"),
+        "references": by_reference,
+    }
+    drawn = [(anchor, name, render("validation.html.j2", part=anchor, **values)) for anchor, name in QUESTIONS.items()]
+    answer = headline_validation(checks, outcomes)
+    scopes = {effect.scope: effect.scope or "all references" for effect in answer.effects}
+    algorithms = list(dict.fromkeys(check.algorithm for check in checks))
+    note = "The nearest on top; 1 is the limit. Lines: from the nearest to the farthest number of each algorithm."
+    return sections_page(
+        "farloop beside its references",
+        "farloop beside its references",
+        head(answer, EffectChart(algorithms, scopes, ("number", "of"), note), validation_cautions(checks)),
+        [part for part in drawn if part[2].strip()],
+        subtitle=f"{validation_tables.summary(checks, outcomes)}; farloop {_native.version()}",
+        scripts=plots.scripts(has_charts=False),
     )
-    return document(title, content)
 
 
 def picture(checks: Sequence[FidelityCheck]) -> Figure:

@@ -36,13 +36,13 @@ def overview(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
     for (algorithm, reference, case), own in sorted(grouped.items()):
         named = {check.metric: check for check in own}
         others = [check for check in own if check.metric not in QUANTILES.values()]
-        most = max(others, key=_how_far, default=None)
+        most = max(others, key=lambda check: check.distance, default=None)
         rows.append(
             [
                 algorithm,
                 f"{reference}/{case}",
                 *(percent(named[metric].difference) if metric in named else None for metric in QUANTILES.values()),
-                f"{percent(most.difference)} {most.metric}" if most else None,
+                f"{percent(most.difference)} {most.metric.replace('_', ' ')}" if most else None,
                 worst(own),
             ]
         )
@@ -55,7 +55,7 @@ def numbers(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
         [
             check.algorithm,
             check.case,
-            check.metric,
+            check.metric.replace("_", " "),
             f"{check.mean:.4g}",
             f"{check.reference_mean:.4g}",
             percent(check.difference),
@@ -104,10 +104,3 @@ def summary(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]
 def percent(part: float) -> str:
     """A difference, such as "+1.2 %"."""
     return "none" if math.isnan(part) else f"{100 * part:+.2g} %" if abs(part) < 0.1 else f"{100 * part:+.3g} %"
-
-
-def _how_far(check: FidelityCheck) -> float:
-    """Distance of a number from the place where it has to be, in limits."""
-    if math.isnan(check.difference):
-        return math.inf
-    return check.beyond if check.ranged else abs(check.difference - check.expected) / check.limit

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from farloop import _native, catalogue
 from farloop.errors import FarloopError, shown
-from farloop.results.cautions import Caution
+from farloop.results import ecn_sharing
+from farloop.results.cautions import Caution, by_weight
 from farloop.studies.advice import racing, trying, tuning
 from farloop.studies.advice.conditions import Conditions, conditions
 from farloop.studies.advice.question import Question, budget_text
@@ -24,6 +25,9 @@ RACE, TUNE = 0.45, 0.3
 
 ADVISED = 3
 """So many candidates are advised, tuned and tried at most."""
+
+NEAREST = 2
+"""Candidates that are tried under other conditions where nothing holds the constraints."""
 
 LEAST_PART = 0.8
 """The first round of the race takes no more than this part of a budget."""
@@ -150,7 +154,7 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
         )
     best = [place.candidate for place in result.advised]
     costs = race.costs
-    if best:
+    if best or race.nearest is not None:
         _screen(result, runs, progress)
     tunes = tuning.ready() if question.tune is None else question.tune
     if not tunes and question.tune is None:
@@ -169,12 +173,17 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
                 f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min, and the "
                 f"search's part of the budget is {max(room, 0) / 60:.2g} min."
             )
-    if best:
+    if result.outcomes:
         _refine(result, runs, progress)
     if (shown_first := race.leaders[0] if race.leaders else race.nearest) is not None:
         first = shown_first.candidate
         scenario = first.scenario.override(seed=question.seed)
-        result.cautions = runs.cautions(Ask(f"{first.name}, seed {question.seed}", first.algorithm, scenario))
+        found = runs.cautions(Ask(f"{first.name}, seed {question.seed}", first.algorithm, scenario))
+        mixed = ecn_sharing.sentence_of_candidates([c.algorithm for c in candidates], first.scenario.resolved)
+        # A network that has both kinds of flows at once says it of its own ports.
+        if mixed and not any(caution.code == "ecn" for caution in found):
+            found.append(Caution("ecn", mixed))
+        result.cautions = by_weight(found)
     result.spent, result.made = runs.spent, runs.made
     return result
 
@@ -256,7 +265,7 @@ def _usual_broken(result: Answer) -> list[str]:
 
 
 def _screen(result: Answer, runs: Runs, progress: Callable[[str], None]) -> None:
-    """The advised, and the best of those that left, under one seed of other conditions."""
+    """The advised, and the best of those that left, under one seed of other conditions; where nothing holds, those nearest to it."""
     candidates = _contenders(result, with_tuned=False)
     varied: Conditions = conditions(candidates[0].scenario)
     result.left_out = varied.left_out
@@ -287,5 +296,7 @@ def _contenders(result: Answer, *, with_tuned: bool) -> list[Candidate]:
         tuned = result.find(place.candidate.name)
         if with_tuned and tuned is not None and tuned.is_advised:
             contenders.append(tuned.tuned)
+    if not contenders:
+        return [place.candidate for place in result.race.places if place.state == racing.FAILS][:NEAREST]
     left = [place.candidate for place in result.race.places if place.state in (racing.OPEN, racing.LEFT)]
     return contenders + left[:1]

@@ -10,6 +10,7 @@ from farloop import _native
 from farloop.algorithm import by_scope
 from farloop.errors import FarloopError
 from farloop.output import manifest
+from farloop.results.headline import limit_sentence
 from farloop.results.size_classes import MIN_TAIL_FLOWS
 from farloop.statistics import Interval
 from farloop.studies.advice import deployment, outlook
@@ -59,6 +60,8 @@ def content(answer: Answer) -> dict[str, Any]:
             "tune": question.tune,
         },
         "advised": [place.candidate.name for place in answer.advised],
+        "nearest": _nearest_name(answer),
+        "limit": _limit(answer),
         "leaders": [place.candidate.name for place in answer.race.leaders],
         "few_flows": _few_flows(answer),
         "seeds": answer.race.seeds,
@@ -77,6 +80,19 @@ def content(answer: Answer) -> dict[str, Any]:
         "spent_s": round(answer.spent, 3),
         "runs": [row for name, each in answer.race.measured.items() for row in _runs(name, each, answer)],
     }
+
+
+def _nearest_name(answer: Answer) -> str:
+    """Where nothing holds the constraints, the candidate that is nearest to it; else nothing."""
+    nearest = None if answer.race.leaders else answer.race.nearest
+    return "" if nearest is None else nearest.candidate.name
+
+
+def _limit(answer: Answer) -> str:
+    """The limit of most of the time of the flows, under the advised candidate or the nearest one."""
+    name = answer.advised[0].candidate.name if answer.advised else _nearest_name(answer)
+    entries = [entry for run in answer.race.measured.get(name, ()) for entry in run.limits]
+    return limit_sentence(f"Under {name}, ", entries)
 
 
 def _place(place: Place, answer: Answer) -> dict[str, Any]:

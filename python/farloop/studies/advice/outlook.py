@@ -22,15 +22,16 @@ _LACKING = {
 
 
 def rows(answer: Answer) -> list[dict[str, Any]]:
-    """The rows, as JSON has them; none where nothing is advised.
+    """The rows, as JSON has them; where nothing holds the constraints they are about the nearest candidate.
 
     Each has the condition in words, the first group, those of it within 5 % of the best, and the goal's quantity of the advised candidate
     with what it is today under the same seeds (`None` without a goal or without runs). How many times its cost of today it has, the
     constraints that it breaks, seeds, and why nothing was simulated follow.
     """
-    if not answer.advised:
+    subject = answer.advised[0] if answer.advised else answer.race.nearest
+    if subject is None:
         return []
-    advised = answer.advised[0].candidate.name
+    advised = subject.candidate.name
     runs = answer.race.measured[advised]
     goal = answer.question.goal
     values = [] if goal is None else [value for run in runs if (value := goal.of(run.values)) is not None]
@@ -42,7 +43,7 @@ def rows(answer: Answer) -> list[dict[str, Any]]:
         "goal": math.fsum(values) / len(values) if values else None,
         "goal_today": None,
         "times_today": 1.0,
-        "breaks": "",
+        "breaks": "" if answer.advised else subject.because,
         "seeds": len(runs),
         "because": "",
     }

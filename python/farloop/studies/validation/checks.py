@@ -79,6 +79,13 @@ class FidelityCheck:
         return max(low - self.mean, self.mean - high, 0.0) / self.slack
 
     @property
+    def distance(self) -> float:
+        """Distance of farloop's number from the place where it has to be, in limits; infinite where it is no number."""
+        if math.isnan(self.difference):
+            return math.inf
+        return self.beyond if self.ranged else abs(self.difference - self.expected) / self.limit
+
+    @property
     def spread(self) -> float:
         """Half of what the reference's repetitions are apart, relative to their mean."""
         half = (max(self.theirs) - min(self.theirs)) / 2

@@ -50,12 +50,13 @@ COLUMNS = 2
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: what it is called, what it shows, and its panels."""
+    """One chart: what it is called, what it shows, and its panels; the kinds of flows whose curves it has."""
 
     anchor: str
     title: str
     explanation: str
     panels: Panels
+    kinds: tuple[str, ...] = ()
 
 
 def charts(comparison: Comparison) -> list[Chart]:
@@ -101,9 +102,11 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
                 low, high = line.band
                 for part in banded(low, high):
                     ends = (low[part], high[part])
-                    panels.add(i, _band(line.times[part] / across.factor, ends, up.factor, line.colour, line.name))
+                    band = _band(line.times[part] / across.factor, ends, up.factor, line.colour, line.name)
+                    panels.add(i, band | {"meta": line.kind})
             drawn_line = _line(line, across, up, logarithmic=logarithmic)
-            panels.add(i, drawn_line | {"showlegend": (line.name, line.look) not in named})
+            shown = {"showlegend": (line.name, line.look) not in named, "meta": line.kind}
+            panels.add(i, drawn_line | shown)
             named.add((line.name, line.look))
     panels.layout["hovermode"] = "x unified"
     panels.update_y({"type": "log", "dtick": 1} if logarithmic else {"rangemode": "tozero"})
@@ -113,7 +116,8 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         explanation += f" Drawn: {note}."
     if logarithmic:
         explanation += " The axis is logarithmic: the curves differ by orders of magnitude."
-    return Chart(curve.metric, title, explanation, panels)
+    kinds = tuple(dict.fromkeys(line.kind for _, lines in kept for line in lines if line.kind))
+    return Chart(curve.metric, title, explanation, panels, kinds)
 
 
 def _line(line: Line, across: Unit, up: Unit, *, logarithmic: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from farloop import _native
 from farloop.judging.claims import remark
 from farloop.results import offered, paired
+from farloop.results.effects import SCOPES
 from farloop.results.headline import headline
 from farloop.views.html import document, render, script
 from farloop.views.report import circuits, jobs, limit_bars, link_events, network_map, packets, pfc, plots, verdict
@@ -163,7 +164,7 @@ def _queues(comparison: Comparison, drawn: Sequence[Chart]) -> Markup:
         "queues.html.j2",
         worst=(worst := _table(worst_rows(comparison))),
         is_folded=len(worst.rows) > MANY_ROWS,
-        charts=[_choice(chart) for chart in drawn],
+        **_choices(drawn),
         network=network_map.section(comparison),
         pfc=pfc.section(comparison) if pfc.has_pauses(comparison) else "",
         **_loads(comparison),
@@ -178,12 +179,12 @@ def _loads(comparison: Comparison) -> dict[str, Any]:
 
 def _time(comparison: Comparison, drawn: Mapping[str, Chart]) -> Markup | None:
     """Series over time, what links did, and packets; nothing where none of them was recorded."""
-    chosen = [_choice(drawn[name]) for name in TIME_CHARTS if name in drawn]
+    chosen = [drawn[name] for name in TIME_CHARTS if name in drawn]
     events = link_events.section(comparison) if link_events.has_events(comparison) else ""
     traced = packets.section(comparison) if packets.has_trace(comparison) else ""
     if not (chosen or events or traced):
         return None
-    return render("time.html.j2", charts=chosen, events=events, packets=traced)
+    return render("time.html.j2", **_choices(chosen), events=events, packets=traced)
 
 
 def _setup(comparison: Comparison) -> Markup:
@@ -213,8 +214,14 @@ def _table(content: tuple[list[str], list[list[Cell]]]) -> Table:
     return Table.of(*content, style="sorts")
 
 
-def _choice(chart: Chart) -> dict[str, str | Markup]:
-    return {"title": chart.title, "drawn": _chart(chart)}
+def _choices(drawn: Sequence[Chart]) -> dict[str, Any]:
+    """Charts of which one is shown, with the panels and the kinds of flows that one may choose."""
+    kinds = dict.fromkeys(kind for chart in drawn for kind in chart.kinds)
+    return {
+        "charts": [{"title": chart.title, "drawn": _chart(chart)} for chart in drawn],
+        "panels": list(dict.fromkeys(name for chart in drawn for name in chart.panels.captions)),
+        "kinds": {kind: SCOPES[kind].removeprefix("flows ") for kind in kinds},
+    }
 
 
 def _claim_cards(comparison: Comparison) -> Markup:

@@ -10,7 +10,7 @@ import base64
 import importlib.util
 import zlib
 from collections.abc import Sequence
-from html import escape
+from html import escape, unescape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,9 @@ CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
 
 MARGIN = {"l": 55, "r": 15, "t": 66, "b": 75}
 """In pixels. Above the headings of the panels there must be room for the tool bar, below them for the legend."""
+
+SINGLE_HEIGHT = 320
+"""Pixels of a panel that is shown alone."""
 
 
 class Panels:
@@ -87,6 +90,11 @@ class Panels:
         self._own_scales = per_column
         self._arrange(self.layout, columns)
 
+    @property
+    def captions(self) -> list[str]:
+        """The headings as text; those given are HTML."""
+        return list(map(unescape, self._titles))
+
     @staticmethod
     def axes(panel: int) -> tuple[str, str]:
         """The names of a panel's axes, such as "x2" and "y2"."""
@@ -127,6 +135,7 @@ class Panels:
     def html(self, anchor: str) -> str:
         """The chart as a part of a page that has plotly.js."""
         chart = {"id": anchor, "data": self.data, "wide": self.layout, "narrow": self.narrow(), "config": CONFIG}
+        chart |= {"panels": self.captions, "single": SINGLE_HEIGHT + MARGIN["t"] + MARGIN["b"]}
         # Inside a script element nothing may look like its end.
         return (
             f'<div id="{escape(anchor)}" class="plotly-graph-div"></div>'
