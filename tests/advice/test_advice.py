@@ -14,8 +14,8 @@ from farloop.commands import advise
 from farloop.experiments import tasks
 from farloop.output.store import Store, address
 from farloop.scenario import ARENA, Scenario
+from farloop.studies.advice import advice_headline, asking, conditions, content, question, racing, runs, trying, tuning
 from farloop.studies.advice import answer as answers
-from farloop.studies.advice import asking, conditions, content, question, racing, runs, trying, tuning
 from farloop.studies.arena import quantities
 from farloop.studies.arena.measuring import Measured
 from farloop.views import advice_page
@@ -301,11 +301,11 @@ def test_only_conditions_that_were_simulated_count_as_holding():
     made = {"text": "load × 1.2", "because": "", "best": ["dctcp"]}
     refused = {"text": "load × 2", "because": "dctcp: more than its links carry"}
     page = {"advised": ["dctcp"], "flips": []}
-    assert advice_page.stays_text(page | {"conditions": [made, refused]}) == (
+    assert advice_headline.stays_text(page | {"conditions": [made, refused]}) == (
         "dctcp stays in the first group under the one condition that was simulated, and is within 5 % of the best under each of them; "
         "1 could not be simulated."
     )
-    assert "No other condition was simulated" in advice_page.stays_text(page | {"conditions": [refused]})
+    assert "No other condition was simulated" in advice_headline.stays_text(page | {"conditions": [refused]})
 
 
 def test_a_question_from_a_file(tmp_path):

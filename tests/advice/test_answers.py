@@ -47,11 +47,10 @@ def test_the_command_answers_goes_on_and_is_drawn_again(command):
     ]
     report = (command.directory / "a" / "report.html").read_text("utf-8")
     for heading in (
-        "The question",
-        "The candidates",
-        "When the choice changes",
-        "What to write and type",
-        "How it was judged",
+        "What if things change?",
+        "What do you write and type?",
+        "How good are the candidates?",
+        "What was asked, and how was it judged?",
     ):
         assert heading in report
     assert not re.search(r'(?:src|href)="(?!#)', report)

@@ -8,7 +8,6 @@ from farloop.studies.arena.constraints import parse
 from farloop.studies.arena.ranking import FAILS, RANKED, Broken, Standing
 from farloop.studies.sweep.study_answer import answer_study
 
-
 UNFINISHED = parse("unfinished <= 1 %")
 
 
@@ -25,7 +24,9 @@ class Outcome:
                 Interval(1.0, None, None, 1),
                 {1: 1.0},
                 against_best=Interval(float(group or 1), None, None, 1),
-                broken=() if group else (Broken(UNFINISHED, 0.1 if algorithm == "a" else 0.2, 1, 0.1 if algorithm == "a" else 0.2),),
+                broken=()
+                if group
+                else (Broken(UNFINISHED, 0.1 if algorithm == "a" else 0.2, 1, 0.1 if algorithm == "a" else 0.2),),
             )
             for algorithm, group in groups.items()
         ]

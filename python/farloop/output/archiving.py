@@ -1,22 +1,30 @@
-"""Archives of outputs: what repeats a run or a comparison anywhere, with its tables, and nothing of the machine that made it."""
+"""Archives of outputs: what repeats one anywhere, with its tables, and nothing of the machine that made it."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
-import re
-import shlex
-import sys
 import tarfile
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from farloop.errors import FarloopError, shown
 from farloop.formats.scenario_text import from_tables
-from farloop.output import store
+from farloop.output import archiving_studies, store
+from farloop.output.archive_files import (
+    AGAIN,
+    LIST,
+    OUTPUT,
+    README,
+    REQUIREMENTS,
+    RERUN,
+    Files,
+    readme,
+    requirements,
+    script,
+)
 from farloop.output.manifest import RUNS, SUMMARY, read_manifest, slug
 from farloop.output.reading import load
 from farloop.output.writing import run_names
@@ -26,27 +34,22 @@ from farloop.safe_files import names
 if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
-RERUN, README, REQUIREMENTS, LIST = "rerun.sh", "README.md", "requirements.txt", "files.txt"
 SCENARIO = "scenario/scenario.toml"
-OUTPUT, AGAIN = "output", "rerun"
-"""Folders: the tables of the output, and those that `rerun.sh` makes."""
-
-Files = dict[str, bytes]
-"""Contents by path in the archive."""
-
-_PATH = re.compile(r"(?<![\w.])/(?:[^\s/=,:]+/)*[^\s/=,:]+")
 
 
 def archive(source: Path) -> Files:
     """The files of an output's archive, sorted by name.
 
     Raises:
-        FarloopError: it is no complete output of a run or a comparison, or a file that its scenario names is not there or has changed.
+        FarloopError: it is no complete output of a command that simulates, or a file that its scenario names is not there or has changed.
     """
     kept = read_manifest(source)
+    if kept["kind"] in archiving_studies.KINDS:
+        return archiving_studies.archive(source, kept)
     if kept["kind"] not in ("run", "comparison"):
         raise FarloopError(
-            f"{source}: is an output of another kind ({shown(kept['kind'])}); expected one of run or compare"
+            f"{source}: is an output of another kind ({shown(kept['kind'])}); expected one of run, compare, sweep, arena, "
+            "advise or reproduce"
         )
     comparison = load(source)
     if any(run.case for run in comparison.runs):
@@ -64,8 +67,8 @@ def archive(source: Path) -> Files:
     tables = _tables(source, comparison, kept["kind"] == "run")
     files |= {f"{OUTPUT}/{name}": content for name, content in tables.items()}
     files[LIST] = "".join(f"{name}\n" for name in sorted(tables)).encode()
-    files[RERUN] = _script(_command(comparison, kept, algorithms)).encode("utf-8")
-    files[REQUIREMENTS] = _requirements(kept).encode()
+    files[RERUN] = script(_command(comparison, kept, algorithms)).encode("utf-8")
+    files[REQUIREMENTS] = requirements(kept).encode()
     files[README] = _readme(comparison, kept, len(tables)).encode("utf-8")
     return dict(sorted(files.items()))
 
@@ -213,74 +216,12 @@ def _command(comparison: Comparison, kept: Mapping[str, Any], algorithms: Sequen
     return [*words, "--sizes", comparison.sizes.name, "--no-report", "--fresh", "--quiet", "--out", AGAIN]
 
 
-def _script(command: Sequence[str]) -> str:
-    return f"""#!/bin/sh
-# Simulates again, and compares every table and summary with those in {OUTPUT}/, byte for byte.
-set -eu
-cd "$(dirname "$0")"
-{shlex.join(command)}
-count=0
-while read -r name; do
-    cmp "{OUTPUT}/$name" "{AGAIN}/$name"
-    count=$((count + 1))
-done < {LIST}
-echo "$count files have the same bytes"
-"""
-
-
-def _requirements(kept: Mapping[str, Any]) -> str:
-    """The packages that make the tables, at their versions: those of the run, and else those that are installed."""
-    remembered = {str(name): str(version) for name, version in (kept.get("packages") or {}).items()}
-    lines = [f"# Python {remembered.get('python', sys.version.split()[0])}", f"farloop=={kept['farloop']}"]
-    waiting, seen = ["farloop"], {"farloop"}
-    while waiting:
-        for requirement in _required(waiting.pop()):
-            if requirement not in seen:
-                seen.add(requirement)
-                waiting.append(requirement)
-    for name in sorted(seen - {"farloop"}):
-        try:
-            lines.append(f"{name}=={remembered.get(name) or metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
-    return "\n".join(lines) + "\n"
-
-
-def _required(package: str) -> list[str]:
-    """The packages that one needs everywhere, without extras."""
-    try:
-        needed = metadata.requires(package) or []
-    except metadata.PackageNotFoundError:
-        return []
-    own = [re.match(r"[A-Za-z0-9._-]+", line) for line in needed if ";" not in line]
-    return [re.sub(r"[-_.]+", "-", match[0]).lower() for match in own if match]
-
-
 def _readme(comparison: Comparison, kept: Mapping[str, Any], tables: int) -> str:
-    given = kept.get("command")
-    words = [str(word) for word in given] if isinstance(given, list) else []
-    command = shlex.join(_PATH.sub(lambda match: PurePosixPath(match[0]).name, word) for word in words)
-    made = f"The output was made by\n\n```\n{command}\n```\n\n" if words else ""
     seeds = ", ".join(map(str, comparison.seeds)) or ", ".join(dict.fromkeys(str(run.seed) for run in comparison.runs))
     algorithms = ", ".join(dict.fromkeys(run.algorithm for run in comparison.runs))
-    return f"""# {comparison.title}
-
-{made}farloop {kept["farloop"]}, algorithms {algorithms}, seeds {seeds}.
-
-```
-pip install -r {REQUIREMENTS}    # or any farloop {kept["farloop"]} on PATH
-./{RERUN}
-```
-
-The script simulates everything again into `{AGAIN}/`, and compares the {tables} tables and summaries in `{OUTPUT}/` with the new ones, byte
-for byte. The same version of farloop gives the same numbers on any machine, with any number of threads. Other versions of numpy or pyarrow
-may write the same numbers as other bytes.
-
-| here | what it is |
-| --- | --- |
-| `{SCENARIO}` | network, traffic and settings, beside the files that they name |
-| `algorithms/` | algorithms in Python, if there are any |
-| `{OUTPUT}/` | tables (Parquet, units in their metadata) and `{SUMMARY}` |
-| `{REQUIREMENTS}` | versions of the packages |
-| `{LIST}` | what `{RERUN}` compares |
-"""
+    about = f"farloop {kept['farloop']}, algorithms {algorithms}, seeds {seeds}."
+    rows = {
+        f"`{SCENARIO}`": "network, traffic and settings, beside the files that they name",
+        "`algorithms/`": "algorithms in Python, if there are any",
+    }
+    return readme(comparison.title, kept, about, tables, rows)

@@ -11,6 +11,7 @@ from typing import Any
 
 from farloop.errors import FarloopError, shown
 from farloop.output.command_line import command_words
+from farloop.output.sources import read_sources
 from farloop.results.summary import finite
 from farloop.safe_files import names
 
@@ -157,6 +158,11 @@ def circumstances() -> dict[str, Any]:
 
     packages = {"python": platform.python_version(), "numpy": np.__version__, "pyarrow": pa.__version__}
     return {"command": command_words(), "packages": packages}
+
+
+def circumstances_of_study() -> dict[str, Any]:
+    """The same of a command that reads several files: with their texts, since its output has them nowhere else."""
+    return circumstances() | {"sources": [source.row() for source in read_sources(command_words())]}
 
 
 def write_json(path: Path, content: Any) -> None:

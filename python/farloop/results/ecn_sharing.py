@@ -54,7 +54,8 @@ def sentence_of_candidates(algorithms: Sequence[str], scenario: Mapping[str, Any
     others = [name for name in names if needs_marks.get(name) is False]
     if not (marked and others):
         return None
-    capable = f"{_listing(_few(marked))} {'is' if len(marked) == 1 else 'are'} ECN-capable, {_listing(_few(others))} {'is' if len(others) == 1 else 'are'} not"
+    verbs = ["is" if len(each) == 1 else "are" for each in (marked, others)]
+    capable = f"{_listing(_few(marked))} {verbs[0]} ECN-capable, {_listing(_few(others))} {verbs[1]} not"
     if any(_drops(section) for section in _switches(scenario)):
         return f"{capable}: where switches would mark, they drop the latter's packets, as RED and WRED do (switch.{KEY} = true)"
     return (

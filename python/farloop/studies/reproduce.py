@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,8 +196,9 @@ def write_index(
     scale: str,
     seeds: Sequence[int] = (),
     index_page: IndexPage | None = None,
+    made: Mapping[str, object] | None = None,
 ) -> None:
-    """Writes the claims, and the page that leads to every figure."""
+    """Writes the claims, and the page that leads to every figure; `made` says what made an output that is only drawn anew."""
     from farloop.output import manifest
 
     claims = [claim for figure in done for claim in figure.claims]
@@ -211,5 +212,6 @@ def write_index(
         "seeds": list(seeds),
         "figures": [figure.figure for figure in done],
         "notes": [f"{figure.figure}: {note}" for figure in done for note in figure.notes],
+        **(manifest.circumstances_of_study() if made is None else made),
     }
     manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})

@@ -65,7 +65,9 @@ def page(content: Mapping[str, Any]) -> str:
         "rounds": count_text(content["rounds"], "round"),
         "seed_count": count_text(content["seeds"], "seed"),
     }
-    drawn = [(anchor, question, render("answer.html.j2", part=anchor, **values)) for anchor, question in QUESTIONS.items()]
+    drawn = [
+        (anchor, question, render("answer.html.j2", part=anchor, **values)) for anchor, question in QUESTIONS.items()
+    ]
     answer = headline_advice(content)
     names = [row["name"] for row in content["candidates"]]
     scopes = {effect.scope: effect.scope for effect in answer.effects}
@@ -78,7 +80,7 @@ def page(content: Mapping[str, Any]) -> str:
         f"What should run: {content['title']}",
         head(answer, EffectChart(names, scopes, ("number", "under"), note), cautions_of(content)),
         [part for part in drawn if part[2].strip()],
-        subtitle=f"{count_text(len(content['candidates']), 'candidate')}, {count_text(content['seeds'], 'seed')}, farloop {content['farloop']}",
+        subtitle=f"{count_text(len(names), 'candidate')}, {count_text(content['seeds'], 'seed')}, farloop {content['farloop']}",
         style="arena advice",
         scripts=plots.scripts(has_charts=False),
     )
@@ -253,7 +255,9 @@ def _conditions(content: Mapping[str, Any], first: str) -> Table:
                 StyledCell(str(outcome.get("seeds", ""))),
             ]
         )
-    return Table([Head("condition", is_text=True), Head("the choice"), *map(Head, names), Head("seeds")], rows, style="sorts")
+    return Table(
+        [Head("condition", is_text=True), Head("the choice"), *map(Head, names), Head("seeds")], rows, style="sorts"
+    )
 
 
 def _cell(standing: Mapping[str, Any] | None) -> StyledCell:

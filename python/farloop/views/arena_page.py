@@ -72,15 +72,21 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
     answer = headline_arena(results, len(seeds))
     scopes = {result.name: result.name for result in results}
     note = (
-        "The best on top; times the best score: 1 is the best, only algorithms that hold all constraints. Lines: 95 % confidence intervals, "
-        "for the score holding together."
+        "The best on top, of those that hold all constraints if any do. Lines: 95 % confidence intervals over the seeds, holding together "
+        "for times the best score."
     )
     chart = EffectChart(algorithms, scopes, ("number", "in"), note)
     parts: list[tuple[str, str, Markup]] = [("overview", "Who leads in which scenario?", _leading(results, algorithms))]
     if curves := order_changes.section(results):
         parts.append(("order", "Where does the order change?", curves))
     parts.append(("scenarios", "How does each scenario come out?", _scenarios(results, algorithms, len(seeds))))
-    parts.append(("measured", "How is it measured?", render("arena_measured.html.j2", size_note=f"{SIZES.note} {MARK_NOTE} of a seed.")))
+    parts.append(
+        (
+            "measured",
+            "How is it measured?",
+            render("arena_measured.html.j2", size_note=f"{SIZES.note} {MARK_NOTE} of a seed."),
+        )
+    )
     counted = f"{count_text(len(algorithms), 'algorithm')}, {count_text(len(results), 'scenario')}, {count_text(len(seeds), 'seed')}"
     return sections_page(
         "farloop: arena",

@@ -78,7 +78,10 @@ def sections_page(
         style: Classes of the page's style around the sections.
         scripts: Elements that stand at its end.
     """
-    headed = [(anchor, name, render("section.html.j2", anchor=anchor, title=name, content=body)) for anchor, name, body in sections]
+    headed = [
+        (anchor, name, render("section.html.j2", anchor=anchor, title=name, content=body))
+        for anchor, name, body in sections
+    ]
     content = render(
         "report.html.j2",
         title=heading,

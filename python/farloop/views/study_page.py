@@ -311,9 +311,7 @@ def _pareto(content: Mapping[str, Any], points: pa.Table) -> Markup:
             "hoverinfo": "skip",
         },
     )
-    chart.label(
-        *(escape(_axis_title(metric)) for metric in (first, second))
-    )
+    chart.label(*(escape(_axis_title(metric)) for metric in (first, second)))
     rows: list[list[Cell]] = [
         [
             label(points, row, content["keys"]),

@@ -169,7 +169,9 @@ def advice(content: Mapping[str, Any]) -> None:
     cautions = cautions_of(content)
     answer(headline_advice(content).sentences, [text.rstrip(".") for text in cautions[:MAX_DECISIVE]])
     if content["outlook"]:
-        _console().print(outlook_table(content).terminal())
+        console = _console()
+        for part in outlook_table(content).terminal(console.width):
+            console.print(part)
     rows = [
         [
             row["name"],

@@ -64,7 +64,9 @@ def margin_text(content: Mapping[str, Any]) -> str:
     if failing and content["advised"]:
         names = "; ".join(f"{row['name']}: {row['because']}" for row in failing[:2])
         more = f" and {len(failing) - 2} more" if len(failing) > 2 else ""
-        parts.append(f"{count_text(len(failing), 'candidate')} of {len(content['candidates'])} break a constraint ({names}{more})")
+        parts.append(
+            f"{count_text(len(failing), 'candidate')} of {len(content['candidates'])} break a constraint ({names}{more})"
+        )
     return "; ".join(parts) + "." if parts else ""
 
 
@@ -140,12 +142,24 @@ def _key_numbers(content: Mapping[str, Any]) -> list[KeyNumber]:
     own = _row(content, first)
     if own is not None and content["advised"]:
         if goal in own["quantities"]:
-            others = [f"{r['name']} {quantity(goal).text(r['quantities'][goal])}" for r in _behind(content)[:2] if goal in r["quantities"]]
-            numbers.append(KeyNumber(f"{goal}, {first}", quantity(goal).text(own["quantities"][goal]), ", ".join(others)))
+            others = [
+                f"{r['name']} {quantity(goal).text(r['quantities'][goal])}"
+                for r in _behind(content)[:2]
+                if goal in r["quantities"]
+            ]
+            numbers.append(
+                KeyNumber(f"{goal}, {first}", quantity(goal).text(own["quantities"][goal]), ", ".join(others))
+            )
         for row in _behind(content)[:1]:
             ratio = row["against_best"]
             note = range_text(ratio)
-            numbers.append(KeyNumber(f"{row['name']}, cost over the best", f"{ratio['estimate']:.3g} ×", f"95 % confidence {note}" if note else ""))
+            numbers.append(
+                KeyNumber(
+                    f"{row['name']}, cost over the best",
+                    f"{ratio['estimate']:.3g} ×",
+                    f"95 % confidence {note}" if note else "",
+                )
+            )
     elif own is not None:
         name, _, bound = str(own["because"]).split(";")[0].partition(", not ")
         numbers.append(KeyNumber(f"{first} is nearest", name, f"not {bound}" if bound else ""))
@@ -153,7 +167,11 @@ def _key_numbers(content: Mapping[str, Any]) -> list[KeyNumber]:
     if made:
         if content["advised"]:
             held = [outcome for outcome in made if first in outcome["first"]]
-            note = f"changes with {', '.join(content['flips'][:3])}" if content["flips"] else "buffers, RTT, load, failed links"
+            note = (
+                f"changes with {', '.join(content['flips'][:3])}"
+                if content["flips"]
+                else "buffers, RTT, load, failed links"
+            )
             name = f"{first} stays in the first group under"
         else:
             held = [outcome for outcome in made if _holds(outcome, first)]
@@ -161,7 +179,9 @@ def _key_numbers(content: Mapping[str, Any]) -> list[KeyNumber]:
         numbers.append(KeyNumber(name, f"{len(held)} of {count_text(len(made), 'condition')}", note))
     failing = sum(row["state"] == "fails" for row in content["candidates"])
     if failing and len(numbers) < 3:
-        numbers.append(KeyNumber("break a constraint", f"{failing} of {count_text(len(content['candidates']), 'candidate')}"))
+        numbers.append(
+            KeyNumber("break a constraint", f"{failing} of {count_text(len(content['candidates']), 'candidate')}")
+        )
     return numbers[:3]
 
 
@@ -180,8 +200,12 @@ def _quantities(content: Mapping[str, Any]) -> list[Effect]:
     for name in sorted(names, key=lambda each: each != goal):
         what = quantity(name)
         floor, ceiling = limits(what.measure)
-        by_candidate = {own: [r[name] for r in content["runs"] if r["candidate"] == own and r.get(name) is not None] for own in ran}
-        means = {own: statistics.mean(values, floor=floor, ceiling=ceiling) for own, values in by_candidate.items() if values}
+        by_candidate = {
+            own: [r[name] for r in content["runs"] if r["candidate"] == own and r.get(name) is not None] for own in ran
+        }
+        means = {
+            own: statistics.mean(values, floor=floor, ceiling=ceiling) for own, values in by_candidate.items() if values
+        }
         # Of what is equal for all there is nothing to see.
         if len({value.estimate for value in means.values()}) > 1 or len(means) == 1:
             made.append(Effect(name, name, TODAY, what.better, what.text, means))
@@ -193,7 +217,11 @@ def _conditions(content: Mapping[str, Any]) -> list[Effect]:
     made = []
     for outcome in content["conditions"]:
         for identifier, title, key in (("times", TIMES, "against_best"), ("times_today", TIMES_TODAY, "times_today")):
-            values = {s["name"]: Interval(s[key], None, None, outcome.get("seeds", 1)) for s in outcome["standings"] if s.get(key) is not None}
+            values = {
+                s["name"]: Interval(s[key], None, None, outcome.get("seeds", 1))
+                for s in outcome["standings"]
+                if s.get(key) is not None
+            }
             if values:
                 made.append(Effect(identifier, title, outcome["text"], LESS, _times_text, values))
     return made

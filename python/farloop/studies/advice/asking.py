@@ -11,6 +11,7 @@ from typing import Any
 
 from farloop.errors import FarloopError
 from farloop.experiments.execution import Execution
+from farloop.experiments.variants import digests_of_files
 from farloop.output import manifest
 from farloop.output.directories import directory
 from farloop.output.store import Store
@@ -80,11 +81,16 @@ def write(
                 )
             raise
         content = as_content(answer)
-        _write(content, out.path, page)
+        _write(content, digests_of_files(question.scenario), out.path, page)
     return Advice(target, answer.sentence(), tuple(content["advised"]), tuple(content["leaders"]), content, runs.made)
 
 
-def _write(content: Mapping[str, Any], into: Path, page: Callable[[Mapping[str, Any]], str] | None) -> None:
+def _write(
+    content: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    into: Path,
+    page: Callable[[Mapping[str, Any]], str] | None,
+) -> None:
     manifest.write_json(into / ANSWER, content)
     rows = content["runs"]
     text = io.StringIO()
@@ -101,7 +107,16 @@ def _write(content: Mapping[str, Any], into: Path, page: Callable[[Mapping[str, 
             (into / DEPLOY / f"{manifest.slug(name)}.sh").write_text(files["script"], encoding="utf-8")
     if page is not None:
         (into / manifest.REPORT).write_text(page(content), encoding="utf-8")
-    described = {"farloop": content["farloop"], "kind": "advice", "definitions": VERSION, "answer": content["answer"]}
+    described: dict[str, Any] = {
+        "farloop": content["farloop"],
+        "kind": "advice",
+        "definitions": VERSION,
+        "answer": content["answer"],
+    }
     named = {name for row in content["candidates"] for name in row["quantities"]}
+    described |= manifest.circumstances_of_study() | {
+        "inputs": dict(inputs),
+        "scenario": content["question"]["scenario"],
+    }
     described["measures"] = {name: quantity(name).measure for name in sorted(named)}
     manifest.write_json(into / manifest.MANIFEST, described | {"files": manifest.files(into)})

@@ -131,7 +131,9 @@ def _key_numbers(results: Sequence[Result]) -> list[KeyNumber]:
     failing = Counter(s.algorithm for result in results for s in result.standings if s.broken)
     count = len({standing.algorithm for result in results for standing in result.standings})
     often = ", ".join(f"{name} in {times}" for name, times in failing.most_common(2))
-    numbers.append(KeyNumber("break a constraint somewhere", f"{len(failing)} of {count_text(count, 'algorithm')}", often))
+    numbers.append(
+        KeyNumber("break a constraint somewhere", f"{len(failing)} of {count_text(count, 'algorithm')}", often)
+    )
     return numbers
 
 

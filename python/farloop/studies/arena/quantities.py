@@ -17,6 +17,9 @@ from farloop.units import rate_text, time_text
 SHARE, TIME, RATE, COUNT, RATIO = "share", "time", "rate", "count", "ratio"
 """What a quantity is: a share of 1, seconds, bit/s, a number of things, a multiple of what an empty network takes."""
 
+WHOLE = 999.5
+"""Multiples from here on are whole numbers."""
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -64,7 +67,7 @@ class Quantity:
             return time_text(value)
         if self.kind == RATE:
             return rate_text(value)
-        return f"{value:,.0f}" if self.kind == COUNT else f"{value:.3g}"
+        return f"{value:,.0f}" if self.kind == COUNT or value >= WHOLE else f"{value:.3g}"
 
 
 _PLAIN = {

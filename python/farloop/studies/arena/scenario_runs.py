@@ -68,6 +68,7 @@ def run(
             for contest, result in zip(plan.contests, results, strict=True)
         ],
     }
+    content |= manifest.circumstances_of_study()
     manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
     return results
 

@@ -268,6 +268,7 @@ def _write(
         "excluded": definition.excluded,
         "classes": {algorithm.name_of(class_): algorithm.digest(class_) for class_ in definition.base.classes},
         **making.noted.content(),
+        **manifest.circumstances_of_study(),
     }
     notes = [] if draw is None else draw(content, runs, points, into)
     manifest.write_json(into / manifest.MANIFEST, content | {"notes": notes, "files": manifest.files(into)})

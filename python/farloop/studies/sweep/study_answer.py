@@ -56,7 +56,12 @@ def answer_study(
     texts = [f"{metric_text(row, name, unit)} at {label(points, row, keys)}" for row in (first, last)]
     _, note = standings(runs, points, name, metric["better"])
     best = _best_algorithms(ordered, name, word, keys)
-    return [*enough, *best, f"{word.capitalize()} {metric_title(name)}: {texts[0]}; {other}: {texts[1]}{times}.", f"{note.rstrip('.')}."]
+    return [
+        *enough,
+        *best,
+        f"{word.capitalize()} {metric_title(name)}: {texts[0]}; {other}: {texts[1]}{times}.",
+        f"{note.rstrip('.')}.",
+    ]
 
 
 def _enough(points: pa.Table, keys: Sequence[str]) -> list[str]:

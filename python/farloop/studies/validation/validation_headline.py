@@ -36,17 +36,25 @@ def headline_validation(checks: Sequence[FidelityCheck], outcomes: Sequence[Rela
     within = sum(check.verdict == AGREES for check in checks)
     explained = sum(check.verdict == EXPLAINED for check in checks)
     beyond = f", {explained} outside for a cause that an experiment shows" if explained else ""
-    count = f"{len(held)} of {count_text(len(names), 'reference')}" if len(names) > 1 else f"{'The' if held else 'Not the'} reference {names[0]}"
-    verb = "hold" if len(names) > 1 else "holds"
+    count = f"{len(held)} of {count_text(len(names), 'reference')} {'hold' if len(names) > 1 else 'holds'}"
     sentences = [
-        f"{count} {verb}: {within} of {count_text(len(checks), 'number')} are within their limits{beyond}.",
-        f"The worst is {_place(farthest)}: {_percent(farthest.difference)} from the reference, {_limits(farthest)}, {_VERDICTS[farthest.verdict]}.",
+        f"{count}: {within} of {count_text(len(checks), 'number')} are within their limits{beyond}.",
+        f"The worst is {_place(farthest)}: {_percent(farthest.difference)} from the reference, {_limits(farthest)}, "
+        f"{_VERDICTS[farthest.verdict]}.",
         *([_relations_text(outcomes)] if outcomes else []),
     ]
     failing = ", ".join(name for name in names if name not in held)
     numbers = (
-        KeyNumber("references that hold", f"{len(held)} of {len(names)}", failing and f"not: {failing}"),
-        KeyNumber("numbers within their limits", f"{within} of {len(checks)}", f"{explained} more with a known cause" if explained else ""),
+        KeyNumber(
+            "references that hold",
+            f"{len(held)} of {len(names)}",
+            f"not: {failing}" if failing else ", ".join(held[:4]),
+        ),
+        KeyNumber(
+            "numbers within their limits",
+            f"{within} of {len(checks)}",
+            f"{explained} more with a known cause" if explained else "",
+        ),
         KeyNumber("the worst number", _percent(farthest.difference), f"{_place(farthest)}; {_limits(farthest)}"),
     )
     effects = [_effect(ALL, checks), *(_effect(name, own) for name, own in by_reference.items() if len(names) > 1)]
@@ -58,15 +66,21 @@ def validation_cautions(checks: Sequence[FidelityCheck]) -> list[str]:
     sentences = []
     if differing := [check for check in checks if check.verdict == DIFFERS]:
         first = max(differing, key=lambda check: check.distance)
-        sentences.append(f"{count_text(len(differing), 'number')} outside without a known cause, such as {_place(first)}.")
+        sentences.append(
+            f"{count_text(len(differing), 'number')} outside without a known cause, such as {_place(first)}."
+        )
     if unsettled := [check for check in checks if check.verdict == OPEN]:
-        sentences.append(f"{count_text(len(unsettled), 'number')} outside as before, for no settled cause, such as {_place(unsettled[0])}.")
+        sentences.append(
+            f"{count_text(len(unsettled), 'number')} outside as before, for no settled cause, such as {_place(unsettled[0])}."
+        )
     used = [references.load(name) for name in dict.fromkeys(check.reference for check in checks)]
     if dependent := [r.name for r in used if not r.independent and r.kind != THEORY]:
         sentences.append(f"Not independent of farloop: {', '.join(dependent)}.")
     few = [r.name for r in used if all(len(c.theirs) == 1 for c in checks if c.reference == r.name)]
     if few:
-        sentences.append(f"One repetition each, so that nothing is known of the reference's own spread: {', '.join(few)}.")
+        sentences.append(
+            f"One repetition each, so that nothing is known of the reference's own spread: {', '.join(few)}."
+        )
     return sentences
 
 
@@ -96,4 +110,6 @@ def _relations_text(outcomes: Sequence[RelationOutcome]) -> str:
         return "Nothing was compared."
     held = sum(outcome.holds for outcome in outcomes)
     failing = ", ".join(outcome.relation.name for outcome in outcomes if not outcome.holds)
-    return f"{held} of {len(outcomes)} changes that must not matter do not{f'; these do: {failing}' if failing else ''}."
+    return (
+        f"{held} of {len(outcomes)} changes that must not matter do not{f'; these do: {failing}' if failing else ''}."
+    )

@@ -16,6 +16,7 @@ from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.output import reading
 from farloop.output.manifest import damaged, read_manifest
 from farloop.results import tables
+from farloop.results.metric_titles import metric_title
 from farloop.results.why import Explanation, cause_of
 from farloop.results.why_job import JobExplanation
 from farloop.safe_files import names
@@ -24,7 +25,6 @@ from farloop.studies.arena.quantities import quantity
 from farloop.studies.sweep.dataset import OF_METRICS, POINTS
 from farloop.studies.sweep.multiples import unit_of, value_text
 from farloop.views.figures.marks import AxisQuantity, Heat
-from farloop.results.metric_titles import metric_title
 
 if TYPE_CHECKING:
     from farloop.results.run import Comparison

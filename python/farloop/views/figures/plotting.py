@@ -11,6 +11,7 @@ import numpy as np
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.results.curves import BUSIEST_PORTS, CURVES, curves, objects
 from farloop.results.fields import METRICS
+from farloop.results.metric_titles import metric_title
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.size_classes import SizeClasses
 from farloop.results.tables import Floats
@@ -18,7 +19,6 @@ from farloop.statistics import Interval
 from farloop.studies.sweep import measures, precision
 from farloop.views.figures import marks
 from farloop.views.figures.marks import AxisQuantity, Heat, Page
-from farloop.results.metric_titles import metric_title
 from farloop.views.figures.metric_names import quantity_of_curve
 from farloop.views.figures.plotted_tables import Numbers
 from farloop.views.figures.style import Picture, find_style

@@ -49,9 +49,7 @@ def section(comparison: Comparison) -> Markup:
     return head(headline(comparison), chart, cautions, deadlocks=comparison.deadlocks)
 
 
-def head(
-    answer: Headline, chart: EffectChart, cautions: Sequence[str], *, deadlocks: Sequence[str] = ()
-) -> Markup:
+def head(answer: Headline, chart: EffectChart, cautions: Sequence[str], *, deadlocks: Sequence[str] = ()) -> Markup:
     """The head of any page.
 
     Args:
@@ -75,7 +73,9 @@ def head(
         charts=charts,
         choices=chart.choices,
         names=list(dict.fromkeys(each["name"] for each in charts)),
-        scopes={scope: words for scope, words in chart.scopes.items() if any(each["scope"] == scope for each in charts)},
+        scopes={
+            scope: words for scope, words in chart.scopes.items() if any(each["scope"] == scope for each in charts)
+        },
         first=(first.name, first.scope) if first else ("", ""),
         note=_note(has_intervals=has_intervals) if chart.note is None else chart.note,
         cut=f"Of more than {MAX_ROWS} the best are drawn; the tables have all." if is_cut else "",
