@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from farloop import _native
-from farloop.algorithm import Algorithm, checked, name_of
+from farloop.algorithm import Algorithm, by_scope, checked, name_of
 from farloop.errors import FarloopError, shown
 from farloop.scenario import Scenario, Settings, Source
 
@@ -189,7 +189,17 @@ def compare(
         raise FarloopError("seed and seeds: expected one of them")
     replicated, _ = read_seeds(seeds), read_jitter(jitter)
     base = Scenario.load(scenario).override(set, seed=seed)
-    variants = [Variant(name, "", name, base.override(algorithm=algorithm)) for name, algorithm in chosen.items()]
+    classes = {name: each for name, each in chosen.items() if isinstance(each, type)}
+    variants = [
+        # A pair may name a class that is compared beside it.
+        Variant(
+            name,
+            "",
+            name,
+            base.with_classes(classes[s] for s in by_scope(name) if s in classes).override(algorithm=algorithm),
+        )
+        for name, algorithm in chosen.items()
+    ]
     return run_comparison(
         str(base.parsed.get("title") or base.file_told),
         variants,

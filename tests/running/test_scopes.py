@@ -4,6 +4,7 @@ import pytest
 
 import farloop
 from farloop import catalogue
+from farloop.algorithm import load as load_algorithms
 from farloop.errors import FarloopError
 from farloop.scenario import Scenario
 from farloop.studies.advice import answer
@@ -80,6 +81,47 @@ def test_a_class_may_be_a_side(command, sites, tmp_path):
     done = command("run", str(sites), *words)
     assert done.returncode == 0 and "nothing names" not in said(done)
     assert by_name(farloop.load(out).runs[0]) == {"near": "slow", "far": "cubic"}
+
+
+def test_arena_and_advise_take_files_of_algorithms(command, sites, tmp_path):
+    file = tmp_path / "slow.py"
+    file.write_text(SLOW)
+    own = ("--algorithm-file", str(file), "--no-report")
+    held = tmp_path / "held"
+    done = command(
+        *(
+            "arena",
+            "--scenario",
+            str(sites),
+            "--algorithms",
+            "slow,slow/cubic,cubic",
+            "--seeds",
+            "1-2",
+            "--same-start",
+            "own",
+        ),
+        *("--jitter", "0", "--must", "none", "--out", str(held), *own),
+    )
+    assert done.returncode == 0, said(done)
+    rows = (held / "ranking.csv").read_text()
+    assert "slow/cubic" in rows and requirements.OWN in rows
+    asked = tmp_path / "asked"
+    done = command(
+        *("advise", str(sites), "--candidates", "slow,slow/cubic", "--budget", "30s", "--no-tune", "--must", "none"),
+        *("--out", str(asked), *own),
+    )
+    assert done.returncode == 0, said(done)
+    assert "Run slow/cubic" in said(done)
+    refused = command("advise", str(sites), "--candidates", "slow,cubic")
+    assert refused.returncode == 2 and "slow: no such algorithm" in refused.stderr
+
+
+def test_a_class_is_compared_beside_a_pair_that_names_it(tmp_path):
+    file = tmp_path / "slow.py"
+    file.write_text(SLOW)
+    (slow,) = load_algorithms(file)
+    result = farloop.compare(Scenario.from_text(SITES), [slow, "slow/cubic"])
+    assert by_name(result.runs[1]) == {"near": "slow", "far": "cubic"}
 
 
 @pytest.mark.parametrize("name", ["dctcp/brb", "dctcp/", "a/b/c"])

@@ -9,6 +9,7 @@ import typer
 
 from farloop.commands.command import guarded, print_json
 from farloop.commands.options import (
+    AlgorithmFileOption,
     ForceMemoryOption,
     ForceOption,
     JsonOption,
@@ -21,6 +22,7 @@ from farloop.commands.options import (
     StudyStoreOption,
     StudyThreadsOption,
     StudyWorkersOption,
+    load_classes,
 )
 
 
@@ -70,6 +72,7 @@ def advise(
             help="Time of one processor that simulations may take, such as 90s, 10min or 2h (default: 10min).",
         ),
     ] = None,
+    algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="The first of the seeds (default: 1).")] = None,
     no_tune: Annotated[
@@ -107,6 +110,7 @@ def advise(
         seed=seed,
         tune=False if no_tune else None,
         set=set_,
+        classes=load_classes(algorithm_file),
     )
     target = out or study.default_target(f"advice-{Path(asked.scenario.file).stem}")
     execution = Execution(

@@ -10,6 +10,7 @@ import typer
 from farloop import memory
 from farloop.commands.command import guarded, print_json
 from farloop.commands.options import (
+    AlgorithmFileOption,
     ArenaJitterOption,
     ArenaScenariosOption,
     ArenaStartOption,
@@ -29,6 +30,7 @@ from farloop.commands.options import (
     ThreadsOption,
     WorkersOption,
     algorithm_names,
+    load_classes,
 )
 
 
@@ -43,6 +45,7 @@ def arena(
             autocompletion=algorithm_names,
         ),
     ] = None,
+    algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     must: MustOption = None,
     over: OverOption = None,
@@ -94,6 +97,7 @@ def arena(
         must=must or [],
         over=over,
         why=why,
+        classes=load_classes(algorithm_file),
     )
     target = out or Path("out") / "arena"
     with (

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from farloop.memory import OPTION
 from farloop.results.jitter import MOST_JITTER
 from farloop.scenario import Scenario, arena_names, figure_names
+
+if TYPE_CHECKING:
+    from farloop.algorithm import Algorithm
 
 
 def algorithm_names(incomplete: str) -> list[str]:
@@ -293,8 +296,13 @@ ForceMemoryOption = Annotated[
 ]
 
 
-def with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
-    """A scenario that may name the algorithms of files of Python."""
+def load_classes(files: list[Path] | None) -> list[type[Algorithm]]:
+    """The algorithms of files of Python."""
     from farloop import algorithm
 
-    return scenario.with_classes([class_ for file in files or [] for class_ in algorithm.load(file)])
+    return [class_ for file in files or [] for class_ in algorithm.load(file)]
+
+
+def with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
+    """A scenario that may name the algorithms of files of Python."""
+    return scenario.with_classes(load_classes(files))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from farloop import _native, catalogue
+from farloop.algorithm import name_of
 from farloop.errors import FarloopError, shown
 from farloop.results import ecn_sharing
 from farloop.results.cautions import Caution, by_weight
@@ -195,11 +196,9 @@ def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
         FarloopError: fewer than two can be.
         ScenarioError: the scenario is not valid under any.
     """
-    names = question.candidates or tuple(
-        str(entry["name"])
-        for entry in catalogue.entries("algorithms")
-        if not requirements.is_reference(str(entry["name"]))
-    )
+    known = [str(entry["name"]) for entry in catalogue.entries("algorithms")]
+    known += map(name_of, question.scenario.classes)
+    names = question.candidates or tuple(name for name in known if not requirements.is_reference(name))
     candidates, excluded = [], []
     error: Exception | None = None
     for name in names:

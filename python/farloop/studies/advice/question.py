@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from farloop import catalogue
 from farloop._native import ScenarioError
+from farloop.algorithm import Algorithm, name_of
 from farloop.errors import FarloopError, nearest, shown
 from farloop.results.measures import MORE
 from farloop.scenario import Scenario, Settings, Source, read_text
@@ -94,6 +95,7 @@ def read(
     seed: int | None = None,
     tune: bool | None = None,
     set: Settings | None = None,
+    classes: Sequence[type[Algorithm]] = (),
 ) -> Question:
     """A question; arguments stand over what a file says.
 
@@ -108,6 +110,7 @@ def read(
         seed: The first of the seeds.
         tune: Whether parameters are tuned; by default where the search's library is there.
         set: Settings of the scenario.
+        classes: Algorithms in Python that there are besides.
 
     Raises:
         FarloopError: something is wrong; nothing has been simulated.
@@ -127,13 +130,14 @@ def read(
         except FarloopError as error:
             raise document.error((key,), str(error).removeprefix(f"{key}: ")) from None
 
-    loaded = _scenario(document) if document else Scenario.load(source)
+    loaded = (_scenario(document) if document else Scenario.load(source)).with_classes(classes)
+    names = list(map(name_of, loaded.classes))
     return Question(
         (_override(loaded, document) if document else loaded).override(set),
         read_key("goal", goal, _goal),
         read_key("must", must, lambda texts: constraints.read(texts, constraints.ARENA), ()),
         read_key("can", can, _can),
-        read_key("candidates", candidates, _candidates),
+        read_key("candidates", candidates, lambda wanted: _candidates(wanted, names)),
         read_key("budget", budget, seconds, BUDGET),
         read_key("seed", seed, _seed, 1),
         read_key("tune", tune, lambda value: value),
@@ -254,7 +258,7 @@ def _can(words: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(words))
 
 
-def _candidates(wanted: str | Sequence[str] | None) -> tuple[str, ...] | None:
+def _candidates(wanted: str | Sequence[str] | None, classes: Sequence[str]) -> tuple[str, ...] | None:
     if wanted is None:
         return None
     names = [name.strip() for name in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
@@ -262,7 +266,7 @@ def _candidates(wanted: str | Sequence[str] | None) -> tuple[str, ...] | None:
     if len(set(names)) < 2:
         raise FarloopError("candidates: expected two algorithms or more; `farloop list algorithms` shows them")
     for name in names:
-        catalogue.check_algorithm(name)
+        catalogue.check_algorithm(name, classes)
     return tuple(dict.fromkeys(names))
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
-from farloop import _native
+from farloop import _native, algorithm
 from farloop.experiments.execution import Engine
 from farloop.experiments.task_runs import count_tasks
 from farloop.experiments.tasks import DECLINED, FAILED, Task
@@ -124,7 +125,10 @@ class Runs:
         engine = self.engine()
         self.store.directory.mkdir(parents=True, exist_ok=True)
         self.counting.begin(len(missing), there, min(engine.workers, len(missing)))
-        tasks = (Task.of(key, ask.label, ask.scenario, self.store.directory, 1) for key, ask in missing.items())
+        tasks = (
+            Task.of(key, ask.label, ask.scenario, self.store.directory, 1, algorithm_files=_files(ask.scenario))
+            for key, ask in missing.items()
+        )
         for task, outcome in count_tasks(engine, tasks, self.store, self.counting):
             if outcome.status == DECLINED:
                 self._declined[task.key] = outcome.because
@@ -149,6 +153,11 @@ class Runs:
         # Curves are for pictures, and many runs have many.
         whole = replace(measured(run, ""), rates={}, queue=np.empty(0))
         return Answered(ask, whole, "", cost(int(run.summary["packet_hops"])))
+
+
+def _files(scenario: Scenario) -> list[Path]:
+    """The files that other processes load a scenario's algorithms in Python from."""
+    return list(dict.fromkeys(map(algorithm.file_of, scenario.classes)))
 
 
 def _as_run(stored: Simulated, ask: Ask) -> Run:

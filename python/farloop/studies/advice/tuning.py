@@ -124,6 +124,8 @@ def ranges(candidate: Candidate) -> list[SearchRange]:
 
 def _ranges_of_side(candidate: Candidate, algorithm: str, before: str) -> list[SearchRange]:
     """Those of one algorithm; their names begin with `before`."""
+    if not catalogue.is_algorithm(algorithm):
+        return []  # One in Python declares no ranges to search.
     there = candidate.scenario.resolved["algorithm"].get(algorithm, {})
     searched = []
     for parameter in catalogue.algorithm(algorithm)["params"]:

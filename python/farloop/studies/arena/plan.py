@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop import _native, catalogue
+from farloop.algorithm import Algorithm, name_of
 from farloop.errors import FarloopError, nearest, shown
 from farloop.experiments.variants import Variant
 from farloop.formats.scenario_text import worded_for_python
@@ -114,6 +115,7 @@ def plan(
     must: Sequence[str] = (),
     over: str | None = None,
     why: bool = False,
+    classes: Sequence[type[Algorithm]] = (),
 ) -> Plan:
     """What an arena takes; everything is checked, nothing is simulated.
 
@@ -128,6 +130,7 @@ def plan(
         must: Constraints, such as "paused <= 5 %", in place of the usual ones of the same quantities; "none" leaves those out.
         over: A key and its values, such as "workload.load=0.3,0.5,0.8": each scenario once with each.
         why: Simulate each algorithm once more, to explain why the tail is slow.
+        classes: Algorithms in Python that there are besides.
 
     Raises:
         FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, a setting that is the arena's, or a
@@ -135,13 +138,13 @@ def plan(
         ScenarioError: a scenario or a setting is not valid, under whatever algorithm.
     """
     required = constraints.read(must, constraints.ARENA)
-    chosen = _algorithms(algorithms)
+    chosen = _algorithms(algorithms, list(map(name_of, classes)))
     replicated = read_seeds(SEEDS if seeds is None else seeds)
     settings = list(parse_settings(set))
     for key, _ in settings:
         if key in _OWN:
             raise FarloopError(f"--set {key}: the arena sets it itself, in turn; choose with {_OWN[key]}")
-    loaded = [_load(name) for name in scenarios or arena_names()]
+    loaded = [(name, scenario.with_classes(classes)) for name, scenario in map(_load, scenarios or arena_names())]
     names = [name for name, _ in loaded]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -185,8 +188,8 @@ def _grid(name: str, scenario: Scenario) -> list[dict[str, str]]:
     return [{}, *({key: str(value) for key, value in parse_settings(case["set"])} for case in cases)]
 
 
-def _algorithms(wanted: str | Sequence[str] | None) -> list[str]:
-    known = [str(entry["name"]) for entry in catalogue.entries("algorithms")]
+def _algorithms(wanted: str | Sequence[str] | None, classes: Sequence[str]) -> list[str]:
+    known = [*(str(entry["name"]) for entry in catalogue.entries("algorithms")), *classes]
     if wanted is None:
         return known
     names = [name.strip() for name in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
@@ -194,7 +197,7 @@ def _algorithms(wanted: str | Sequence[str] | None) -> list[str]:
     if not names:
         raise FarloopError("no algorithm for the arena; `farloop list algorithms` shows them")
     for name in names:
-        catalogue.check_algorithm(name)
+        catalogue.check_algorithm(name, classes)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")

@@ -23,6 +23,9 @@ _CARDS = {"dcqcn", "dcqcn-2015"}
 _PROGRAMS = {"gemini", "gear"}
 """Those of the papers' that `farloop kernel load` puts into a Linux host."""
 
+OWN = "its file of Python"
+"""What hosts need of an algorithm that does not come with farloop."""
+
 CAPABILITIES = {
     "ecn": "switches that mark (ECN)",
     "int": "switches that write telemetry into packets (INT)",
@@ -41,15 +44,13 @@ def is_reference(algorithm: str) -> bool:
 
 
 def required(algorithm: str) -> tuple[str, ...]:
-    """What an algorithm, or a pair of them, takes of switches and routes, by the words of `can`.
-
-    Raises:
-        FarloopError: there is no such algorithm.
-    """
+    """What an algorithm, or a pair of them, takes of switches and routes, by the words of `can`; of one in Python nothing is known."""
     sides = by_scope(algorithm)
     if len(sides) > 1:
         both = [need for side in sides for need in required(side)]
         return tuple(need for need in CAPABILITIES if need in both)
+    if not catalogue.is_algorithm(algorithm):
+        return ()
     needs: dict[str, Any] = catalogue.algorithm(algorithm)["needs"]
     words: list[str] = []
     if needs["ecn"]:
@@ -92,4 +93,7 @@ def in_words(algorithm: str) -> str:
         "symmetric": "symmetric paths",
         "credit": "receivers' credit",
     }
-    return ", ".join(words[need] for need in required(algorithm)) or "nothing"
+    known = [words[need] for need in required(algorithm)]
+    if not all(map(catalogue.is_algorithm, by_scope(algorithm))):
+        known.append(OWN)
+    return ", ".join(known) or "nothing"
