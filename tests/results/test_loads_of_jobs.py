@@ -121,7 +121,7 @@ def test_the_answer_has_time_ideal_exposed_communication_and_bytes_across(runs):
     answer = headline(runs[0].alone)
     assert "An iteration of train takes" in answer.text
     assert "its ranks do not compute" in answer.text
-    assert "Its bytes are 1/256, so that communication is" in answer.text
+    assert "Its communication is 1/256" in answer.text
     assert [number.name for number in answer.key_numbers] == [
         "iteration time", "exposed communication", "across sites per iteration",
     ]  # fmt: skip
@@ -162,4 +162,4 @@ def test_explain_says_the_ideal_time_and_the_bytes_across(tmp_path, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "an iteration of train:" in shown
     assert "on an ideal network" in shown
-    assert "bytes are 1/256, so that communication is" in shown
+    assert "communication is 1/256" in shown

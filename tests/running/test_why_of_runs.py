@@ -62,6 +62,13 @@ def test_the_slowest_iteration_is_that_of_the_table(stored):
     assert farloop.why(stored, "bulk").finished
 
 
+def test_a_job_of_divided_bytes_says_that_its_communication_is(stored):
+    asked = farloop.why(stored, "training")
+    assert asked.scale == asked.as_json["scale"] == 64
+    assert "communication is 1/64, since its bytes are" in asked.answer
+    assert "communication is" not in dataclasses.replace(asked, scale=1).answer
+
+
 def test_files_are_written(stored, tmp_path):
     page, picture, path = tmp_path / "why.html", tmp_path / "why.svg", tmp_path / "why.json"
     given = ["why", str(stored), "training", "--html", str(page), "--svg", str(picture), "--perfetto", str(path)]

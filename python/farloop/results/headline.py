@@ -376,7 +376,7 @@ def _of_job(job: Mapping[str, Any], exposed: tuple[str, float] | None) -> tuple[
         numbers.append(KeyNumber("across sites per iteration", bytes_text(float(across)), note))
     if job.get("scale", 1) > 1 and job.get("ideal_unscaled_s"):
         sentences.append(
-            f"Its bytes are 1/{job['scale']}, so that communication is (`farloop scale` keeps it): with all bytes an ideal network takes "
+            f"Its communication is 1/{job['scale']}, since its bytes are (`farloop scale` keeps it): with all bytes an ideal network takes "
             f"{time_text(job['ideal_unscaled_s'])}."
         )
     return sentences, numbers

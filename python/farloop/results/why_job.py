@@ -31,6 +31,7 @@ class JobExplanation(Drawable):
         slices: The same by hundredths of the time: pairs of a part's place in `parts` and picoseconds.
         steps: The path in the order of time: `cause` ("message" for all of a message's time in its queue pair), `phase`, `rank`, `to`,
             `start_ps`, `end_ps`.
+        scale: What the job's bytes are divided by (`[[job]] scale`), so that its communication is.
     """
 
     job: str
@@ -44,6 +45,7 @@ class JobExplanation(Drawable):
     parts: list[dict[str, Any]]
     slices: list[list[list[int]]] = field(repr=False)
     steps: list[dict[str, Any]] = field(repr=False)
+    scale: int = 1
 
     @property
     def time_ps(self) -> int:
@@ -90,7 +92,7 @@ class JobExplanation(Drawable):
         )
         return (
             f"{self.title}: of its {time_text(self.time_ps / 1e12)} {shares}; "
-            f"{self.messages:,} messages on the path, rank {self.last_rank} is last"
+            f"{self.messages:,} messages on the path, rank {self.last_rank} is last{scale_text(self.scale)}"
         )
 
     @property
@@ -105,6 +107,7 @@ class JobExplanation(Drawable):
             "end_ps": self.end_ps,
             "time_ps": self.time_ps,
             "last_rank": self.last_rank,
+            "scale": self.scale,
             "messages": self.messages,
             "answer": self.answer,
             "causes_ps": self.total_ps("cause"),
@@ -116,6 +119,11 @@ class JobExplanation(Drawable):
 
     def __str__(self) -> str:
         return self.answer
+
+
+def scale_text(scale: int) -> str:
+    """What a job's divided bytes make of its communication, for the end of a sentence; nothing where they are whole."""
+    return f"; communication is 1/{scale}, since its bytes are (`farloop scale` keeps it)" if scale > 1 else ""
 
 
 def _ranks(part: dict[str, Any]) -> str:

@@ -89,7 +89,11 @@ def _asked(
         content: dict[str, Any] = json.loads(native.why(name, iteration, tell))
     except _native.HandlerError as error:
         raise explained(error, scenario.classes) from error.__cause__
-    return JobExplanation(**content) if "job" in content else Explanation(**content)
+    if "job" not in content:
+        return Explanation(**content)
+    jobs = scenario.parsed.get("job") or [{}]
+    scale = jobs[int(content["number"])].get("scale", 1) if int(content["number"]) < len(jobs) else 1
+    return JobExplanation(**content, scale=int(scale or 1))
 
 
 def find_source(run: Run | Scenario | str | PathLike[str]) -> Run | Scenario:

@@ -17,7 +17,7 @@ from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.results.event_facts import HEADER as EVENTS
 from farloop.results.event_facts import event_rows
 from farloop.results.trace import PCAPNG, PERFETTO
-from farloop.results.why_job import JobExplanation
+from farloop.results.why_job import JobExplanation, scale_text
 from farloop.scenario import KERNEL
 from farloop.studies.validation.references import programs
 from farloop.units import bytes_text, count_text, number, time_text
@@ -420,7 +420,7 @@ def _expected_job(name: str, job: dict[str, Any]) -> str:
     ideal = "" if job["ideal_s"] is None else f", {time_text(job['ideal_s'])} on an ideal network"
     scaled = job["scale"] > 1
     unscaled = f" ({time_text(job['ideal_unscaled_s'])} with all bytes)" if scaled and job["ideal_unscaled_s"] else ""
-    divided = f"; bytes are 1/{job['scale']}, so that communication is (`farloop scale` keeps it)" if scaled else ""
+    divided = scale_text(job["scale"])
     across = f"{bytes_text(job['bytes_across'])} across sites" if job["bytes_across"] else "nothing across sites"
     return f"an iteration of {name}: {across}{ideal}{unscaled}{divided}"
 
