@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 import farloop
 from farloop.commands.report import rewrite
@@ -22,6 +23,26 @@ def test_what_is_saved_can_be_loaded(result, tmp_path):
     assert loaded.series.equals(result.series)
     assert loaded.summary == result.summary
     assert loaded.label == result.label
+
+
+def test_an_output_without_a_column_says_how_to_make_it_again(result, tmp_path):
+    saved = result.save(tmp_path / "r", report=False)
+    table = parquet.read_table(saved / "flows.parquet")
+    parquet.write_table(table.drop_columns(["first_limit"]), saved / "flows.parquet")
+    for version, command, expected in (
+        ("0.0.1", [], "farloop 0.0.1 wrote this output, and this is .*; make it again, or read it with farloop 0.0.1"),
+        (
+            None,
+            ["farloop", "run", "x.toml"],
+            r"an older build of farloop .* wrote this output; make it again \(`farloop run x.toml`\)",
+        ),
+    ):
+        kept = json.loads((saved / "manifest.json").read_text())
+        kept |= {"command": command} | ({"farloop": version} if version else {"farloop": farloop.__version__})
+        (saved / "manifest.json").write_text(json.dumps(kept))
+        with pytest.raises(farloop.FarloopError, match=f"has no column first_limit: {expected}") as refused:
+            reading.load(saved)
+        assert "\n" not in str(refused.value)
 
 
 def test_a_comparison_comes_back(comparison, tmp_path):

@@ -42,7 +42,7 @@ limits! {
     Handshake: "handshake";
     /// The congestion window was full, in slow start, and smaller than the path's bandwidth-delay product (TCP).
     Start: "slow start";
-    /// The congestion window was full, and smaller than the path's bandwidth-delay product.
+    /// Any other congestion window was full, and smaller than the path's bandwidth-delay product.
     Window: "congestion window";
     /// Losses were repaired or waited to be noticed, and nothing else might leave; of go-back-N also all that was sent again.
     Recovery: "recovery";
@@ -50,11 +50,11 @@ limits! {
     ReceiveWindow: "receive window";
     /// The host waited for room for a whole chunk, as long as what it left unused of the windows takes (TCP).
     Offload: "segmentation offload";
-    /// The pacing rate, below the rate of the host's link.
+    /// The source waited for a pacing rate below the rate of its path.
     Pacing: "pacing";
     /// The receiving host had granted no more, and less than the path's bandwidth-delay product.
     Credit: "credit";
-    /// The application had nothing to send.
+    /// The application had nothing to send: a queue pair of a job had no message.
     Application: "application";
     /// The host's link was busy with packets of this flow or others, or paused.
     Link: "host link";

@@ -112,6 +112,47 @@ fn a_receive_window() {
     assert_eq!(result.flows[0].first_limit, Some(Limit::ReceiveWindow));
 }
 
+/// Eight hosts send to one, which grants each an eighth of its link; one host alone has credit for all of it.
+#[test]
+fn a_receiving_host_that_grants_credit() {
+    let credited = |senders: u32| {
+        let edge = (Rate::from_gbps(10), us(5));
+        let (nodes, links) = star(senders, edge, edge, plain_switch());
+        let size = Bytes::new(1000 * MSS);
+        let flows = (1..=senders).map(|source| flow(source, senders + 1, Time::ZERO, size)).collect();
+        let mut spec = network(nodes, links, algorithm("rccc", &[]), flows);
+        spec.transport = transport(TransportKind::Multipath);
+        let result = simulate(spec).expect("valid");
+        sound(&result);
+        lives_add_up(&result);
+        result
+    };
+    let (many, one) = (credited(8), credited(1));
+    assert!(share(&many, Limit::Credit) > 0.5, "{:?}", many.limits);
+    assert!(many.flows.iter().all(|row| row.first_limit == Some(Limit::Credit)));
+    assert!(share(&one, Limit::Credit) < 0.05, "{:?}", one.limits);
+}
+
+/// Of three flows, one after the other, each opens a connection, or the first one alone does; the others find it open.
+#[test]
+fn flows_on_a_connection_that_is_open() {
+    let handshakes = |persistent| {
+        let (nodes, links) = star(1, (Rate::from_gbps(10), us(5)), (Rate::from_gbps(10), us(5)), plain_switch());
+        let begin = |number: u64| Time::ZERO + us(1000 * number);
+        let flows = (0..3).map(|number| flow(1, 2, begin(number), Bytes::new(20 * MSS))).collect();
+        let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
+        let tcp = TcpSpec { persistent, handshake: true, ..tcp() };
+        spec.transport = TransportSpec { tcp, ..transport(TransportKind::Tcp) };
+        let result = simulate(spec).expect("valid");
+        sound(&result);
+        lives_add_up(&result);
+        time(&result, Limit::Handshake)
+    };
+    let (once, each) = (handshakes(true), handshakes(false));
+    assert!(once > 0);
+    assert_eq!(each, 3 * once);
+}
+
 /// A job that computes for 100 us before each message of 15 packets.
 #[test]
 fn a_job_that_computes_between_its_messages() {

@@ -250,6 +250,11 @@ impl Drop for Folder {
 
 /// Computes 4e12 operations without a duration, loads 10 GB, then all-reduces 1 MB in the group "0".
 fn trace() -> Vec<u8> {
+    trace_of(3)
+}
+
+/// The first `count` of these operations.
+fn trace_of(count: usize) -> Vec<u8> {
     let node = |id: u64, kind: i32, attributes: &[(&str, Value)]| {
         let attr = attributes.iter().map(|(name, value)| Attribute::new(name, value.clone())).collect();
         Node { id, kind, name: format!("n{id}"), attr, data_deps: (1..id).collect(), ..Node::default() }
@@ -262,7 +267,7 @@ fn trace() -> Vec<u8> {
         node(3, kind::COMM_COLL, &[gpu, ("comm_type", Value::Int64(0)), size, group]),
     ];
     let mut bytes = GlobalMetadata { version: "1".into(), attr: Vec::new() }.encode_length_delimited_to_vec();
-    nodes.iter().for_each(|n| bytes.extend(n.encode_length_delimited_to_vec()));
+    nodes[..count].iter().for_each(|n| bytes.extend(n.encode_length_delimited_to_vec()));
     bytes
 }
 
@@ -272,6 +277,7 @@ fn traces_get_hosts_and_groups_from_their_keys() {
     for rank in 0..4 {
         folder.write(&format!("t.{rank}.et"), &trace());
     }
+    folder.write("less.et", &trace_of(1));
     folder.write("groups.json", b"{\"0\": [0, 1, 2, 3]}");
     folder.write("broken.json", b"{\"0\":\n [0, 1,, 2]}");
     folder.write("list.json", b"[[0, 1]]");
@@ -293,6 +299,12 @@ fn traces_get_hosts_and_groups_from_their_keys() {
             text("groups = \"groups.json\""),
             "file",
             "t.0.et: node 1: has num_ops and no duration; expected --flops, or flops of the [[job]]",
+        ),
+        (
+            text("flops = 1e14").replace("t.1.et", "less.et"),
+            "file",
+            "rank 0: all-reduce is collective 0 of group 0, which rank 1 does not do; expected groups as well, where Chakra traces do not \
+             have the ranks of their groups",
         ),
         (text("groups = \"nobody.json\"\nflops = 1e14"), "groups", "nobody.json: cannot be read: No such file"),
         (

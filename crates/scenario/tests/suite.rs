@@ -23,4 +23,5 @@ mod set_up;
 mod trace;
 mod transport;
 mod why;
+mod why_page;
 mod workloads;

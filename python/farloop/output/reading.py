@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,16 @@ def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
     return str(source / str(first["name"])) if isinstance(first, dict) and "name" in first else f"{source}/SCENARIO"
 
 
+def _older(kept: dict[str, Any]) -> str:
+    """What to do with an output that lacks what this version writes."""
+    words = kept.get("command")
+    command = f" (`{shown(shlex.join(map(str, words)), 500)}`)" if isinstance(words, list) and words else ""
+    again = f"make it again{command}"
+    if (version := str(kept["farloop"])) == _native.version():
+        return f"an older build of farloop {version} wrote this output; {again}, or read it with that build"
+    return f"farloop {shown(version)} wrote this output, and this is {_native.version()}; {again}, or read it with farloop {shown(version)}"
+
+
 def _load_run(source: Path, kept: dict[str, Any]) -> Run:
     read: dict[str, pa.Table] = {}
     for name in fields.TABLES:
@@ -108,10 +119,7 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         read[name] = tables.read(name, path)
         missing = [column for column in fields.columns(name) if column not in read[name].column_names]
         if missing:
-            raise FarloopError(
-                f"{shown(path, 4096)}: has no column {', '.join(missing)}; another version of farloop wrote this output "
-                f"({shown(kept['farloop'])}; this is {_native.version()}): run it again"
-            )
+            raise FarloopError(f"{shown(path, 4096)}: has no column {', '.join(missing)}: {_older(kept)}")
     return Run(
         label=str(kept["label"]),
         case=str(kept["case"]),
