@@ -183,7 +183,7 @@ def test_a_scenario_over_a_key_shows_where_the_order_changes(tmp_path):
     assert set(curve.multiples()) == {"dctcp", "swift"}
     assert all(min(v for v in at if v is not None) == 1 for at in zip(*curve.multiples().values(), strict=True))
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "Where the order changes" in page
+    assert "Where does the order change?" in page
     assert 'class="curve"' in page
     assert "No constraint is asked for" in page
 

@@ -118,8 +118,10 @@ def test_a_text_that_names_the_machine_is_said(place, command):
 def test_figures_of_papers_and_other_kinds_are_refused_in_a_line(command):
     words = ["--algorithms", "hpcc", "--case", "0 ms", "--out", "r", "--no-report", "-q"]
     assert command("reproduce", "gear/fig09", *words).returncode == 0
+    (command.directory / "v").mkdir()
+    (command.directory / "v" / "manifest.json").write_text('{"farloop": "0.1.0", "kind": "validation", "files": []}')
     for name, said in (
-        ("r", "expected one of run or compare"),
+        ("v", "expected one of run, compare, sweep, arena, advise or reproduce"),
         ("r/gear/fig09", "`farloop reproduce gear/fig09` repeats it"),
     ):
         done = command("archive", name)

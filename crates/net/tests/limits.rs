@@ -1,6 +1,7 @@
 //! What limits flows: closed forms, and times that add up to the lives of flows, exactly.
 
 use crate::common::*;
+use farloop_cc::paths::chooser;
 use farloop_job::ideal::Level;
 use farloop_job::{Host, Job, ProgramBuilder, Work};
 use farloop_net::result::Limit;
@@ -112,25 +113,29 @@ fn a_receive_window() {
     assert_eq!(result.flows[0].first_limit, Some(Limit::ReceiveWindow));
 }
 
-/// Eight hosts send to one, which grants each an eighth of its link; one host alone has credit for all of it.
+/// Eight hosts send to one, which grants each an eighth of its link: the start's credit is trimmed, and what is granted is less than the
+/// path has room for. One host alone has credit for all of it.
 #[test]
 fn a_receiving_host_that_grants_credit() {
     let credited = |senders: u32| {
-        let edge = (Rate::from_gbps(10), us(5));
-        let (nodes, links) = star(senders, edge, edge, plain_switch());
-        let size = Bytes::new(1000 * MSS);
+        let edge = (Rate::from_gbps(100), us(1));
+        let queue_limit = QueueLimit { bytes: Some(Bytes::new(400_000)), ..QueueLimit::NONE };
+        let switch = SwitchSpec { queue_limit, trim: Some(TrimSpec { size: Bytes::new(64) }), ..plain_switch() };
+        let (nodes, links) = star(senders, edge, edge, switch);
+        let size = Bytes::new(2000 * MSS);
         let flows = (1..=senders).map(|source| flow(source, senders + 1, Time::ZERO, size)).collect();
         let mut spec = network(nodes, links, algorithm("rccc", &[]), flows);
         spec.transport = transport(TransportKind::Multipath);
+        spec.transport.multipath.paths = chooser("oblivious").expect("a chooser");
         let result = simulate(spec).expect("valid");
         sound(&result);
         lives_add_up(&result);
         result
     };
-    let (many, one) = (credited(8), credited(1));
+    let (many, single) = (credited(8), credited(1));
     assert!(share(&many, Limit::Credit) > 0.5, "{:?}", many.limits);
     assert!(many.flows.iter().all(|row| row.first_limit == Some(Limit::Credit)));
-    assert!(share(&one, Limit::Credit) < 0.05, "{:?}", one.limits);
+    assert!(share(&single, Limit::Credit) < 0.05, "{:?}", single.limits);
 }
 
 /// Of three flows, one after the other, each opens a connection, or the first one alone does; the others find it open.

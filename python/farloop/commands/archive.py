@@ -14,7 +14,9 @@ from farloop.messages import say_notes
 
 @guarded
 def archive(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="An output of run or compare.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="An output of run, compare, sweep, arena, advise or reproduce.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(

@@ -119,7 +119,7 @@ def _inputs(source: Path, kept: Mapping[str, Any], sources: Sequence[SourceFile]
     Raises:
         FarloopError: one has changed, is not there, or is named by a path that leads elsewhere.
     """
-    found: Files = {}
+    contents: Files = {}
     for scenario, name, wanted in _named_by_scenarios(source, kept):
         if not names.is_proper(name) or "\\" in name:
             raise FarloopError(
@@ -137,9 +137,11 @@ def _inputs(source: Path, kept: Mapping[str, Any], sources: Sequence[SourceFile]
             raise FarloopError(
                 f"{shown(path, 300)}: has changed since the runs; expected the file that they read (SHA-256 {wanted[:16]}…)"
             )
-        if found.setdefault(name, content) != content or any(name == PurePosixPath(each.file).name for each in sources):
+        if contents.setdefault(name, content) != content or any(
+            name == PurePosixPath(each.file).name for each in sources
+        ):
             raise FarloopError(f"{shown(path, 300)}: another file has this name; expected one file of a name")
-    return found
+    return contents
 
 
 def _named_by_scenarios(source: Path, kept: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -53,9 +53,11 @@ def read_sources(words: Sequence[str]) -> list[SourceFile]:
 def from_rows(rows: object) -> list[SourceFile]:
     """What `row` wrote; rows that it did not write are left out: anybody may have written a manifest."""
     keys = ("name", "named_in", "file", "sha256", "text")
-    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    dictionaries = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     return [
-        SourceFile(*(row[key] for key in keys)) for row in found if all(isinstance(row.get(key), str) for key in keys)
+        SourceFile(*(row[key] for key in keys))
+        for row in dictionaries
+        if all(isinstance(row.get(key), str) for key in keys)
     ]
 
 
@@ -67,7 +69,7 @@ def _with_named(name: str, named_in: str, path: Path) -> Iterator[SourceFile]:
     except (OSError, ValueError):
         return
     text = _text(content)
-    yield SourceFile(name, named_in, _told(path), hashlib.sha256(content).hexdigest(), text)
+    yield SourceFile(name, named_in, _path_text(path), hashlib.sha256(content).hexdigest(), text)
     if path.suffix == ".toml" and not named_in:
         for other in _named(text):
             yield from _with_named(other, name, path.parent / other)
@@ -83,7 +85,7 @@ def _named(text: str) -> Iterator[str]:
         yield from [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
 
 
-def _told(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

@@ -179,12 +179,12 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
     if (shown_first := race.leaders[0] if race.leaders else race.nearest) is not None:
         first = shown_first.candidate
         scenario = first.scenario.override(seed=question.seed)
-        found = runs.cautions(Ask(f"{first.name}, seed {question.seed}", first.algorithm, scenario))
+        cautions_of_run = runs.cautions(Ask(f"{first.name}, seed {question.seed}", first.algorithm, scenario))
         mixed = ecn_sharing.sentence_of_candidates([c.algorithm for c in candidates], first.scenario.resolved)
         # A network that has both kinds of flows at once says it of its own ports.
-        if mixed and not any(caution.code == "ecn" for caution in found):
-            found.append(Caution("ecn", mixed))
-        result.cautions = by_weight(found)
+        if mixed and not any(caution.code == "ecn" for caution in cautions_of_run):
+            cautions_of_run.append(Caution("ecn", mixed))
+        result.cautions = by_weight(cautions_of_run)
     result.spent, result.made = runs.spent, runs.made
     return result
 
