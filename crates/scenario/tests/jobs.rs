@@ -277,7 +277,7 @@ fn traces_get_hosts_and_groups_from_their_keys() {
     for rank in 0..4 {
         folder.write(&format!("t.{rank}.et"), &trace());
     }
-    folder.write("less.et", &trace_of(1));
+    folder.write("less.1.et", &trace_of(1));
     folder.write("groups.json", b"{\"0\": [0, 1, 2, 3]}");
     folder.write("broken.json", b"{\"0\":\n [0, 1,, 2]}");
     folder.write("list.json", b"[[0, 1]]");
@@ -301,7 +301,7 @@ fn traces_get_hosts_and_groups_from_their_keys() {
             "t.0.et: node 1: has num_ops and no duration; expected --flops, or flops of the [[job]]",
         ),
         (
-            text("flops = 1e14").replace("t.1.et", "less.et"),
+            text("flops = 1e14").replace("t.1.et", "less.1.et"),
             "file",
             "rank 0: all-reduce is collective 0 of group 0, which rank 1 does not do; expected groups as well, where Chakra traces do not \
              have the ranks of their groups",
