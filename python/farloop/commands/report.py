@@ -134,7 +134,7 @@ def rewrite(
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison
-            made = {key: kept[key] for key in ("command", "packages", "sources") if key in kept}
+            made: dict[str, object] = {key: kept[key] for key in ("command", "packages", "sources") if key in kept}
             write_index(done, aside, scale=str(kept["scale"]), seeds=kept["seeds"], index_page=index_page, made=made)
     except (FarloopError, MemoryError):
         raise

@@ -19,6 +19,7 @@ from farloop.studies.advice.runs import HOPS_PER_SECOND, Ask, Runs
 from farloop.studies.advice.trying import TriedCondition
 from farloop.studies.advice.tuning import Tuned
 from farloop.studies.arena import constraints, requirements
+from farloop.studies.arena.ranking import FAILS
 from farloop.units import count_text
 
 RACE, TUNE = 0.45, 0.3
@@ -296,6 +297,6 @@ def _contenders(result: Answer, *, with_tuned: bool) -> list[Candidate]:
         if with_tuned and tuned is not None and tuned.is_advised:
             contenders.append(tuned.tuned)
     if not contenders:
-        return [place.candidate for place in result.race.places if place.state == racing.FAILS][:NEAREST]
+        return [place.candidate for place in result.race.places if place.state == FAILS][:NEAREST]
     left = [place.candidate for place in result.race.places if place.state in (racing.OPEN, racing.LEFT)]
     return contenders + left[:1]

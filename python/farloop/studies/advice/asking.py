@@ -11,10 +11,9 @@ from typing import Any
 
 from farloop.errors import FarloopError
 from farloop.experiments.execution import Execution
-from farloop.experiments.variants import digests_of_files
 from farloop.output import manifest
 from farloop.output.directories import directory
-from farloop.output.store import Store
+from farloop.output.store import Store, digests_of_files
 from farloop.results.measures import VERSION
 from farloop.results.showing import Drawable
 from farloop.running.progress import Counting, Uncounted

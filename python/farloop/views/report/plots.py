@@ -134,7 +134,13 @@ class Panels:
 
     def html(self, anchor: str) -> str:
         """The chart as a part of a page that has plotly.js."""
-        chart = {"id": anchor, "data": self.data, "wide": self.layout, "narrow": self.narrow(), "config": CONFIG}
+        chart: dict[str, Any] = {
+            "id": anchor,
+            "data": self.data,
+            "wide": self.layout,
+            "narrow": self.narrow(),
+            "config": CONFIG,
+        }
         chart |= {"panels": self.captions, "single": SINGLE_HEIGHT + MARGIN["t"] + MARGIN["b"]}
         # Inside a script element nothing may look like its end.
         return (
