@@ -96,5 +96,8 @@ def test_where_nothing_holds_python_says_what_is_nearest(tmp_path, monkeypatch):
     assert answers[0] == answers[1], "the answer is the same whatever makes the runs"
     assert advice.sentence.startswith("Nothing holds your constraints; nearest is ")
     assert "Nothing holds your constraints" in (tmp_path / "a" / "report.html").read_text("utf-8")
+    nearest = advice.content["nearest"]
+    assert nearest in advice.sentence and len(advice.content["outlook"]) == 5
+    assert any(standing["name"] == nearest for row in advice.content["conditions"] for standing in row["standings"])
     with pytest.raises(farloop.FarloopError, match=r"its numbers are in answer\.json"):
         farloop.load(tmp_path / "a")

@@ -64,8 +64,9 @@ def margin_text(content: Mapping[str, Any]) -> str:
     if failing and content["advised"]:
         names = "; ".join(f"{row['name']}: {row['because']}" for row in failing[:2])
         more = f" and {len(failing) - 2} more" if len(failing) > 2 else ""
+        verb = "breaks" if len(failing) == 1 else "break"
         parts.append(
-            f"{count_text(len(failing), 'candidate')} of {len(content['candidates'])} break a constraint ({names}{more})"
+            f"{count_text(len(failing), 'candidate')} of {len(content['candidates'])} {verb} a constraint ({names}{more})"
         )
     return "; ".join(parts) + "." if parts else ""
 
@@ -82,7 +83,8 @@ def stays_text(content: Mapping[str, Any]) -> str:
         holds = [outcome["text"] for outcome in made if _holds(outcome, first)]
         if holds:
             return f"{first} holds all constraints with: {', '.join(holds)}{rest}."
-        return f"{first} holds them under none of {count_text(len(made), 'other condition')} either{rest}."
+        others = f"under none of {len(made)} other conditions" if len(made) > 1 else "not under the one other condition"
+        return f"{first} holds them {others}{rest}."
     if content["flips"]:
         return f"The choice changes with: {', '.join(content['flips'])}{rest}."
     best = sum(first in outcome["best"] for outcome in made)
