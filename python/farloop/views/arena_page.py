@@ -72,7 +72,7 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
     answer = headline_arena(results, len(seeds))
     scopes = {result.name: result.name for result in results}
     note = (
-        "The best on top, of those that hold all constraints if any do. Lines: 95 % confidence intervals over the seeds, holding together "
+        "The best on top; scores are of those that hold all constraints. Lines: 95 % confidence intervals over the seeds, holding together "
         "for times the best score."
     )
     chart = EffectChart(algorithms, scopes, ("number", "in"), note)

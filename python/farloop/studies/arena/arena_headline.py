@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -18,6 +19,8 @@ from farloop.studies.arena.table import Result
 from farloop.units import bytes_text, count_text, rate_text
 
 SCORE = "times the best score"
+
+_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 _CELLS: tuple[tuple[str, str, str, Callable[[float], str]], ...] = (
     ("goodput_bps", "goodput", MORE, rate_text),
@@ -39,11 +42,12 @@ def headline_arena(results: Sequence[Result], seeds: int) -> Headline:
         seeds: How many seeds each run has.
     """
     effects = [effect for result in results for effect in _effects(result)]
-    scored = [effect for effect in effects if effect.name == SCORE]
+    several = [effect for effect in effects if len(effect.ranking) > 1] or effects
+    scored = [effect for effect in several if effect.name == SCORE]
     # Where the algorithms are furthest apart there is most to see.
-    first = max(scored, key=_spread, default=effects[0] if effects else None)
+    first = max(scored, key=_spread, default=several[0] if several else None)
     return Headline(
-        (answer_arena(results, seeds),),
+        tuple(_SENTENCES.split(answer_arena(results, seeds))),
         tuple(_key_numbers(results)),
         _limit(results, first),
         first,
@@ -76,9 +80,9 @@ def arena_cautions(results: Sequence[Result]) -> list[str]:
 
 
 def _effects(result: Result) -> list[Effect]:
-    """The scores of the ranked algorithms, then their measurements, as far as there are any."""
+    """The scores of the ranked algorithms, then the measurements of all but references, as far as there are any."""
     ranked = [standing for standing in result.standings if standing.state == RANKED]
-    shown = ranked or [standing for standing in result.standings if standing.broken]
+    shown = [standing for standing in result.standings if standing.state == RANKED or standing.broken]
     made = []
     if ranked:
         ratios = {s.algorithm: s.against_best for s in ranked if _is_number(s.against_best)}
@@ -138,10 +142,10 @@ def _key_numbers(results: Sequence[Result]) -> list[KeyNumber]:
 
 
 def _limit(results: Sequence[Result], effect: Effect | None) -> str:
-    """The limit of the flows under the first algorithm of the chart's scenario."""
+    """The limit of the flows under the leader of the chart's scenario; without one, under the first of the chart."""
     result = next((r for r in results if effect is not None and r.name == effect.scope), None)
     if result is None or effect is None:
         return ""
-    first = effect.ranking[0]
+    first = next(iter(_names(result)), effect.ranking[0])
     entries = [entry for run in result.of(first) for entry in run.limits]
     return limit_sentence(f"Under {first}, in {result.name}, ", entries)
