@@ -159,7 +159,13 @@ def test_the_report_is_drawn_anew_from_the_tables(swept, command):
     assert (swept.directory / "report.html").read_bytes() == before
     text = before.decode()
     assert 'src="http' not in text
-    for words in ("Best and worst", "Pareto front", "All points", "dctcp, workload.load 0.2", " ["):
+    for words in (
+        "Which points are the best and the worst?",
+        "Pareto front",
+        "What are the numbers of all points?",
+        "dctcp, workload.load 0.2",
+        " [",
+    ):
         assert words in text
     with pytest.raises(FarloopError, match=r"load one of the runs in it, such as .*runs"):
         farloop.load(swept.directory)
