@@ -31,6 +31,7 @@ def test_the_command_answers_goes_on_and_is_drawn_again(command):
     done = command(*ask, "--out", "a")
     assert done.returncode == 0, done.stderr
     assert "Run " in done.stdout
+    assert "│ a link fails" in done.stdout
     content = json.loads((command.directory / "a" / "answer.json").read_text("utf-8"))
     assert content["advised"]
     assert 8.5 < content["spent_s"] <= content["question"]["budget_s"] == 10
