@@ -5,8 +5,8 @@
     scripts/compare_outputs.py compare OLD NEW [--names FILE.toml]  compares two of these
 
 Numbers are compared by their labels: a column by its name, a value of a JSON file by its path, so that an order may change. FILE.toml
-gives labels other names, as `"old name" = "new name"`. Wall times, commits and dates do not count. The exit code is 1 where
-anything else differs.
+gives labels other names, as `"old name" = "new name"`. Wall times, progress, commits, dates and the place of the checkout do not count. The
+exit code is 1 where anything else differs.
 """
 
 from __future__ import annotations
@@ -43,15 +43,30 @@ VARYING = frozenset(
         "machine",
         "host",
         "made",
+        "command",
     }
 )
 """Labels whose values say when, where and with which build a run was made."""
 
 VARYING_TEXT = re.compile(
     r"\b\d+(?:\.\d+)? ?(?:s|ms|min|h) (?:of wall time|wall)|\b[0-9a-f]{7,40}\b|\d+(?:\.\d+)?(?:e\d+)? packet-hops per second|"
-    r"\"wall_s\": ?[0-9.e-]+|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
+    r"\bin \d[\d.,]* (?:s|min|h) of computing|\"wall_s\": ?[0-9.e-]+|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
 )
 """The same in pages and in what commands print."""
+
+PROGRESS = re.compile(
+    r": started$|: done in |: building the network for |: [\d.]+ of [\d.]+ s simulated|\bruns? (?:to make|done)|: kept from before$"
+)
+"""Lines on standard error that say how far a command is: their order is that of threads."""
+
+SPEED = "M hops/s"
+"""The head of the last column of a table of runs, whose cells are wall times."""
+
+SPEEDS = re.compile(r"│[^│]*│$|<td>[^<]*(?:<br><span class=\"interval-text\">[^<]*</span>)?</td></tr>", re.MULTILINE)
+"""The last cells of rows, on a terminal and on a page."""
+
+CHECKOUT = re.compile(r"(?<![\w/+])/[\w./-]{0,200}/(?=(?:python/farloop|examples)/)")
+"""The place of a checkout."""
 
 SHOWN = 8
 """Differences of a file that are printed."""
@@ -187,14 +202,16 @@ def flatten(place: str, value: Any) -> Iterator[tuple[str, object]]:
 
 
 def plain(value: object) -> object:
-    """NaN as text; everything else as it is."""
+    """NaN as text; texts without the place of the checkout; everything else as it is."""
+    if isinstance(value, str):
+        return CHECKOUT.sub("", value)
     return "nan" if isinstance(value, float) and value != value else value
 
 
 def compare_texts(old: Path, new: Path) -> Iterator[str]:
     """Yields the first place where two pages differ; other files byte by byte."""
     try:
-        lines = [path.read_text("utf-8").split("\n") for path in (old, new)]
+        lines = [comparable_lines(path) for path in (old, new)]
     except UnicodeDecodeError:
         yield f"{old.stat().st_size} bytes became {new.stat().st_size} others"
         return
@@ -206,6 +223,14 @@ def compare_texts(old: Path, new: Path) -> Iterator[str]:
             yield f"line {i + 1}, column {at + 1}: {shorten(a[max(at - 20, 0) : at + 60])} became {shorten(b[max(at - 20, 0) : at + 60])}"
     if len(lines[0]) != len(lines[1]):
         yield f"{len(lines[0])} lines became {len(lines[1])}"
+
+
+def comparable_lines(path: Path) -> list[str]:
+    """The lines of a page, or of what a command prints, without progress, speeds and the place of the checkout."""
+    text = CHECKOUT.sub("", path.read_text("utf-8"))
+    if SPEED in text:
+        text = SPEEDS.sub("~", text)
+    return [line for line in text.split("\n") if path.name != "stderr.txt" or not PROGRESS.search(line)]
 
 
 def show(line: str) -> None:
