@@ -81,9 +81,8 @@ class FidelityCheck:
     @property
     def distance(self) -> float:
         """Distance of farloop's number from the place where it has to be, in limits; infinite where it is no number."""
-        if math.isnan(self.difference):
-            return math.inf
-        return self.beyond if self.ranged else abs(self.difference - self.expected) / self.limit
+        distance = self.beyond if self.ranged else abs(self.difference - self.expected) / self.limit
+        return math.inf if math.isnan(self.difference) else distance
 
     @property
     def spread(self) -> float:
