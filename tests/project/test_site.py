@@ -279,7 +279,7 @@ def test_pages_are_read_on_a_phone_and_in_the_dark(built):
             assert wide <= 390, page
             assert commands == [], page
             assert all("invert" in drawn for drawn in filters), page
-            assert filters or page == "docs/questions.html"
+            assert filters or page in ("index.html", "docs/questions.html")
     finally:
         browser.driver.quit()
 
@@ -287,9 +287,31 @@ def test_pages_are_read_on_a_phone_and_in_the_dark(built):
 LOOKS = """
     return [document.documentElement.scrollWidth,
         [...document.querySelectorAll(".wraps code")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent),
-        [...document.querySelectorAll(".md-content img")].map((e) => getComputedStyle(e).filter)];
+        [...document.querySelectorAll(".md-content img:not([src$='.svg'])")].map((e) => getComputedStyle(e).filter)];
 """
-"""The width of the page, the commands that are cut, how pictures are drawn."""
+"""The width of the page, the commands that are cut, how pictures of pixels are drawn."""
+
+
+@pytest.mark.parametrize("dark_system", [False, True])
+def test_the_svg_follows_the_colours_that_the_reader_has_chosen(built, dark_system):
+    """Its ink is that of color-scheme, which follows the site whatever the system has; nothing inverts it."""
+    need(lacking(page=built / "index.html"))
+    browser = Browser()
+    try:
+        browser.looks(dark=dark_system)
+        browser.show(built / "index.html")
+        drawn = {
+            scheme: browser.js(
+                "document.body.dataset.mdColorScheme = arguments[0];"
+                "const style = getComputedStyle(document.querySelector('.md-content img[src$=\".svg\"]'));"
+                "return [style.colorScheme, style.filter];",
+                scheme,
+            )
+            for scheme in ("default", "slate")
+        }
+    finally:
+        browser.driver.quit()
+    assert drawn == {"default": ["light", "none"], "slate": ["dark", "none"]}
 
 
 def test_links_to_files_and_directories_lead_to_pages(built):
