@@ -34,7 +34,7 @@ FOREIGN = {
     "gemini.cpp", "lcp.cpp", "main_lcp_entry_modern.cpp", "oversubscribed_cc.cpp", "sc25_fig10_realistic_60_load.sh", "sc25_fig11.sh",
     "tcp_plb.c", "uec.cpp", "uec.h", "uec_mp.cpp",
     # what a tutorial has its reader write
-    "two-flows.toml",
+    "two-flows.toml", "mine.toml",
 }  # fmt: skip
 """Files of other programs that pages cite."""
 

@@ -34,8 +34,8 @@ def lines(kind: str) -> list[str]:
 
 def words(line: str) -> tuple[list[str], str | None]:
     """The words after `farloop`, and the file that takes what the command prints."""
-    found = shlex.split(line)[1:]
-    return (found[:-2], found[-1]) if ">" in found else (found, None)
+    line_words = shlex.split(line)[1:]
+    return (line_words[:-2], line_words[-1]) if ">" in line_words else (line_words, None)
 
 
 def is_long(line: str) -> bool:
@@ -43,7 +43,7 @@ def is_long(line: str) -> bool:
 
 
 COMMANDS = [line for line in lines("") if line.startswith("farloop ")]
-IN_TEXT = [found for found in re.findall(r"`(farloop [^`]+)`", PAGE.read_text("utf-8")) if "COMMAND" not in found]
+IN_TEXT = re.findall(r"`(farloop [^`]+)`", PAGE.read_text("utf-8"))
 
 
 def test_each_question_has_something_to_type_and_a_page_that_explains_it():

@@ -223,7 +223,7 @@ QUESTIONS = {
 }
 """What newcomers type into the search of the site, and a place that is to be among the first three pages found."""
 
-FOUND = """
+RESULTS = """
     return [...document.querySelectorAll(".md-search-result__item")].map((item) =>
         [...item.querySelectorAll("a")].map((link) => link.pathname + link.hash));
 """
@@ -235,7 +235,9 @@ def test_search_finds_guides_before_sources(built):
     browser = Browser()
     try:
         browser.show(built / "index.html")
-        wrong = {asked: found for asked in QUESTIONS if not is_found(asked, found := search(browser, built, asked))}
+        wrong = {
+            asked: places for asked in QUESTIONS if not is_near_top(asked, places := search(browser, built, asked))
+        }
     finally:
         browser.driver.quit()
     assert not wrong
@@ -248,12 +250,12 @@ def search(browser, built, words):
         browser.js(f"{box} box.focus(); box.value = arguments[0]; box.dispatchEvent(new Event('input'));", text)
         browser.js(f"{box} box.dispatchEvent(new KeyboardEvent('keyup', {{ bubbles: true }}));")
         # The results of a question come some time after it, one list in place of the other.
-        browser.wait(lambda text=text: bool(browser.js(FOUND)) == bool(text))
+        browser.wait(lambda text=text: bool(browser.js(RESULTS)) == bool(text))
     root = f"{built.resolve()}/"
-    return [[place.removeprefix(root) for place in places] for places in browser.js(FOUND)[:5]]
+    return [[place.removeprefix(root) for place in places] for places in browser.js(RESULTS)[:5]]
 
 
-def is_found(asked, pages):
+def is_near_top(asked, pages):
     source = re.compile(r"\.(rs|py|toml|txt|goal|cm)\.html")
     first = next((i for i, places in enumerate(pages[:3]) if QUESTIONS[asked] in places), None)
     return first is not None and not any(source.search(places[0]) for places in pages[:first])
