@@ -44,6 +44,14 @@ size = "146kB"
     assert run.summary["network"]["arrivals"] == [0, 0.01]
 
 
+def test_all_links_between_two_sites_count():
+    """Two border routers at each site have a link each: the layer is both, not the most loaded pair."""
+    run = farloop.run(EXAMPLES / "two-sites.toml", set=[*SHORT, "network.wan_links=2"])
+    haul = run.summary["network"]["layers"]["border->border"]
+    assert (haul["links"], haul["capacity_bps"]) == (2, 2 * 200e9)
+    assert haul["load"] < haul["port_load"]
+
+
 def test_loads_are_of_the_time_of_arrivals_and_by_direction(overload):
     network = overload.summary["network"]
     assert network["arrivals"] == [0, 0.001]
