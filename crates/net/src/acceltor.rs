@@ -35,7 +35,7 @@ pub fn min_rto_blocked(week: Delta, day: Delta) -> Delta {
     Delta::from_ps(week.as_ps().saturating_sub(day.as_ps()))
 }
 
-/// What a window of one packet at the beginning becomes (§III-D, Fig. 5).
+/// Growth of a window that begins with one packet (§III-D, Fig. 5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Growth {
     /// The window at the end of the day, in packets.
@@ -58,8 +58,8 @@ pub fn unaccelerated(n: u64) -> Option<Growth> {
     Some(Growth { window: 2 * y, packets: (1 << x) - 1 + (y..2 * y).sum::<u64>() })
 }
 
-/// What acceleration asks of a rack's links to the packet network: each of `flows` elephants of a rack pair sends windows of 1, 2, ...
-/// `2^(m-1)` packets once in a slot (§III-F).
+/// Returns the load that acceleration puts on a rack's links to the packet network: each of `flows` elephants of a rack pair sends windows
+/// of 1, 2, ... `2^(m-1)` packets once in a slot (§III-F).
 pub fn demand(flows: u64, cx: u32, packet: Bytes, slot: Delta) -> Rate {
     let bits = u128::from(flows) * ((1u128 << cx.min(63)) - 1) * u128::from(packet.get()) * 8;
     let bps = bits * 1_000_000_000_000 / u128::from(slot.as_ps().max(1));

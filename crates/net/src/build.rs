@@ -51,7 +51,7 @@ use std::sync::Arc;
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
 const PACKED_FROM: u64 = 1024;
 
-/// What is built.
+/// A network ready to run: its parts, and the cut between them.
 pub(crate) struct Built {
     pub network: Arc<Network>,
     pub parts: Vec<Part>,
@@ -85,7 +85,7 @@ pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> 
     Ok(Built { network, parts, cut, part_of_host, pauses: plan.pauses })
 }
 
-/// What is known of the network before it is cut: everything about a port or a switch that its part will own.
+/// The network before it is cut: everything about a port or a switch that its part will own.
 struct Plan {
     nodes: Vec<NodeRef>,
     ends: Table<PortNumber, LinkEnd>,
@@ -106,7 +106,7 @@ struct Plan {
     seed: u64,
 }
 
-/// What is known of a port.
+/// Settings of a port that its part will own.
 struct PortPlan {
     link: LinkSpec,
     int: Option<RateCode>,
@@ -478,7 +478,7 @@ fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
     spec.algorithms.iter().enumerate().map(format).collect()
 }
 
-/// What TCP endpoints are set to, by algorithm.
+/// Returns the configuration of TCP endpoints, by algorithm.
 fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
     let config = |(algorithm, format): (&AnyParams, &Format)| {
         Arc::new(crate::host::tcp::config(&spec.transport, algorithm.needs(), format.mss))
@@ -489,7 +489,7 @@ fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
     }
 }
 
-/// What each port reserves and charges, and the switches' buffers.
+/// Computes the bytes that each port reserves and charges, and the switches' buffers.
 fn buffers(
     spec: &NetworkSpec,
     ports: &mut Table<PortNumber, PortPlan>,

@@ -1,7 +1,7 @@
-//! What happens to links, as a part of the network sees it: changes of its own ports and stand-ins, and of its routes.
+//! Changes of links, as a part of the network sees them: at its own ports and stand-ins, and in its routes.
 //!
-//! They are no events of the calendar: before anything else happens at their time or later, they are made. So runs without them pay
-//! nothing, and each part makes them on its own, however the network is cut.
+//! They are no events of the calendar. A part makes them before anything else at their time or later. So runs without them pay nothing,
+//! and each part makes them on its own, however the network is cut.
 
 use crate::ids::{Key, PortId, Slot, SwitchId};
 use crate::network::routing::Routes;
@@ -20,7 +20,7 @@ pub(crate) enum Change {
     Routes(usize),
 }
 
-/// What will happen.
+/// Changes that are still to come.
 #[derive(Default)]
 pub(crate) struct Changes {
     /// By time, the next one last.
@@ -30,7 +30,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// What happens to the ports of a part, of which `ids` gives the part's ids, and to its routes.
+    /// Selects the changes of a part's ports and of its routes; `ids` gives the part's ids.
     pub fn of_part(timeline: &Timeline, ids: &[PortId], routes: Vec<Routes<SwitchId, PortId>>) -> Changes {
         let own = timeline.changes.iter().filter(|(_, port, _)| ids[port.index()].exists());
         let own = own.map(|(at, port, change)| (*at, Change::Link(ids[port.index()], change.clone())));

@@ -1,5 +1,5 @@
-//! What can be refused before a network is built: rules about links, packet formats, buffers, telemetry, port agents and size. All of them
-//! but those of flows, whose paths only the finished network knows.
+//! Checks before a network is built: rules about links, packet formats, buffers, telemetry, port agents and size. Rules of flows are
+//! missing, since only the finished network knows their paths.
 
 mod circuit_slots;
 mod link_events;
@@ -31,7 +31,7 @@ pub enum BuildError {
     HostLinks {
         /// Its name.
         host: String,
-        /// How many links it has.
+        /// Number of its links.
         links: usize,
     },
     /// A link ends at a node that does not exist, or begins and ends at the same one.
@@ -77,7 +77,7 @@ pub enum BuildError {
         algorithm: usize,
         /// The MTU.
         mtu: Bytes,
-        /// What headers take of it.
+        /// Bytes of all headers.
         headers: Bytes,
     },
     /// A packet does not fit 64 kB.
@@ -89,21 +89,21 @@ pub enum BuildError {
     Tcp {
         /// Payload of a full packet.
         mss: Bytes,
-        /// What is wrong.
+        /// Reason of the refusal.
         error: ConfigError,
     },
     /// A flow is inconsistent.
     Flow {
         /// Its index.
         flow: usize,
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
     },
     /// A job is inconsistent.
     Job {
         /// Its index.
         job: usize,
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
     },
     /// A detour leads packets round in circles.
@@ -115,16 +115,16 @@ pub enum BuildError {
         /// The flow's source and destination, by name.
         between: [String; 2],
     },
-    /// What should be recorded is not there.
+    /// An object to be recorded does not exist.
     Record {
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
     },
     /// A detour is inconsistent.
     Detour {
         /// Its index.
         detour: usize,
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
     },
     /// Something cannot happen to a link.
@@ -133,18 +133,18 @@ pub enum BuildError {
         event: usize,
         /// The setting at fault, as scenarios call it.
         setting: &'static str,
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
-        /// What would be right.
+        /// Values that are accepted.
         expected: String,
     },
     /// A circuit switch is inconsistent.
     Circuit {
         /// Its name.
         circuit: String,
-        /// What of it.
+        /// The part of it at fault.
         part: CircuitPart,
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
     },
     /// A switch cannot schedule circuits.
@@ -153,14 +153,14 @@ pub enum BuildError {
         switch: String,
         /// The setting at fault, as scenarios call it; `None` for its links.
         setting: Option<&'static str>,
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
     },
     /// A switch cannot trim.
     Trim {
         /// Its name.
         switch: String,
-        /// What is wrong.
+        /// Reason of the refusal.
         problem: String,
     },
     /// Two algorithms want an agent at the same port.
@@ -183,7 +183,7 @@ pub enum BuildError {
     NoMemory {
         /// The part.
         what: &'static str,
-        /// What it takes.
+        /// Bytes that it needs.
         bytes: u64,
     },
     /// More ports and hosts than the calendar can number.
@@ -262,7 +262,7 @@ pub fn event_ids(hosts: u64, links: u64, agents: u64) -> u64 {
     Events::count(2 * links, hosts, agents)
 }
 
-/// Refuses links that no network can have: all that can be told without flows and algorithms. Linear in `nodes` and `links`.
+/// Refuses links that no network can have, as far as that is known without flows and algorithms. Linear in `nodes` and `links`.
 ///
 /// # Errors
 /// [`BuildError::BadLink`], [`BuildError::ZeroRate`], [`BuildError::IntRate`], [`BuildError::HostLinks`].
@@ -338,7 +338,7 @@ impl NetworkSpec {
         Err(BuildError::Trim { switch: node.name.clone(), problem: problem.into() })
     }
 
-    /// What happens to links can happen.
+    /// Checks that all link events are possible.
     fn check_link_events(&self) -> Result<(), BuildError> {
         link_events::check(self).map_err(|fault| {
             let link_events::Fault { event, setting, problem, expected } = fault;
@@ -422,7 +422,7 @@ impl NetworkSpec {
         Ok(())
     }
 
-    /// How far the clock of a node is off.
+    /// Returns the clock offset of a node.
     pub(crate) fn clock_offset(&self, node: NodeId) -> ClockOffset {
         self.clock_offsets.get(node as usize).copied().unwrap_or_default()
     }
@@ -444,7 +444,7 @@ impl NetworkSpec {
             .max(1) as u64
     }
 
-    /// How many port agents there will be; a port takes the agent of one algorithm only.
+    /// Counts the port agents to be built; a port takes the agent of one algorithm only.
     fn check_agents(&self) -> Result<u64, BuildError> {
         let with_agents: Vec<_> = self.algorithms.iter().enumerate().filter(|(_, a)| a.needs().port_agent).collect();
         if with_agents.is_empty() {
@@ -498,7 +498,7 @@ pub fn border_switches(nodes: &[NodeSpec], links: &[LinkSpec]) -> Vec<NodeId> {
     switches
 }
 
-/// What algorithms know of the egress ports of all switches, by the ports' numbers.
+/// Returns the facts that algorithms receive about the egress ports of all switches, by the ports' numbers.
 pub(crate) fn port_infos(
     nodes: &[NodeSpec],
     links: &[LinkSpec],

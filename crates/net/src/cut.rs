@@ -1,12 +1,12 @@
 //! Where a network is cut into parts that run side by side.
 //!
-//! What crosses a cut takes at least the delay of the link: the longer the links that are cut, the longer may parts run on their own. So
+//! Traffic across a cut takes at least the delay of the link: the longer the links that are cut, the longer may parts run on their own. So
 //! the longest links are tried first (between datacenters), then shorter ones (between racks and the switches above them), until the parts
-//! have about the same work. Hosts stay with their switch. Work is what the flows ask of a node's ports, which is known before anything
-//! runs.
+//! have about the same work. Hosts stay with their switch. The work of a node is the traffic that flows offer to its ports, which is known
+//! before the run.
 //!
-//! Nothing depends on the cut but the time that a run takes: order is by network-wide numbers, random streams belong to components, and
-//! what one part does to another is a packet on a link.
+//! Only the duration of a run depends on the cut: order is by network-wide numbers, random streams belong to components, and one part acts
+//! on another only through packets on links.
 
 use crate::ids::{FlowId, PortNumber};
 use crate::network::{Network, NodeRef};
@@ -14,7 +14,7 @@ use farloop_engine::{Lanes, free_processors};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeSet;
 
-/// How many processors a simulation may use. The result does not depend on it.
+/// Number of processors that a simulation may use. The result does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cores {
     threads: usize,
@@ -30,7 +30,7 @@ enum Parts {
     Exactly(usize),
 }
 
-/// How many of the threads are used.
+/// The rule for the number of threads in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Use {
     All,
@@ -55,8 +55,8 @@ impl Cores {
         Cores { lanes: Use::Measured, ..Cores::up_to(threads) }
     }
 
-    /// So many parts (fewer where the network has not as many that can be told apart) on so many threads, whether or not that pays: for
-    /// tests.
+    /// Exactly this many parts and threads, whether or not that pays: for tests. There are fewer parts where the network has fewer that
+    /// can be separated.
     pub fn exactly(parts: usize, threads: usize) -> Cores {
         Cores::up_to(threads).cut_into(parts)
     }
@@ -106,7 +106,7 @@ pub(crate) struct Cut {
     /// By node.
     pub part_of: Vec<usize>,
     pub parts: usize,
-    /// What crosses takes at least so long.
+    /// Minimum time that anything takes across the cut.
     pub lookahead: Delta,
 }
 
@@ -163,7 +163,7 @@ struct Edge {
     a: usize,
     b: usize,
     delay: Delta,
-    /// What both directions carry.
+    /// Work of the traffic in both directions.
     work: u64,
     /// It joins switches, and takes time.
     cuttable: bool,

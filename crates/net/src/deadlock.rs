@@ -14,7 +14,7 @@ use crate::spec::DATA_CLASSES;
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often pauses are examined, and how long those have lasted that are. Far above what pauses last in a network that moves.
+/// Interval at which pauses are examined, and minimum age of those that are. Far above the duration of pauses in a network that moves.
 pub(crate) const WATCH_INTERVAL: Delta = Delta::from_ms(1);
 
 /// The deadlocks found so far.

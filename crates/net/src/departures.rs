@@ -1,4 +1,4 @@
-//! Departures that are made late: what is due at a port is sent when somebody looks, not by an event of its own.
+//! Departures that are made late: a packet that is due at a port is sent when somebody looks, not by an event of its own.
 //!
 //! A packet that waits for its transmitter leaves at a time that is known when it is queued. Nobody sees whether it has left until its port
 //! is looked at, so most ports have no event for it: whoever looks has the port catch up first, each departure with the clock of its own
@@ -10,12 +10,13 @@
 //! - before samples, looks and the end of a run.
 //!
 //! Something always looks: while a packet is on the port's link its landing does, and a port whose link is empty has an event
-//! ([`PartContext::arm`](crate::part_context::PartContext::arm)). So a port is late by the delay of its link at most: what waits at the
-//! landing of the packet before it was due at that packet's departure or later.
+//! ([`PartContext::arm`](crate::part_context::PartContext::arm)). So a port is late by the delay of its link at most: a packet that waits
+//! at the landing of the packet before it was due at that packet's departure or later.
 //!
-//! What other ports may see of a port that is late is the buffer that its packets take in the switch. Counts that are too large are bounds:
-//! who finds room with them finds it. Who does not has all ports of the switch catch up, and asks again. Only an Xon would come late. So
-//! from an Xoff of a switch until its last Xon all of its ports are on time ([`Switches::catch_up_switch`](crate::switch::Switches)).
+//! Other ports see only one effect of a late port: the buffer that its packets take in the switch. Counts that are too large are bounds. A
+//! packet that finds room with them is admitted. One that does not makes all ports of the switch catch up, and is checked again. Only an
+//! Xon would come late. So from an Xoff of a switch until its last Xon all of its ports are on time
+//! ([`Switches::catch_up_switch`](crate::switch::Switches)).
 //!
 //! Some ports are always on time ([`punctual`]). They have an event for each departure, before all arrivals of that moment.
 
@@ -30,8 +31,8 @@ use crate::spec::{NodeKind, NodeSpec, SchedulingSpec, TransportKind};
 use farloop_cc::AnyParams;
 use farloop_units::{Delta, Time};
 
-/// Whether no port may be late: where arrivals go before departures of the same moment, where links change, and where uplinks to circuit
-/// and packet switch share one limit, so that a packet asks how much waits at all of them.
+/// Returns true if no port may be late. That holds where arrivals go before departures of the same moment, where links change, and where
+/// uplinks to circuit and packet switch share one limit, so that a packet asks how much waits at all of them.
 pub(crate) fn all_punctual(network: &Network, arrivals_first: bool) -> bool {
     let changes = !network.timeline.changes.is_empty() || !network.timeline.routes.is_empty();
     arrivals_first || changes || network.node_specs.iter().any(shares_uplinks)
@@ -42,8 +43,8 @@ fn shares_uplinks(node: &NodeSpec) -> bool {
     matches!(switch.scheduling, Some(SchedulingSpec::Unblocking { .. }))
 }
 
-/// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws
-/// from, waits for more than the transmitter, is compared with others of its switch, or starts a timer that may end before the port is
+/// Returns true if a port must be on time: if its packets go to another part or an agent sees them, draw from the random stream of the
+/// switch, wait for more than the transmitter, are compared with others of the switch, or start a timer that may end before the port is
 /// looked at.
 pub(crate) fn punctual(
     network: &Network,
@@ -82,7 +83,7 @@ fn shortest_timer(network: &Network) -> Delta {
     }
 }
 
-/// Whether something was due at a port by `until`, and when. What is sent then makes the port due anew.
+/// Returns the time at which something was due at a port, if that was by `until`. Sending it makes the port due anew.
 #[inline]
 pub(crate) fn take_due(port: &mut Port, until: Time) -> Option<Time> {
     let at = port.armed_at;

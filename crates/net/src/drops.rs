@@ -4,7 +4,7 @@ pub use farloop_trace::Cause;
 use std::fmt;
 use std::ops::Index;
 
-/// How many packets were dropped, lost or damaged, by cause: `drops[Cause::Buffer]`.
+/// Number of packets that were dropped, lost or damaged, by cause: `drops[Cause::Buffer]`.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drops([u64; Cause::ALL.len()]);
 

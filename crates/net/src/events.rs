@@ -1,4 +1,4 @@
-//! What may happen, and its number in the calendar.
+//! Kinds of events, and their numbers in the calendar.
 //!
 //! At equal times events happen in the order of their numbers: transmissions, arrivals, starts and stops of flows, timers of hosts, timers
 //! of port agents; each kind by port, host or agent. Ids are in the order of the network's numbers, so that this order depends on the
@@ -51,12 +51,12 @@ impl Events {
         }
     }
 
-    /// How many there are.
+    /// Number of events.
     pub fn all(&self) -> usize {
         self.count as usize
     }
 
-    /// How many so many would need.
+    /// Number of events that so many ports, hosts and agents need.
     pub fn count(ports: u64, hosts: u64, agents: u64) -> u64 {
         2 * ports + 2 * hosts + agents
     }

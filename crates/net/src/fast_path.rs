@@ -2,8 +2,8 @@
 //!
 //! Is there a tracer, an agent at a port, a forwarder at a switch, a discipline, noise at a host, a circuit? Do links change? In most
 //! networks the answer is no, and each packet-hop asked a dozen of such questions. So a part asks once ([`of_part`]), and runs one of two
-//! loops that are compiled from the same functions: those that a packet passes take `const FAST: bool`, and with it leave out what cannot
-//! be. What is rare and has an answer of its own for each packet (a long link, a paused class, a full buffer) is asked on both paths.
+//! loops that are compiled from the same functions: those that a packet passes take `const FAST: bool`, and with it leave out impossible
+//! cases. Rare questions with an answer for each packet (a long link, a paused class, a full buffer) are asked on both paths.
 //!
 //! Both give the same result; tests run both ([`crate::Cores::by_the_general_path`]).
 

@@ -1,4 +1,4 @@
-//! What is checked of flows when the network is there, and what follows from their paths.
+//! Checks of flows that need the finished network, and the values that follow from their paths.
 
 use crate::check::BuildError;
 use crate::host::Agenda;
@@ -75,7 +75,7 @@ pub(super) fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) ->
     Ok(())
 }
 
-/// What jobs must have before queue pairs are made of them.
+/// Checks jobs before queue pairs are made of them.
 pub(super) fn check_jobs(spec: &NetworkSpec) -> Result<(), BuildError> {
     for (number, job) in spec.jobs.iter().enumerate() {
         let fail = |problem: String| Err(BuildError::Job { job: number, problem });

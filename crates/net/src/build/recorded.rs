@@ -1,4 +1,4 @@
-//! What to record: from the specification to what each part watches.
+//! Turns the specification of a recording into the objects that each part watches.
 
 use crate::check::BuildError;
 use crate::cut::Cut;
@@ -9,7 +9,7 @@ use crate::spec::{NetworkSpec, QueueRecordSpec, WorstRecordSpec};
 use farloop_units::Delta;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to record, checked.
+/// A checked specification of the recording.
 pub(super) struct Recorded {
     interval: Delta,
     flows: Vec<FlowId>,
@@ -52,7 +52,7 @@ impl Recorded {
         })
     }
 
-    /// What a part sees of it.
+    /// Returns the recorder of one part.
     pub fn of_part(&self, network: &Network, cut: &Cut, part: usize, ids: &[PortId]) -> Recorder {
         let here = |node: u32| cut.part_of[node as usize] == part;
         let flows = self.flows.iter().enumerate().map(|(place, flow)| RecordedFlow {

@@ -1,4 +1,4 @@
-//! How circuit switches must be linked, and what their slots must be.
+//! Checks of circuit switches: their links and their slots.
 
 use crate::spec::{CircuitSpec, NetworkSpec, NodeId, NodeKind};
 use farloop_units::{Delta, Time};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most rows of [`crate::result::DayRow`]: one for each day and port.
 const MOST_DAYS: u64 = 50_000_000;
 
-/// What of a circuit switch is at fault.
+/// The part of a circuit switch that is at fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CircuitPart {
     /// A link, by its index.

@@ -1,4 +1,4 @@
-//! What cannot happen to links.
+//! Checks of link events.
 
 use crate::spec::{Direction, LinkChange, LinkEventSpec, LinkSpec, NetworkSpec, NodeId, NodeKind};
 use farloop_cc::int::RateCode;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Fault {
     /// Its index.
     pub event: usize,
-    /// What of it is at fault, as scenarios call it.
+    /// The setting at fault, as scenarios call it.
     pub setting: &'static str,
     pub problem: String,
     pub expected: String,

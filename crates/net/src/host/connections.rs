@@ -7,22 +7,22 @@
 //! On the wire a connection is one flow, that which opened it: its packets carry that number, and so take one path. Its bytes are numbered
 //! on; a flow is a range of them, and over when the last one is acknowledged.
 //!
-//! Which flow is where is known to both ends at once here, as if each request began with a header: a network with persistent connections is
-//! therefore one part ([`crate::cut`]).
+//! Both ends know at once which connection carries a flow, as if each request began with a header: a network with persistent connections
+//! is therefore one part ([`crate::cut`]).
 
 use crate::ids::{FlowId, Key, SenderId};
 use crate::spec::FlowSpec;
 use farloop_units::{Bytes, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What flows must have in common to share connections: ends, algorithm, class, initial rate and window.
+/// The properties that flows must share to use one connection: ends, algorithm, class, initial rate and window.
 type Kind = (u32, u32, u16, u8, Option<Rate>, Option<Bytes>);
 
 fn kind(spec: &FlowSpec) -> Kind {
     (spec.src, spec.dst, spec.algorithm, spec.class, spec.initial_rate, spec.initial_cwnd)
 }
 
-/// Which flow uses which connection.
+/// The connection that each flow uses, and the idle ones.
 #[derive(Default)]
 pub(crate) struct Connections {
     persistent: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Connections {
     /// Idle connections: how many had been opened before, and the sender.
     idle: BTreeMap<Kind, BTreeSet<(u32, SenderId)>>,
     opened: u32,
-    /// What flows delivered that were stopped.
+    /// Bytes that stopped flows had delivered.
     cut_short: BTreeMap<FlowId, u64>,
     /// Where flows began on a connection that gave up.
     abandoned: BTreeMap<FlowId, u64>,
@@ -44,7 +44,7 @@ impl Connections {
         Connections { persistent, of, ..Connections::default() }
     }
 
-    /// Whether connections outlive their flows.
+    /// Returns true if connections outlive their flows.
     #[inline]
     pub fn persistent(&self) -> bool {
         self.persistent
@@ -107,7 +107,7 @@ impl Connections {
         self.abandoned.get(&flow).copied()
     }
 
-    /// What a stopped flow delivered.
+    /// Returns the bytes that a stopped flow had delivered.
     pub fn delivered_until_stopped(&self, flow: FlowId) -> Option<u64> {
         self.cut_short.get(&flow).copied()
     }

@@ -9,7 +9,7 @@ use farloop_cc::{Fields, Sent};
 pub(crate) struct Departure {
     pub packet: Packet,
     pub fields: Fields,
-    /// What its algorithm is told; `None` for a segment without payload.
+    /// The record of the sending that its algorithm receives; `None` for a segment without payload.
     pub sent: Option<Sent>,
 }
 

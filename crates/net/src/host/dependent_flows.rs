@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Flows that wait for others, or have begun after them. Each part has one, for the flows that begin at its hosts.
 pub(crate) struct DependentFlows {
     waiting: BTreeMap<FlowId, Waiting>,
-    /// What is over already, and where: a receiver that has forgotten a flow may note its end again.
+    /// Flows that are over, each with the host that noted it: a receiver that has forgotten a flow may note its end again.
     over: BTreeSet<(FlowId, HostNumber)>,
     /// When flows began, or will, that waited for nothing any more.
     begun: BTreeMap<FlowId, Time>,
@@ -31,7 +31,7 @@ impl DependentFlows {
         }
     }
 
-    /// `over` has ended at `host`: tells which flows begin there, and when.
+    /// Notes that `over` has ended at `host`, and calls `begin` with each flow that begins there and the time.
     pub fn after(
         &mut self,
         network: &Network,

@@ -1,5 +1,5 @@
-//! One contract for the senders of all transports: what there is to send, and what an ACK or a timer meant. Each answers with
-//! [`farloop_tcp::Meaning`], which the algorithm is then told of in one place ([`super::sender`]).
+//! One contract for the senders of all transports: the data to send, and the meaning of an ACK or a timer. Each answers with
+//! [`farloop_tcp::Meaning`], which [`super::sender`] passes to the algorithm in one place.
 
 use super::multipath::MultipathSender;
 use super::rdma::{Answer, GoBackN};
@@ -9,21 +9,21 @@ use farloop_cc::{Control, Sent};
 use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
-/// How losses are repaired.
+/// The transport of a sender, which repairs losses.
 pub(crate) enum Endpoint {
     Rdma(GoBackN),
     Tcp(Box<TcpSender>),
     Multipath(Box<MultipathSender>),
 }
 
-/// What an endpoint puts into its next packet.
+/// The part of the next packet that its endpoint decides.
 pub(crate) struct Outgoing {
     pub sent: Sent,
     pub flags: u8,
 }
 
 impl Endpoint {
-    /// Whether there is a packet that the window allows.
+    /// Returns true if there is a packet that the window allows.
     #[inline]
     pub fn sendable(&self, limit: u64, control: Control) -> bool {
         // The simple one by a comparison of its own: a packet asks several times.
@@ -88,7 +88,7 @@ impl Endpoint {
         }
     }
 
-    /// Which timer that is, for those who watch.
+    /// Name of that timer, for traces.
     pub fn timer_name(&self) -> &'static str {
         match self {
             Endpoint::Rdma(_) | Endpoint::Multipath(_) => "retransmission",
@@ -161,7 +161,7 @@ impl Endpoint {
     }
 }
 
-/// What a packet tells a go-back-N sender.
+/// Reads the fields of a packet that a go-back-N sender needs.
 #[inline]
 pub(crate) fn answer(packet: &Packet, rtt: Delta) -> Answer {
     let (nack, ecn_echo) = (packet.kind == PacketKind::Nack, packet.flags & MARKED != 0);
