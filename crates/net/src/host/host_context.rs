@@ -20,7 +20,7 @@ pub(crate) struct HostContext {
     pub random: RandomStream,
     /// ACKs and signals that wait for the host to queue them, in this order.
     pub outgoing: Vec<Slot>,
-    /// What it grants, as soon as a flow that needs credit has come.
+    /// The granter of credit, from the first flow on that needs credit.
     pub credit: Option<Box<HostCredit>>,
 }
 

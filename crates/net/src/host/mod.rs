@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | here | receives, sends, starts flows, fires timers |
 //! | [`nic`] | which flow sends next, with [`paced`] and [`send_order`] |
-//! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and what algorithms are told |
+//! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and the events that algorithms receive |
 //! | [`account`], [`accounting`] | what limits a flow, and for how long |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | how losses are repaired: one contract, three transports |
 //! | [`host_context`], [`timers`] | what the endpoints of a host share |
@@ -16,8 +16,8 @@
 //! | [`stalls`] | times in which a host handles nothing |
 //! | [`slab`] | states that come and go |
 //!
-//! PFC frames and control packets go first, then data as the NIC says. Calls run down: endpoints never call the host, they tell it what to
-//! do ([`sender::After`], [`HostContext::outgoing`](host_context::HostContext::outgoing)).
+//! PFC frames and control packets go first, then data in the order of the NIC. Calls run down: endpoints never call the host, they return
+//! the work that is left for it ([`sender::After`], [`HostContext::outgoing`](host_context::HostContext::outgoing)).
 
 pub(crate) mod account;
 pub(crate) mod accounting;
@@ -499,7 +499,7 @@ impl Host {
         cx.launch_late(self.port, slot, late);
     }
 
-    /// How much longer than the link's delay a packet takes that is sent now.
+    /// Draws the delay that noise adds to the link's delay for a packet that is sent now.
     #[inline(never)]
     fn lateness(&mut self, cx: &PartContext, slot: Slot) -> Delta {
         let packet = &cx.packets[slot];
@@ -528,7 +528,8 @@ impl Host {
 mod tests {
     use super::*;
 
-    /// What docs/network-model.md says of memory: the flow, its places in the tables of senders and receivers, its start on the agenda.
+    /// The sizes in the section on memory of docs/network-model.md: the flow, its places in the tables of senders and receivers, its start
+    /// on the agenda.
     #[test]
     fn flows_that_do_not_run_are_small() {
         assert_eq!(32 + 2 * size_of::<u32>() + size_of::<Agenda>(), 44);

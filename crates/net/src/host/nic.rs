@@ -22,12 +22,12 @@ pub(crate) enum Place {
     Paced,
 }
 
-/// What a NIC knows of the flows that it serves.
+/// Access of a NIC to the flows that it serves.
 pub(crate) trait Flows {
     fn place(&mut self, sender: SenderId) -> &mut Place;
-    /// Which flow, and its data class.
+    /// Returns the flow and its data class.
     fn flow(&self, sender: SenderId) -> (FlowId, usize);
-    /// Whether there is a packet that the window allows.
+    /// Returns true if there is a packet that the window allows.
     fn sendable(&self, sender: SenderId) -> bool;
     /// The number of the message that its next packet belongs to ([`NicOrder::InOrder`]).
     fn message(&self, sender: SenderId) -> u64;
@@ -187,7 +187,8 @@ impl Nic {
         self.queue_at(flows, sender, at, now);
     }
 
-    /// The same of one that was blocked. What it waits for last is its limit: of one that goes on to wait for its pacing time that.
+    /// Queues a flow that was blocked and may send, now or at its pacing time. The last thing that it waits for is its limit: pacing, if
+    /// it goes on to wait for its pacing time.
     #[inline]
     fn unblock(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
         let at = flows.next_send(sender);

@@ -22,8 +22,8 @@ impl Noise {
         Noise { random, last: Time::ZERO }
     }
 
-    /// How much later than `at_rest`, when it would arrive without noise, a packet arrives that takes `time` on the wire; `sigma` is the
-    /// standard deviation of the round trip.
+    /// Draws the delay of a packet beyond `at_rest`, its arrival without noise. It takes `time` on the wire; `sigma` is the standard
+    /// deviation of the round trip.
     pub fn delay(&mut self, at_rest: Time, time: Delta, sigma: Delta) -> Delta {
         let drawn = self.random.below(longest(sigma).as_ps() + 1);
         let at = at_rest.saturating_add(Delta::from_ps(drawn)).max(self.last.saturating_add(time));
@@ -39,7 +39,7 @@ pub(crate) fn longest(sigma: Delta) -> Delta {
 }
 
 impl TransportSpec {
-    /// Whether hosts have delay noise.
+    /// Returns true if hosts have delay noise.
     pub(crate) fn noisy(&self) -> bool {
         self.kind == TransportKind::Tcp && self.largest_noise() > Delta::ZERO
     }

@@ -1,9 +1,9 @@
 //! Ranks of jobs at the hosts of a part: their programs run, their messages go into queue pairs or the host's scale-up domain.
 //!
-//! A rank that sends appends the message to the stream of a queue pair, whose sender then has more to send. A boundary tells the part of
-//! the receiver where the message ends, and what it is. It changes nothing there until bytes arrive: when the receiver has the stream up
-//! to a boundary, its rank has the message. Between parts, boundaries go with the mail after a window. No byte of the message can
-//! be there sooner, since it crosses at least one link that is cut.
+//! A rank that sends appends the message to the stream of a queue pair, whose sender then has more to send. A boundary carries the end and
+//! the identity of the message to the part of the receiver. It changes nothing there until bytes arrive: when the receiver has the stream
+//! up to a boundary, its rank has the message. Between parts, boundaries go with the mail after a window. No byte of the message can be
+//! there sooner, since it crosses at least one link that is cut.
 
 mod meter;
 pub(crate) mod path;
@@ -32,7 +32,7 @@ pub(crate) struct Boundary {
     pub message: Message,
 }
 
-/// What a rank does at a time that is known.
+/// An action of a rank at a time that is known.
 #[derive(Clone, Copy, Debug)]
 enum Chore {
     Start,
@@ -101,7 +101,7 @@ pub(crate) struct Ranks {
     log: Option<Box<PathLog>>,
 }
 
-/// What is to be sent.
+/// Bytes to be sent, by flow.
 pub(crate) type Posted = Vec<(FlowId, u64)>;
 
 impl Ranks {
@@ -154,7 +154,7 @@ impl Ranks {
         self.log = Some(Box::new(log));
     }
 
-    /// What was asked by [`Ranks::watch`] is known.
+    /// Returns true if the path that [`Ranks::watch`] logs is known.
     pub fn knows_path(&self) -> bool {
         self.log.as_ref().is_some_and(|log| log.is_known())
     }
@@ -168,7 +168,7 @@ impl Ranks {
         self.log.as_deref_mut().filter(|log| log.job() == job)
     }
 
-    /// An iteration is over at a rank: tells the log, if there is one.
+    /// Logs the end of an iteration at a rank, if there is a log.
     #[cold]
     fn log_over(&mut self, now: Time, place: u32) {
         let running = &mut self.ranks[place as usize];
@@ -251,7 +251,7 @@ impl Ranks {
         queue.push_back(boundary);
     }
 
-    /// What is for the receivers of another part.
+    /// Moves the boundaries for the receivers of another part into `mail`.
     pub fn mail(&mut self, part: usize, mail: &mut Vec<Boundary>) {
         if let Some(own) = self.outbox.get_mut(&part) {
             mail.append(own);
@@ -356,7 +356,7 @@ impl Ranks {
         Some(Way::Queue { flow: flow.0, begin, end: boundary.end })
     }
 
-    /// What the ranks have come to.
+    /// Returns the rows of the ranks' iterations.
     pub fn rows(&mut self, network: &Network) -> Vec<RankRow> {
         let mut rows = Vec::new();
         for running in &mut self.ranks {

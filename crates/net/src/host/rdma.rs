@@ -18,7 +18,7 @@ use farloop_cc::{Loss, LossKind};
 use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Time};
 
-/// What an RDMA sender remembers. Offsets are bytes of payload.
+/// State of an RDMA sender. Offsets are bytes of payload.
 pub(crate) struct GoBackN {
     snd_una: u64,
     snd_nxt: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Next {
     pub again: bool,
 }
 
-/// What an ACK or NACK brings.
+/// An ACK or NACK, as the sender reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// Next byte expected.
@@ -63,7 +63,7 @@ impl GoBackN {
     pub fn snd_nxt(&self) -> u64 {
         self.snd_nxt
     }
-    /// How far it has ever sent.
+    /// Highest byte ever sent.
     pub fn snd_max(&self) -> u64 {
         self.snd_max
     }
@@ -76,9 +76,9 @@ impl GoBackN {
         self.timer
     }
 
-    /// Whether there is a packet that a window of `cwnd` allows. A NIC that paces by rate sends while there is less than the window in
-    /// flight, as the window counts bytes: a window of 6.8 packets must not become one of 6, which at 10 Gbps and 20 µs would take an
-    /// eighth from its flow.
+    /// Returns true if there is a packet that a window of `cwnd` allows. A NIC that paces by rate sends while there is less than the
+    /// window in flight, as the window counts bytes: a window of 6.8 packets must not become one of 6, which at 10 Gbps and 20 µs would
+    /// take an eighth from its flow.
     #[inline]
     pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
         let in_flight = self.in_flight();
@@ -159,7 +159,7 @@ impl GoBackN {
     }
 }
 
-/// What an RDMA receiver remembers.
+/// State of an RDMA receiver.
 #[derive(Default)]
 pub(crate) struct InOrder {
     /// Next byte expected: everything before has been delivered.
@@ -168,7 +168,7 @@ pub(crate) struct InOrder {
     nacked_at: Option<u64>,
 }
 
-/// How a data packet is answered.
+/// The answer to a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Ack,
@@ -244,7 +244,7 @@ mod tests {
         assert!(last.finished && !last.in_recovery && sender.timer() == Time::NEVER);
     }
 
-    /// What was sent again is lost again: the receiver says so once the packet behind it has come again, and that cuts the window again.
+    /// A retransmission is lost again: the receiver sends a NACK once the packet behind it has come again, and that cuts the window again.
     #[test]
     fn a_loss_among_what_is_sent_again_is_another_one() {
         let (mut sender, mut receiver) = (GoBackN::new(Delta::from_ms(1)), InOrder::default());

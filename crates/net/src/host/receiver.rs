@@ -25,7 +25,7 @@ use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Feedback, Fields, Receiver};
 use farloop_tcp::{SackBlocks, Segment};
 use farloop_units::{Bytes, Time};
 
-/// How packets are answered.
+/// The transport of a receiver, which answers packets.
 enum Endpoint {
     Rdma(InOrder),
     Tcp(Box<TcpReceiver>),
@@ -51,7 +51,7 @@ struct ReceiverState {
     ack_wire: u16,
     /// Payload of the whole flow.
     size: u64,
-    /// From which byte on more is to be done than to answer: the end of the flow, of a queue pair that of a message.
+    /// The byte from which on an arrival needs more than an answer: the end of the flow, of a queue pair that of a message.
     turn: u64,
     endpoint: Endpoint,
     /// The flow whose last byte arrived last.
@@ -77,7 +77,7 @@ pub(crate) struct Receivers {
     lives: Lives<ReceiverId>,
 }
 
-/// What [`Receivers::take_quietly`] has done with a packet.
+/// The outcome of [`Receivers::take_quietly`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Quietly {
     /// Nothing: there is more to do.
@@ -178,8 +178,8 @@ impl Receivers {
         }
     }
 
-    /// What has arrived (of multipath in any order, else in order) on a connection, by the number that its packets carry; `None` where
-    /// nothing of it is remembered any more.
+    /// Bytes that have arrived (of multipath in any order, else in order) on a connection, by the number that its packets carry; `None`
+    /// where the receiver remembers nothing of it any more.
     pub fn expected(&self, number: FlowId) -> Option<u64> {
         match self.lives.of(number) {
             Life::Before => Some(0),
@@ -188,7 +188,7 @@ impl Receivers {
         }
     }
 
-    /// How much of a queue pair's stream is there without a gap.
+    /// Bytes of a queue pair's stream that have arrived without a gap.
     pub fn in_order(&self, network: &crate::network::Network, flow: FlowId) -> u64 {
         match self.lives.of(flow) {
             Life::Before => 0,
@@ -200,7 +200,7 @@ impl Receivers {
         }
     }
 
-    /// From which byte on the rank of a queue pair is to be told.
+    /// Sets the stream offset from which on the rank of a queue pair has its next message.
     pub fn set_turn(&mut self, flow: FlowId, turn: u64) {
         if let Some(id) = self.lives.active(flow) {
             self.states[id].turn = turn;
@@ -335,7 +335,7 @@ impl Receivers {
         self.retire_if_done(cx, id);
     }
 
-    /// What the algorithm's receiver half says to a data packet.
+    /// Calls the algorithm's receiver half with a data packet, and returns its feedback.
     #[inline(always)]
     fn feedback(
         &mut self,
@@ -446,7 +446,7 @@ impl Reply {
     }
 }
 
-/// Exactly so many fields: a network carries as many as it was told.
+/// Pads or cuts the fields to `count`: a network carries exactly the number that the algorithm declared.
 fn as_many(fields: &Fields, count: u8) -> Fields {
     let mut all = [0; farloop_cc::MAX_FIELDS];
     let given = fields.as_slice();

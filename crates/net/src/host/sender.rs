@@ -1,5 +1,5 @@
-//! The sending ends of a part's flows: what the network must know of each, and what its algorithm is told. How losses are repaired is the
-//! [`Endpoint`]'s business.
+//! The sending ends of a part's flows: the state that the network needs of each, and the events that its algorithm receives. The
+//! [`Endpoint`] repairs losses.
 
 mod packets;
 mod requests;
@@ -32,11 +32,11 @@ use farloop_cc::{Ack, AnySender, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, 
 use farloop_tcp::{Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
-/// What the host must do for a flow after something happened to it.
+/// Work that is left for the host after something happened to a flow.
 pub(crate) enum After {
     /// Nothing: it is over, or has not changed.
     Nothing,
-    /// What it may send has changed.
+    /// The flow may send more, less or at another time.
     Changed(SenderId),
     /// It is over; it waited at this place, in this data class.
     Over(SenderId, Place, usize),
@@ -49,7 +49,7 @@ pub(crate) struct Senders {
     lives: Lives<SenderId>,
     positions: Positions,
     pub connections: Connections,
-    /// What connections left behind.
+    /// State that ended connections left for later ones.
     thresholds: Thresholds,
     /// Where NICs send messages in their order.
     messages: Option<Box<MessageOrder>>,
@@ -197,8 +197,8 @@ impl Senders {
         Some(Departure { packet, fields, sent: Some(outgoing.sent) })
     }
 
-    /// The next packet of a flow of RDMA or multipath, whose turn it is, where it has no fields and its algorithm is not told of it: taken
-    /// into the network. As [`Senders::depart`]; `None`: nothing has happened.
+    /// Injects the next packet of a flow of RDMA or multipath, whose turn it is, where it has no fields and its algorithm does not see
+    /// departures. As [`Senders::depart`]; `None`: nothing has happened.
     #[inline(always)]
     pub fn depart_quietly(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> Option<Slot> {
         let sender = &mut self.states[id];

@@ -31,7 +31,7 @@ pub(crate) struct SenderState {
     pub fields: u8,
     /// Its packets say how much credit it wants of the receiving host.
     pub credit: bool,
-    /// Its algorithm is told of packets that leave, or TCP paces by what is in flight then.
+    /// True if its algorithm sees packets that leave, or TCP paces by the data in flight at that time.
     pub hears_sends: bool,
     /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
     pub limit: u64,
@@ -39,7 +39,7 @@ pub(crate) struct SenderState {
     pub begin: u64,
     /// A persistent connection that no flow uses.
     pub idle: bool,
-    /// How many connections had been opened before this one; zero without persistent ones.
+    /// Number of connections that had been opened before this one; zero without persistent ones.
     pub opened: u32,
     pub endpoint: Endpoint,
     pub control: Control,
@@ -100,7 +100,7 @@ impl SenderState {
         sender
     }
 
-    /// Whether a queue pair will have messages that it does not know of yet.
+    /// Returns true if a queue pair will have messages that it does not know of yet.
     pub fn has_more(&self, network: &Network) -> bool {
         self.limit < network.flows.size(self.flow).get()
     }
@@ -122,7 +122,7 @@ impl SenderState {
         self.control = control;
     }
 
-    /// What traces tell of it.
+    /// Returns the state that traces show.
     #[inline(always)]
     pub fn seen(&self) -> Seen<'_> {
         let SenderState { begin, control, latest_rtt, .. } = self;
@@ -156,7 +156,7 @@ impl SenderState {
         self.last_send.saturating_add(gap)
     }
 
-    /// What segmentation offload allows until the next ACK.
+    /// Recomputes the payload that segmentation offload allows until the next ACK.
     pub fn offload(&mut self, now: Time) {
         let (control, cc) = (self.control, &self.cc);
         if let Some(tcp) = self.endpoint.tcp_mut() {

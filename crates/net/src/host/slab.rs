@@ -55,7 +55,7 @@ impl<K: Key, T> IndexMut<K> for Slab<K, T> {
     }
 }
 
-/// What has become of a flow's state.
+/// The stage of a flow's state: not made yet, active or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Life<K> {
     /// There is none yet.

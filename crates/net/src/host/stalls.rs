@@ -1,8 +1,8 @@
 //! Stalls of hosts: times in which a host handles nothing that arrives, because it does something else, or lets its NIC wait for more.
 //!
-//! Stalls come whatever the traffic is (a renewal process: gaps are exponential, durations have a law). What arrives during one waits in
-//! the host, and is handled at its end, all at once and in its order. So a busy host has this noise like an idle one, unlike the delay of
-//! [`super::noise`], which a link that is always full turns into a constant. PFC frames do not wait: they are the NIC's.
+//! Stalls do not depend on the traffic (a renewal process: gaps are exponential, durations have a law). Packets that arrive during one
+//! wait in the host, which handles them at its end, all at once and in their order. So a busy host has this noise like an idle one, unlike
+//! the delay of [`super::noise`], which a link that is always full turns into a constant. PFC frames do not wait: they are the NIC's.
 
 use crate::ids::Slot;
 use crate::spec::{StallLaw, StallSpec};
@@ -16,7 +16,7 @@ pub(crate) struct Stalls {
     random: RandomStream,
     begin: Time,
     end: Time,
-    /// What waits for the end of a stall, and when that is.
+    /// Packets that wait for the end of a stall, and that time.
     waiting: VecDeque<Slot>,
     release: Time,
 }

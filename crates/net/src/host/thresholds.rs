@@ -1,4 +1,4 @@
-//! What hosts keep of a path for later connections: the slow start threshold (Linux 4.9, `tcp_update_metrics`, `tcp_init_metrics`).
+//! Path state that hosts keep for later connections: the slow start threshold (Linux 4.9, `tcp_update_metrics`, `tcp_init_metrics`).
 //!
 //! The kernel keeps more: the reordering that it has seen, which is not modelled, the round-trip time, which can only lengthen the first
 //! timeout, and a window that counts only where an administrator locks it. It forgets after an hour.
@@ -6,7 +6,7 @@
 use farloop_units::Bytes;
 use std::collections::BTreeMap;
 
-/// What a connection has when it ends.
+/// State of a connection when it ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
     pub cwnd: Bytes,

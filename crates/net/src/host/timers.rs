@@ -19,7 +19,7 @@ pub(crate) enum Side {
     Host,
 }
 
-/// Which timer of a half: the transport's (of a sender retransmission, of a TCP receiver delayed ACKs), or one of the algorithm's.
+/// A timer of a half: the transport's (of a sender retransmission, of a TCP receiver delayed ACKs), or one of the algorithm's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Which(u8);
 
@@ -57,7 +57,7 @@ impl Default for Deadlines {
     }
 }
 
-/// What a heap entry means when its time has come.
+/// The meaning of a heap entry when its time has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     /// The timer fires.
@@ -80,7 +80,7 @@ impl Deadlines {
         needed
     }
 
-    /// What the entry at `at` means now.
+    /// Removes the entry at `at`, and returns its meaning now.
     pub fn due(&mut self, which: Which, at: Time) -> Due {
         let (deadline, entry) = (&mut self.deadline[which.index()], &mut self.entry[which.index()]);
         if *entry != at {

@@ -38,7 +38,7 @@ impl Code {
         }
     }
 
-    /// How much of that is the flow's own: nothing of a repair packet.
+    /// Payload of a packet that belongs to the flow: nothing of a repair packet.
     pub fn data(&self, number: u64) -> u64 {
         let (block, place) = self.blocks.place(number);
         if place >= self.blocks.needs(block) {

@@ -11,12 +11,12 @@ use farloop_cc::coding::BlockReceiver;
 use farloop_units::{Delta, Time};
 use std::collections::VecDeque;
 
-/// What a receiver remembers.
+/// State of a receiver of packets in any order.
 #[derive(Default)]
 pub(crate) struct AnyOrder {
     /// All packets before this one have arrived.
     expected: u64,
-    /// Which of those behind have, 64 to a word; the first word is that of `expected`.
+    /// Bitmap of the packets behind that have arrived, 64 to a word; the first word is that of `expected`.
     beyond: VecDeque<u64>,
     /// Payload, each byte once.
     bytes: u64,
@@ -46,7 +46,7 @@ impl Default for Span {
     }
 }
 
-/// What a receiver remembers of blocks. A whole block counts as delivered with all of its packets.
+/// State of a receiver of blocks. A whole block counts as delivered with all of its packets.
 struct Coded {
     code: Code,
     blocks: BlockReceiver,
@@ -56,7 +56,7 @@ struct Coded {
     armed: bool,
 }
 
-/// What a packet is to its receiver.
+/// The effect of a packet at its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
     /// It is new, and answered at once or not.
@@ -80,7 +80,7 @@ impl AnyOrder {
         self.coded.as_ref().map_or(self.bytes, |coded| coded.data)
     }
 
-    /// Whether the flow has blocks.
+    /// Returns true if the flow has blocks.
     #[inline]
     pub fn is_coded(&self) -> bool {
         self.coded.is_some()
@@ -110,7 +110,7 @@ impl AnyOrder {
         self.expected
     }
 
-    /// Whether a packet has arrived.
+    /// Returns true if a packet has arrived.
     pub fn has(&self, number: u64) -> bool {
         number < self.expected || self.word(number / WORD) & 1 << (number % WORD) != 0
     }
@@ -182,8 +182,8 @@ impl AnyOrder {
         fits
     }
 
-    /// What an ACK that answers this packet says: the bitmap covers the packet and those before it, as far as they are not acknowledged
-    /// cumulatively (`UecSink::sackBitmapBase`), or, where nothing trims, what waits for an ACK and lies elsewhere.
+    /// Builds the ACK that answers this packet. The bitmap covers the packet and those before it, as far as they are not acknowledged
+    /// cumulatively (`UecSink::sackBitmapBase`), or, where nothing trims, the packets that wait for an ACK and lie elsewhere.
     pub fn answer(&mut self, number: u64) -> Received {
         self.wait(number);
         let end = if self.trims { number + 1 } else { std::mem::take(&mut self.pending).end };
@@ -195,7 +195,7 @@ impl AnyOrder {
         Received { bytes: self.bytes, cumulative: self.expected, base, bitmap }
     }
 
-    /// What it says when all `packets` packets of `bytes` bytes have arrived.
+    /// Builds the ACK after all `packets` packets of `bytes` bytes have arrived.
     pub fn all(packets: u64, bytes: u64) -> Received {
         Received { bytes, cumulative: packets, base: packets + 1, bitmap: 0 }
     }

@@ -1,6 +1,6 @@
-//! The sending half: which packets are in flight, delivered or lost, and what to tell algorithm and chooser.
+//! The sending half: tracks packets in flight, delivered or lost, and collects the feedback for algorithm and chooser.
 //!
-//! How a packet is known to be lost (uet-htsim, htsim/sim/uec.cpp, commit 40ccb05, where nothing else is said):
+//! Rules by which a packet is found lost (uet-htsim, htsim/sim/uec.cpp, commit 40ccb05, unless a rule names another source):
 //!
 //! - trimmed: a NACK names it (`processNack`);
 //! - overtaken: at least min(f·cwnd, 1.5 BDP) of payload, five packets at least, has been delivered beyond the first gap. From then on,
@@ -14,7 +14,7 @@
 //!
 //! A lost packet goes before new ones, the lowest number first. One that was only late is delivered by whichever copy comes first.
 //!
-//! [`flight`] says how much is in flight where ACKs count packets that they do not name.
+//! [`flight`] computes the bytes in flight where ACKs count packets that they do not name.
 
 mod flight;
 
@@ -39,7 +39,7 @@ pub(crate) struct MultipathSender {
 }
 
 impl MultipathSender {
-    /// Whether there is a packet that a window of `cwnd` allows.
+    /// Returns true if there is a packet that a window of `cwnd` allows.
     #[inline]
     pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
         self.packets.sendable(limit, cwnd)
@@ -98,7 +98,7 @@ struct Gate {
     or_from: Time,
 }
 
-/// What a sender remembers of its packets. Numbers count packets from zero; bytes are payload.
+/// State of a selective-repeat sender. Numbers count packets from zero; bytes are payload.
 pub(crate) struct SelectiveRepeat {
     mss: u64,
     base_rtt: Delta,
@@ -110,7 +110,7 @@ pub(crate) struct SelectiveRepeat {
     base: u64,
     /// The packets from there to the last one that was sent.
     packets: VecDeque<Packet>,
-    /// Sendings in their order: number and time. What has become of them since is looked up.
+    /// Sendings in their order: number and time. Their packets may have been delivered or lost since: look them up.
     flight: VecDeque<(u64, Time)>,
     lost: BTreeSet<u64>,
     /// Payload of the packets in flight, as far as it is known which are.
@@ -123,7 +123,7 @@ pub(crate) struct SelectiveRepeat {
     repeats: u64,
     /// Payload that the receiver has, by its count.
     delivered: u64,
-    /// What the ACK before said.
+    /// The state of the receiver in the last ACK.
     latest: Received,
     /// Distinct bytes sent.
     sent: u64,
@@ -139,11 +139,11 @@ pub(crate) struct SelectiveRepeat {
     now: Time,
     /// When it last asked for an ACK.
     asked: Option<Time>,
-    /// What the chooser has not been told.
+    /// Feedback that the chooser has not received yet.
     pub fates: Vec<(Entropy, PathFeedback)>,
-    /// What the algorithm has not been told.
+    /// Losses that the algorithm has not received yet.
     pub losses: Vec<PacketLoss>,
-    /// How many packets turned out to have been sent again in vain.
+    /// Number of packets that turned out to have been sent again in vain.
     pub spurious: u32,
     /// The flow has blocks.
     pub code: Option<Code>,
@@ -151,7 +151,7 @@ pub(crate) struct SelectiveRepeat {
     stopped: Option<u64>,
 }
 
-/// What a sender is to know of its flow.
+/// Facts about its flow that a sender needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     /// Payload of a full packet.
@@ -161,7 +161,7 @@ pub(crate) struct Setting {
     pub bdp: u64,
     /// Least timeout.
     pub rto: Delta,
-    /// How many windows must overtake a gap; `None` for no such repair.
+    /// Number of windows that must overtake a gap; `None` for no such repair.
     pub overtaken: Option<f64>,
     pub code: Option<Code>,
 }
@@ -180,7 +180,7 @@ pub(crate) struct Next {
     pub asks: bool,
 }
 
-/// What an ACK brings.
+/// An ACK, as the sender reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// The packet that it answers.
@@ -194,7 +194,7 @@ pub(crate) struct Answer {
     pub received: Received,
 }
 
-/// What a NACK brings.
+/// A NACK, as the sender reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trimmed {
     pub number: u64,
@@ -378,8 +378,8 @@ impl SelectiveRepeat {
         meaning
     }
 
-    /// The receiver asks for a block, whose last packet is `last` (`processParityNack` of spcl/Uno_SC25, sim/lcp.cpp). What it does not
-    /// have of it is lost, but for packets that left too late for it to know.
+    /// Handles a request for a block, whose last packet is `last` (`processParityNack` of spcl/Uno_SC25, sim/lcp.cpp). Packets of it that
+    /// the receiver does not have are lost, but for those that left too late for it to know.
     pub fn on_block(&mut self, now: Time, limit: u64, last: u64, received: &Received) -> Meaning {
         self.now = now;
         let Some(code) = self.code else { return Meaning::default() };
@@ -462,7 +462,7 @@ impl SelectiveRepeat {
         self.packets.get(place as usize)
     }
 
-    /// How long a packet is waited for that was sent at `sent`.
+    /// Timeout of a packet that was sent at `sent`.
     fn wait(&self, sent: Time) -> Delta {
         let doublings = if sent >= self.doubled { self.backoff } else { self.backoff.saturating_sub(1) };
         self.rto.max(self.largest_rtt * 3 / 2) * (1 << doublings)

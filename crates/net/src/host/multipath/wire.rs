@@ -1,5 +1,5 @@
-//! What an ACK of a multipath receiver says: two notes behind the header fields of the algorithm, which take no room on the wire beyond the
-//! size of an ACK (`transport.ack`; uet-htsim's ACK of 64 B has them all).
+//! The ACK of a multipath receiver: two notes behind the header fields of the algorithm, which take no room on the wire beyond the size of
+//! an ACK (`transport.ack`; uet-htsim's ACK of 64 B has them all).
 //!
 //! | field | where |
 //! | --- | --- |
@@ -11,10 +11,10 @@
 
 use crate::packet::Note;
 
-/// How many notes an ACK has beside the fields of the algorithm.
+/// Number of notes of an ACK beside the fields of the algorithm.
 pub(crate) const NOTES: usize = 2;
 
-/// What a receiver has.
+/// The state of a receiver that an ACK carries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Received {
     /// Payload received, each byte once.
@@ -23,7 +23,7 @@ pub(crate) struct Received {
     pub cumulative: u64,
     /// The packet that the lowest bit of [`Received::bitmap`] stands for.
     pub base: u64,
-    /// Which of the 64 packets from there on have arrived.
+    /// Bitmap of the 64 packets from there on that have arrived.
     pub bitmap: u64,
 }
 

@@ -13,7 +13,7 @@ use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What decided when an iteration was over.
+/// The chain of events that decided when an iteration was over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JobPath {
     /// Index of the job.
@@ -24,7 +24,7 @@ pub struct JobPath {
     pub begin: Time,
     /// When it was over at the last rank.
     pub end: Time,
-    /// Which one that was: of several the first.
+    /// The last rank; of several the first.
     pub last_rank: u32,
     /// In the order of time, each beginning where the one before ends: from `begin` to `end`.
     pub steps: Vec<Step>,
@@ -39,13 +39,13 @@ pub struct Step {
     pub until: Time,
     /// The rank; of a message the one that sends it.
     pub rank: u32,
-    /// What the operation is for: a position in [`Job::phases`].
+    /// The purpose of the operation: a position in [`Job::phases`].
     pub phase: u8,
-    /// What happened.
+    /// The kind of the stretch.
     pub stretch: Stretch,
 }
 
-/// What happened in a stretch of the path.
+/// The kind of a stretch of the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stretch {
     /// The rank computed.
@@ -108,7 +108,7 @@ fn key(to: u32, message: &Message) -> Key {
     (message.from, to, message.tag, message.order)
 }
 
-/// What the ranks of a job do, as far as its path needs it.
+/// Record of the ranks of a job, as far as its path needs it.
 pub(crate) struct PathLog {
     job: u32,
     program: Arc<Job>,

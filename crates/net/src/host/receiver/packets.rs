@@ -14,7 +14,7 @@ use farloop_cc::Fields;
 use farloop_cc::paths::Entropy;
 
 impl Receivers {
-    /// Counts a data packet that is not answered, where nobody else is told of it. As [`Receivers::take_quietly`].
+    /// Counts a data packet that is not answered and that nobody else has to see. As [`Receivers::take_quietly`].
     #[inline(never)]
     pub(super) fn count_quietly(&mut self, cx: &mut PartContext, id: ReceiverId, slot: Slot) -> Quietly {
         let packet = &cx.packets[slot];
@@ -135,12 +135,12 @@ pub(super) fn answer_over(cx: &mut PartContext, host_cx: &mut HostContext, flow:
     answer(cx, host_cx, slot, &back, &Fields::NONE, &received, DUPLICATE | echo);
 }
 
-/// What the answers to the packets of a flow are like.
+/// Header of the answers to the packets of a flow.
 struct Back {
     class: u8,
     dst: HostNumber,
     wire: u16,
-    /// How many notes of theirs are the algorithm's.
+    /// Number of their notes that belong to the algorithm.
     fields: usize,
 }
 
@@ -152,7 +152,7 @@ impl Back {
     }
 }
 
-/// SendOrder a packet around as the ACK that answers it. Number, entropy value, sending time and telemetry stay with it.
+/// Turns a packet around as the ACK that answers it. Number, entropy value, sending time and telemetry stay with it.
 #[inline]
 fn answer(
     cx: &mut PartContext,
@@ -172,7 +172,7 @@ fn answer(
     host_cx.outgoing.push(slot);
 }
 
-/// SendOrder a trimmed packet around as the NACK that asks for it again.
+/// Turns a trimmed packet around as the NACK that asks for it again.
 fn ask_again(cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot, back: &Back) {
     turn(cx, slot, back, PacketKind::Nack, 0);
     cx.packets.set_notes(slot, &[]);

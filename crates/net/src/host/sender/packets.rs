@@ -1,4 +1,4 @@
-//! Flows over multipath endpoints: what their algorithms and choosers are told, packet by packet.
+//! Flows over multipath endpoints: packets in and out, and the feedback of each for their algorithms and choosers.
 
 use super::{After, Senders};
 use crate::host::departure::Departure;
@@ -81,7 +81,7 @@ impl Senders {
         Some(cx.inject(packet))
     }
 
-    /// The next packet of a multipath flow, and what its algorithm may be told of it.
+    /// Makes the next packet of a multipath flow, and the record of it that its algorithm may receive.
     #[inline(always)]
     fn next_by_path(
         &mut self,
@@ -116,7 +116,7 @@ impl Senders {
         Some((packet, sent))
     }
 
-    /// What a packet that leaves says that its flow wants of the receiving host.
+    /// Returns the credit demand of a flow, which its packets carry to the receiving host.
     fn wanted(&mut self, id: SenderId) -> Note {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &sender.endpoint else { return 0 };

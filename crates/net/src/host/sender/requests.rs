@@ -48,7 +48,7 @@ impl Senders {
     }
 
     /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have
-    /// done after an earlier run. What the endpoint knows stays; the algorithm begins anew.
+    /// done after an earlier run. The endpoint keeps its state; the algorithm begins anew.
     fn begin_anew(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> bool {
         let sender = &mut self.states[id];
         let ends = (cx.network.flows.source(sender.flow), cx.network.flows.destination(sender.flow));

@@ -1,4 +1,4 @@
-//! What a NIC knows of the flows that it serves.
+//! The senders as a NIC sees them ([`Flows`]).
 
 use super::Senders;
 use crate::host::nic::{Flows, Place};
@@ -34,7 +34,7 @@ impl Flows for Senders {
         let sender = &self.states[sender];
         sender.endpoint.sendable(sender.limit, sender.control).then(|| sender.next_send())
     }
-    /// What its chunk lacks will be another one.
+    /// The chunk ends early: the next packets begin another one.
     #[inline]
     fn blocked(&mut self, sender: SenderId) {
         self.states[sender].chunk.left = 0;

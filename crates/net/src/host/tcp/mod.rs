@@ -1,7 +1,7 @@
 //! TCP in the network: drives the endpoints of `farloop-tcp`, and carries their segments in packets.
 //!
-//! The endpoints know neither packets nor hosts nor algorithms. The sender's half here gives them the algorithm's window, tells the
-//! algorithm what happened, and paces; the receiver's half keeps the data packet that an ACK is owed for, because the ACK carries its
+//! The endpoints know neither packets nor hosts nor algorithms. The sender's half here passes the algorithm's window to them and their
+//! events to the algorithm, and paces; the receiver's half keeps the data packet that an ACK is owed for, because the ACK carries its
 //! telemetry.
 
 mod offload;
@@ -18,7 +18,7 @@ use farloop_cc::Needs;
 use farloop_tcp::{Config, Ecn};
 use farloop_units::Bytes;
 
-/// What the endpoints of an algorithm's flows are set to; `mss` is the payload of its full packets.
+/// Builds the configuration of the endpoints of an algorithm's flows; `mss` is the payload of its full packets.
 pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Config {
     let TcpSpec {
         recovery,

@@ -22,7 +22,7 @@ const FEWEST: u64 = 2;
 /// This part of the window is sent even if it is no full chunk.
 const DIVISOR: u64 = 3;
 
-/// What a sender knows when an ACK has come in.
+/// State of a sender when an ACK has come in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     /// Now, and when the last segment left.
@@ -69,7 +69,7 @@ pub(crate) struct Chunk {
     pub size: u16,
     /// Packets that it still lacks: they leave at once.
     pub left: u16,
-    /// What has left of it, in bytes on the wire, and since when.
+    /// Bytes of it on the wire that have left, and the time of the first.
     pub wire: u32,
     pub began: Time,
 }

@@ -21,7 +21,7 @@ pub(crate) struct TcpSender {
     wire_per_payload: f64,
     /// Paced packet by packet, whatever the NIC can.
     even: bool,
-    /// What a receiver that delays ACKs waits for: a law that computes a smaller window would stop for the delay at every packet.
+    /// Payload that a receiver with delayed ACKs waits for: a law that computes a smaller window would stop for the delay at every packet.
     least: Bytes,
     /// With segmentation offload: payload that may leave before the next ACK.
     allowance: Option<u64>,
@@ -75,7 +75,7 @@ impl TcpSender {
         self.inner.on_segment(now, &segment)
     }
 
-    /// Whether there is something to send now.
+    /// Returns true if there is something to send now.
     #[inline(never)] // RDMA's question, which is inlined, stays small
     pub fn ready(&self) -> bool {
         self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
@@ -95,7 +95,8 @@ impl TcpSender {
         Some(((room << 16) / (self.inner.in_flight().get() + room).max(1)) as u32)
     }
 
-    /// What keeps it from sending. Segmentation offload waits only for more of a window that is open: while a window is closed, that holds.
+    /// Returns the reasons that keep it from sending. Segmentation offload waits only for more of a window that is open: while a window is
+    /// closed, that is the reason.
     pub fn turn(&self) -> Turn {
         let Holds { handshake, receiver, window, repair } = self.inner.holds();
         let offload = self.inner.ready().is_some() && !self.ready();
@@ -112,7 +113,8 @@ impl TcpSender {
         offload::segments(Rate::from_f64(pacing.as_f64() / self.wire_per_payload), u64::from(mss)) as u16
     }
 
-    /// What segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or repair losses.
+    /// Recomputes the payload that segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or
+    /// repair losses.
     pub fn offload(
         &mut self,
         now: Time,

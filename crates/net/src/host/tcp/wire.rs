@@ -71,7 +71,7 @@ pub(crate) fn blocks(notes: &[Note], fields: usize) -> SackBlocks {
     notes[fields..].iter().map(|note| Range::new((note >> 64) as u64, *note as u64)).collect()
 }
 
-/// What selective acknowledgements add to an ACK: kind, length and 8 bytes for each block, padded to words (RFC 2018 §3).
+/// Bytes that selective acknowledgements add to an ACK: kind, length and 8 bytes for each block, padded to words (RFC 2018 §3).
 pub(crate) fn sack_option(sack: &SackBlocks) -> u16 {
     match sack.as_slice().len() as u16 {
         0 => 0,

@@ -24,7 +24,7 @@ pub(crate) struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// SendOrder of `quantum` bytes.
+    /// Turns of `quantum` bytes.
     pub fn new(quantum: u64) -> RoundRobin {
         RoundRobin { quantum, ..RoundRobin::default() }
     }
