@@ -17,7 +17,7 @@ macro_rules! keys {
             #[allow(dead_code)] // not of every kind
             pub const NONE: $name = $name(u32::MAX);
 
-            /// Whether it is one.
+            /// Returns true if it names a thing.
             #[inline]
             #[allow(dead_code)]
             pub fn exists(self) -> bool {

@@ -1,4 +1,4 @@
-//! What must hold of every run: what it counted adds up.
+//! Invariants of every run: its counters add up.
 
 use crate::ids::{PortId, PortNumber, SwitchId, Table};
 use crate::network::Network;
@@ -24,7 +24,7 @@ pub(crate) fn all(
     all
 }
 
-/// What switches count as taken of their buffers is what waits in them.
+/// Checks that the bytes which switches count as used equal the bytes that wait in them.
 fn buffers(network: &Network, parts: &[Part]) -> Invariant {
     let mut wrong: BTreeSet<NodeId> = BTreeSet::new();
     for part in parts {

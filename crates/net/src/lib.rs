@@ -15,12 +15,12 @@
 //!    place.
 //! 5. It passes straight through, or waits in the port's queue, which a discipline may order (`port/discipline/mod.rs`).
 //! 6. At its destination the receiver (`receiver.rs`) turns it into the ACK, which goes the same way back.
-//! 7. The sender tells the algorithm, takes over window and rate, and the NIC puts the flow where it belongs.
+//! 7. The sender passes the ACK to the algorithm, takes over window and rate, and the NIC puts the flow where it belongs.
 //!
 //! Circuit switches (`circuit`) stand between 3 and 4: they let a packet pass at once, or lose it.
 //!
-//! Calls run down this list, never up. What never changes is in `network`; what is counted, in `counters`, each part for itself, and joined
-//! at the end. Where somebody wants to see all this happen, `trace` is told.
+//! Calls run down this list, never up. The constant parts are in `network`; the counters are in `counters`, each part for itself, and
+//! joined at the end. Where observers are registered, `trace` records all these steps for them.
 
 pub mod acceltor;
 mod build;

@@ -41,7 +41,7 @@ impl fmt::Display for Livelock {
 }
 impl std::error::Error for Livelock {}
 
-/// How long the clock of a part has stood.
+/// The time at which the clock of a part stands, and the number of looks since.
 #[derive(Default)]
 pub(crate) struct Clock {
     at: Time,

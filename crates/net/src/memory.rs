@@ -1,7 +1,7 @@
-//! How much memory a run may still take: so that a network with too many packets in flight is an error and no abort.
+//! Memory that a run may still take: so that a network with too many packets in flight is an error and no abort.
 //!
-//! What the machine (`/proc/meminfo`), the control groups that the process is in and its own limit of address space (`ulimit -v`) leave,
-//! less a reserve for what grows between two looks. Where none of these can be read, as outside of Linux, nothing is refused.
+//! It is the memory that the machine (`/proc/meminfo`), the control groups of the process and its own limit of address space (`ulimit -v`)
+//! leave, less a reserve for the growth between two looks. Where none of these can be read, as outside of Linux, nothing is refused.
 //!
 //! A look opens six files, 50 us and more: as much as the work of a short window of a simulation in parts. So a run looks by wall time
 //! ([`Pace`]), once for all of its parts, and an arena looks when it is about to double.
@@ -13,7 +13,7 @@ use std::fs::read_to_string;
 use std::path::Path;
 use std::time::Duration;
 
-/// What packets may take between two looks: a thread makes less than 3 GB of them in a second.
+/// Bytes that packets may take between two looks: a thread makes less than 3 GB of them in a second.
 const RESERVE: u64 = 256 << 20;
 /// Wall time between two looks.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -41,10 +41,10 @@ impl fmt::Display for OutOfMemory {
 }
 impl std::error::Error for OutOfMemory {}
 
-/// What bounds the memory of a run.
+/// The bound on the memory of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Memory {
-    /// What the machine leaves, less so many bytes.
+    /// The memory that the machine leaves, less so many bytes.
     Machine { reserve: u64 },
     /// So many bytes for packets.
     Bytes(u64),
@@ -56,12 +56,12 @@ impl Memory {
         Memory::Machine { reserve: available().map_or(0, |bytes| RESERVE.min(bytes / 4)) }
     }
 
-    /// Whether the machine has nothing left, whatever packets take; reads its files.
+    /// Returns true if the machine has nothing left, however much packets take; reads its files.
     pub fn is_used_up(self) -> bool {
         matches!(self, Memory::Machine { .. }) && self.room(0) == 0
     }
 
-    /// Whether this bounds what packets take themselves, and `held` bytes are as much; reads no file.
+    /// Returns true if this bounds the bytes of packets themselves, and `held` bytes reach the bound; reads no file.
     pub fn is_reached_by(self, held: impl FnOnce() -> u64) -> bool {
         matches!(self, Memory::Bytes(bytes) if held() >= bytes)
     }
@@ -88,7 +88,7 @@ impl Pace {
         Pace { every, last: now }
     }
 
-    /// Whether it is due at `now`; if so, next time after as long again.
+    /// Returns true if it is due at `now`; if so, it is due again after as long.
     #[inline]
     pub fn is_due(&mut self, now: Instant) -> bool {
         let due = now.saturating_duration_since(self.last) >= self.every;
@@ -121,27 +121,27 @@ fn kilobytes(text: &str, word: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What `ulimit -v` leaves.
+/// Bytes that `ulimit -v` leaves.
 fn address_space() -> Option<u64> {
     let most = address_limit()?;
     let used = kilobytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?;
     Some(most.saturating_sub(used))
 }
 
-/// What `ulimit -v` says.
+/// The limit of `ulimit -v`, in bytes.
 fn address_limit() -> Option<u64> {
     let limits = read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok() // "unlimited" is no number
 }
 
-/// What the memory controller of a container allows.
+/// The limit of a container's memory controller, in bytes.
 fn control_limit(root: &Path) -> Option<u64> {
     let number = |path: &str| read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok(); // "max" is no number
     number("memory.max").or_else(|| number("memory/memory.limit_in_bytes"))
 }
 
-/// What the memory controller of a container leaves; pages of files that it would give back count as free.
+/// Bytes that the memory controller of a container leaves; pages of files that it would give back count as free.
 fn control_group(root: &Path) -> Option<u64> {
     let number = |path: &Path| read_to_string(path).ok()?.trim().parse::<u64>().ok(); // "max" is no number
     let second = (root.join("memory.max"), root.join("memory.current"), root.join("memory.stat"));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct FlowDependencies {
     /// By the flow that ends.
     follows: Vec<FollowSpec>,
-    /// How many flows a flow waits for, where it does.
+    /// Number of flows that a flow waits for, if any.
     waits_for: BTreeMap<FlowId, u32>,
 }
 
@@ -31,7 +31,7 @@ impl FlowDependencies {
         self.follows.is_empty()
     }
 
-    /// How many flows a flow waits for.
+    /// Number of flows that a flow waits for.
     pub fn waits_for(&self, flow: FlowId) -> u32 {
         self.waits_for.get(&flow).copied().unwrap_or(0)
     }
@@ -41,7 +41,7 @@ impl FlowDependencies {
         self.waits_for.iter().map(|(flow, count)| (*flow, *count))
     }
 
-    /// What follows a flow, and how long after it.
+    /// The flows that follow a flow, each with its delay.
     pub fn after(&self, flow: FlowId) -> impl Iterator<Item = (FlowId, Delta)> {
         let begin = self.follows.partition_point(|follow| follow.after < flow.0);
         let own = self.follows[begin..].iter().take_while(move |follow| follow.after == flow.0);

@@ -5,7 +5,7 @@ use crate::spec::FlowSpec;
 use farloop_units::{Bytes, Rate, Time};
 use std::collections::BTreeMap;
 
-/// What is kept of each flow from beginning to end.
+/// The record of a flow, kept from beginning to end.
 #[derive(Clone, Copy)]
 struct Flow {
     start: Time,
@@ -19,7 +19,7 @@ struct Flow {
     elephant: bool,
 }
 
-/// What few flows set, and most in the same way.
+/// Settings that few flows have, and most of those in common.
 type Options = (Time, Option<Rate>, Option<Bytes>);
 
 /// The flows by number.
@@ -46,7 +46,7 @@ impl Flows {
         Flows { flows: specs.iter().map(pack).collect(), options }
     }
 
-    /// How many there are.
+    /// Number of flows.
     pub fn len(&self) -> usize {
         self.flows.len()
     }
@@ -81,7 +81,7 @@ impl Flows {
         self.flows[flow.index()].dst
     }
 
-    /// Whether its data takes circuits.
+    /// Returns true if its data takes circuits.
     #[inline]
     pub fn is_elephant(&self, flow: FlowId) -> bool {
         self.flows[flow.index()].elephant
@@ -104,7 +104,7 @@ impl Flows {
 mod tests {
     use super::*;
 
-    /// What docs/network-model.md says of memory.
+    /// The size in the section on memory of docs/network-model.md.
     #[test]
     fn flows_are_small() {
         assert_eq!(size_of::<Flow>(), 32);

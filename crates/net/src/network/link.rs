@@ -1,11 +1,11 @@
-//! What is at the ends of links.
+//! The ends of links.
 
 use crate::ids::{CircuitNumber, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::NodeId;
 use farloop_units::{Delta, Rate};
 use std::collections::BTreeMap;
 
-/// What a node is, and its number among its kind.
+/// The kind of a node, and its number among its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NodeRef {
     Host(HostNumber),
@@ -16,7 +16,7 @@ pub(crate) enum NodeRef {
 /// One direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkEnd {
-    /// Who sends here, and to whom.
+    /// The sender and the receiver.
     pub owner: NodeRef,
     pub peer: NodeRef,
     /// The same as nodes.

@@ -2,16 +2,16 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | here | nodes, packet formats, flows and what algorithms are told of them |
-//! | [`link`] | what is at the ends of links |
-//! | [`schedule`] | which circuits there are when |
-//! | [`routing`] | which way packets go |
-//! | [`timeline`] | what happens to links |
+//! | here | nodes, packet formats, flows and the facts that algorithms receive about them |
+//! | [`link`] | the ends of links |
+//! | [`schedule`] | circuits and their times |
+//! | [`routing`] | routes of packets |
+//! | [`timeline`] | changes of links |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
 //! | [`flows`] | the flows, kept small |
-//! | [`flow_dependencies`] | which flows begin when others are over |
+//! | [`flow_dependencies`] | flows that begin when others are over |
 //! | [`queue_pairs`] | the flows that carry messages of jobs |
-//! | [`offered`] | what the flows ask of each port |
+//! | [`offered`] | load that the flows offer to each port |
 
 pub(crate) mod flow_dependencies;
 pub(crate) mod flows;
@@ -64,8 +64,8 @@ pub(crate) fn message_unit(kind: TransportKind, format: Format) -> u64 {
     if kind == TransportKind::Multipath { format.mss.into() } else { 1 }
 }
 
-/// Whether an algorithm may read telemetry. Where none does, ports do not stamp it: nobody would see it, and each record costs time and a
-/// cache line. What does not come with farloop may read it without a need for it.
+/// Returns true if an algorithm may read telemetry. Where none does, ports do not stamp it: nobody would see it, and each record costs
+/// time and a cache line. An algorithm from outside farloop may read it without declaring the need.
 pub(crate) fn reads_telemetry(algorithm: &AnyParams) -> bool {
     algorithm.needs().int || matches!(algorithm, AnyParams::Dyn(_))
 }
@@ -78,7 +78,7 @@ pub(crate) struct Network {
     pub ends: Table<PortNumber, LinkEnd>,
     /// The egress port of each host.
     pub host_ports: Table<HostNumber, PortNumber>,
-    /// What happens to links, and when which routes hold.
+    /// Changes of links, and the routes that hold from each on.
     pub timeline: Timeline,
     /// By set of links that are down ([`Timeline::without`]): the first without any.
     pub routes: Vec<Routes<SwitchNumber, PortNumber>>,
@@ -111,27 +111,27 @@ pub(crate) struct Network {
     pub algorithms: Vec<AnyParams>,
     /// By algorithm.
     pub formats: Vec<Format>,
-    /// What the endpoints of each algorithm's flows are set to, where they are TCP.
+    /// Configuration of the endpoints of each algorithm's flows, where they are TCP.
     pub tcp_configs: Vec<Arc<Config>>,
     /// As algorithms see it.
     pub intra_rtt: Delta,
     pub flows: Flows,
     pub flow_dependencies: FlowDependencies,
     pub jobs: Vec<JobSpec>,
-    /// Which of the flows carry their messages.
+    /// The flows that carry their messages.
     pub pairs: QueuePairs,
     /// When hosts handle nothing that arrives.
     pub stalls: Option<StallSpec>,
-    /// Which flow of a host sends next.
+    /// The order in which a host's flows send.
     pub nic_order: NicOrder,
-    /// How far clocks are off, by node; beyond its end not at all.
+    /// Clock offsets by node; nodes beyond its end are exact.
     pub clock_offsets: Vec<ClockOffset>,
     /// When the simulation ends at the latest.
     pub end: Time,
 }
 
 impl Network {
-    /// Whether a flow leaves its datacenter.
+    /// Returns true if a flow leaves its datacenter.
     pub fn crosses(&self, flow: FlowId) -> bool {
         let (src, dst) = (self.flows.source(flow) as usize, self.flows.destination(flow) as usize);
         self.node_specs[src].is_across(&self.node_specs[dst])
@@ -146,7 +146,7 @@ impl Network {
             || self.adaptive.rows().any(|s| *s)
     }
 
-    /// How far the clock of a node is off.
+    /// Returns the clock offset of a node.
     pub fn clock_offset(&self, node: NodeId) -> ClockOffset {
         self.clock_offsets.get(node as usize).copied().unwrap_or_default()
     }
@@ -186,8 +186,9 @@ impl Network {
         Some(Code::new(self.flows.size(flow).get(), self.format(flow).mss.into(), (data, repair)))
     }
 
-    /// How long the receiver of a flow with blocks waits for the rest of one: what the queues of the first of its ways take to drain,
-    /// inside datacenters and between them. A port without a limit counts as one of a bandwidth-delay product inside the datacenter.
+    /// Time that the receiver of a flow with blocks waits for the rest of one: the time in which the queues of the first of its ways
+    /// drain, inside datacenters and between them. A port without a limit counts as one of a bandwidth-delay product inside the
+    /// datacenter.
     pub fn block_wait(&self, flow: FlowId) -> Delta {
         let (there, _) = self.both_ways(flow, flow);
         let (mut inside, mut between) = (Delta::ZERO, Delta::ZERO);
@@ -203,7 +204,7 @@ impl Network {
         wait_time(inside, between, self.crosses(flow)).max(Delta::from_us(1))
     }
 
-    /// Whether receiving hosts grant credit to the flow.
+    /// Returns true if receiving hosts grant credit to the flow.
     #[inline]
     pub fn needs_credit(&self, flow: FlowId) -> bool {
         self.credit[usize::from(self.flows.algorithm(flow))]
@@ -291,7 +292,7 @@ impl Network {
         }
     }
 
-    /// Whether packets of `flow` to host `dst` that leave by `port` come past the egress port `target` by these of the
+    /// Returns true if packets of `flow` to host `dst` that leave by `port` come past the egress port `target` by these of the
     /// [routes](Network::routes).
     pub fn leads_over(
         &self,
@@ -339,7 +340,7 @@ impl Network {
         (self.flows.algorithm(flow), self.crosses(flow))
     }
 
-    /// What the flow's algorithm is told; `ssthresh` is what its source host remembers of the path.
+    /// Returns the facts that the flow's algorithm receives; its source host remembers `ssthresh` of the path.
     pub fn flow_info(&self, flow: FlowId, ssthresh: Option<Bytes>) -> FlowInfo {
         self.flow_facts(flow, ssthresh).0
     }

@@ -1,4 +1,4 @@
-//! What the flows' sizes and paths ask of each port, whatever the network then carries.
+//! Offered load per port, from flow sizes and paths, independent of what is delivered.
 
 use super::{Network, NodeRef, path};
 use crate::ids::{FlowId, HostNumber, PortNumber, Table};
@@ -71,7 +71,7 @@ impl Network {
         (self.pairs.first() == 0 && all > 0).then_some(all)
     }
 
-    /// What a flow sends, and what comes back.
+    /// Returns the bytes on the wire that a flow sends, and those that come back.
     fn wire_bytes(&self, flow: FlowId, spec: &FlowSpec) -> (u128, u128) {
         let format = self.formats[spec.algorithm as usize];
         let (full, rest) = path::split(spec.size, format.mss);

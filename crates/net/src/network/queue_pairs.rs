@@ -1,7 +1,7 @@
 //! Queue pairs of jobs: one flow for each ordered pair of ranks at different hosts that send to one another.
 //!
-//! They stand behind all other flows. What one will carry in all iterations is known from the programs, so it has a size like any flow;
-//! its sender only gets to know of it message by message.
+//! They stand behind all other flows. The programs fix the bytes that a queue pair will carry in all iterations, so it has a size like any
+//! flow; its sender only gets to know of them message by message.
 
 use crate::ids::FlowId;
 use crate::network::routing::Labels;
@@ -75,7 +75,7 @@ impl QueuePairs {
         (QueuePairs { first: first as u32, pairs }, flows)
     }
 
-    /// What they are called in hashes: by the name of their job and their ranks, so that nothing else moves them.
+    /// Labels of queue pairs in hashes: by the name of their job and their ranks, so that nothing else moves them.
     pub fn labels(&self, jobs: &[JobSpec]) -> Labels {
         let label = |pair: &QueuePair| {
             let ranks = u64::from(pair.from) << 32 | u64::from(pair.to);
@@ -89,13 +89,13 @@ impl QueuePairs {
         self.first as usize
     }
 
-    /// Whether a flow is one.
+    /// Returns true if a flow is a queue pair.
     #[inline]
     pub fn has(&self, flow: FlowId) -> bool {
         flow.0 >= self.first
     }
 
-    /// What the flows that they are have counted.
+    /// Makes the rows of queue pairs from those of their flows.
     pub fn rows(&self, flows: Vec<FlowRow>, size: impl Fn(FlowId) -> Bytes) -> Vec<QueuePairRow> {
         let named = |counts: FlowRow| {
             let flow = FlowId(counts.flow);
@@ -126,7 +126,7 @@ pub fn pairs_of(jobs: &[JobSpec], nodes: &[NodeSpec]) -> Vec<(u32, u32, u32)> {
     QueuePairs::new(jobs, 0, |_| 1, nodes).0.pairs.iter().map(|pair| (pair.job, pair.from, pair.to)).collect()
 }
 
-/// What a message takes of the stream: at least a byte, and whole units.
+/// Bytes that a message takes of the stream: at least one, and whole units.
 pub(crate) fn taken(bytes: u64, unit: u64) -> u64 {
     bytes.max(1).div_ceil(unit).saturating_mul(unit)
 }

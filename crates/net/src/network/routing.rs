@@ -43,9 +43,9 @@ struct Tables {
     groups: Arc<[u32]>,
     /// By switch.
     spreading: Arc<[Spreading]>,
-    /// What the run's seed makes of the hash.
+    /// Salt of the hash, from the run's seed.
     salt: u64,
-    /// What flows are called in the hash.
+    /// Labels of flows in the hash.
     labels: Labels,
 }
 
@@ -60,7 +60,7 @@ struct Attachment {
 /// Egress ports on shortest paths.
 #[derive(Clone, Copy)]
 struct Group {
-    /// How many; zero: unreachable.
+    /// Number of ports; zero: unreachable.
     size: u32,
     /// Of a single port its number, of several where they begin in [`Routes::groups`].
     ports: u32,

@@ -1,4 +1,4 @@
-//! Which circuits there are when: the cycle of a circuit switch, and where hosts are reached from it.
+//! The cycle of a circuit switch: its circuits by time, and the circuits that reach each host.
 //!
 //! ```text
 //! | day of slot 0 | night | day of slot 1 | night | ...      slot n of the run is slot n mod slots of the cycle
@@ -43,7 +43,7 @@ pub(crate) struct Within {
 }
 
 impl Within {
-    /// Whether `at` lies in it, its night included.
+    /// Returns true if `at` lies in it, its night included.
     pub fn has(&self, at: Time) -> bool {
         self.begin <= at && at < self.next
     }
@@ -65,7 +65,7 @@ impl Schedule {
         Schedule { slots: all, cycle: begin }
     }
 
-    /// How many slots the cycle has.
+    /// Number of slots in the cycle.
     pub fn len(&self) -> u64 {
         self.slots.len() as u64
     }
@@ -98,7 +98,7 @@ impl Schedule {
         Some(self.slot(number).from[port as usize]).filter(|from| *from != NOWHERE)
     }
 
-    /// Whether some slot has a circuit from one port to the other.
+    /// Returns true if some slot has a circuit from one port to the other.
     pub fn ever_connects(&self, from: u32, to: u32) -> bool {
         self.slots.iter().any(|slot| slot.to[from as usize] == to)
     }
@@ -116,8 +116,8 @@ impl Schedule {
         self.to(first.number, port).filter(|_| last <= first.end)
     }
 
-    /// Whether `from` is connected to `to` at this time: all the ends of days included, so that two slots may apply where there is no
-    /// night.
+    /// Returns true if `from` is connected to `to` at this time: all the ends of days included, so that two slots may apply where there is
+    /// no night.
     pub fn connects(&self, from: u32, to: u32, at: Time) -> bool {
         let number = self.slot_at(at);
         let before = (number > 0).then(|| number - 1);
@@ -177,12 +177,12 @@ impl Optics {
         Optics { circuits, own, ahead: delay, slots_to }
     }
 
-    /// Whether a host is behind the neighbour itself.
+    /// Returns true if a host is behind the neighbour itself.
     pub fn is_own(&self, host: HostNumber) -> bool {
         self.circuits.rack(host) == Some(self.own)
     }
 
-    /// How many neighbours the circuit switch has.
+    /// Number of neighbours of the circuit switch.
     pub fn neighbours(&self) -> usize {
         self.circuits.ports.len()
     }

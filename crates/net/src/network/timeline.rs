@@ -1,4 +1,4 @@
-//! What happens to links, in its order: known to all parts from the beginning, so that none has to tell another.
+//! Changes of links, in order: known to all parts from the beginning, so that none has to tell another.
 
 use crate::ids::PortNumber;
 use crate::spec::{LinkChange, LinkEvents, LinkSpec};
@@ -19,7 +19,7 @@ pub(crate) fn worst(events: &LinkEvents, links: &[LinkSpec]) -> Vec<LinkSpec> {
     worst
 }
 
-/// How many tables of routes a network has at which this happens: one, and one more for each other set of links that are down together.
+/// Number of tables of routes of a network with these events: one, and one more for each other set of links that are down together.
 pub fn route_tables(events: &LinkEvents) -> usize {
     Timeline::new(events).without.len()
 }
@@ -78,7 +78,7 @@ impl Timeline {
         timeline
     }
 
-    /// Whether anything ever happens to a port's link in its direction.
+    /// Returns true if anything ever happens to a port's link in its direction.
     pub fn concerns(&self, port: PortNumber) -> bool {
         self.ports.contains(&port)
     }
@@ -88,7 +88,7 @@ impl Timeline {
         self.shortest.get(&port).map_or(delay, |d| delay.min(*d))
     }
 
-    /// What a port that begins with `rate` can send until `end`.
+    /// Bytes that a port that begins with `rate` can send until `end`.
     pub fn carries(&self, port: PortNumber, rate: Rate, end: Time) -> Bytes {
         if !self.concerns(port) {
             return rate.bytes_in(end.since(Time::ZERO));

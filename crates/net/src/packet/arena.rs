@@ -10,7 +10,7 @@ use farloop_engine::RandomStream;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
 
-/// What does not fit a packet: telemetry of long paths, and notes.
+/// Parts of a packet that do not fit into its place: telemetry of long paths, and notes.
 #[derive(Clone, Copy, Default)]
 struct Row {
     records: [IntRecord; MAX_HOPS - INLINE_HOPS],
@@ -40,7 +40,7 @@ pub(crate) struct Packets {
     /// Packets on long links and on those that leave the part.
     packed: Table<LinkId, Packed>,
     live: usize,
-    /// What packets may take.
+    /// Bound on the memory of packets.
     pub memory_limit: Memory,
     /// It was not enough.
     exhausted: bool,
@@ -68,7 +68,7 @@ impl Packets {
         Packets { carriage, memory_limit: Memory::machine(), ..Packets::default() }
     }
 
-    /// Which telemetry records packets carry.
+    /// The telemetry records that packets carry.
     #[inline]
     pub fn carriage(&self) -> IntCarriage {
         self.carriage
@@ -114,7 +114,7 @@ impl Packets {
         }
     }
 
-    /// Whether all packets have found room, as far as this is known without a look at the machine ([`Memory::is_used_up`]).
+    /// Returns true if all packets have found room, as far as this is known without a look at the machine ([`Memory::is_used_up`]).
     pub fn fit(&self) -> bool {
         !self.exhausted && !self.memory_limit.is_reached_by(|| self.memory())
     }
@@ -143,7 +143,7 @@ impl Packets {
         self.packed.push(Packed::default())
     }
 
-    /// Whether there are packed packets on a link.
+    /// Returns true if there are packed packets on a link.
     #[inline]
     pub fn are_packed(&self, link: LinkId) -> bool {
         self.packed[link].len() > 0
@@ -181,7 +181,7 @@ impl Packets {
         Some((slot, next))
     }
 
-    /// What a packet had in the side table; when the one behind it arrives.
+    /// Unpacks a packet's row of the side table; returns the time at which the packet behind it arrives.
     #[inline(never)]
     fn unpack_more(&mut self, link: LinkId, slot: Slot) -> Option<Time> {
         self.row(slot);

@@ -25,7 +25,7 @@ pub(crate) const DATA: u8 = 2;
 /// Number of all classes.
 pub(crate) const CLASSES: usize = DATA as usize + crate::spec::DATA_CLASSES;
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacketKind {
     Data,
@@ -78,7 +78,7 @@ pub(crate) const ANSWERS: u8 = 128;
 
 /// Telemetry records that travel inside the packet; longer paths use the side table.
 const INLINE_HOPS: usize = 5;
-/// Longest recorded path: what [`farloop_cc::IntRecord`]'s hop number can tell apart, bounded to what networks have.
+/// Longest recorded path: as many hops as [`farloop_cc::IntRecord`]'s hop number can distinguish, bounded to the paths of real networks.
 pub(crate) const MAX_HOPS: usize = 16;
 
 /// 16 bytes of header beside telemetry, in the side table: a field that the flow's algorithm owns, or a block of selective acknowledgement.
@@ -112,7 +112,7 @@ pub(crate) struct Packet {
     pub wire: u16,
     /// Data: how many hops stamped telemetry, kept or not. Others: see [`PacketKind`].
     pub value: u8,
-    /// How many notes it carries.
+    /// Number of notes that it carries.
     pub(crate) notes: u8,
     pub kind: PacketKind,
     pub class: u8,
@@ -161,7 +161,7 @@ impl Packet {
         self.seq as Entropy
     }
 
-    /// Which of the data classes.
+    /// Its data class.
     #[inline]
     pub fn data_class(&self) -> usize {
         usize::from(self.class - DATA)

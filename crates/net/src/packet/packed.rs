@@ -28,7 +28,7 @@ const LARGEST: usize = 4096;
 #[derive(Default)]
 struct Chunk {
     words: Vec<u64>,
-    /// How many words are runs, of a chunk that is not written any more.
+    /// Number of words in runs, of a chunk that is not written any more.
     end: usize,
 }
 
@@ -65,7 +65,7 @@ struct Ring {
     tail: Chunk,
     /// A chunk that was read, for the next one that is needed.
     spare: Option<Chunk>,
-    /// How many words the chunks have room for, and the most at once.
+    /// Number of words that the chunks have room for, and the most at once.
     room: usize,
     most: usize,
 }
@@ -242,7 +242,7 @@ fn packet_of([when, sent, seq, ends, small]: [u64; HEAD]) -> Packet {
     }
 }
 
-/// How many words a packet takes, by the last word of its head.
+/// Number of words of a packet, from the last word of its head.
 fn words_of(small: u64) -> usize {
     HEAD + 2 * usize::from((small >> HOPS) as u8) + 2 * usize::from((small >> NOTES) as u8)
 }
@@ -265,13 +265,13 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// How many there are.
+    /// Number of packets.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Appends a packet with its records in the arena, of which it says how many mean something. What it has in the side table must be
-    /// pushed next ([`Packed::push_more`]).
+    /// Appends a packet with its records in the arena, as many as it counts. Its row of the side table must be pushed next
+    /// ([`Packed::push_more`]).
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, records: &[IntRecord; INLINE_HOPS]) {
         self.len += 1;
@@ -286,15 +286,15 @@ impl Packed {
         all.truncate(all.len() - 2 * INLINE_HOPS.saturating_sub(usize::from(packet.hops)));
     }
 
-    /// What a packet has in the side table, behind it.
+    /// Appends a packet's row of the side table, behind it.
     pub fn push_more(&mut self, records: &[IntRecord], notes: &[Note]) {
         for bits in records.iter().map(|record| record.to_bits()).chain(notes.iter().copied()) {
             self.ring.tail.words.extend_from_slice(&words(bits));
         }
     }
 
-    /// Removes the first packet into `packet` and `records`, of which it says how many mean something; `false`: there is none. What was
-    /// pushed behind it must be taken next ([`Packed::pop_more`]); it has no row of the side table yet.
+    /// Removes the first packet into `packet` and `records`, as many as it counts; `false`: there is none. The row pushed behind it must
+    /// be taken next ([`Packed::pop_more`]); it has no row of the side table yet.
     #[inline(always)]
     pub fn pop(&mut self, packet: &mut Packet, records: &mut [IntRecord; INLINE_HOPS]) -> bool {
         if !self.ring.look() {
@@ -311,7 +311,7 @@ impl Packed {
         true
     }
 
-    /// What was pushed behind the packet that was removed last.
+    /// Removes the row that was pushed behind the packet removed last.
     pub fn pop_more(&mut self, records: &mut [IntRecord], notes: &mut [Note]) {
         let Ring { head, read, .. } = &mut self.ring;
         let mut next = || {

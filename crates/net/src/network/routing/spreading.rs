@@ -1,10 +1,10 @@
-//! How switches choose among equally short paths.
+//! The choice of switches among equally short paths.
 
 use crate::packet::Packet;
 use crate::spec::Ecmp;
 use std::sync::Arc;
 
-/// What flows are called in hashes: by their numbers; queue pairs of jobs by what their job and ranks make of it.
+/// Labels of flows in hashes: their numbers; of queue pairs of jobs a hash of their job and ranks.
 #[derive(Clone)]
 pub(crate) struct Labels {
     first: u32,
@@ -23,14 +23,14 @@ impl Labels {
         if labels.is_empty() { Labels::default() } else { Labels { first, labels: labels.into() } }
     }
 
-    /// What a flow is called.
+    /// The label of a flow.
     #[inline]
     pub fn of(&self, flow: u32) -> u32 {
         if flow < self.first { flow } else { self.labels.get((flow - self.first) as usize).copied().unwrap_or(flow) }
     }
 }
 
-/// How a switch chooses among equally short paths.
+/// The rule by which a switch chooses among equally short paths.
 #[derive(Clone, Copy)]
 pub(super) struct Spreading {
     /// The switch's number in the network, which the hash depends on.
@@ -38,7 +38,7 @@ pub(super) struct Spreading {
     pub by: By,
 }
 
-/// What decides, beside the switch.
+/// The input of the choice beside the switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     /// The flow alone.
