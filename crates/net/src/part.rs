@@ -2,8 +2,8 @@
 //! ([`crate::cut`]).
 //!
 //! A link between two parts lies with both: the sender's part has the port that transmits, the receiver's part a stand-in for it, at the
-//! same place in the pair of the link's ports, with the packets that are on their way. What the one part launches goes into an outbox, is
-//! posted when the window is over, and joins the stand-in's packets before the next one.
+//! same place in the pair of the link's ports, with the packets that are on their way. A packet that the one part launches goes into an
+//! outbox, is posted when the window is over, and joins the stand-in's packets before the next one.
 
 use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
@@ -28,7 +28,7 @@ use farloop_units::{Delta, Time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// See the module.
+/// A part of the network. The simulation owns it; an engine's thread runs its events, one window after another.
 pub(crate) struct Part {
     pub context: PartContext,
     pub hosts: Hosts,
@@ -42,17 +42,17 @@ pub(crate) struct Part {
     pub outboxes: Vec<(usize, Vec<PortId>)>,
     /// The stand-ins for ports of other parts, by part: in the order of that part's outbox.
     pub inlets: Vec<(usize, Vec<PortId>)>,
-    /// What will happen to links.
+    /// Changes of links that are still to come.
     pub changes: Changes,
-    /// Whether time goes on.
+    /// The clock that detects a livelock.
     pub clock: Clock,
     /// Before anything happens later than this, something is to be looked at or changed.
     pub observe_after: Time,
-    /// What the simulation's caller may see while it runs.
+    /// Progress of the part, which the simulation's caller may see while it runs.
     pub gauge: Arc<Gauge>,
 }
 
-/// What a part shows of itself while it runs.
+/// Progress of a part while it runs.
 #[derive(Default)]
 pub(crate) struct Gauge {
     pub packet_hops: AtomicU64,
@@ -62,7 +62,7 @@ pub(crate) struct Gauge {
     pub stands_still: AtomicBool,
 }
 
-/// What one part sends another in a window.
+/// Packets and boundaries that one part sends another in a window.
 #[derive(Default)]
 pub(crate) struct Mail {
     /// The packets on each link.
@@ -203,13 +203,13 @@ impl Part {
         }
     }
 
-    /// What was asked of flows or jobs is known ([`farloop_trace::why`]).
+    /// Returns true if all questions about flows or jobs are answered ([`farloop_trace::why`]).
     pub fn knows_why(&self) -> bool {
         let journals = self.context.observers.as_ref().and_then(|observers| observers.journals.as_ref());
         journals.is_some_and(Journals::are_finished) || self.hosts.ranks.knows_path()
     }
 
-    /// What was found out of messages.
+    /// Takes the answers about messages.
     pub fn take_messages(&mut self) -> Vec<Explained> {
         let journals = self.context.observers.as_mut().and_then(|observers| observers.journals.as_mut());
         journals.map(Journals::take_messages).unwrap_or_default()

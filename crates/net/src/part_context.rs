@@ -30,17 +30,17 @@ pub(crate) struct PartContext {
     pub ports: Table<PortId, Port>,
     pub stats: Table<PortId, PortStats>,
     pub disciplines: Table<DisciplineId, Discipline>,
-    /// What the ports are called in the network.
+    /// The ports' numbers in the network.
     pub numbers: Table<PortId, PortNumber>,
     /// The ports by their numbers, where these do not ascend.
     pub places: Option<Vec<PortId>>,
     pub pauses: Pauses,
     pub counters: Counters,
-    /// Which of the network's routes hold now.
+    /// Index of the network's routes that hold now.
     pub routing: usize,
     /// For handlers of algorithms; empty between two steps.
     pub effects: Vec<Effect>,
-    /// What a port agent asks its switch for; empty between two steps.
+    /// Effects that a port agent asks of its switch; empty between two steps.
     pub asked: Vec<Effect>,
     /// Flows that are over at a host, where others may follow; empty when time goes on.
     pub over: Vec<(HostId, FlowId)>,
@@ -58,7 +58,7 @@ pub(crate) struct PartContext {
     pub observers: Option<Box<Observers>>,
 }
 
-/// What a PFC frame did to the port that it stops or lets go on.
+/// The effect of a PFC frame on the port that it stops or lets go on.
 pub(crate) struct PauseChange {
     pub data_class: usize,
     /// Any class is paused now.
@@ -278,15 +278,15 @@ impl PartContext {
         }
     }
 
-    /// Before anything happens: those who are told what happens.
+    /// Returns the observers, to be registered before the first event. The part leaves the fast path.
     pub fn observe(&mut self) -> &mut Observers {
-        // What they are told is in the order of time, and of every packet.
+        // Observers see every packet, in the order of time.
         self.be_punctual();
         (self.fast_path, self.fast_path_hosts) = (false, false);
         self.observers.get_or_insert_default()
     }
 
-    /// Whether port `p` has not sent what was due by now.
+    /// Returns true if port `p` has not sent all that was due by now.
     #[inline]
     pub fn lags(&self, p: PortId) -> bool {
         let port = &self.ports[p];
@@ -357,7 +357,7 @@ impl PartContext {
         (slots, was_paused)
     }
 
-    /// Loses a packet at port `p`, or behind it: counts it at that port and in all, tells the trace, and forgets the packet.
+    /// Loses a packet at port `p`, or behind it: counts it at that port and in all, traces the drop, and forgets the packet.
     #[cold]
     pub fn lose(&mut self, p: PortId, slot: Slot, cause: Cause) {
         self.stats[p].row.drops.count(cause);

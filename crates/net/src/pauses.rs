@@ -1,4 +1,4 @@
-//! Who pauses whom: the spreading of PFC pauses, and the packets that they hold.
+//! The spreading of PFC pauses from port to port, and the packets that they hold.
 //!
 //! A switch pauses a neighbour because packets that came from it wait at one of the switch's own egress ports. The egress
 //! port that the packet of the Xoff was bound for is the pause's *cause*. If the cause itself was held back (paused, or still
@@ -31,7 +31,7 @@ struct Pause {
     since: Time,
 }
 
-/// What waited when a pause ended.
+/// The packets that waited when a pause ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Held {
     Nothing,
@@ -46,7 +46,7 @@ pub(crate) enum Held {
 struct State {
     /// The pause that holds.
     pause: Option<Pause>,
-    /// What of the packets that waited when the last pause ended has not left.
+    /// The packets that waited when the last pause ended and have not left.
     held: Held,
     /// Why that pause was.
     reason: Reason,
@@ -123,7 +123,7 @@ impl Pauses {
         (state.reason.root, state.held == Held::Nothing)
     }
 
-    /// Whether a class of port `p` is paused.
+    /// Returns true if a class of port `p` is paused.
     pub fn is_paused(&self, p: PortId, data_class: usize) -> bool {
         self.states[p][data_class].pause.is_some()
     }
@@ -133,7 +133,7 @@ impl Pauses {
         self.states[p][data_class].pause.map(|pause| pause.since)
     }
 
-    /// Whether any port is paused.
+    /// Returns true if any port is paused.
     pub fn any(&self) -> bool {
         self.active > 0
     }

@@ -2,7 +2,7 @@
 //! what it has until there is a circuit again; or one for each of the next days, as a calendar queue has them (Sharma et al., NSDI 2020),
 //! whose rest is taken out when its day is over.
 //!
-//! Only what is complete by the end of the day leaves. Classes are not told apart.
+//! A packet leaves only if it is complete by the end of the day. Classes share the queues.
 
 use crate::ids::Slot;
 use crate::network::schedule::Optics;
@@ -10,7 +10,7 @@ use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
 use farloop_units::{Delta, Time};
 
-/// What the queues stand for.
+/// The meaning of the queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum QueuesBy {
     /// The neighbours of the circuit switch.
@@ -74,7 +74,7 @@ impl Queue {
     }
 }
 
-/// What a port may do next.
+/// The next action of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     /// Send the first packet of this queue at the time asked about.
@@ -101,7 +101,7 @@ impl CircuitQueues {
         &mut self.queues[index]
     }
 
-    /// What they stand for, and all of them.
+    /// The meaning of the queues, and all of them.
     pub fn all(&self) -> (QueuesBy, &[Queue]) {
         (self.by, &self.queues)
     }
@@ -162,7 +162,7 @@ impl CircuitQueues {
         }
     }
 
-    /// What may be done from `from` on, a time from which the transmitter is free; `time` is how long a packet takes.
+    /// Returns the next action from `from` on, a time from which the transmitter is free; `time` gives the time of a packet on the wire.
     fn next(&self, packets: &Packets, from: Time, time: impl Fn(u16) -> Delta) -> Next {
         if self.waiting == 0 {
             return Next::At(Time::NEVER);

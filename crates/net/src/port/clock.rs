@@ -10,13 +10,13 @@ use farloop_units::{Delta, Rate};
 
 const PLACES: u32 = 30;
 
-/// See the module.
+/// The clock of a transmitter. Its port owns it, and asks it for the time of each packet on the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     offset: ClockOffset,
     /// 2^-30 ps per byte.
     per_byte: u128,
-    /// What the packets so far left of a picosecond, in the same unit.
+    /// Rest of a picosecond that the packets so far left, in the same unit.
     carry: u128,
 }
 
@@ -31,12 +31,12 @@ impl Clock {
         self.per_byte = per_byte(self.offset, rate);
     }
 
-    /// How long the next packet takes, if it has `wire` bytes.
+    /// Time that the next packet takes, if it has `wire` bytes.
     pub fn time(&self, wire: u16) -> Delta {
         Delta::from_ps((self.ticks(wire) >> PLACES) as u64)
     }
 
-    /// How long a packet of `wire` bytes takes that is sent now.
+    /// Time that a packet of `wire` bytes takes that is sent now; carries the rest to the next one.
     pub fn advance(&mut self, wire: u16) -> Delta {
         let ticks = self.ticks(wire);
         self.carry = ticks & ((1 << PLACES) - 1);

@@ -53,7 +53,7 @@ pub(crate) struct Port {
     pub paused: u8,
     /// The link loses or damages packets.
     pub unreliable: bool,
-    /// What is due here may be sent later than it is due ([`crate::departures`]).
+    /// Packets that are due here may be sent later than they are due ([`crate::departures`]).
     pub lazy: bool,
     /// Never so.
     pub punctual: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Port {
     pub data_queue: u64,
     /// Packets that wait in data classes.
     pub data_packets: u32,
-    /// What orders its data, or [`DisciplineId::NONE`]: first in, first out in each class.
+    /// The discipline that orders its data, or [`DisciplineId::NONE`]: first in, first out in each class.
     pub discipline: DisciplineId,
     pub queues: [Fifo; CLASSES],
     /// Of the bytes that wait in data classes those that the discipline holds back, whatever the transmitter does.
@@ -141,7 +141,7 @@ impl Port {
         }
     }
 
-    /// How many packets it has sent.
+    /// Number of packets that it has sent.
     pub fn tx_packets(&self) -> u64 {
         u64::from(self.tx_packets_high) << 32 | u64::from(self.tx_packets)
     }
@@ -198,8 +198,8 @@ impl Port {
         self.waiting & !self.paused
     }
 
-    /// Whether a packet of a class leaves at once that comes now, where nothing is held back: the transmitter is free, nothing else may go
-    /// and the class is not paused.
+    /// Returns true if a packet of a class that comes now leaves at once, where nothing is held back: the transmitter is free, nothing
+    /// else may go and the class is not paused.
     #[inline(always)]
     pub fn passes(&self, class: u8, now: Time) -> bool {
         self.busy_until <= now && (self.ready() | (self.paused & 1 << class)) == 0
@@ -371,7 +371,7 @@ impl Port {
         self.pipe.head()
     }
 
-    /// Whether a packet is on the link.
+    /// Returns true if a packet is on the link.
     #[inline]
     pub fn carries(&self, packets: &Packets) -> bool {
         !self.pipe.is_empty() || self.packed.exists() && packets.are_packed(self.packed)

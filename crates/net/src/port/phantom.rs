@@ -1,4 +1,4 @@
-//! Phantom queues: what would wait at a port if that were a little slower.
+//! Phantom queues: virtual queues of ports, which drain a little slower than the ports send.
 //!
 //! Every data packet that comes for the port joins it, whether it waits or not, and whether there is room for it or not; it drains at a
 //! fraction of the port's rate, and is never longer than its size (Alizadeh et al., NSDI 2012; Uno, SC 2025: htsim/sim/compositequeue.cpp
@@ -13,7 +13,7 @@ pub(crate) struct Phantom {
     length: u128,
     /// When it had that length.
     since: Time,
-    /// What it drains in a picosecond.
+    /// Units that it drains in a picosecond.
     drain: u128,
     spec: PhantomSpec,
 }

@@ -1,4 +1,4 @@
-//! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when
+//! Counters of a port, and the marking of packets that wait there; apart from [`Port`](super::Port) because they are touched only when
 //! something waits.
 
 use super::numbered_packets::NumberedPackets;
@@ -31,13 +31,13 @@ pub(crate) struct PortStats {
     pub random: RandomStream,
     /// Losses and delays of packets by their number, if of any.
     pub numbered: Option<Box<NumberedPackets>>,
-    /// How the switch marks packets that wait here.
+    /// Marking of packets that wait here.
     pub marking: Option<Marking>,
     /// The queue that it marks by, where that is none of packets.
     pub phantom: Option<Box<Phantom>>,
     /// Bytes that wait in the class of ACKs; counted where switches trim.
     pub control: u64,
-    /// How many bytes the data queue may hold ([`crate::spec::QueueLimit`]).
+    /// Bytes that the data queue may hold ([`crate::spec::QueueLimit`]).
     pub limit: u64,
 }
 
@@ -71,7 +71,7 @@ impl Marking {
         Marking { kmin, kmax, pmax: spec.pmax, at, drops_others: spec.drops_others }
     }
 
-    /// Whether a packet is marked by `queue` bytes.
+    /// Returns true if a packet is marked by `queue` bytes.
     #[inline]
     pub fn decides(&self, queue: Bytes, random: &mut RandomStream) -> bool {
         if queue <= self.kmin || queue > self.kmax {
@@ -148,7 +148,7 @@ impl PortStats {
     }
 }
 
-/// How many bytes a data queue of such a switch may hold, at a port of this rate.
+/// Bytes that a data queue of such a switch may hold, at a port of this rate.
 fn limit(switch: &SwitchSpec, rate: Rate) -> u64 {
     switch.queue_limit.bytes_at(rate).map_or(u64::MAX, Bytes::get)
 }

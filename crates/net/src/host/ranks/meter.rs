@@ -16,7 +16,7 @@ pub(crate) struct Iteration {
     pub phases: Box<[PhaseTimes]>,
 }
 
-/// See the module.
+/// The time account of a rank. Its entry in [`Ranks`](super::Ranks) owns it, and reports each computation and message.
 pub(crate) struct Meter {
     start: Time,
     last: Time,

@@ -8,9 +8,9 @@
 //!        '------------------------------------- due, and none waits -------------------------------------------'
 //! ```
 //!
-//! Queues that are due take turns, one packet each. What a packet waits for its turn is not lost to the flow, up to the time of one packet:
-//! else a queue would be slower than its rate wherever several share a transmitter. A flow that finds no queue free shares one that has no
-//! rate with all others as unlucky, and stays there as long as it has a packet in it: its packets keep their order.
+//! Queues that are due take turns, one packet each. The flow does not lose the time that a packet waits for its turn, up to the time of
+//! one packet: else a queue would be slower than its rate wherever several share a transmitter. A flow that finds no queue free shares one
+//! that has no rate with all others as unlucky, and stays there as long as it has a packet in it: its packets keep their order.
 
 use crate::ids::{FlowId, Slot};
 use crate::packet::arena::Packets;
@@ -33,7 +33,7 @@ pub(crate) struct FlowQueues {
     /// When the others may give out a packet. An entry holds where it is the queue's `next`.
     held: BinaryHeap<Reverse<(Time, u32)>>,
     shared: Fifo,
-    /// How many packets of a flow are in the shared queue.
+    /// Number of packets of a flow in the shared queue.
     sharing: BTreeMap<FlowId, u32>,
     due_bytes: u64,
 }

@@ -129,7 +129,7 @@ impl Discipline {
         }
     }
 
-    /// How many packets of a data class a pause keeps from leaving: those that their rates would let go.
+    /// Number of packets of a data class that a pause keeps from leaving: those that their rates would let go.
     pub fn due_packets(&self, packets: &Packets, data_class: usize) -> u32 {
         match self {
             Discipline::RoundRobin(classes) => classes[data_class].waiting(packets).count() as u32,
@@ -162,7 +162,7 @@ impl Discipline {
         slots
     }
 
-    /// What waits of a flow in its own queue.
+    /// Bytes of a flow that wait in its own queue.
     pub fn flow_queue(&self, data_class: usize, flow: FlowId) -> Bytes {
         match self {
             Discipline::RoundRobin(_) | Discipline::Circuits(_) | Discipline::Priority(_) => Bytes::ZERO,
