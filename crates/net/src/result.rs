@@ -1,4 +1,4 @@
-//! What a simulation gives back: columns, counters, invariants.
+//! The result of a simulation: columns, counters, invariants.
 
 pub use crate::drops::{Cause, Drops};
 use crate::limits::LIMITS;
@@ -12,7 +12,7 @@ pub struct RunResult {
     pub flows: Vec<FlowRow>,
     /// One row per egress port.
     pub ports: Vec<PortRow>,
-    /// Who paused whom: one row per (paused port, cause, root), in this order.
+    /// PFC pauses: one row per (paused port, cause, root), in this order.
     pub pauses: Vec<PauseRow>,
     /// Groups of ports that paused each other for ever, in the order in which they were found. A run with one is a valid
     /// result: this is what the simulated network would do.
@@ -34,9 +34,9 @@ pub struct RunResult {
     pub ranks: Vec<RankRow>,
     /// The queue pairs of jobs, by job and ranks.
     pub queue_pairs: Vec<QueuePairRow>,
-    /// How flows began: one row per algorithm and kind of path.
+    /// Beginnings of flows: one row per algorithm and kind of path.
     pub starts: Vec<StartRow>,
-    /// What limited flows: one row per algorithm and kind of path, queue pairs of jobs included.
+    /// Limits of flows: one row per algorithm and kind of path, queue pairs of jobs included.
     pub limits: Vec<LimitRow>,
     /// Flows of TCP whose receive window keeps them below the rates of their paths: one row per kind of path.
     pub capped: Vec<CappedRow>,
@@ -72,13 +72,13 @@ pub struct FlowRow {
     pub marked: u64,
     /// Data packets sent, retransmissions included.
     pub packets: u64,
-    /// How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept
-    /// the flow from sending). A flow with any is a victim of congestion elsewhere.
+    /// Number of times that a packet waited for a PFC pause whose root is not on its way (at its own host: that such a pause kept the flow
+    /// from sending). A flow with any is a victim of congestion elsewhere.
     pub victim_packets: u64,
     /// Data packets that were dropped, lost or damaged on their way.
     pub dropped: u64,
-    /// How often TCP found out that a repair had been unnecessary; over multipath endpoints how many answers came to packets that had
-    /// arrived before.
+    /// Number of repairs that TCP found out to be unnecessary; over multipath endpoints number of answers to packets that had arrived
+    /// before.
     pub spurious: u64,
     /// TCP gave up after too many timeouts in a row.
     pub gave_up: bool,
@@ -129,7 +129,7 @@ pub struct QueuePairRow {
     pub to: u32,
     /// All that they will carry in all iterations.
     pub size: Bytes,
-    /// What a flow counts.
+    /// Counters of the flow that carries it.
     pub counts: FlowRow,
 }
 
@@ -187,9 +187,9 @@ pub struct PortRow {
     pub trimmed: u64,
     /// Packets that got an ECN mark here.
     pub marked: u64,
-    /// Pause (Xoff) frames that reached this port: how often it was told to stop.
+    /// Pause (Xoff) frames that reached this port.
     pub pauses: u64,
-    /// How long its data classes were paused in total.
+    /// Total time for which its data classes were paused.
     pub paused: Delta,
     /// Longest data queue.
     pub max_queue: Bytes,
@@ -208,7 +208,7 @@ pub struct CappedRow {
     pub crosses: bool,
     /// The first of them (index in [`RunResult::flows`]).
     pub flow: u32,
-    /// How many.
+    /// Number of them.
     pub flows: u64,
     /// The receive window, in payload.
     pub window: Bytes,
@@ -250,16 +250,16 @@ impl<T: Ord + Copy> Range<T> {
     }
 }
 
-/// How the flows of an algorithm inside a datacenter, or across, began: what held when they might send their first packet.
+/// Beginnings of the flows of an algorithm inside a datacenter, or across: the values that held when they might send their first packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StartRow {
     /// Index in the specification.
     pub algorithm: u16,
     /// They go to another datacenter.
     pub crosses: bool,
-    /// How many began; on persistent connections, how many connections.
+    /// Number of flows that began; on persistent connections, number of connections.
     pub flows: u64,
-    /// How many of them in slow start: below their slow start threshold.
+    /// Number of them in slow start: below their slow start threshold.
     pub slow_start: u64,
     /// First window in payload, at most the receive window of TCP; [`Bytes::MAX`] for no limit.
     pub cwnd: Range<Bytes>,
@@ -284,14 +284,14 @@ impl StartRow {
     }
 }
 
-/// What limited the flows of an algorithm inside a datacenter, or across.
+/// Limits of the flows of an algorithm inside a datacenter, or across.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LimitRow {
     /// Index in the specification.
     pub algorithm: u16,
     /// They go to another datacenter.
     pub crosses: bool,
-    /// How many began.
+    /// Number of flows that began.
     pub flows: u64,
     /// The time under each of [`Limit::ALL`], in picoseconds: adds up to the time of all of them, each from its start until it was over.
     pub time: [u128; LIMITS],
@@ -309,7 +309,7 @@ impl LimitRow {
 pub struct QueueRow {
     /// The port (index in [`RunResult::ports`]).
     pub port: u32,
-    /// Which of its queues.
+    /// The queue at that port.
     pub queue: QueueName,
     /// Most bytes that it held.
     pub max_bytes: Bytes,
@@ -319,7 +319,7 @@ pub struct QueueRow {
     pub expired: u64,
 }
 
-/// What a queue is for.
+/// The purpose of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum QueueName {
     /// The packet network, of the higher priority.
@@ -332,7 +332,7 @@ pub enum QueueName {
     Day(u32),
 }
 
-/// What passed a circuit in a day.
+/// Traffic that passed a circuit in a day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DayRow {
     /// The circuit switch, the node that the circuit comes from, and the one that it leads to.
@@ -345,7 +345,7 @@ pub struct DayRow {
     pub slot: u64,
     /// When the day began, as the circuit switch sees it.
     pub start: Time,
-    /// How long it lasted.
+    /// Duration of the day.
     pub day: Delta,
     /// Bytes that left the circuit switch towards `to`.
     pub tx: Bytes,
@@ -356,7 +356,7 @@ pub struct DayRow {
 pub struct FlowSample {
     /// When.
     pub time: Time,
-    /// Which flow.
+    /// Index of the flow.
     pub flow: u32,
     /// Payload delivered in order since the last sample.
     pub delivered: Bytes,
@@ -381,7 +381,7 @@ pub struct PortSample {
     pub max_queue: Bytes,
     /// Bytes put on the wire since the last sample.
     pub tx: Bytes,
-    /// How long its data classes were paused since the last sample.
+    /// Time for which its data classes were paused since the last sample.
     pub paused: Delta,
     /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, by its agent, or for want of
     /// a circuit; and all packets while its link was down.
@@ -395,7 +395,7 @@ pub struct QueueSample {
     pub time: Time,
     /// Its port (index in [`RunResult::ports`]).
     pub port: u32,
-    /// Which of the port's queues.
+    /// The queue at that port.
     pub queue: QueueName,
     /// Bytes that wait in it.
     pub bytes: Bytes,
@@ -422,17 +422,17 @@ pub struct Totals {
     pub max_in_flight: u64,
     /// Most bytes of memory held for packets: of the run, not of the network, so that it depends on how this was cut.
     pub packet_memory: u64,
-    /// How often a switch that finds elephants itself took a flow for one.
+    /// Number of times that a switch that finds elephants itself took a flow for one.
     pub elephants_labelled: u64,
-    /// How often one of them was none any more because it had sent nothing for long.
+    /// Number of elephants that ended because they had sent nothing for long.
     pub elephants_idle: u64,
-    /// How often because it had sent its last packet.
+    /// Number of elephants that ended because they had sent their last packet.
     pub elephants_finished: u64,
     /// Packets that would have been dropped because the day of their circuit was too far off, but were let into the packet network.
     pub rescued: u64,
     /// Data packets whose payload switches cut off.
     pub trimmed: u64,
-    /// What was cut off, in bytes on the wire.
+    /// Bytes on the wire that were cut off.
     pub trimmed_bytes: u64,
     /// Of these packets, the ones whose headers reached their destination.
     pub trimmed_delivered: u64,
@@ -455,7 +455,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// What one packet in flight costs, in bytes of memory.
+    /// Bytes of memory that one packet in flight costs.
     pub fn bytes_per_packet(&self) -> u64 {
         self.packet_memory.checked_div(self.max_in_flight).unwrap_or(0)
     }
@@ -515,9 +515,9 @@ impl Totals {
 /// A check of a run's own consistency.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Invariant {
-    /// What is checked.
+    /// The rule that is checked.
     pub name: &'static str,
-    /// Whether it holds.
+    /// True if it holds.
     pub ok: bool,
     /// The numbers behind it.
     pub detail: String,

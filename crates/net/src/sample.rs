@@ -11,7 +11,7 @@ use crate::queue_names::named;
 use crate::result::{FlowSample, PortSample, QueueSample};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
-/// What a part records.
+/// The recorder of a part: samples flows, ports and queues.
 #[derive(Default)]
 pub(crate) struct Recorder {
     /// Zero for no samples.
@@ -28,7 +28,7 @@ pub(crate) struct Recorder {
 pub(crate) struct WatchedPorts {
     /// Sampling intervals from one sample to the next.
     pub every: u64,
-    /// How many are kept for each thing that a port can be the worst by.
+    /// Number of ports that are kept for each measure of the worst.
     pub most: usize,
     pub ports: Vec<PortId>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct RecordedFlow {
     pub flow: FlowId,
     pub has_source: bool,
     pub has_destination: bool,
-    /// What it had delivered at the last sample.
+    /// Bytes that it had delivered at the last sample.
     pub delivered: u64,
 }
 
@@ -90,7 +90,7 @@ impl Recorder {
         self.interval
     }
 
-    /// How many of the ports that are watched are kept for each thing that a port can be the worst by.
+    /// Number of watched ports that are kept for each measure of the worst.
     pub fn worst(&self) -> usize {
         self.watched.as_ref().map_or(0, |watched| watched.most)
     }
@@ -158,7 +158,7 @@ impl Recorder {
     }
 }
 
-/// What happened at a port since its last sample.
+/// Samples a port: its queue now, and its traffic, pauses and drops since the last sample.
 fn port_sample(cx: &mut PartContext, p: PortId, time: Time) -> PortSample {
     let (port, stats) = (&cx.ports[p], &mut cx.stats[p]);
     let paused = stats.paused_until(time);

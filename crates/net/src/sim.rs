@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Progress {
     /// Simulated time.
@@ -156,8 +156,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// What is known without a run: flows and ports with what follows from network and traffic alone, such as base round-trip times and
-    /// what is offered to each port; all that is counted is zero.
+    /// Returns the result of no run: flows and ports with the values that follow from network and traffic alone, such as base round-trip
+    /// times and the load offered to each port; all counters are zero.
     pub fn unrun(self) -> RunResult {
         let end = self.network.end;
         self.result(if end == Time::NEVER { Time::ZERO } else { end }, Time::ZERO)
@@ -224,7 +224,7 @@ impl Simulation {
         }
     }
 
-    /// How many parts the network was cut into.
+    /// Number of parts that the network was cut into.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
@@ -336,7 +336,7 @@ impl Simulation {
         }
     }
 
-    /// What the simulation gives back, as of the end of its specification, and the checks of its invariants.
+    /// Builds the result as of the end of the specification, and checks its invariants.
     fn finish(mut self) -> RunResult {
         let last = self.parts.iter().map(|part| part.context.now).max().unwrap_or(Time::ZERO);
         let end = if self.network.end == Time::NEVER { last } else { self.network.end };
@@ -519,7 +519,7 @@ impl Simulation {
         rows
     }
 
-    /// What passed the circuits until `end`.
+    /// Returns the traffic of the circuits until `end`.
     fn day_rows(&self, end: Time) -> Vec<DayRow> {
         let mut rows = Vec::new();
         for switch in self.parts.iter().flat_map(|part| part.circuits.rows()) {

@@ -1,4 +1,4 @@
-//! What a simulation is built from: nodes, links, transport, flows, what to record.
+//! The specification of a simulation: nodes, links, transport, flows, records.
 //!
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
@@ -39,9 +39,9 @@ pub struct NetworkSpec {
     pub nodes: Vec<NodeSpec>,
     /// Full-duplex links between them.
     pub links: Vec<LinkSpec>,
-    /// What some switches send another way than the shortest.
+    /// Paths of some switches other than the shortest.
     pub detours: Vec<DetourSpec>,
-    /// What happens to links.
+    /// Changes of links.
     pub events: LinkEvents,
     /// Packets, headers, recovery.
     pub transport: TransportSpec,
@@ -57,17 +57,17 @@ pub struct NetworkSpec {
     /// largest base round-trip time between the first host of a datacenter and its other hosts (without such a pair, the
     /// smallest one of any flow).
     pub intra_rtt: Option<Delta>,
-    /// What to record.
+    /// Series to record.
     pub record: RecordSpec,
     /// When the simulation ends; it also ends when nothing is left to happen.
     pub end: Time,
     /// Seed of all random streams.
     pub seed: u64,
-    /// How far the clocks of nodes are off, by node; nodes beyond its end are exact, as all but hosts are.
+    /// Clock offsets by node; nodes beyond its end are exact, as all but hosts are.
     pub clock_offsets: Vec<ClockOffset>,
     /// When hosts handle nothing that arrives; `None` for never.
     pub stalls: Option<StallSpec>,
-    /// Which flow of a host sends next.
+    /// The order in which a host's flows send.
     pub nic_order: NicOrder,
     /// In which order things happen that happen at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that
     /// the seed draws.
@@ -81,7 +81,7 @@ pub struct NodeSpec {
     pub name: String,
     /// The datacenter that it stands in; `None` in the wide-area network.
     pub datacenter: Option<u16>,
-    /// What it is.
+    /// Host, switch or circuit switch.
     pub kind: NodeKind,
 }
 
@@ -91,9 +91,9 @@ impl NodeSpec {
         self.datacenter.is_none() || self.datacenter != to.datacenter
     }
 
-    /// Whether this node sends PFC pauses to `neighbour`, a host or switch at the other end of a link: where it is a switch with
-    /// PFC, `neighbour` obeys pauses, and the two do not stand in different datacenters. What is in flight over a long-haul
-    /// link fits no switch's headroom, so links that join datacenters directly do without.
+    /// Returns true if this node sends PFC pauses to `neighbour`, a host or switch at the other end of a link: if this is a switch with
+    /// PFC, `neighbour` obeys pauses, and the two do not stand in different datacenters. The data in flight over a long-haul link fits no
+    /// switch's headroom, so links that join datacenters directly do without.
     pub fn pauses(&self, neighbour: &NodeSpec) -> bool {
         let pfc = matches!(&self.kind, NodeKind::Switch(switch) if switch.pfc.is_some());
         let apart = matches!((self.datacenter, neighbour.datacenter), (Some(a), Some(b)) if a != b);
@@ -110,7 +110,7 @@ impl NodeSpec {
     }
 }
 
-/// What a node is.
+/// The kind of a node, with its settings.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::large_enum_variant)] // there are few nodes, and a specification is read once
 pub enum NodeKind {
@@ -122,7 +122,7 @@ pub enum NodeKind {
     Circuit(CircuitSpec),
 }
 
-/// What a circuit switch connects when: its slots, over and over again.
+/// The schedule of a circuit switch: its slots, over and over again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CircuitSpec {
     /// One after the other; the first begins at time zero.
@@ -136,7 +136,7 @@ pub struct SlotSpec {
     pub day: Delta,
     /// Perhaps nothing.
     pub night: Delta,
-    /// What comes from the first node goes to the second; a node is at most once a first one and once a second one.
+    /// Circuits from the first node to the second; a node is at most once a first one and once a second one.
     pub matching: Vec<(NodeId, NodeId)>,
 }
 
@@ -151,7 +151,7 @@ impl CircuitSpec {
         }
     }
 
-    /// How long a cycle takes, which has less than [`Delta::MAX`].
+    /// Duration of a cycle; `None` from [`Delta::MAX`] on.
     pub fn cycle(&self) -> Option<Delta> {
         let sum = |sum: u64, slot: &SlotSpec| sum.checked_add(slot.day.as_ps())?.checked_add(slot.night.as_ps());
         self.slots.iter().try_fold(0, sum).map(Delta::from_ps)
@@ -165,20 +165,20 @@ pub struct SwitchSpec {
     pub buffer: Bytes,
     /// Dynamic threshold α of lossy classes: a queue may hold α times the free shared buffer.
     pub alpha: f64,
-    /// How long the data queue of a port may grow, whatever its share of the buffer.
+    /// Longest data queue of a port, whatever its share of the buffer.
     pub queue_limit: QueueLimit,
     /// Priority flow control for data; `None` makes data lossy.
     pub pfc: Option<PfcSpec>,
     /// ECN marking of data.
     pub ecn: Option<EcnSpec>,
-    /// How packets are spread over equal-cost paths.
+    /// The choice among equal-cost paths.
     pub ecmp: Ecmp,
-    /// What orders the data that waits at a port.
+    /// The discipline of the data that waits at a port.
     pub discipline: DisciplineSpec,
-    /// How many queues of flows a port can have, for each class, where its agent keeps the flows apart
+    /// Number of queues of flows that a port can have, for each class, where its agent keeps the flows apart
     /// ([`farloop_cc::PortAgent::flow_queues`]).
     pub flow_queues: u32,
-    /// Which packets take circuits: of a switch with hosts, and a link to a circuit switch.
+    /// The packets that take circuits: of a switch with hosts, and a link to a circuit switch.
     pub scheduling: Option<SchedulingSpec>,
     /// Of a switch that schedules: it finds elephants itself; `None` for those that the flows are specified to be.
     pub elephants: Option<Box<ElephantSpec>>,
@@ -191,8 +191,8 @@ pub struct SwitchSpec {
 }
 
 impl SwitchSpec {
-    /// A first-in-first-out switch with a shared buffer, and nothing else: no PFC, no marking, no telemetry, no agents. What a switch does
-    /// beyond that is added by name, as in `SwitchSpec { int: true, ..SwitchSpec::plain(buffer) }`.
+    /// A first-in-first-out switch with a shared buffer, and nothing else: no PFC, no marking, no telemetry, no agents. Further features
+    /// are added by name, as in `SwitchSpec { int: true, ..SwitchSpec::plain(buffer) }`.
     pub const fn plain(buffer: Bytes) -> SwitchSpec {
         SwitchSpec {
             buffer,
@@ -235,7 +235,7 @@ impl QueueLimit {
     }
 }
 
-/// What orders the data packets of a class that wait at a port.
+/// The order of the data packets of a class that wait at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum DisciplineSpec {
     /// First in, first out.
@@ -248,9 +248,9 @@ pub enum DisciplineSpec {
     },
 }
 
-/// How a top-of-rack switch between a packet network and a circuit switch treats the data of its hosts for other racks. Elephants
+/// Treatment of hosts' data for other racks, by a top-of-rack switch between a packet network and a circuit switch. Elephants
 /// ([`FlowSpec::elephant`]) are meant for circuits; all else, and elephants to where there never is a circuit, goes by the packet network.
-/// What waits at ports that lead to switches has its own limits here, in bytes on the wire, and is no part of the switch's buffer.
+/// Queues at ports that lead to switches have their own limits here, in bytes on the wire, and are no part of the switch's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SchedulingSpec {
     /// Elephants wait for their circuit, in a queue for each rack.
@@ -268,8 +268,8 @@ pub enum SchedulingSpec {
         buffer: Bytes,
     },
     /// Elephants are accelerated: shortly before the day of their circuit they are let into the packet network, in its queues of low
-    /// priority, and then wait in a calendar of the next days. What comes earlier is dropped, and so is what is left of a day (AccelToR,
-    /// Algorithm 1).
+    /// priority, and then wait in a calendar of the next days. Packets that come earlier are dropped, and so are those left of a day
+    /// (AccelToR, Algorithm 1).
     AccelToR {
         /// Of the queue of high priority at each port to the packet network.
         high: Bytes,
@@ -277,13 +277,13 @@ pub enum SchedulingSpec {
         low: Bytes,
         /// Of the queue of each day.
         queue: Bytes,
-        /// How many days have a queue, the one at hand included; at least 1.
+        /// Number of days that have a queue, the one at hand included; at least 1.
         days: u32,
         /// Elephants wait from this time before their day on.
         wait: Delta,
         /// Elephants are accelerated by a number of packets instead; `None` for the time.
         warm_up: Option<WarmUpSpec>,
-        /// What becomes of an elephant's packet whose queue is full.
+        /// The way of an elephant's packet whose queue is full.
         overflow: Overflow,
         /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network
         /// until its day is near enough; `None` to drop it all the time.
@@ -300,15 +300,15 @@ pub struct WarmUpSpec {
     pub few: u32,
 }
 
-/// How a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is specified as an
-/// elephant takes a free place with its first packet. An elephant leaves the set with its last packet, or when it is idle; then, and
-/// whenever there is a place free, the heaviest flow to that rack becomes one.
+/// Settings by which a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is
+/// specified as an elephant takes a free place with its first packet. An elephant leaves the set with its last packet, or when it is idle;
+/// then, and whenever there is a place free, the heaviest flow to that rack becomes one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ElephantSpec {
     /// Most elephants for each rack.
     pub limit: u32,
-    /// An elephant that has sent nothing for so long is none any more. What others sent is forgotten after that time, and before twice that
-    /// time.
+    /// An elephant that has sent nothing for so long is none any more. Bytes that others sent are forgotten after that time, and before
+    /// twice that time.
     pub idle: Delta,
     /// A flow must have sent so many bytes on the wire to become one.
     pub bytes: Bytes,
@@ -340,7 +340,7 @@ pub struct DetourSpec {
     pub link: u32,
 }
 
-/// What chooses among egress ports on equally short paths (equal-cost multi-path).
+/// The chooser among egress ports on equally short paths (equal-cost multi-path).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Ecmp {
     /// The flow: all its packets take one path.
@@ -397,19 +397,19 @@ pub struct LinkSpec {
 /// Packet format and loss recovery, common to all flows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TransportSpec {
-    /// How losses are repaired.
+    /// The kind of endpoints, which repair losses.
     pub kind: TransportKind,
     /// Largest IP packet: payload plus `header` plus what the algorithm adds.
     pub mtu: Bytes,
     /// IP and transport headers inside the MTU.
     pub header: Bytes,
-    /// What a packet costs on the wire beyond the IP packet: preamble, Ethernet header, FCS, gap.
+    /// Bytes of a packet on the wire beyond the IP packet: preamble, Ethernet header, FCS, gap.
     pub framing: Bytes,
     /// Size of an ACK or signal as an IP packet, without what the algorithm adds.
     pub ack: Bytes,
-    /// How flows begin; with any but [`Start::Own`] none has a rate or window of its own.
+    /// The beginning of flows; with any but [`Start::Own`] none has a rate or window of its own.
     pub start: Start,
-    /// Which of the path's telemetry records a data packet and its ACK carry.
+    /// The telemetry records of the path that a data packet and its ACK carry.
     pub int_carriage: IntCarriage,
     /// Header bytes that carry them, in every data packet, ACK and signal of an algorithm that reads telemetry;
     /// [`IntCarriage::header_bytes`] unless a scenario says otherwise.
@@ -418,9 +418,9 @@ pub struct TransportSpec {
     pub rto_intra: Delta,
     /// Retransmission timeout of RDMA flows across datacenters; at least one and a half times the base round-trip time of each.
     pub rto_cross: Delta,
-    /// What TCP endpoints do.
+    /// Settings of TCP endpoints.
     pub tcp: TcpSpec,
-    /// What multipath endpoints do.
+    /// Settings of multipath endpoints.
     pub multipath: MultipathSpec,
     /// ACKs and signals travel in a class of strict priority that is never paused nor dropped for lack of buffer;
     /// otherwise with the data.
@@ -435,7 +435,7 @@ impl TransportSpec {
     }
 }
 
-/// Which of the telemetry records stamped along its path a packet carries (`docs/network-model.md`).
+/// The telemetry records, of those stamped along its path, that a packet carries (`docs/network-model.md`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum IntCarriage {
     /// Every record, with counters that hardly ever wrap, at no cost on the wire: what a sender could know at best.
@@ -449,7 +449,7 @@ pub enum IntCarriage {
 }
 
 impl IntCarriage {
-    /// What it takes in the header: kind and length, 12 bytes an entry, 2 bytes of padding for the hop numbers.
+    /// Bytes that it takes in the header: kind and length, 12 bytes an entry, 2 bytes of padding for the hop numbers.
     pub fn header_bytes(self) -> Bytes {
         Bytes::new(match self {
             IntCarriage::All => 0,
@@ -459,7 +459,7 @@ impl IntCarriage {
     }
 }
 
-/// How an endpoint repairs losses.
+/// The kind of an endpoint, by its repair of losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransportKind {
     /// RoCE-like: the receiver takes packets in order only and sends a NACK at a gap; the sender goes back to it.
@@ -508,11 +508,11 @@ pub struct FollowSpec {
     pub after: u32,
     /// The flow that follows, which has no `stop`.
     pub flow: u32,
-    /// How long after the end of the other one.
+    /// Time after the end of the other one.
     pub delay: Delta,
 }
 
-/// What to record. Series are sampled, so their size is bounded by `(end / interval) × recorded objects`.
+/// Series to record. They are sampled, so their size is bounded by `(end / interval) × recorded objects`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RecordSpec {
     /// Sampling interval; `None` for no series.
@@ -530,9 +530,9 @@ pub struct RecordSpec {
 /// Series of the ports that are the worst of all by the end. Until then every port has one, which takes memory for each of its samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorstRecordSpec {
-    /// How many sampling intervals there are from one sample to the next, at least one.
+    /// Number of sampling intervals from one sample to the next, at least one.
     pub every: u64,
-    /// How many ports are kept for each thing that a port can be the worst by.
+    /// Number of ports that are kept for each measure of the worst.
     pub most: usize,
 }
 
@@ -544,7 +544,7 @@ pub struct QueueRecordSpec {
     pub switches: Vec<NodeId>,
     /// When the first sample is taken.
     pub begin: Time,
-    /// How long after a sample the next one is.
+    /// Time from one sample to the next.
     pub interval: Delta,
     /// No sample is taken later.
     pub end: Time,

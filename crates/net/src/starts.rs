@@ -1,10 +1,10 @@
-//! How flows began: for each algorithm and kind of path the window and rate that its flows had before the first ACK.
+//! Beginnings of flows: for each algorithm and kind of path the window and rate that its flows had before the first ACK.
 
 use crate::result::{Range, StartRow};
 use farloop_units::{Bytes, Delta, Rate};
 use std::collections::BTreeMap;
 
-/// What a flow begins with.
+/// Window, rate and path of a flow that begins.
 pub(crate) struct Beginning {
     pub algorithm: u16,
     pub crosses: bool,

@@ -1,8 +1,8 @@
-//! How far the clock of a host's transmitter is off.
+//! Clock offset of a host's transmitter.
 
 use farloop_units::{Bytes, Rate};
 
-/// How much faster than its nominal rate a host transmits, in parts per billion; negative for slower.
+/// Offset of a host's sending rate from the nominal one, in parts per billion; negative for slower.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct ClockOffset(i32);
 
@@ -27,7 +27,7 @@ impl ClockOffset {
         self.0.unsigned_abs() <= ClockOffset::MOST.0.unsigned_abs()
     }
 
-    /// What a transmitter of `nominal` puts on a link at most, where an exact one puts `bytes`: rounded up, and no less than that.
+    /// Most bytes that a transmitter puts on a link while an exact one puts `bytes`: rounded up, and no less than that.
     pub(crate) fn at_most(self, bytes: Bytes) -> Bytes {
         let more = u128::from(bytes.get()) * self.0.max(0) as u128;
         Bytes::new(bytes.get().saturating_add(more.div_ceil(1_000_000_000) as u64))

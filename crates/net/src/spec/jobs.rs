@@ -13,13 +13,13 @@ use std::sync::Arc;
 pub struct JobSpec {
     /// Its name, from which hashes and random streams come: no two jobs have the same.
     pub name: String,
-    /// What its ranks do; collectives are expanded ([`farloop_job::collectives::expand`]).
+    /// The program of its ranks; collectives are expanded ([`farloop_job::collectives::expand`]).
     pub job: Arc<Job>,
     /// The host of each rank.
     pub hosts: Vec<u32>,
     /// When its ranks begin.
     pub start: Time,
-    /// How often each rank runs its program, at least once.
+    /// Number of times that each rank runs its program, at least one.
     pub iterations: u32,
     /// Index into [`NetworkSpec::algorithms`](super::NetworkSpec::algorithms): of messages inside a datacenter.
     pub algorithm: u16,
@@ -27,7 +27,7 @@ pub struct JobSpec {
     pub cross_algorithm: u16,
     /// Data class of its messages.
     pub class: u8,
-    /// What messages cost the processors of ranks.
+    /// Processor time of ranks for messages.
     pub host: Host,
     /// Latency and rate of a rank's interface to the scale-up domain of its host, each way.
     pub domain: Level,

@@ -1,4 +1,4 @@
-//! What happens to links while a simulation runs.
+//! Changes of links while a simulation runs.
 
 use farloop_units::{Delta, Numbers, Rate, Time};
 
@@ -20,7 +20,7 @@ pub struct LinkEventSpec {
     pub link: u32,
     /// To which of its directions.
     pub direction: Direction,
-    /// What.
+    /// The change.
     pub change: LinkChange,
 }
 
@@ -36,7 +36,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Which of the two ports of link `i`, 2i and 2i + 1, send in this direction.
+    /// The ports of link `i`, of 2i and 2i + 1, that send in this direction.
     pub fn ports(self, link: u32) -> impl Iterator<Item = u32> {
         let (first, last) = match self {
             Direction::Both => (0, 1),
@@ -47,7 +47,7 @@ impl Direction {
     }
 }
 
-/// What happens to a link.
+/// A change of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
     /// It carries nothing any more; what is on it is lost.
@@ -71,7 +71,7 @@ pub enum LinkChange {
 }
 
 impl LinkChange {
-    /// What it changes, as scenarios call it.
+    /// The setting that it changes, as scenarios call it.
     pub fn setting(&self) -> &'static str {
         match self {
             LinkChange::Down | LinkChange::Up => "state",

@@ -1,4 +1,4 @@
-//! What multipath endpoints do, and what switches do to their packets.
+//! Settings of multipath endpoints, and of the switches that trim their packets.
 
 use farloop_cc::paths::ChooserParams;
 use farloop_units::{Bytes, Delta};
@@ -6,7 +6,7 @@ use farloop_units::{Bytes, Delta};
 /// Endpoints that deliver packets in any order, repair them one by one and choose a path for each (Ultra Ethernet 1.0).
 #[derive(Clone, PartialEq, Debug)]
 pub struct MultipathSpec {
-    /// What chooses the entropy value of each packet.
+    /// The chooser of each packet's entropy value.
     pub paths: ChooserParams,
     /// Least retransmission timeout of a packet; `None` for 15 µs and six base round-trip times (`docs/network-model.md`).
     pub rto: Option<Delta>,
@@ -19,7 +19,7 @@ pub struct MultipathSpec {
     pub coding: CodingSpec,
 }
 
-/// How multipath endpoints make blocks of a flow's packets ([`farloop_cc::coding`]).
+/// Rule by which multipath endpoints make blocks of a flow's packets ([`farloop_cc::coding`]).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CodingSpec {
     /// As the flow's algorithm has them ([`farloop_cc::Needs::coding`]), which is none for most.

@@ -1,6 +1,6 @@
 //! The order in which a host's flows send.
 
-/// Which of the flows of a host that may send is next; one packet each.
+/// The rule for the next flow of a host, of those that may send; one packet each.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum NicOrder {
     /// The one that has waited longest: a flow that becomes ready goes behind all others. NICs keep such a queue of what is ready.

@@ -5,15 +5,15 @@ use farloop_units::Delta;
 /// When hosts handle nothing that arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StallSpec {
-    /// How long a stall takes on average; longer than nothing.
+    /// Mean duration of a stall; longer than nothing.
     pub duration: Delta,
-    /// How long it takes on average from the end of a stall to the beginning of the next one: an exponential time.
+    /// Mean time from the end of a stall to the beginning of the next one; exponential.
     pub gap: Delta,
     /// The law of the duration.
     pub law: StallLaw,
 }
 
-/// How long stalls take.
+/// The law of the duration of stalls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StallLaw {
     /// All as long.

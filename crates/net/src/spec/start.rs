@@ -1,4 +1,4 @@
-//! How flows begin, where the scenario decides that for all algorithms.
+//! The beginning of flows, where the scenario decides it for all algorithms.
 
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -16,7 +16,7 @@ pub enum Start {
     Segments(u32),
 }
 
-/// What a flow begins with, as [`farloop_cc::FlowInfo`] has it.
+/// Rate and window that a flow begins with, as [`farloop_cc::FlowInfo`] has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct First {
     /// On the wire.
@@ -29,8 +29,9 @@ impl Start {
     /// Most segments.
     pub const MOST_SEGMENTS: u32 = 1_000_000;
 
-    /// What a flow begins with whose host sends at `line_rate`, whose slowest link has the rate `slowest`, and whose full packets have
-    /// `mss` bytes of payload in `packet` bytes on the wire; `None` where its algorithm decides. The window has at least one packet.
+    /// Returns the rate and window that a flow begins with. Its host sends at `line_rate`, its slowest link has the rate `slowest`, and
+    /// its full packets have `mss` bytes of payload in `packet` bytes on the wire; `None` where its algorithm decides. The window has at
+    /// least one packet.
     pub fn first(self, line_rate: Rate, slowest: Rate, base_rtt: Delta, mss: u64, packet: u64) -> Option<First> {
         let payload = |wire: Bytes| Bytes::new((u128::from(wire.get()) * u128::from(mss) / u128::from(packet)) as u64);
         let filled = |rate: Rate| First { rate, cwnd: payload(rate.bytes_in(base_rtt)).max(Bytes::new(mss)) };

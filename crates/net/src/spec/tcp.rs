@@ -1,16 +1,16 @@
-//! What TCP endpoints do.
+//! Settings of TCP endpoints.
 
 use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta};
 
-/// What a TCP endpoint does, beside its congestion control.
+/// Settings of a TCP endpoint, beside its congestion control.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TcpSpec {
-    /// How losses are found.
+    /// The way in which losses are found.
     pub recovery: Recovery,
     /// Flows begin with SYN and SYN-ACK; otherwise connections are open, and their round-trip time is known, when they start.
     pub handshake: bool,
-    /// How long an ACK may be kept back; `None` to acknowledge every packet at once.
+    /// Longest time for which an ACK may be kept back; `None` to acknowledge every packet at once.
     pub delayed_ack: Option<Delta>,
     /// With `delayed_ack`: every so many packets are acknowledged at the latest.
     pub ack_every: u32,
@@ -18,9 +18,9 @@ pub struct TcpSpec {
     pub quick_acks: u32,
     /// Lower bound of the retransmission timeout.
     pub min_rto: Delta,
-    /// What `min_rto` bounds: the timeout, or its variance term.
+    /// The target of `min_rto`: the timeout, or its variance term.
     pub rto_floor: RtoFloor,
-    /// What ends the back-off of the timeout.
+    /// The event that ends the back-off of the timeout.
     pub backoff_ends: BackoffEnd,
     /// Upper bound of the retransmission timeout, back-off included; at least `min_rto` and `initial_rto`.
     pub max_rto: Delta,
@@ -32,7 +32,7 @@ pub struct TcpSpec {
     pub syn_retries: u32,
     /// Window to start with, in packets, of flows that set neither a window nor a rate; `None` for the algorithm's own.
     pub initial_cwnd: Option<u32>,
-    /// How far a sender may be ahead of what is acknowledged; at most 1 GiB.
+    /// Most data that a sender may have beyond the acknowledged part; at most 1 GiB.
     pub receive_window: Bytes,
     /// Send new packets for the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
@@ -51,7 +51,7 @@ pub struct TcpSpec {
     pub frto: bool,
     /// Tail loss probes (RFC 8985 §7); nothing without [`Recovery::Rack`].
     pub tail_loss_probe: bool,
-    /// How much later than twice the round-trip time the probe of a lone packet goes out.
+    /// Time beyond twice the round-trip time after which the probe of a lone packet goes out.
     pub max_ack_delay: Delta,
     /// Additional wait of tail-loss probes of several packets and of RACK's reordering timer.
     pub timeout_min: Delta,
