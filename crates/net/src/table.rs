@@ -146,7 +146,7 @@ mod tests {
         assert!(table.keys().map(|k| table[k]).eq([0, 1, 2, 3, 4, 15]));
     }
 
-    /// What tests are built with, they rely on.
+    /// Tests are built with debug assertions, and rely on them.
     #[test]
     #[should_panic(expected = "a key of this table")]
     fn a_key_of_nothing_is_found_out() {

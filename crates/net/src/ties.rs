@@ -1,10 +1,10 @@
-//! Which of two things happens first that happen at the same picosecond.
+//! The order of events at the same picosecond.
 //!
-//! The order is that of event ids ([`crate::events`]), and these are in the order of ports, which in a part are in the order of links:
-//! arbitrary, and nothing real has it. So a seed can draw others: links in a random order, and in every other order arrivals before
-//! transmissions. A packet that arrives when the transmitter becomes free finds its place taken there, and free otherwise. Every part has
-//! its links in the network's one order, so that the cut cannot be seen. Numbers of ports do not change: paths, random streams and rows are
-//! the same.
+//! The order is that of event ids ([`crate::events`]), and these are in the order of ports, which in a part are in the order of links.
+//! This order is arbitrary: real networks have none. A seed can therefore permute it: links in a random order, and in every other order
+//! arrivals before transmissions. A packet that arrives when the transmitter becomes free finds its place taken there, and free otherwise.
+//! Every part has its links in the network's one order, so that the cut cannot be seen. Numbers of ports do not change: paths, random
+//! streams and rows are the same.
 
 use crate::ids::PortNumber;
 use farloop_engine::RandomStream;

@@ -1,9 +1,8 @@
-//! What the tracer is told, where there is one ([`crate::Simulation::trace`]).
+//! Hooks that report the network's events to observers, if there are any ([`crate::Simulation::trace`]).
 //!
-//! Without a tracer each of these costs one look at a pointer that is not there. With one, what is told depends on nothing but the packet
-//! and the part's own ports and flows: records are the same however the network is cut. All records of a port come from the part that has
-//! its node, all records of a flow at a host from the part that has the host. What a link lost or damaged is therefore told where it should
-//! have arrived.
+//! Without an observer each hook costs one null check. Records depend only on the packet and the part's own ports and flows, so they are
+//! the same however the network is cut. All records of a port come from the part that has its node, all records of a flow at a host from
+//! the part that has the host. A packet that a link lost or damaged is therefore recorded where it should have arrived.
 //!
 //! Packets of a persistent connection count as those of the flow that uses it, from its first byte on.
 
@@ -19,7 +18,7 @@ use farloop_trace::why::{Journals, Passing, Source};
 use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags, Tracer};
 use farloop_units::{Bytes, Delta, Time};
 
-/// What ACKs and signals with priority have as their class: that of network control.
+/// The class of ACKs and signals with priority: that of network control.
 const CONTROL_CLASS: u8 = 7;
 
 /// Timers of algorithms, by number.
@@ -28,7 +27,7 @@ const TIMERS: [&str; TimerId::COUNT] = ["algorithm 0", "algorithm 1", "algorithm
 /// Those of their receiving halves.
 const RECEIVER_TIMERS: [&str; TimerId::COUNT] = ["receiver 0", "receiver 1", "receiver 2", "receiver 3"];
 
-/// Those who are told: one pointer for all of them, so that a run without any looks once.
+/// Registered observers. A single pointer, so a run without observers pays for one null check.
 #[derive(Default)]
 pub(crate) struct Observers {
     pub tracer: Option<Tracer>,
@@ -36,7 +35,7 @@ pub(crate) struct Observers {
     pub journals: Option<Journals>,
 }
 
-/// What is told of a sender.
+/// A sender, as hooks see it.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     /// The flow that uses the connection.
@@ -50,14 +49,14 @@ pub(crate) struct Seen<'a> {
 
 /// The state of a sender.
 pub(crate) trait Sending {
-    /// What holds there, for journals.
+    /// The state that journals record.
     fn source(&self) -> Source;
 }
 
-/// A method for each hook, which asks whether there is a tracer, and a function that tells it, away from the path of packets.
+/// Declares a method for each hook, which checks for observers, and calls a function that informs them, away from the path of packets.
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident => $tell:ident($($name:ident: $kind:ty),*);)*) => {
-        /// What the tracer is told of: the part's context.
+        /// Access of the hooks to the part's context.
         pub(crate) trait Traced: Sized {
             fn observers(&self) -> Option<&Observers>;
             fn observers_mut(&mut self) -> Option<&mut Observers>;
@@ -106,7 +105,7 @@ hooks! {
     trace_drop => drop_at(p: PortId, slot: Slot, cause: Cause);
     /// A packet has arrived by the link whose own egress port is `p`.
     trace_arrival => arrival(p: PortId, slot: Slot);
-    /// A PFC frame told port `p` what to do with a data class.
+    /// A PFC frame stops a data class of port `p`, or lets it go on.
     trace_pfc => pfc(p: PortId, frame: &Packet);
     /// All that waited at port `p` is gone: its link is down.
     trace_drain => drain(p: PortId);
@@ -325,7 +324,7 @@ fn offset(cx: &impl Traced, packet: &Packet, begin: u64) -> u64 {
     }
 }
 
-/// A packet as traces tell of it; `begin` is the offset of its flow's first byte.
+/// Converts a packet for traces; `begin` is the offset of its flow's first byte.
 fn described(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
     use farloop_trace::PacketKind as Kind;
     let has = |bit: u8| packet.flags & bit != 0;
@@ -372,7 +371,7 @@ fn described(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pa
     }
 }
 
-// What journals are told (farloop_trace::why), where there are any: at the same places.
+// Events for journals (farloop_trace::why), where there are any: at the same places.
 
 /// A packet at a port.
 fn seen_at(cx: &impl Traced, p: PortId, slot: Slot) -> Passing {
@@ -461,7 +460,7 @@ fn tell_turn(cx: &mut impl Traced, flow: FlowId, since: Time) {
     }
 }
 
-/// What an ACK, a timer, a signal or a departure has left.
+/// An ACK, a timer, a signal or a departure has changed a sender's state.
 fn tell_control(cx: &mut impl Traced, sender: Seen<'_>) {
     let now = cx.now();
     if let Some(journals) = cx.journals() {

@@ -1,11 +1,11 @@
-//! Packets and flows as journals are told of them ([`farloop_trace::why`]).
+//! Converts packets and flows into journal events ([`farloop_trace::why`]).
 
 use crate::ids::{FlowId, PortNumber, Slot};
 use crate::network::{Network, NodeRef};
 use crate::packet::{ASKS, DATA, LINK, Packet, PacketKind, SYN};
 use farloop_trace::why::{Ends, Kind, Limit, Passing};
 
-/// What a journal is to know of a flow.
+/// Returns the ports at the ends of a flow, and its limit.
 pub(crate) fn ends(network: &Network, flow: FlowId) -> Ends {
     let port = |host| {
         let host = NodeRef::Host(host);

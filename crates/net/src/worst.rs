@@ -6,7 +6,7 @@ use farloop_units::Time;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// What a port can be the worst by: mean queue, longest queue, drops, time paused.
+/// Measures of the worst ports: mean queue, longest queue, drops, time paused.
 const WORST_BY: [fn(&PortRow) -> u128; 4] = [
     |row| row.queue_integral,
     |row| u128::from(row.max_queue.get()),

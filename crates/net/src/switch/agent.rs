@@ -66,7 +66,7 @@ impl Agent {
     }
 }
 
-/// What an agent at port `p` sees of a packet.
+/// The part of a packet that an agent at port `p` sees.
 pub(crate) fn head_of(cx: &PartContext, p: PortId, slot: Slot) -> Head {
     let packet = &cx.packets[slot];
     Head {
@@ -93,7 +93,7 @@ pub(crate) fn write_back(cx: &mut PartContext, p: PortId, slot: Slot, head: &Hea
     }
 }
 
-/// What waits of a packet's flow in its own queue at port `p`.
+/// Bytes of a packet's flow that wait in its own queue at port `p`.
 fn flow_queue_of(cx: &PartContext, p: PortId, packet: &Packet) -> Bytes {
     let discipline = cx.ports[p].discipline;
     match discipline.exists() && packet.class >= DATA {

@@ -26,7 +26,7 @@ pub fn required_headroom(link: &LinkSpec, largest_packet: Bytes) -> Bytes {
 
 /// The buffer of a switch.
 pub(crate) struct Buffer {
-    /// What ingress ports share, in bytes: all of it less the headroom.
+    /// Bytes that ingress ports share: the whole buffer less the headroom.
     shared: u64,
     used: u64,
     /// α of lossy queues in 1/65536.
@@ -58,7 +58,7 @@ pub(crate) enum Refused {
     NotEcnCapable,
 }
 
-/// How a packet was admitted.
+/// The way in which a packet was admitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Admitted {
     /// As a lossy one.
@@ -82,7 +82,7 @@ enum Xoff {
     Static(u64),
 }
 
-/// What an ingress port of a switch holds, by data class, in bytes.
+/// Bytes that an ingress port of a switch holds, by data class.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Ingress {
     /// PFC works on this link.
@@ -145,7 +145,7 @@ impl Buffer {
         self.used
     }
 
-    /// Whether some neighbour must not send.
+    /// Returns true if some neighbour must not send.
     pub fn stops_any(&self) -> bool {
         self.stopped > 0
     }
@@ -224,7 +224,7 @@ impl Buffer {
         go_on
     }
 
-    /// The link of an ingress goes down: the neighbour forgets what it was told.
+    /// The link of an ingress goes down: the neighbour forgets its pauses.
     pub fn forget_pauses(&mut self, ingress: &mut Ingress) {
         self.stopped -= ingress.stopped.iter().map(|stopped| u32::from(*stopped)).sum::<u32>();
         ingress.stopped = [false; DATA_CLASSES];

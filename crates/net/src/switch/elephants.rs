@@ -1,9 +1,9 @@
 //! Elephants that a switch finds itself (AccelToR, §III-F and G): for each rack a bounded set, which flows leave when they finish or fall
 //! silent, and in which the heaviest flow takes the place of one that left.
 //!
-//! What a flow sends counts in a [sketch](CountMin) as long as it is none. Of each rack a few flows that the sketch has seen enough of, the
-//! candidates, are remembered by name. All of this is the switch's own; what it knows of flows is in the packets that pass: which flow, how
-//! many bytes, the first and the last packet (TCP's FIN, RoCE's "last"), and whether the host calls it an elephant.
+//! The bytes of a flow count in a [sketch](CountMin) as long as it is none. Of each rack a few flows that the sketch has seen enough of,
+//! the candidates, are remembered by name. All of this is the switch's own. It knows flows by the packets that pass: their flow, their
+//! bytes, the first and the last packet (TCP's FIN, RoCE's "last"), and the flag of a host that calls a flow an elephant.
 
 use super::sketch::CountMin;
 use crate::check::BuildError;
@@ -25,7 +25,7 @@ pub(crate) struct Elephants {
     racks: Vec<Rack>,
 }
 
-/// What a packet says of its flow.
+/// Facts about a flow in one of its packets.
 #[derive(Clone, Copy)]
 pub(crate) struct Passing {
     pub flow: FlowId,
@@ -56,7 +56,7 @@ struct Elephant {
 struct Candidate {
     flow: FlowId,
     seen: Time,
-    /// What the sketch said then.
+    /// The sketch's estimate at that time.
     bytes: u64,
 }
 

@@ -4,14 +4,14 @@
 //! | --- | --- |
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
-//! | [`admission`] | what it gives to a packet, and a packet that finds none |
-//! | [`trimming`] | what is left of such a packet, where the switch trims |
-//! | [`forward`] | what decides before the routes |
-//! | [`scheduling`] | switches between a packet network and circuits: what becomes of a packet |
+//! | [`admission`] | places in it, and packets that find none |
+//! | [`trimming`] | the headers of such packets, where the switch trims |
+//! | [`forward`] | decisions before the routes |
+//! | [`scheduling`] | switches between a packet network and circuits: the queue of a packet |
 //! | [`scheduled`] | a packet's way through them |
-//! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
-//! | [`rescue`] | which flows may pass although their circuit is far off |
-//! | [`warm_up`] | which packets accelerate a flow, where that is a number of packets |
+//! | [`elephants`], [`sketch`] | flows that these take for elephants, where they find them themselves |
+//! | [`rescue`] | flows that may pass although their circuit is far off |
+//! | [`warm_up`] | packets that accelerate a flow, where that is a number of packets |
 //! | [`agent`] | the switch halves of algorithms |
 //! | [`failure`] | ports whose links go down and come up again |
 //!
@@ -68,7 +68,7 @@ pub(crate) struct Switch {
 /// The switches of a part, with what they have at their ports.
 pub(crate) struct Switches {
     pub switches: Table<SwitchId, Switch>,
-    /// What they hold of what came by each port.
+    /// Bytes that they hold of the packets that came by each port.
     pub ingress: Table<PortId, Ingress>,
     pub agents: Table<AgentId, Agent>,
     pub routes: Routes<SwitchId, PortId>,
@@ -381,7 +381,7 @@ impl Switches {
         self.routes.forward(s, &cx.packets[slot])
     }
 
-    /// What the forwarder of switch `s` says, or else its routes.
+    /// Chooses the egress port: the forwarder of switch `s` first, then its routes.
     #[inline(always)]
     fn forward(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
         let packet = &cx.packets[slot];

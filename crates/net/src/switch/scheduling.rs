@@ -23,7 +23,7 @@ use crate::switch::rescue::Rescue;
 use crate::switch::warm_up::WarmUp;
 use farloop_units::Bytes;
 
-/// What a switch schedules by.
+/// The scheduler of a switch between a packet network and circuits.
 pub(crate) struct Scheduling {
     pub spec: SchedulingSpec,
     /// The port that leads to the circuit switch.
@@ -38,7 +38,7 @@ pub(crate) struct Scheduling {
     pub warm_up: Option<WarmUp>,
 }
 
-/// What becomes of a packet.
+/// The way of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// It goes on as at other switches.
@@ -52,7 +52,7 @@ pub(crate) enum Verdict {
 }
 
 impl Scheduling {
-    /// What becomes of a packet now.
+    /// Decides on a packet that comes now.
     pub fn verdict(&mut self, cx: &mut PartContext, slot: Slot) -> Verdict {
         let (packet, now) = (&cx.packets[slot], cx.now);
         let queues = cx.disciplines[cx.ports[self.circuits].discipline].circuits().expect("made so");
@@ -107,8 +107,8 @@ impl Scheduling {
         }
     }
 
-    /// Whether `wire` bytes fit into a queue for circuits that holds `own`, at a port with `all` waiting and uplinks with `shared`;
-    /// `others` racks share the port.
+    /// Returns true if `wire` bytes fit into a queue for circuits that holds `own`, at a port with `all` waiting and uplinks with
+    /// `shared`; `others` racks share the port.
     pub fn has_room_for_circuits(&self, wire: u64, own: u64, all: u64, shared: u64, others: u64) -> bool {
         match self.spec {
             SchedulingSpec::Blocking { buffer, queue, .. } => {
@@ -138,7 +138,7 @@ impl Scheduling {
     }
 }
 
-/// What a packet from a flow's source says of it.
+/// Reads the facts about a flow from a packet of its source.
 fn passing(network: &Network, packet: &Packet) -> Passing {
     let flow = packet.flow;
     let format = network.format(flow);

@@ -12,7 +12,7 @@
 
 use farloop_engine::RandomStream;
 
-/// See the module.
+/// A Count-Min sketch of the bytes of flows. A switch that finds elephants itself owns it, and adds each packet of a flow that is none.
 #[derive(Clone, Debug)]
 pub(crate) struct CountMin {
     hashes: Vec<Hash>,

@@ -3,7 +3,7 @@
 //!
 //! The arriving packet is trimmed, where uet-htsim (htsim/sim/compositequeue.cpp, commit 40ccb05) trims it or the newest one that waits,
 //! each with probability 1/2. It is trimmed when the data queue of its port would exceed the limit, by whichever link it came, and when
-//! there is no buffer for it. What is left is dropped where more than twice the limit would wait in the class of ACKs, as there.
+//! there is no buffer for it. Its headers are dropped where more than twice the limit would wait in the class of ACKs, as there.
 
 use super::Switches;
 use crate::ids::{PortId, Slot, SwitchId};
@@ -13,7 +13,7 @@ use crate::part_context::PartContext;
 use crate::spec::{SwitchSpec, TransportSpec};
 use farloop_trace::Cause;
 
-/// How a switch trims.
+/// Trimming settings of a switch.
 #[derive(Clone, Copy)]
 pub(crate) struct Trimming {
     /// A trimmed packet on the wire.
@@ -37,7 +37,7 @@ impl Trimming {
 }
 
 impl Switches {
-    /// Whether a data packet would make the queue of port `out` of switch `s`, which trims, longer than it may be.
+    /// Returns true if a data packet would make the queue of port `out` of switch `s`, which trims, longer than it may be.
     pub(super) fn overflows(&self, cx: &PartContext, s: SwitchId, out: PortId, slot: Slot) -> bool {
         let Some(trimming) = &self.switches[s].trimming else { return false };
         let port = &cx.ports[out];

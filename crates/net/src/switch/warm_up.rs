@@ -4,11 +4,11 @@
 
 use crate::ids::FlowId;
 
-/// How often elephants of each rack have sent since they were last dropped.
+/// Packets that elephants of each rack have sent since they were last dropped.
 pub(crate) struct WarmUp {
     /// By how many packets an elephant is accelerated.
     packets: u32,
-    /// Who sent fewer than so many from drop to drop is accelerated by twice as many.
+    /// An elephant that sent fewer packets from drop to drop is accelerated by twice as many.
     few: u32,
     sent: Vec<Vec<(FlowId, Sent)>>,
 }
