@@ -30,7 +30,7 @@ pub fn min_rto(week: Delta, day: Delta, cx: u32, packet_rtt: Delta) -> Delta {
     Delta::from_ps(week.as_ps().saturating_sub(before))
 }
 
-/// The same where flows wait for their circuit (Eq. 7).
+/// The minimum timeout where flows wait for their circuit (Eq. 7).
 pub fn min_rto_blocked(week: Delta, day: Delta) -> Delta {
     Delta::from_ps(week.as_ps().saturating_sub(day.as_ps()))
 }
@@ -44,14 +44,14 @@ pub struct Growth {
     pub packets: u64,
 }
 
-/// Of an accelerated flow in a day of `n` round-trip times: it begins with `2^m` packets and adds one in each.
+/// Growth of an accelerated flow in a day of `n` round-trip times: it begins with `2^m` packets and adds one in each.
 pub fn accelerated(n: u64) -> Growth {
     let first = 1 << acceleration(n);
     Growth { window: first + n, packets: (first..first + n).sum() }
 }
 
-/// Of a flow that begins with the day: `x` round-trip times in slow start, `y` in congestion avoidance, `x + y = n` and
-/// `2^(x-1) < y <= 2^x` (Eq. 5). `None` where no whole numbers are.
+/// Growth of a flow that begins with the day: `x` round-trip times in slow start, `y` in congestion avoidance, `x + y = n` and `2^(x-1) <
+/// y <= 2^x` (Eq. 5). `None` if no whole numbers solve these.
 pub fn unaccelerated(n: u64) -> Option<Growth> {
     let x = (1..n.min(63)).find(|x| 1 << (x - 1) < n - x && n - x <= 1 << x)?;
     let y = n - x;

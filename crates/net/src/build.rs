@@ -1,4 +1,4 @@
-//! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
+//! Builds a simulation from its specification: checks it, numbers its nodes and ports, computes routes and headroom, and makes the parts.
 
 mod circuits;
 mod flow_paths;
@@ -48,7 +48,7 @@ use recorded::Recorded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
+/// A link that holds this many full packets keeps them packed; on shorter ones they hardly matter for memory.
 const PACKED_FROM: u64 = 1024;
 
 /// A network ready to run: its parts, and the cut between them.
@@ -281,7 +281,7 @@ impl Plan {
             let mut port = Port::new(owner(end.owner), owner(end.peer), end.rate, end.delay, telemetry);
             let LinkSpec { loss, corruption, .. } = plan.link;
             let happens = network.timeline.concerns(*number);
-            // What arrives at a host that stalls is looked at as well.
+            // Packets that arrive at a host that stalls are looked at as well.
             let stalls = network.stalls.is_some() && matches!(end.peer, NodeRef::Host(_));
             port.unreliable = loss > 0.0 || corruption > 0.0 || happens || stalls;
             let (from, to) = (cut.part_of[end.node as usize], cut.part_of[end.peer_node as usize]);
@@ -568,7 +568,7 @@ fn detours(
     Ok(detours)
 }
 
-/// Those of one switch, by the ports of its part.
+/// Returns the detours of one switch, by the ports of its part.
 fn detours_of(network: &Network, switch: SwitchNumber, ids: &[PortId]) -> BTreeMap<HostNumber, PortId> {
     let own = network.detours.range((switch, HostNumber(0))..=(switch, HostNumber::NONE));
     own.map(|((_, host), port)| (*host, ids[port.index()])).collect()

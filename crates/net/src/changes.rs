@@ -12,7 +12,7 @@ use farloop_units::Time;
 /// Something that happens.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// To the link behind a port.
+    /// A change of the link behind a port.
     Link(PortId, LinkChange),
     /// A packet arrives by the link behind a port, later than it would have ([`LinkChange::LateData`]).
     Late(PortId, Slot),
@@ -46,7 +46,7 @@ impl Changes {
         self.left.last().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// Nothing may happen later than this before the next one is made.
+    /// Returns the last time at which anything may happen before the next change is made.
     pub fn due_after(&self) -> Time {
         match self.next() {
             Time::NEVER => Time::NEVER,

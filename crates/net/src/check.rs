@@ -48,7 +48,7 @@ pub enum BuildError {
     ClockOffset {
         /// Its name.
         node: String,
-        /// By how much.
+        /// The offset.
         offset: ClockOffset,
     },
     /// A rate has more significant digits than telemetry records carry.

@@ -1,8 +1,8 @@
-//! Circuit switches: what comes in by one port leaves by another at once, as the matching of the moment has it.
+//! Circuit switches: a packet leaves at once, by the port that the matching of the moment connects with its own.
 //!
-//! There is no buffer and no second transmission: a packet whose last bit arrives at `t` is complete at the far end of the next link at `t`
-//! plus that link's delay. Its first bit came a transmission time before `t`; what was not in one day with a circuit for its port is lost
-//! (`lost_circuit`).
+//! There is no buffer and no second transmission: a packet whose last bit arrives at `t` is complete at the far end of the next link at
+//! `t` plus that link's delay. Its first bit came a transmission time before `t`; a packet that was not in one day with a circuit for its
+//! port is lost (`lost_circuit`).
 
 use crate::ids::{CircuitId, PortId, Slot, Table};
 use crate::network::schedule::{Circuits, Within};
@@ -19,7 +19,7 @@ pub(crate) struct CircuitSwitch {
     pub circuits: Arc<Circuits>,
     /// Its egress ports in the part, in the order of its links.
     ports: Vec<PortId>,
-    /// By egress port: what left in which slot, in their order, for slots in which something did.
+    /// By egress port: the slots in which something left, in their order, with the bytes.
     used: Vec<Vec<(u64, u64)>>,
     /// The slot that light was last in.
     seen: Within,
@@ -28,7 +28,7 @@ pub(crate) struct CircuitSwitch {
 }
 
 impl CircuitSwitch {
-    /// With its egress ports in the order of its links.
+    /// A circuit switch with its egress ports in the order of its links.
     pub fn new(circuits: Arc<Circuits>, ports: Vec<PortId>) -> CircuitSwitch {
         let (used, seen) = (vec![Vec::new(); ports.len()], circuits.schedule.within(Time::ZERO));
         CircuitSwitch { circuits, ports, used, seen, astray: 0 }

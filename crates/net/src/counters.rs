@@ -11,7 +11,7 @@ use farloop_units::{Delta, Time};
 #[derive(Clone, Copy)]
 pub(crate) struct SenderCounts {
     pub flow: FlowId,
-    /// At most one per microsecond: the shortest timeout.
+    /// Timeouts; at most one per microsecond, the shortest timeout.
     pub timeouts: u32,
     /// [`Time::NEVER`] if the last byte was not acknowledged.
     pub finish: Time,
@@ -25,7 +25,7 @@ pub(crate) struct SenderCounts {
 }
 
 impl SenderCounts {
-    /// Of a flow that begins.
+    /// Counters of a flow that begins.
     pub fn new(flow: FlowId) -> SenderCounts {
         SenderCounts {
             flow,
@@ -47,7 +47,7 @@ pub(crate) struct Counters {
     pub totals: Totals,
     pub starts: Starts,
     pub limits: Limits,
-    /// Of the flows that are over, in that order.
+    /// Counters of the flows that are over, in the order in which they ended.
     pub senders: Vec<SenderCounts>,
     /// When the last byte of a flow arrived.
     pub received: Vec<(FlowId, Time)>,
@@ -158,7 +158,7 @@ impl InFlightSampler {
         Time::ZERO + self.interval * (self.samples.len() as u64 + 1)
     }
 
-    /// Notes what is in flight at [`InFlightSampler::next`].
+    /// Notes the packets in flight at [`InFlightSampler::next`].
     pub fn sample(&mut self, in_flight: u64) {
         self.samples.push(in_flight);
         if self.samples.len() == InFlightSampler::MAX_SAMPLES {

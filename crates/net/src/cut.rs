@@ -44,13 +44,13 @@ impl Cores {
     /// One: the network is not cut.
     pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1), lanes: Use::All, general: false };
 
-    /// So many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
+    /// Uses this many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
     pub fn up_to(threads: usize) -> Cores {
         Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All, general: false }
     }
 
-    /// At most so many threads, and no more than make the run faster: the run is measured while it lasts. A short run, and one on a machine
-    /// whose processors are busy with other things, has one.
+    /// Uses at most this many threads, and no more than make the run faster: the run is measured while it lasts. A short run, and one on a
+    /// machine whose processors are busy with other things, has one.
     pub fn auto(threads: usize) -> Cores {
         Cores { lanes: Use::Measured, ..Cores::up_to(threads) }
     }
@@ -61,7 +61,7 @@ impl Cores {
         Cores::up_to(threads).cut_into(parts)
     }
 
-    /// These threads for so many parts, whether or not that pays: for tests.
+    /// Cuts the network into this many parts, whether or not that pays: for tests.
     pub fn cut_into(self, parts: usize) -> Cores {
         Cores { parts: Parts::Exactly(parts.max(1)), ..self }
     }
@@ -80,8 +80,8 @@ impl Cores {
         Cores { lanes: Use::Shuffled(seed), ..Cores::exactly(parts, threads) }
     }
 
-    /// Into how many parts the network should be cut, for a run of so many packet-hops, on a machine of whose `free` processors is only
-    /// asked where it matters.
+    /// Returns the number of parts to cut the network into, for a run of this many packet-hops. `free` counts the idle processors of the
+    /// machine; it is called only where that matters.
     fn wanted(self, packet_hops: u64, free: impl FnOnce() -> usize) -> usize {
         match (self.parts, self.lanes) {
             (Parts::Exactly(parts), _) => parts,
@@ -110,7 +110,7 @@ pub(crate) struct Cut {
     pub lookahead: Delta,
 }
 
-/// Longest window: progress is shown and a wish to stop is heard in between.
+/// Longest window: progress is shown between windows, and the caller may stop the run there.
 pub(crate) const LONGEST_WINDOW: Delta = Delta::from_us(50);
 /// A part that has fewer packet-hops in a window waits longer than it works.
 const LEAST_WORK: u64 = 100;
@@ -186,7 +186,7 @@ impl Graph {
             let (a, b) = (end.node as usize, end.peer_node as usize);
             work[a] += bytes(there);
             work[b] += bytes(back);
-            // What crosses never takes less, whatever happens to the link.
+            // Traffic across the cut never takes less, whatever happens to the link.
             let shortest = |p| network.timeline.shortest(p, end.delay);
             let delay = shortest(there).min(shortest(back));
             let cuttable = delay > Delta::ZERO && !is_host[a] && !is_host[b];
@@ -264,7 +264,7 @@ impl Graph {
         load
     }
 
-    /// No part has so much more to do than the others that they would mostly wait for it.
+    /// Returns true if no part has so much more work than the others that they would mostly wait for it.
     fn is_balanced(&self, cut: &Cut) -> bool {
         let load = self.load(cut);
         let (most, total) = (load.iter().max().copied().unwrap_or(0), load.iter().sum::<u64>());
@@ -272,7 +272,7 @@ impl Graph {
         u128::from(most) * 10 * cut.parts as u128 <= u128::from(total) * 14
     }
 
-    /// In the whole run, at most.
+    /// Returns an upper bound of the packet-hops in the whole run.
     fn packet_hops(&self) -> u64 {
         self.work.iter().sum::<u64>() / PACKET
     }

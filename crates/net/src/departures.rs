@@ -1,8 +1,8 @@
 //! Departures that are made late: a packet that is due at a port is sent when somebody looks, not by an event of its own.
 //!
-//! A packet that waits for its transmitter leaves at a time that is known when it is queued. Nobody sees whether it has left until its port
-//! is looked at, so most ports have no event for it: whoever looks has the port catch up first, each departure with the clock of its own
-//! time. That gives one event for each packet-hop, its arrival. A port catches up
+//! A packet that waits for its transmitter leaves at a time that is known when it is queued. Nobody sees whether it has left until its
+//! port is looked at, so most ports have no event for it: the code that looks makes the port catch up first, each departure with the clock
+//! of its own time. That gives one event for each packet-hop, its arrival. A port catches up
 //!
 //! - before a packet lands from its link: the one behind it must be there;
 //! - before a packet is queued there, and before a PFC frame stops it or lets it go on;
@@ -59,7 +59,7 @@ pub(crate) fn punctual(
         NodeRef::Circuit(_) => true,
         // With noise a packet may be on the link for longer than a round trip took before, which timers go by.
         NodeRef::Host(_) => port.leaves || network.noisy || shortest_timer(network) < end.delay,
-        // Who counts a victim asks which flow uses a connection now.
+        // To count a victim, the switch looks up the flow that uses a connection now.
         NodeRef::Switch(s) => {
             let holds = discipline.is_some_and(Discipline::holds);
             port.leaves || port.agent.exists() || marks || holds || network.persistent || network.adaptive[s]
@@ -67,9 +67,9 @@ pub(crate) fn punctual(
     }
 }
 
-/// Timers that are started when a packet leaves take so long at least.
+/// Shortest time of a timer that is started when a packet leaves.
 fn shortest_timer(network: &Network) -> Delta {
-    // What comes with farloop starts none; an algorithm from elsewhere may start any.
+    // Algorithms that come with farloop start none; one from elsewhere may start any.
     if network.algorithms.iter().any(|algorithm| matches!(algorithm, AnyParams::Dyn(_))) {
         return Delta::ZERO;
     }

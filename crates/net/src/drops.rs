@@ -9,22 +9,22 @@ use std::ops::Index;
 pub struct Drops([u64; Cause::ALL.len()]);
 
 impl Drops {
-    /// For all causes together.
+    /// Number of drops of all causes.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// For want of a way on: by switches, hosts and port agents; not on links.
+    /// Number of packets dropped for want of a way on: by switches, hosts and port agents; not on links.
     pub fn dropped(&self) -> u64 {
         self.sum(|cause| !cause.is_on_link())
     }
 
-    /// Before they could leave by their port.
+    /// Number of packets dropped before they could leave by their port.
     pub(crate) fn at_port(&self) -> u64 {
         self.sum(|cause| !cause.is_behind_port())
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the drops that were counted elsewhere.
     pub(crate) fn add(&mut self, other: &Drops) {
         for (own, other) in self.0.iter_mut().zip(other.0) {
             *own += other;

@@ -36,7 +36,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// For so many of each; with `arrivals_first` arrivals go before transmissions.
+    /// Numbers the events of this many ports, hosts and agents; with `arrivals_first` arrivals go before transmissions.
     pub fn new(ports: usize, hosts: usize, agents: usize, arrivals_first: bool) -> Events {
         let (ports, hosts, agents) = (ports as u32, hosts as u32, agents as u32);
         let first = 2 * ports;
@@ -56,7 +56,7 @@ impl Events {
         self.count as usize
     }
 
-    /// Number of events that so many ports, hosts and agents need.
+    /// Number of events that this many ports, hosts and agents need.
     pub fn count(ports: u64, hosts: u64, agents: u64) -> u64 {
         2 * ports + 2 * hosts + agents
     }

@@ -12,10 +12,10 @@ use farloop_job::Work;
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
 
-/// Flows are checked so many at a time before the caller may stop.
+/// Number of flows that are checked before the caller may stop.
 const POLL: usize = 1024;
 
-/// Checks what only the finished network knows of flows: that they have ends, and paths between them.
+/// Checks the rules of flows that need the finished network: flows have ends, and paths between them.
 pub(super) fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(), BuildError> {
     if network.flows.len() > Agenda::FLOWS {
         let problem = format!("is one too many; a simulation has at most {}", Agenda::FLOWS);
@@ -110,7 +110,7 @@ pub(super) fn check_jobs(spec: &NetworkSpec) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The order among flows: what follows at a host must end there.
+/// Builds the order among flows. A flow may follow only one that comes from or goes to its source.
 pub(super) fn flow_dependencies(follows: Vec<FollowSpec>, flows: &Flows) -> Result<FlowDependencies, BuildError> {
     for follow in &follows {
         let fail = |problem: &str| Err(BuildError::Flow { flow: follow.flow as usize, problem: problem.to_string() });

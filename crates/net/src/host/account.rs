@@ -8,23 +8,23 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 pub(crate) struct Account {
     /// Since when its sender has waited in its place.
     pub since: Time,
-    /// Of TCP with segmentation offload: the part of the windows that it left unused then, in 1/65536.
+    /// TCP with segmentation offload: the part of the windows that it left unused then, in 1/65536.
     pub unused: Option<u32>,
-    /// It is such a flow.
+    /// TCP with segmentation offload.
     pub offloads: bool,
     /// The limit that its pacing rate is: pacing below the rate of its path, [`Limit::Path`] below that of its host's link, or none.
     pub paces: Option<Limit>,
     /// Time of a full packet at the rate of the host's link, and of the slowest link of its path.
     pub gaps: [Delta; 2],
-    /// All before this is accounted for, and so many packets had been sent then.
+    /// The time up to which all is accounted for, and the number of packets sent by then.
     pub settled: Time,
     pub packets: u64,
     /// TCP: the time under pacing when the last wait for a window was over.
     pub paced: u64,
-    /// Payload that the slowest link of its path carries in a base round-trip time: a window of that keeps nobody from sending but flows
-    /// that are in the way.
+    /// Payload that the slowest link of its path carries in a base round-trip time: a window of that holds a flow back only for flows that
+    /// are in the way.
     pub bdp: u64,
-    /// Go-back-N: what had been sent at the last loss, until all of that is acknowledged; otherwise zero.
+    /// Go-back-N: highest byte sent at the last loss, until all before it is acknowledged; otherwise zero.
     pub repairs_to: u64,
     /// Since when it repairs.
     pub repairs_since: Time,
@@ -34,7 +34,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Of a flow that begins, whose path has such a slowest link.
+    /// The account of a flow that begins; `slowest` is the rate of the slowest link of its path.
     pub fn new(now: Time, info: &FlowInfo, slowest: Rate, offloads: bool) -> Account {
         let bdp = slowest.bytes_in(info.base_rtt).get() / info.packet.get().max(1) * info.mss.get();
         Account {
@@ -63,7 +63,7 @@ impl Account {
         (self.since, self.settled) = (until, until);
     }
 
-    /// A wait for a window is over. A window that is too small for the path also holds what leaves as a burst when it opens: the link is
+    /// A wait for a window is over. A window that is too small for the path also holds the burst that leaves when it opens: the link is
     /// busy with that, and idle afterwards.
     #[inline(always)]
     pub fn add_window(&mut self, limit: Limit, packets: u64, until: Time) {

@@ -10,7 +10,7 @@ use farloop_cc::Sender;
 use farloop_tcp::State;
 use farloop_units::{Bytes, Delta, Time};
 
-/// A wait for the window is long after less than so many times its own time under pacing.
+/// A wait for the window is long after less than this many times its own time under pacing.
 const LONG_WAIT: u64 = 4;
 
 impl SenderState {
@@ -103,7 +103,7 @@ impl SenderState {
         match held {
             Limit::Window => self.account.add_window(window, self.counts.packets, now),
             Limit::Offload => {
-                // It waits for the window: only what it left unused is its own.
+                // It waits for the window: only the part that segmentation offload left unused is its own.
                 let whole = now.as_ps().saturating_sub(self.account.since.as_ps());
                 let round_trip = self.latest_rtt.as_ps();
                 let own = ((u128::from(round_trip) * u128::from(self.account.unused.unwrap_or(0))) >> 16) as u64;
@@ -120,8 +120,8 @@ impl SenderState {
         }
     }
 
-    /// The limit of a full window of TCP that is too small for the path. After a long wait, what was paced in the round trip before
-    /// would without pacing have waited for that window all the same.
+    /// The limit of a full window of TCP that is too small for the path. After a long wait, the packets that were paced in the round trip
+    /// before would without pacing have waited for that window all the same.
     #[inline]
     fn narrow_window(&mut self, now: Time) -> Limit {
         let window = match self.cc.ssthresh() {
@@ -177,7 +177,7 @@ impl SenderState {
         }
     }
 
-    /// Losses are being repaired, or may have ended by what has come just now.
+    /// Returns true if losses are being repaired, or may just have been.
     #[inline(always)]
     pub fn repairs(&self) -> bool {
         self.account.repairs_to > 0
@@ -196,7 +196,7 @@ impl SenderState {
         }
     }
 
-    /// Adds what was spent so far, where the reason of a wait is about to change: `more` is to come where all was sent.
+    /// Adds the time spent so far, before the reason of a wait changes: `more` is to come where all was sent.
     pub fn settle_account(&mut self, now: Time, more: bool) {
         match self.place {
             Place::Ready => {}

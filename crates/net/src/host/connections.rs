@@ -38,7 +38,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// For so many flows.
+    /// The connections of `flows` flows.
     pub fn new(persistent: bool, flows: usize) -> Connections {
         let of = if persistent { vec![FlowId::NONE; flows] } else { Vec::new() };
         Connections { persistent, of, ..Connections::default() }
@@ -90,7 +90,7 @@ impl Connections {
         self.idle.entry(kind(spec)).or_default().insert((opened, sender));
     }
 
-    /// A flow was stopped when it had delivered so much.
+    /// Notes that a flow was stopped after it had delivered this many bytes.
     pub fn cut_short(&mut self, flow: FlowId, delivered: u64) {
         self.cut_short.insert(flow, delivered);
     }

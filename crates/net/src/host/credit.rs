@@ -1,8 +1,8 @@
-//! Receiver credit: what a host grants the flows that arrive there.
+//! Receiver credit: grants of a host to the flows that arrive there.
 //!
-//! The half of an algorithm at the host ([`Granter`]) hears of each packet that arrives and says whom to grant how much and when; here that
-//! becomes control packets ([`PacketKind::Credit`]). It is made when the first flow comes that needs credit, so that others pay for
-//! nothing. Data packets carry what their sender wants as their one note.
+//! The half of an algorithm at the host ([`Granter`]) sees each packet that arrives, and decides on the flow, the size and the time of
+//! each grant; here grants become control packets ([`PacketKind::Credit`]). The granter is made when the first flow comes that needs
+//! credit, so that others pay for nothing. Data packets carry their sender's demand as their one note.
 
 use super::host_context::{HostContext, HostCredit};
 use super::timers::{Deadlines, Due, Side, Which};
@@ -50,12 +50,12 @@ pub(super) fn on_packet(cx: &mut PartContext, host_cx: &mut HostContext, slot: S
     });
 }
 
-/// Such a flow has arrived whole.
+/// A flow that needs credit has arrived whole.
 pub(super) fn on_finish(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId) {
     with(cx, host_cx, |granter, _| granter.on_finish(flow.0));
 }
 
-/// The host's timer entry of `at` has come due: sends what is granted by now.
+/// The host's timer entry of `at` has come due: sends the credit granted by now.
 pub(super) fn on_timer(cx: &mut PartContext, host_cx: &mut HostContext, at: Time) {
     let Some(credit) = &mut host_cx.credit else { return };
     match credit.deadlines.due(Which::TRANSPORT, at) {
@@ -70,7 +70,7 @@ pub(super) fn on_timer(cx: &mut PartContext, host_cx: &mut HostContext, at: Time
         }
     });
     let Some(grant) = grant else { return };
-    // Any path will do: none is asked for, so none is learnt of.
+    // Any path will do: the packet names none, so the sender learns of none.
     let entropy = host_cx.random.below(1 << Entropy::BITS) as Entropy;
     let seq = numbered(grant.total.get().min(u64::MAX >> Entropy::BITS), entropy);
     let packet = Packet { seq, sent: cx.now, ..cx.control_packet(PacketKind::Credit, FlowId(grant.flow)) };

@@ -44,7 +44,7 @@ impl DependentFlows {
             return;
         }
         for (flow, delay) in network.flow_dependencies.after(over) {
-            // What ends at its source and at its destination is over in two places; one of them is where the other flow comes from.
+            // A flow ends at its source and at its destination, and is over in two places; the flow that follows begins at one of them.
             if network.source(flow) != host {
                 continue;
             }

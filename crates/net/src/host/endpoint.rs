@@ -26,7 +26,7 @@ impl Endpoint {
     /// Returns true if there is a packet that the window allows.
     #[inline]
     pub fn sendable(&self, limit: u64, control: Control) -> bool {
-        // The simple one by a comparison of its own: a packet asks several times.
+        // The simple one by a comparison of its own: this runs several times for each packet.
         if let Endpoint::Rdma(state) = self {
             return state.sendable(limit, control.cwnd);
         }
@@ -111,7 +111,7 @@ impl Endpoint {
         }
     }
 
-    /// All before this offset is delivered, as far as the sender knows.
+    /// Returns the offset before which all is delivered, as far as the sender knows.
     pub fn acknowledged(&self) -> u64 {
         match self {
             Endpoint::Rdma(state) => state.snd_una(),
@@ -137,7 +137,7 @@ impl Endpoint {
         }
     }
 
-    /// The application of a flow of `limit` bytes stops: what it has sent, and whether all of that is acknowledged.
+    /// The application of a flow of `limit` bytes stops: returns the bytes sent, and true if all of them are acknowledged.
     pub fn stop(&mut self, now: Time, limit: u64) -> (u64, bool) {
         match self {
             Endpoint::Rdma(state) => (state.snd_max(), state.snd_una() >= limit.min(state.snd_max())),

@@ -3,7 +3,7 @@
 use crate::ids::SenderId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// When senders were handed what they send, as numbers that count up.
+/// The order in which senders were handed their messages, as ascending numbers.
 #[derive(Default)]
 pub(crate) struct MessageOrder {
     next: u64,
@@ -49,7 +49,7 @@ mod tests {
         order.hand_over(a, 150, 0);
         assert_eq!([0, 99, 100, 149, 150].map(|at| order.number(a, at)), [0, 0, 2, 2, 2]);
         assert_eq!(order.number(b, 0), 1);
-        // What is acknowledged is forgotten; go-back-N never returns there.
+        // Acknowledged messages are forgotten; go-back-N never returns there.
         order.hand_over(a, 200, 100);
         assert_eq!([100, 150].map(|at| order.number(a, at)), [2, 3]);
         order.begin(a);

@@ -3,12 +3,12 @@
 //! | file | what |
 //! | --- | --- |
 //! | here | receives, sends, starts flows, fires timers |
-//! | [`nic`] | which flow sends next, with [`paced`] and [`send_order`] |
+//! | [`nic`] | the next flow to send, with [`paced`] and [`send_order`] |
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and the events that algorithms receive |
-//! | [`account`], [`accounting`] | what limits a flow, and for how long |
-//! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | how losses are repaired: one contract, three transports |
-//! | [`host_context`], [`timers`] | what the endpoints of a host share |
-//! | [`credit`] | what a receiving host grants the flows that arrive there |
+//! | [`account`], [`accounting`] | the limit of a flow, and its time under each |
+//! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | repair of losses: one contract, three transports |
+//! | [`host_context`], [`timers`] | state that the endpoints of a host share |
+//! | [`credit`] | grants of a receiving host to the flows that arrive there |
 //! | [`connections`] | TCP connections that outlive their flows |
 //! | [`dependent_flows`] | flows that begin when others are over |
 //! | [`ranks`] | training jobs: ranks, and messages in queue pairs |
@@ -209,7 +209,7 @@ impl Hosts {
         true
     }
 
-    /// Handles what waited for the end of a stall.
+    /// Handles the packets that waited for the end of a stall.
     #[inline(never)]
     fn release(&mut self, cx: &mut PartContext, id: HostId) {
         let now = cx.now;
@@ -219,12 +219,12 @@ impl Hosts {
         }
     }
 
-    /// Sends what was due at a host by now, each packet at its time ([`crate::departures`]).
+    /// Sends the packets that were due at a host by now, each at its time ([`crate::departures`]).
     pub fn send_due(&mut self, cx: &mut PartContext, host: HostId) {
         self.hosts[host].send_due(cx, &mut self.senders);
     }
 
-    /// Sends what was due at all hosts by `until`.
+    /// Sends the packets that were due at all hosts by `until`.
     pub fn catch_up_all(&mut self, cx: &mut PartContext, until: Time) {
         let now = std::mem::replace(&mut cx.now, until);
         for host in self.hosts.keys() {
@@ -272,7 +272,7 @@ impl Hosts {
         host.settle(cx, senders, after);
     }
 
-    /// Lets the ranks at a host go on, and sends what they post.
+    /// Runs the ranks at a host, and sends the messages that they post.
     #[inline(never)]
     fn run_ranks(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, ranks, .. } = self;
@@ -382,7 +382,7 @@ impl Host {
         }
     }
 
-    /// Does what an end of a flow asks for.
+    /// Carries out the work that an end of a flow left for the host.
     #[inline]
     fn settle(&mut self, cx: &mut PartContext, senders: &mut Senders, after: After) {
         match after {
@@ -414,7 +414,7 @@ impl Host {
         self.host_cx.outgoing.clear();
     }
 
-    /// Sends what was due by now, each packet at its time.
+    /// Sends the packets that were due by now, each at its time.
     #[inline]
     fn catch_up(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         if cx.lags(self.port) {

@@ -1,8 +1,8 @@
 //! A host's NIC: which of its flows sends next.
 //!
-//! Flows whose window and pacing allow it take turns packet by packet (round robin per class, [`NicOrder`] says who is next; lower classes
-//! first). A flow is in exactly one place ([`Place`]): blocked, in the ready queue, or in the pacing heap until its time comes. No timer
-//! per packet: the transmitter's next event is the earliest of these.
+//! Flows whose window and pacing allow it take turns packet by packet (round robin per class, lower classes first; [`NicOrder`] selects
+//! the next flow). A flow is in exactly one place ([`Place`]): blocked, in the ready queue, or in the pacing heap until its time comes. No
+//! timer per packet: the transmitter's next event is the earliest of these.
 
 use crate::host::paced::{Entry, PacedHeap, Positions};
 use crate::host::send_order::SendOrder;
@@ -99,10 +99,10 @@ impl Nic {
         }
     }
 
-    /// The flow whose turn it is at `now`, of those that still may send. Only [`Nic::sent`] may be asked next.
+    /// The flow whose turn it is at `now`, of those that still may send. The next call must be [`Nic::sent`].
     #[inline]
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
-        // Most often one flow is due, and nobody waits for a turn: it keeps its place in the heap.
+        // Most often one flow is due, and no other waits for a turn: it keeps its place in the heap.
         if let Some(sender) = self.paced.only_due(now)
             && self.ready.iter().all(SendOrder::are_over)
             && !is_paused(paused, flows.flow(sender).1)
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Sends at 0, 10, 20, ... as long as there is something, with a gap of `gap` for each flow: who sent, and when.
+    /// Sends at 0, 10, 20, ... as long as there is something, with a gap of `gap` for each flow: returns the times and the senders.
     fn schedule(flows: &[(usize, u32, u64)], gap: u64, paused: u8) -> Vec<(u64, u32)> {
         schedule_by(NicOrder::Ready, flows, gap, paused)
     }

@@ -1,9 +1,9 @@
-//! Delay noise of hosts: what kernel and NIC of an end host take, more for one packet than for the next.
+//! Delay noise of hosts: the time that kernel and NIC of an end host take, longer for one packet than for the next.
 //!
 //! Every packet that a host sends arrives later by a uniform random time from 0 to x, but never before one that the host sent before, nor
-//! closer behind it than its own transmission time: as if packets had come from the host's stack into the NIC with that delay. A round trip
-//! has two such delays, of the sender and of the receiver, so that its standard deviation in an empty network is x/√6; that is what a
-//! scenario sets.
+//! closer behind it than its own transmission time: as if packets had come from the host's stack into the NIC with that delay. A round
+//! trip has two such delays, of the sender and of the receiver, so that its standard deviation in an empty network is x/√6. Scenarios set
+//! that.
 
 use crate::spec::{LinkSpec, NodeKind, NodeSpec, TransportKind, TransportSpec};
 use farloop_engine::RandomStream;
@@ -48,8 +48,8 @@ impl TransportSpec {
         self.tcp.delay_noise_intra.max(self.tcp.delay_noise_cross)
     }
 
-    /// A link as PFC must see it: what a host had sent before a pause reached it arrives up to the longest noise later, which headroom has
-    /// to take like a longer link's.
+    /// Returns a link as PFC must see it: data that a host had sent before a pause reached it arrives up to the longest noise later, and
+    /// needs headroom like that of a longer link.
     pub fn with_noise(&self, link: &LinkSpec, nodes: &[NodeSpec]) -> LinkSpec {
         let ends = [link.a, link.b].map(|node| nodes[node as usize].kind == NodeKind::Host);
         if !self.noisy() || !ends.contains(&true) {

@@ -74,7 +74,7 @@ struct Running {
     host: HostId,
     program: Rank,
     meter: Meter,
-    /// Its interface to the scale-up domain is busy so long, each way.
+    /// The time until which its interface to the scale-up domain is busy, each way.
     sends_until: Time,
     receives_until: Time,
 }
@@ -97,7 +97,7 @@ pub(crate) struct Ranks {
     /// For the receivers in other parts.
     outbox: BTreeMap<usize, Vec<Boundary>>,
     out: Vec<Output>,
-    /// Of a job whose path is asked for.
+    /// The log of a job whose path is requested.
     log: Option<Box<PathLog>>,
 }
 
@@ -146,7 +146,7 @@ impl Ranks {
         }
     }
 
-    /// Has the log keep what its job does; for use before anything happens.
+    /// Registers the log of a job; to be called before the first event.
     pub fn watch(&mut self, log: PathLog) {
         for running in self.ranks.iter_mut().filter(|running| running.job == log.job()) {
             running.program.keep_records();
@@ -227,7 +227,7 @@ impl Ranks {
         }
     }
 
-    /// More of a queue pair's stream is there: gives its rank what is complete.
+    /// More of a queue pair's stream has arrived: gives its rank the messages that are complete.
     fn arrived(&mut self, cx: &mut PartContext, flow: FlowId, receivers: &mut Receivers, posted: &mut Posted) {
         let Some(QueuePair { job, to, .. }) = cx.network.pairs.of(flow) else { return };
         let Some(&place) = self.places.get(&(job, to)) else { return };

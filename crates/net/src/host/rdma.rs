@@ -52,7 +52,7 @@ pub(crate) struct Answer {
 }
 
 impl GoBackN {
-    /// Before the first packet, with a retransmission timeout of `rto`.
+    /// State before the first packet, with a retransmission timeout of `rto`.
     pub fn new(rto: Delta) -> GoBackN {
         GoBackN { snd_una: 0, snd_nxt: 0, snd_max: 0, recover: None, rto, backoff: 0, timer: Time::NEVER }
     }
@@ -113,8 +113,8 @@ impl GoBackN {
         let mut loss = None;
         if answer.nack {
             if answer.seq < self.snd_nxt {
-                // A receiver asks again only for what was sent again and lost again: one round trip later, so that is a loss of its own.
-                // Were it none, a sender that is still too fast after its first cut would go back for ever and never slow down.
+                // A receiver sends another NACK only for a retransmission that was lost again: one round trip later, so that is a loss of
+                // its own. Were it none, a sender that is still too fast after its first cut would go back for ever and never slow down.
                 loss = Some(self.loss(LossKind::FastRetransmit));
                 self.recover = Some(self.snd_max);
             }
@@ -173,7 +173,7 @@ pub(crate) struct InOrder {
 pub(crate) enum Verdict {
     Ack,
     Nack,
-    /// Not at all.
+    /// No answer.
     Silence,
 }
 

@@ -4,8 +4,8 @@
 //! receiver half sees it, its telemetry and its sending time ([`super::rdma`]); TCP as its receiver says ([`super::tcp`]), multipath as
 //! its own does ([`super::multipath`]).
 //!
-//! A receiver is forgotten when all of its flow has arrived and is acknowledged; what still comes is answered as something delivered long
-//! ago.
+//! A receiver is forgotten when all of its flow has arrived and is acknowledged; packets that still come are answered as copies of
+//! something delivered long ago.
 
 mod packets;
 
@@ -101,7 +101,7 @@ struct Reply {
 }
 
 impl Receivers {
-    /// No flow of so many has begun.
+    /// The receivers of `flows` flows, none of which has begun.
     pub fn new(flows: usize) -> Receivers {
         Receivers { states: Slab::default(), lives: Lives::new(flows) }
     }
@@ -143,7 +143,7 @@ impl Receivers {
             Endpoint::Multipath(_) => return self.count_quietly(cx, id, slot),
             Endpoint::Tcp(_) => return Quietly::Not,
         };
-        // In order, not the last one, and to a receiver that echoes what comes.
+        // In order, not the last one, and to a receiver that echoes all packets.
         let payload = u64::from(packet.wire - receiver.overhead);
         if !receiver.echoes || !state.on_next(packet.seq, payload, receiver.turn) {
             return Quietly::Not;
@@ -298,7 +298,7 @@ impl Receivers {
         let Endpoint::Tcp(tcp) = &mut receiver.endpoint else { return };
         let mut acks = tcp.inner.on_segment(cx.now, &segment, marked).into_iter();
         let (first, second) = (acks.next(), acks.next());
-        // The first of two ACKs is for what came before this packet.
+        // The first of two ACKs is for the packets before this one.
         let (before, own) = if second.is_some() { (first, second) } else { (None, first) };
         let held = tcp.held;
         let earlier = std::mem::replace(&mut tcp.fields, fields);
@@ -378,7 +378,7 @@ impl Receivers {
         }
     }
 
-    /// All of the flow has arrived and is acknowledged: nothing that the receiver remembers is needed any more.
+    /// Forgets a receiver once all of its flow has arrived and is acknowledged.
     fn retire_if_done(&mut self, cx: &PartContext, id: ReceiverId) {
         let receiver = &self.states[id];
         let Endpoint::Tcp(tcp) = &receiver.endpoint else { return };

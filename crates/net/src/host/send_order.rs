@@ -7,7 +7,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 /// Flows that may send, by [`NicOrder`].
 pub(crate) enum SendOrder {
-    /// Whoever has waited longest is next.
+    /// The flow that has waited longest is next.
     Ready(VecDeque<SenderId>),
     /// Another order, in a box of its own: it costs the usual one a single test.
     Sorted(Box<Sorted>),
@@ -15,9 +15,9 @@ pub(crate) enum SendOrder {
 
 /// Flows that may send, where the next turn costs the logarithm of how many there are.
 pub(crate) enum Sorted {
-    /// Whoever follows the last one in the cycle of all flows is next.
+    /// The flow that follows the last one in the cycle of all flows is next.
     Cycle(Cycle),
-    /// Whoever was handed its message first is next: by the message's number, and flow.
+    /// The flow that was handed its message first is next: by the message's number, and flow.
     InOrder(BTreeMap<(u64, FlowId), SenderId>),
 }
 

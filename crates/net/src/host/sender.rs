@@ -56,7 +56,7 @@ pub(crate) struct Senders {
 }
 
 impl Senders {
-    /// No flow of so many has begun.
+    /// The senders of `flows` flows, none of which has begun.
     pub fn new(flows: usize, persistent: bool, order: NicOrder) -> Senders {
         Senders {
             states: Slab::default(),
@@ -148,7 +148,7 @@ impl Senders {
         }
     }
 
-    /// The application of a flow has no more to send than what was sent.
+    /// The application of a flow stops: it sends nothing more.
     pub fn stop(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId) -> After {
         let Some(id) = self.sender_now(flow) else { return After::Nothing };
         if cx.network.persistent {
@@ -242,7 +242,7 @@ impl Senders {
         };
         let sender = &mut self.states[id];
         sender.counts.marked += u64::from(packet.flags & MARKED != 0);
-        // The two transports apart, so that what the simple one never says costs nothing.
+        // The two transports apart, so that the simple one does not pay for the other.
         let after = match &mut sender.endpoint {
             Endpoint::Rdma(state) => {
                 let meaning = state.on_answer(cx.now, sender.limit, answer(packet, cx.now.since(packet.sent)));
@@ -361,7 +361,7 @@ impl Senders {
         self.tell(cx, host_cx, id, meaning, slot)
     }
 
-    /// Tells the algorithm what a segment (the ACK in `slot`) or a timer meant.
+    /// Passes the meaning of a segment (the ACK in `slot`) or of a timer to the algorithm.
     #[inline(always)]
     fn tell(
         &mut self,
@@ -392,8 +392,8 @@ impl Senders {
             Endpoint::Rdma(_) | Endpoint::Multipath(_) => (meaning.rtt, meaning.acked),
             Endpoint::Tcp(_) => {
                 let rtt = meaning.rtt.map(|rtt| with_noise(&cx.network, host_cx, rtt));
-                // With RACK what was sacked before is no news, as in Linux (`tcp_newly_delivered`): the ACK that ends a recovery opens no
-                // window by what was repaired.
+                // With RACK data that was sacked before is no news, as in Linux (`tcp_newly_delivered`): the ACK that ends a recovery
+                // opens no window by the repaired bytes.
                 let counts_deliveries = cx.network.transport.tcp.recovery == Recovery::Rack;
                 (rtt, if counts_deliveries { meaning.acked.min(meaning.delivered) } else { meaning.acked })
             }
@@ -473,7 +473,7 @@ impl Senders {
         cx.effects = effects;
     }
 
-    /// Keeps what a flow begins with, which `info` describes: the algorithm's window and rate as its endpoint lets them be.
+    /// Records the beginning of a flow, which `info` describes: the algorithm's window and rate as its endpoint lets them be.
     fn note_start(&self, cx: &mut PartContext, id: SenderId, info: &FlowInfo) {
         let sender = &self.states[id];
         let spec = cx.network.flows.get(sender.flow);
@@ -519,7 +519,7 @@ impl Senders {
             match effect {
                 Effect::Arm(timer, at) => self.arm(cx, host_cx, id, Which::algorithm(timer), at.max(cx.now)),
                 Effect::Cancel(timer) => self.arm(cx, host_cx, id, Which::algorithm(timer), Time::NEVER),
-                // A sender is the flow's source: what it emits has arrived.
+                // A sender is the flow's source: its signals are there already.
                 Effect::Emit(_) | Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
             }
         }
@@ -538,7 +538,7 @@ impl Senders {
         self.arm(cx, host_cx, id, Which::TRANSPORT, at);
     }
 
-    /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps what it counted, frees its state.
+    /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps its counters, frees its state.
     fn retire(&mut self, cx: &mut PartContext, host_cx: &HostContext, id: SenderId, delivered: bool) -> After {
         // One that gives up leaves nothing.
         if delivered {
@@ -565,10 +565,10 @@ impl Senders {
         After::Over(id, sender.place, sender.data_class())
     }
 
-    /// A connection is closed, or falls idle: what the next one between its hosts is to know.
+    /// A connection is closed, or falls idle: keeps the path state for the next one between its hosts.
     ///
-    /// The kernel keeps it at closing. Persistent connections are closed when a run is over, and those of the next run begin with what they
-    /// left. A run here has none before it: what a connection would leave if it were closed now stands for that.
+    /// The kernel keeps it at closing. Persistent connections are closed when a run is over, and those of the next run begin with the
+    /// state that they left. A run here has none before it: the state that a connection would leave if it were closed now stands for that.
     fn remember(&mut self, network: &Network, id: SenderId) {
         if !network.transport.tcp.remember_ssthresh {
             return;

@@ -1,4 +1,4 @@
-//! The state of an active flow at its source: what it sends, when it may, and what its algorithm wants.
+//! The state of an active flow at its source: its data, its window and pacing, and its algorithm.
 
 use super::account::Account;
 use super::endpoint::Endpoint;
@@ -33,9 +33,9 @@ pub(crate) struct SenderState {
     pub credit: bool,
     /// True if its algorithm sees packets that leave, or TCP paces by the data in flight at that time.
     pub hears_sends: bool,
-    /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
+    /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to the bytes sent when stopped.
     pub limit: u64,
-    /// Offset of the flow's first byte: on a persistent connection, what earlier flows have sent.
+    /// Offset of the flow's first byte: on a persistent connection, the bytes that earlier flows have sent.
     pub begin: u64,
     /// A persistent connection that no flow uses.
     pub idle: bool,

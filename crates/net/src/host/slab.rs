@@ -1,4 +1,4 @@
-//! States of flows that come and go: a vector with holes, and what has become of each flow.
+//! States of flows that come and go: a vector with holes, and the stage of each flow.
 
 use crate::ids::{FlowId, Key, Table};
 use std::marker::PhantomData;
@@ -75,7 +75,7 @@ const BEFORE: u32 = u32::MAX;
 const OVER: u32 = u32::MAX - 1;
 
 impl<K: Key> Lives<K> {
-    /// No flow of so many has begun.
+    /// The lives of `flows` flows, none of which has begun.
     pub fn new(flows: usize) -> Lives<K> {
         Lives { lives: vec![BEFORE; flows].into(), key: PhantomData }
     }

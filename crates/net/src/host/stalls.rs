@@ -50,7 +50,7 @@ impl Stalls {
         (!self.waiting.is_empty()).then_some(self.release)
     }
 
-    /// Takes what is to be handled at `now`.
+    /// Takes the packets to be handled at `now`.
     pub fn take(&mut self, now: Time) -> VecDeque<Slot> {
         if self.release <= now { std::mem::take(&mut self.waiting) } else { VecDeque::new() }
     }

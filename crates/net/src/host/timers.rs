@@ -1,8 +1,7 @@
 //! Per-flow timers: one calendar entry per host, re-armed lazily.
 //!
-//! A retransmission timer is put off by every ACK and hardly ever fires. Putting it off only moves the flow's deadline; the
-//! entry that is already in the host's heap stays, and finds out when its time comes that it was put off. Nothing here calls anybody: the
-//! host asks what is due.
+//! A retransmission timer is put off by every ACK and hardly ever fires. Putting it off only moves the flow's deadline; the entry that is
+//! already in the host's heap stays, and is put off when its time comes. Timers call no handlers: the host fetches those that are due.
 
 use crate::ids::FlowId;
 use farloop_cc::TimerId;

@@ -12,7 +12,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Of a flow of `size` bytes in packets of `mss`, with so many data and repair packets in a block.
+    /// The packets of a flow of `size` bytes in packets of `mss`, with this many data and repair packets in a block.
     pub fn new(size: u64, mss: u64, (data, repair): (u8, u8)) -> Code {
         let blocks = Blocks::new(size.div_ceil(mss), data.into(), repair.into());
         Code { blocks, size, mss, repair: repair.into() }

@@ -2,10 +2,10 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`sender`] | which packets are in flight, delivered or lost: a pure state machine with the answers of `farloop-tcp` |
-//! | [`receiver`] | what has arrived, and which packets are answered at once |
+//! | [`sender`] | packets in flight, delivered or lost: a pure state machine with the answers of `farloop-tcp` |
+//! | [`receiver`] | packets that have arrived, and those that are answered at once |
 //! | [`code`] | blocks of data and repair packets, of which any n are enough |
-//! | [`wire`] | what ACKs say, in notes |
+//! | [`wire`] | contents of ACKs, in notes |
 //!
 //! ```text
 //!                next                    ACK or SACK of it

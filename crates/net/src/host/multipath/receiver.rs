@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// State of a receiver of packets in any order.
 #[derive(Default)]
 pub(crate) struct AnyOrder {
-    /// All packets before this one have arrived.
+    /// The first packet that has not arrived.
     expected: u64,
     /// Bitmap of the packets behind that have arrived, 64 to a word; the first word is that of `expected`.
     beyond: VecDeque<u64>,
@@ -22,7 +22,7 @@ pub(crate) struct AnyOrder {
     bytes: u64,
     /// New payload after which an ACK is due.
     pub ack_bytes: u64,
-    /// Switches trim: NACKs name what is lost.
+    /// Switches trim: NACKs name the lost packets.
     pub trims: bool,
     /// Payload that arrived since the last ACK.
     unanswered: u64,
@@ -69,13 +69,13 @@ pub(crate) enum Arrival {
 const WORD: u64 = u64::BITS as u64;
 
 impl AnyOrder {
-    /// Of a flow with blocks, each of which is waited for so long.
+    /// A receiver of a flow with blocks; it waits for each of them for `wait`.
     pub fn with_blocks(code: Code, wait: Delta) -> AnyOrder {
         let blocks = BlockReceiver::new(code.blocks, wait);
         AnyOrder { coded: Some(Box::new(Coded { code, blocks, data: 0, armed: false })), ..AnyOrder::default() }
     }
 
-    /// Payload of the flow that has arrived, each byte once: of blocks without what repairs them.
+    /// Payload of the flow that has arrived, each byte once: of blocks without repair packets.
     pub fn bytes(&self) -> u64 {
         self.coded.as_ref().map_or(self.bytes, |coded| coded.data)
     }
@@ -105,7 +105,7 @@ impl AnyOrder {
         (asked.into_iter().map(last).collect(), coded.blocks.failed() - before)
     }
 
-    /// All packets before this one have arrived.
+    /// Returns the number of the first packet that has not arrived.
     pub fn in_order(&self) -> u64 {
         self.expected
     }

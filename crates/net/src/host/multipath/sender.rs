@@ -4,13 +4,13 @@
 //!
 //! - trimmed: a NACK names it (`processNack`);
 //! - overtaken: at least min(f·cwnd, 1.5 BDP) of payload, five packets at least, has been delivered beyond the first gap. From then on,
-//!   until all that had been sent by then is delivered, the packets of one window from the gap on are lost that are not delivered and
-//!   that a later sending has overtaken (`runSleek`, which that simulator runs on demand, with f = 1.5; that the packets were sent before
-//!   is asked here);
-//! - timeout: the packet sent longest ago is not delivered for the timeout (`rtxTimerExpired`). It doubles for what is sent from then on,
+//!   until all that had been sent by then is delivered, the packets of one window from the gap on are lost that are not delivered and that
+//!   a later sending has overtaken (`runSleek`, which that simulator runs on demand, with f = 1.5; the condition that the packets were
+//!   sent before is only here);
+//! - timeout: the packet sent longest ago is not delivered for the timeout (`rtxTimerExpired`). It doubles for packets sent from then on,
 //!   until something new is delivered (RFC 6298, §5.5): packets of one window that is lost wait for the same timeout, and only one that is
-//!   sent again and lost again for a longer one. The timeout is at least one and a half times the round-trip times that are being measured.
-//!   Neither is in that simulator, whose queues bound what a packet may take.
+//!   sent again and lost again for a longer one. The timeout is at least one and a half times the round-trip times that are being
+//!   measured. Neither is in that simulator, whose queues bound the time of a packet.
 //!
 //! A lost packet goes before new ones, the lowest number first. One that was only late is delivered by whichever copy comes first.
 //!
@@ -29,7 +29,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// Fewest packets beyond a gap that overtake (uet-htsim, `min_retx_config`).
 const LEAST_OVERTAKING: u64 = 5;
-/// The timeout doubles so often at most, as that of go-back-N.
+/// Most doublings of the timeout, as in go-back-N.
 const MOST_DOUBLINGS: u8 = 6;
 
 /// A sender and the chooser of its paths.
@@ -52,7 +52,7 @@ impl MultipathSender {
         self.packets.next(now, limit, cwnd, entropy)
     }
 
-    /// Tells the chooser what packets met.
+    /// Passes the feedback on packets to the chooser.
     pub fn tell_chooser(&mut self, now: Time, cwnd: Bytes, random: &mut RandomStream) {
         let in_flight = Bytes::new(self.packets.in_flight());
         for (entropy, fate) in self.packets.fates.drain(..) {
@@ -80,7 +80,7 @@ struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 16);
 
-/// A repair by what was overtaken.
+/// A repair that began because later packets overtook a gap.
 #[derive(Clone, Copy, Debug)]
 struct Repair {
     /// It is over when all packets before this one are delivered.
@@ -106,7 +106,7 @@ pub(crate) struct SelectiveRepeat {
     max_window: u64,
     overtaken: Option<f64>,
     rto: Delta,
-    /// All packets before this one are delivered.
+    /// The first packet that is not delivered.
     base: u64,
     /// The packets from there to the last one that was sent.
     packets: VecDeque<Packet>,
@@ -128,16 +128,16 @@ pub(crate) struct SelectiveRepeat {
     /// Distinct bytes sent.
     sent: u64,
     repair: Option<Repair>,
-    /// One for NACKs and what was overtaken, one for timeouts.
+    /// One for NACKs and overtaken packets, one for timeouts.
     gates: [Gate; 2],
     /// The largest of recent round-trip times: falls by 1/64 of the difference with each sample.
     largest_rtt: Delta,
     backoff: u8,
-    /// When the timeout doubled last: what was sent before waits for the shorter one.
+    /// The time of the last doubling of the timeout: packets sent before wait for the shorter one.
     doubled: Time,
     /// When something last happened: no timer is due before.
     now: Time,
-    /// When it last asked for an ACK.
+    /// The time at which it last requested an ACK.
     asked: Option<Time>,
     /// Feedback that the chooser has not received yet.
     pub fates: Vec<(Entropy, PathFeedback)>,
@@ -176,7 +176,7 @@ pub(crate) struct Next {
     pub payload: u64,
     /// It was sent before.
     pub again: bool,
-    /// The receiver is asked to answer at once.
+    /// The receiver is to answer at once.
     pub asks: bool,
 }
 
@@ -204,7 +204,7 @@ pub(crate) struct Trimmed {
 }
 
 impl SelectiveRepeat {
-    /// Before the first packet.
+    /// State before the first packet.
     pub fn new(setting: &Setting) -> SelectiveRepeat {
         let &Setting { mss, base_rtt, bdp, rto, overtaken, code } = setting;
         SelectiveRepeat {
@@ -244,12 +244,12 @@ impl SelectiveRepeat {
         self.delivered
     }
 
-    /// All before this offset is delivered.
+    /// Returns the offset of the first byte that is not delivered.
     pub fn in_order(&self) -> u64 {
         self.base * self.mss
     }
 
-    /// Nothing is in flight, so that no timer runs.
+    /// Returns true if nothing is in flight, so that no timer runs.
     pub fn is_idle(&self) -> bool {
         self.flight.is_empty()
     }
@@ -264,7 +264,7 @@ impl SelectiveRepeat {
         self.end(limit).saturating_sub(self.sent).saturating_add(self.lost.len() as u64 * self.mss)
     }
 
-    /// Payload in flight: what the receiver counts without saying which packets it was is no longer.
+    /// Payload in flight: without bytes that the receiver counts, even if ACKs do not name their packets.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.outstanding.saturating_sub(self.unnamed())
@@ -451,7 +451,7 @@ impl SelectiveRepeat {
         limit.saturating_sub(number * self.mss).min(self.mss)
     }
 
-    /// Payload to send in all of a flow of `limit` bytes: with what repairs its blocks.
+    /// Payload to send in all of a flow of `limit` bytes: with the repair packets of its blocks.
     #[inline]
     fn end(&self, limit: u64) -> u64 {
         self.code.map_or(limit, |code| self.stopped.unwrap_or(code.bytes()))

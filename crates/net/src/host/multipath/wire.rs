@@ -19,7 +19,7 @@ pub(crate) const NOTES: usize = 2;
 pub(crate) struct Received {
     /// Payload received, each byte once.
     pub bytes: u64,
-    /// All packets before this one have arrived.
+    /// The first packet that has not arrived.
     pub cumulative: u64,
     /// The packet that the lowest bit of [`Received::bitmap`] stands for.
     pub base: u64,
@@ -28,13 +28,13 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// As notes.
+    /// Packs them into notes.
     pub fn notes(&self) -> [Note; NOTES] {
         let note = |low: u64, high: u64| Note::from(low) | Note::from(high) << 64;
         [note(self.bytes, self.cumulative), note(self.bitmap, self.base)]
     }
 
-    /// From the notes of an ACK that begin with `fields` header fields; nothing where there are none.
+    /// Reads the notes of an ACK, which begin with `fields` header fields; nothing where there are none.
     pub fn of(notes: &[Note], fields: usize) -> Received {
         let Some([first, second]) = notes.get(fields..fields + NOTES) else { return Received::default() };
         let halves = |note: &Note| (*note as u64, (*note >> 64) as u64);
@@ -42,7 +42,7 @@ impl Received {
         Received { bytes, cumulative, base, bitmap }
     }
 
-    /// The same, with those packets of the bitmap only that were not in the one of `other`.
+    /// Keeps only those packets of the bitmap that are not in the one of `other`.
     #[inline]
     pub fn beyond(mut self, other: &Received) -> Received {
         let (ahead, behind) = (self.base.saturating_sub(other.base), other.base.saturating_sub(self.base));

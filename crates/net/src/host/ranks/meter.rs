@@ -1,7 +1,7 @@
 //! Where the time of a rank goes: computing, communication, waiting; by phase. The three add up to each iteration's time.
 //!
-//! Where nothing computes, a rank communicates from when a message was sent that it gets before it computes again (or the iteration is
-//! over) until it has it, and waits otherwise: for ranks that have not sent what it needs.
+//! Where nothing computes, a rank communicates while a message that it needs is on its way, from its sending to its arrival (one that it
+//! gets before it computes again or the iteration is over), and waits otherwise: for ranks that have not sent it.
 
 use crate::result::PhaseTimes;
 use crate::spec::JobSpec;
@@ -24,14 +24,14 @@ pub(crate) struct Meter {
     busy: Vec<(u32, u8)>,
     /// Pieces of the gap without computing in which no message was on its way.
     idle: Vec<(Time, Time)>,
-    /// Of the message that came last.
+    /// The phase of the message that came last.
     phase: u8,
     phases: BTreeMap<u8, PhaseTimes>,
     over: Vec<Iteration>,
 }
 
 impl Meter {
-    /// Of a rank that begins then.
+    /// The meter of a rank that begins then.
     pub fn new(start: Time) -> Meter {
         Meter {
             start,

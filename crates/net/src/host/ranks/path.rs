@@ -1,10 +1,11 @@
-//! The critical path of an iteration of a job: what decided when its last rank was done, walked back to its begin, exact to the picosecond.
+//! The critical path of an iteration of a job: the chain of events that led to its end, walked back to its begin, exact to the picosecond.
 //!
-//! An iteration of a job lasts from when the one before it was over at the last rank until it is over at the last rank. A log keeps what
-//! ranks did and when their messages were sent and came. As soon as an iteration is over everywhere, the walk goes back from what ended
-//! last: an operation ran after its stream was free, or after what it waited for; a receive, after its message had come, if it was there
-//! before; the message, after its sender handed it over. Each step is an interval of time, and they follow one another without a gap.
-//! The time of messages in queue pairs is one step each: their journals explain it ([`farloop_trace::why`]).
+//! An iteration of a job lasts from the end of the one before at the last rank until its own end at the last rank. A log records the
+//! operations of ranks, and when their messages were sent and came. As soon as an iteration is over everywhere, the walk goes back from
+//! the operation that ended last. An operation ran after its stream was free, or after the operation that it waited for; a receive, after
+//! its message had come, if it was there before; the message, after its sender handed it over. Each step is an interval of time, and they
+//! follow one another without a gap. The time of messages in queue pairs is one step each: their journals explain it
+//! ([`farloop_trace::why`]).
 
 use crate::spec::JobSpec;
 use farloop_job::rank::Record;
@@ -117,7 +118,7 @@ pub(crate) struct PathLog {
     /// The first iteration that is not over everywhere, and when the one before was.
     next: u32,
     begin: Time,
-    /// By rank: how many iterations are over, and what it did in them from `next` on.
+    /// By rank: the number of iterations that are over, and the records of its operations in them from `next` on.
     over: Vec<u32>,
     records: Vec<VecDeque<Vec<Record>>>,
     /// When the iterations from `next` on were over at the ranks that are done with them.
@@ -128,7 +129,7 @@ pub(crate) struct PathLog {
 }
 
 impl PathLog {
-    /// Of a job before it begins; `asked` is an iteration, from zero, or none for the slowest.
+    /// The log of a job before it begins; `asked` is an iteration, from zero, or none for the slowest.
     pub fn new(job: u32, spec: &JobSpec, asked: Option<u32>) -> PathLog {
         let ranks = spec.hosts.len();
         PathLog {
@@ -183,8 +184,7 @@ impl PathLog {
         }
     }
 
-    /// An iteration is over at a rank, where operations did what `records` says; `current` has those of ranks in the iterations that they
-    /// are in.
+    /// An iteration is over at a rank; `records` holds its operations, `current` those of ranks in the iterations that they are in.
     pub fn over<'a>(
         &mut self,
         now: Time,
@@ -268,7 +268,7 @@ impl Walk<'_, '_> {
         self.records(here.rank, here.iteration)?.get(here.operation as usize).copied()
     }
 
-    /// From what ended last at a rank.
+    /// Walks back from the operation that ended last at a rank.
     fn back(&mut self, rank: u32, end: Time) {
         let mut here = self.last(rank, self.log.next, end);
         while let Some(at) = here {

@@ -94,7 +94,7 @@ impl Receivers {
         }
     }
 
-    /// The wait of some block is over: asks for those that are not whole.
+    /// The wait of some block is over: requests the blocks that are not whole.
     #[cold]
     pub(super) fn ask_for_blocks(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let flow = self.states[id].flow;
@@ -117,7 +117,7 @@ impl Receivers {
     }
 }
 
-/// Answers a copy of what a receiver that has everything delivered long ago.
+/// Answers a copy of a packet that a complete receiver delivered long ago.
 #[cold]
 pub(super) fn answer_over(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: Slot) {
     let (size, format) = (cx.network.flows.size(flow).get(), cx.network.format(flow));
@@ -172,7 +172,7 @@ fn answer(
     host_cx.outgoing.push(slot);
 }
 
-/// Turns a trimmed packet around as the NACK that asks for it again.
+/// Turns a trimmed packet around as the NACK that requests it again.
 fn ask_again(cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot, back: &Back) {
     turn(cx, slot, back, PacketKind::Nack, 0);
     cx.packets.set_notes(slot, &[]);

@@ -17,13 +17,13 @@ use farloop_cc::{Fields, FlowInfo, Sender, Sent};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta};
 
-/// Of the default timeout what does not grow with the path (uet-htsim, main_uec.cpp).
+/// The part of the default timeout that does not grow with the path (uet-htsim, main_uec.cpp).
 pub(crate) const RTO_FLOOR: Delta = Delta::from_us(15);
 /// And how many times a queue takes to drain: a queue of a bandwidth-delay product, that is a base round-trip time.
 const RTO_QUEUES: u64 = 6;
 
-/// The timeout of a flow: 15 µs and six base round-trip times, or what is set, at least one and a half of them, since a timeout within a
-/// round trip would repeat every packet.
+/// The timeout of a flow: 15 µs and six base round-trip times, or the one that is set, at least one and a half of them, since a timeout
+/// within a round trip would repeat every packet.
 fn rto(spec: &MultipathSpec, base_rtt: Delta) -> Delta {
     match spec.rto {
         None => RTO_FLOOR + base_rtt * RTO_QUEUES,
@@ -60,7 +60,7 @@ impl Senders {
         let (packet, sent) = self.next_by_path(cx, host_cx, id)?;
         let sender = &self.states[id];
         if sender.credit {
-            // What it takes off the credit counts in what it wants.
+            // The credit that this packet uses counts in the flow's demand.
             self.departed(cx, host_cx, id, &sent);
             let fields = Fields::of(&[self.wanted(id)]);
             return Some(Departure { packet, fields, sent: None });
@@ -163,7 +163,7 @@ impl Senders {
         self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
     }
 
-    /// Tells the chooser what packets met, and the algorithm which are lost.
+    /// Passes the feedback on packets to the chooser, and the losses to the algorithm.
     pub(super) fn tell_of_packets(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return };

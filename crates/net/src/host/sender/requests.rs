@@ -66,7 +66,7 @@ impl Senders {
         true
     }
 
-    /// If the flow on the connection of `id` is over, what it counted is kept and the connection is free for the next one.
+    /// If the flow on the connection of `id` is over, keeps its counters and frees the connection for the next one.
     pub(super) fn end_request(&mut self, cx: &mut PartContext, host_cx: &HostContext, id: SenderId) {
         let sender = &mut self.states[id];
         let Some(tcp) = sender.endpoint.tcp() else { return };
@@ -93,7 +93,7 @@ impl Senders {
         self.remember(&cx.network, id);
     }
 
-    /// The application of the flow on the connection of `id` has no more to send than what was sent.
+    /// The application of the flow on the connection of `id` stops: it sends nothing more.
     pub(super) fn stop_request(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> After {
         let sender = &mut self.states[id];
         sender.settle_account(cx.now, false);

@@ -1,8 +1,8 @@
 //! Segmentation offload: the host hands its NIC chunks of many segments, which leave back to back.
 //!
-//! Source: Linux 4.9, `tcp_tso_autosize` and `tcp_tso_should_defer`. A chunk is what the pacing rate carries in a millisecond (2^-10 s),
-//! at least two segments and at most 64 kB. When an ACK opens the window by less, the host waits for the next one, so that a flow
-//! whose ACKs would clock out two packets each sends a dozen at a time.
+//! Source: Linux 4.9, `tcp_tso_autosize` and `tcp_tso_should_defer`. A chunk holds the bytes that the pacing rate carries in a millisecond
+//! (2^-10 s), at least two segments and at most 64 kB. When an ACK opens the window by less, the host waits for the next one, so that a
+//! flow whose ACKs would clock out two packets each sends a dozen at a time.
 //!
 //! A paced flow sends a chunk at a time, too, and the next one when the pacing rate has carried it (`fq`, or the socket's own timer:
 //! `tcp_update_skb_after_send`); only algorithms that ask for it (`Needs::even_pacing`) are paced packet by packet.

@@ -1,4 +1,4 @@
-//! The receiving half: the endpoint of `farloop-tcp`, and what the next ACK will carry.
+//! The receiving half: the endpoint of `farloop-tcp`, and the contents of the next ACK.
 
 use crate::ids::Slot;
 use farloop_cc::Fields;
@@ -15,7 +15,7 @@ pub(crate) struct TcpReceiver {
 }
 
 impl TcpReceiver {
-    /// Before the first segment.
+    /// State before the first segment.
     pub fn new(config: Arc<Config>) -> TcpReceiver {
         TcpReceiver { inner: farloop_tcp::Receiver::new(config), held: Slot::NONE, fields: Fields::NONE }
     }

@@ -10,7 +10,7 @@ use farloop_trace::why::Turn;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
-/// A TCP sender, and what it needs of its flow.
+/// A TCP sender, and the facts about its flow that it needs.
 pub(crate) struct TcpSender {
     pub(crate) inner: farloop_tcp::Sender,
     /// The receiver's window, which never changes.
@@ -19,7 +19,7 @@ pub(crate) struct TcpSender {
     pacing: Option<LinuxPacing>,
     /// Bytes on the wire for each byte of payload.
     wire_per_payload: f64,
-    /// Paced packet by packet, whatever the NIC can.
+    /// Paced packet by packet, even if the NIC could send chunks.
     even: bool,
     /// Payload that a receiver with delayed ACKs waits for: a law that computes a smaller window would stop for the delay at every packet.
     least: Bytes,
@@ -135,7 +135,7 @@ impl TcpSender {
                 paced => paced,
             };
             let free = inner.open_window();
-            // What is with the NIC already leaves as it is.
+            // A packet that is with the NIC already leaves as it is.
             let granted = if before == u64::MAX { 0 } else { before.min(free) };
             let opening = Opening {
                 now,
@@ -159,9 +159,9 @@ impl TcpSender {
         if below { gains.slow_start } else { gains.otherwise }
     }
 
-    /// Takes over the algorithm's window; gives the window and rate that hold. Algorithms with a slow start threshold keep to the floors of
-    /// RFC 5681 (§3.1: two segments, one after a timeout). For the others the floor is what the receiver waits for; Linux has four
-    /// segments in BBR (`bbr_cwnd_min_target`) and two in DCTCP (`dctcp_ssthresh`) for that. The rate stays the algorithm's.
+    /// Takes over the algorithm's window; gives the window and rate that hold. Algorithms with a slow start threshold keep to the floors
+    /// of RFC 5681 (§3.1: two segments, one after a timeout). For the others the floor is the payload that the receiver waits for; Linux
+    /// has four segments in BBR (`bbr_cwnd_min_target`) and two in DCTCP (`dctcp_ssthresh`) for that. The rate stays the algorithm's.
     #[inline(never)] // as above
     pub fn take_control(&mut self, control: Control, ssthresh: impl FnOnce() -> Option<Bytes>) -> Control {
         let small = control.cwnd < self.least;
@@ -187,7 +187,7 @@ impl TcpSender {
         Rate::from_bps((gain * window * 8e12 / srtt.as_ps().max(1) as f64).max(1.0) as u64)
     }
 
-    /// The application stops: what it has sent, and whether all of that is acknowledged.
+    /// The application stops: returns the bytes sent, and true if all of them are acknowledged.
     pub fn stop(&mut self, now: Time) -> (u64, bool) {
         let done = self.inner.stop(now);
         (self.inner.snd_nxt(), done)

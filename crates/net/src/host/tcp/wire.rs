@@ -1,4 +1,4 @@
-//! Segments in packets: which field holds what.
+//! Segments in packets: the field of each value.
 //!
 //! | segment | data packet, bare packet | ACK |
 //! | --- | --- | --- |
