@@ -8,12 +8,12 @@
 //! 1. A table never loses a row, except in [`Table::into_rows`], which takes the table.
 //! 2. Each kind of key is a type of its own ([`crate::ids`]), so that no port indexes hosts. Keys come from [`Table::push`],
 //!    [`Table::keys`], [`Table::iter`] and [`Table::find`], or from their number in the specification, which the build of a part checks:
-//!    it looks every one up among the things of that part, and what the part does not have gets no key (`NONE`, or `Owner::Elsewhere`).
+//!    it looks every one up among the things of that part, and a thing that the part lacks gets no key (`NONE`, or `Owner::Elsewhere`).
 //! 3. Three kinds of arithmetic make keys: the other end of a link is the neighbour in its pair, and ports come in pairs; the port or host
 //!    of an event is less than the count of that kind, because no other number is given to the calendar ([`crate::events`]); slots of
 //!    packets, senders and receivers are used again, never taken away.
 //!
-//! `NONE` is `u32::MAX`, which no table reaches. Whoever holds a key that may be `NONE` asks first ([`exists`]).
+//! `NONE` is `u32::MAX`, which no table reaches. Code that holds a key that may be `NONE` checks it first ([`exists`]).
 //!
 //! Builds with debug assertions check every index: all tests of the workspace, the comparison of a debug build with a release build, and
 //! the fuzzer (`make fuzz`) over random scenarios of all transports, disciplines and circuits.
@@ -62,12 +62,12 @@ impl<K: Key, T> Table<K, T> {
         self.rows.capacity()
     }
 
-    /// Makes room for so many more rows; `false` where there is no memory for them.
+    /// Makes room for `more` rows; `false` where there is no memory for them.
     pub fn try_reserve_exact(&mut self, more: usize) -> bool {
         self.rows.try_reserve_exact(more).is_ok()
     }
 
-    /// Makes room for so many more rows.
+    /// Makes room for `more` rows.
     pub fn reserve_exact(&mut self, more: usize) {
         self.rows.reserve_exact(more);
     }

@@ -19,7 +19,7 @@ pub(crate) enum Ties {
 }
 
 impl Ties {
-    /// The order `number` of those that `seed` draws for so many links; `None`: as specified.
+    /// The order `number` of those that `seed` draws for `links` links; `None`: as specified.
     pub fn new(number: Option<u64>, seed: u64, links: usize) -> Ties {
         let Some(number) = number else { return Ties::Specified };
         let mut random = RandomStream::new(seed, "tie order", number);

@@ -24,7 +24,7 @@ const CONTROL_CLASS: u8 = 7;
 /// Timers of algorithms, by number.
 const TIMERS: [&str; TimerId::COUNT] = ["algorithm 0", "algorithm 1", "algorithm 2", "algorithm 3"];
 
-/// Those of their receiving halves.
+/// Timers of their receiving halves.
 const RECEIVER_TIMERS: [&str; TimerId::COUNT] = ["receiver 0", "receiver 1", "receiver 2", "receiver 3"];
 
 /// Registered observers. A single pointer, so a run without observers pays for one null check.
@@ -97,7 +97,7 @@ hooks! {
     trace_enqueue => enqueue(p: PortId, slot: Slot);
     /// A packet begins to leave by port `p`, and waits there no more.
     trace_departure => departure(p: PortId, slot: Slot);
-    /// It is on the link, and will arrive later by so much.
+    /// It is on the link, and will arrive later by this time.
     trace_launch => launch(p: PortId, slot: Slot, late: Delta);
     /// A packet has been marked by port `p`.
     trace_mark => mark(p: PortId, slot: Slot);
@@ -107,7 +107,7 @@ hooks! {
     trace_arrival => arrival(p: PortId, slot: Slot);
     /// A PFC frame stops a data class of port `p`, or lets it go on.
     trace_pfc => pfc(p: PortId, frame: &Packet);
-    /// All that waited at port `p` is gone: its link is down.
+    /// All packets that waited at port `p` are gone: its link is down.
     trace_drain => drain(p: PortId);
     /// A flow begins.
     trace_start => start(flow: FlowId);
@@ -313,7 +313,7 @@ fn record(cx: &mut impl Traced, place: Place, flow: Option<u32>, event: Event) {
     }
 }
 
-/// Where in the data of its flow, which begins at `begin`, a packet is, or what it answers.
+/// Offset of a packet in the data of its flow, which begins at `begin`, or that of the data that it answers.
 fn offset(cx: &impl Traced, packet: &Packet, begin: u64) -> u64 {
     match packet.kind {
         PacketKind::Cnp | PacketKind::Quantized | PacketKind::ReceiveRate => packet.seq,
@@ -392,7 +392,7 @@ fn tell_launch(cx: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
     }
 }
 
-/// By the link whose own egress port is `p`: journals know links by the port that sends.
+/// A packet arrives by the link whose own egress port is `p`: journals know links by the port that sends.
 fn tell_arrival(cx: &mut impl Traced, p: PortId, slot: Slot) {
     let (packet, now) = (Passing { port: cx.number(p).other_end().0, ..seen_at(cx, p, slot) }, cx.now());
     if let Some(journals) = cx.journals() {

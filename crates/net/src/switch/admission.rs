@@ -8,7 +8,7 @@ use farloop_trace::Cause;
 
 /// The buffer that a waiting packet holds.
 pub(crate) struct AdmittedPacket {
-    /// By which port it came.
+    /// The port by which it came.
     pub ingress: PortId,
     pub size: u64,
     pub lossy: bool,
@@ -16,7 +16,7 @@ pub(crate) struct AdmittedPacket {
 }
 
 impl AdmittedPacket {
-    /// By a data packet.
+    /// Describes a data packet.
     #[inline]
     pub fn by(packet: &Packet) -> AdmittedPacket {
         let (size, lossy) = (u64::from(packet.wire), packet.flags & LOSSY != 0);
@@ -37,7 +37,7 @@ pub(crate) fn refuse(cx: &mut PartContext, held: &Ingress, ingress: PortId, out:
     cx.lose(out, slot, cause);
 }
 
-/// A frame that tells a neighbour what to do with a data class; an Xoff because of a packet that is bound for the port `out`.
+/// Makes a frame that stops a data class of a neighbour, or lets it go on; an Xoff because of a packet that is bound for the port `out`.
 pub(crate) fn pfc_frame(cx: &PartContext, kind: PacketKind, data_class: usize, out: PortId) -> Packet {
     let mut frame = Packet::new(kind, LINK, FlowId::NONE, HostNumber::NONE, PFC_FRAME);
     frame.value = data_class as u8;

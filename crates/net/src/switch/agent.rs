@@ -21,7 +21,7 @@ impl Agent {
         Agent { agent, port, deadlines: [Time::NEVER; TimerId::COUNT] }
     }
 
-    /// Calls a handler and arms what it asks for; what is the switch's to do goes to [`PartContext::asked`].
+    /// Calls a handler and arms its timers; effects for the switch go to [`PartContext::asked`].
     pub fn call<R>(
         &mut self,
         cx: &mut PartContext,
@@ -42,7 +42,7 @@ impl Agent {
         result
     }
 
-    /// At what rate a queue of `flow` begins.
+    /// The rate at which a queue of `flow` begins.
     pub fn initial_rate(&mut self, flow: FlowId) -> Rate {
         self.agent.initial_rate(flow.0)
     }
@@ -79,7 +79,7 @@ pub(crate) fn head_of(cx: &PartContext, p: PortId, slot: Slot) -> Head {
     }
 }
 
-/// Writes into a packet what the agent of port `p` changed in its head, which had the fields `before`.
+/// Writes the changes that the agent of port `p` made in a packet's head, which had the fields `before`, into the packet.
 pub(crate) fn write_back(cx: &mut PartContext, p: PortId, slot: Slot, head: &Head, before: &farloop_cc::Fields) {
     if head.fields != *before {
         let own = head.fields.as_slice();

@@ -16,7 +16,7 @@ use farloop_units::{Bytes, Delta};
 /// A PFC frame: 64 bytes of Ethernet frame, 20 of preamble and gap (IEEE 802.1Qbb).
 pub(crate) const PFC_FRAME: u16 = 84;
 
-/// Headroom of one class that no arrival pattern exceeds: what can still arrive after the threshold is crossed.
+/// Headroom of one class that no arrival pattern exceeds: the bytes that can still arrive after the threshold is crossed.
 ///
 /// The packet that crosses it; the largest packet that may delay the Xoff frame on the reverse link; two PFC frames (another
 /// class' and this one); one round trip of the link; the largest packet that the neighbour had just started.
@@ -93,8 +93,8 @@ pub(crate) struct Ingress {
     headroom: [u64; DATA_CLASSES],
     /// Xoff was sent, and no Xon since.
     stopped: [bool; DATA_CLASSES],
-    /// The link came up when there was something in the headroom, and there has been since: it may not hold what comes until the neighbour
-    /// stops.
+    /// The link came up when there was something in the headroom, and there has been since: the headroom may not hold all packets that
+    /// come until the neighbour stops.
     unsettled: [bool; DATA_CLASSES],
     /// Capacity of the headroom of each class.
     capacity: u64,
@@ -116,7 +116,7 @@ impl Ingress {
         (self.shared[data_class], self.headroom[data_class])
     }
 
-    /// Its headroom holds whatever the neighbour sends.
+    /// Returns true if its headroom holds all that the neighbour can send.
     pub fn is_lossless(&self, data_class: usize) -> bool {
         self.pfc && !self.unsettled[data_class]
     }
@@ -168,7 +168,8 @@ impl Buffer {
         Ok(if stop { Admitted::Stop } else { Admitted::Lossless })
     }
 
-    /// [`Buffer::admit`] without headroom: who finds a place so finds it where less is taken, too, and whom a limit refuses is refused.
+    /// [`Buffer::admit`] without headroom: a packet that finds a place also finds it where less is used, and one that a limit refuses is
+    /// refused.
     #[inline]
     pub fn admit_surely(
         &mut self,
@@ -231,7 +232,7 @@ impl Buffer {
         ingress.unsettled = [false; DATA_CLASSES];
     }
 
-    /// The link of an ingress has come up: whether the neighbour must stop at once, for what is still held of what came by it before.
+    /// The link of an ingress has come up: returns true if the neighbour must stop at once, because of packets that came by it before.
     pub fn stops_again(&mut self, ingress: &mut Ingress, data_class: usize) -> bool {
         let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else { return false };
         let held = ingress.headroom[data_class] > 0;
@@ -335,8 +336,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(cases(256)))]
-        /// Whatever comes and goes by however many ports: what is used is the sum of what the ports hold, no more than there is; a port is
-        /// stopped as long as it holds headroom; and when all has left, nothing is held and nobody stopped.
+        /// Whatever comes and goes by however many ports: the used bytes are the sum of those that the ports hold, no more than there are;
+        /// a port is stopped as long as it holds headroom; and when all packets have left, nothing is held and no port stopped.
         #[test]
         fn what_is_taken_is_given_back(
             steps in proptest::collection::vec((0usize..3, 0usize..DATA_CLASSES, 64u64..1538, any::<bool>()), 1..400),

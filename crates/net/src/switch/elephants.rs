@@ -61,7 +61,7 @@ struct Candidate {
 }
 
 impl Elephants {
-    /// None yet, of so many racks; the sketch's hashes are drawn from `random`.
+    /// No elephants yet, for this many racks; the sketch's hashes are drawn from `random`.
     ///
     /// # Errors
     /// There is no memory for the sketch.
@@ -252,11 +252,11 @@ mod tests {
             assert!(!case.pass(us, 0, 9, ""));
         }
         assert_eq!(case.set(0), [1, 2]);
-        // 100 us after its only packet flow 1 is idle, whoever comes.
+        // 100 us after its only packet flow 1 is idle, whatever comes.
         assert!(case.pass(100, 0, 2, ""));
         assert_eq!((case.set(0), case.counts()), (vec![2, 9], (3, 1, 0)));
         assert!(!case.pass(101, 0, 1, "called"), "it comes back as any other");
-        // Nobody comes for long: both are gone, and what was counted is forgotten.
+        // Nothing comes for long: both are gone, and their bytes are forgotten.
         assert!(!case.pass(400, 0, 9, "") && case.pass(400, 0, 9, ""), "3000 bytes make it one again");
         assert_eq!((case.set(0), case.counts()), (vec![9], (4, 3, 0)));
     }

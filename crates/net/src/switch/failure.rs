@@ -1,8 +1,8 @@
 //! Ports whose links go down and come up again.
 //!
-//! A switch knows at once that the link of one of its ports is down: what waits there is dropped, and what comes for it, until the routes
-//! avoid it. Both ends forget the pauses that went over the link. When it comes up, a switch that still holds too much of what came by it
-//! pauses the neighbour anew.
+//! A switch knows at once that the link of one of its ports is down: packets that wait there are dropped, and so are those that come for
+//! it, until the routes avoid it. Both ends forget the pauses that went over the link. When it comes up, a switch that still holds too
+//! many packets that came by it pauses the neighbour anew.
 
 use super::Switches;
 use super::admission::AdmittedPacket;

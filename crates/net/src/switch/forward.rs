@@ -1,7 +1,7 @@
-//! Forwarders: what decides by which port a packet leaves before the routes are asked.
+//! Forwarders: rules that choose the port by which a packet leaves, before the routes do.
 //!
-//! - A static table of detours: what is bound for some hosts takes another way.
-//! - Symmetric ECMP: what answers data (ACKs, signals) takes the data's links back, so that port agents see the ACKs of their own flows.
+//! - A static table of detours: packets for some hosts take another way.
+//! - Symmetric ECMP: answers to data (ACKs, signals) take the data's links back, so that port agents see the ACKs of their own flows.
 //!
 //! Paths and their closed forms follow it, too ([`Network::next`](crate::network::Network::next),
 //! [`Network::next_back`](crate::network::Network::next_back)).
@@ -19,7 +19,7 @@ pub(crate) struct Forwarder {
 }
 
 impl Forwarder {
-    /// With these detours, and symmetric if a switch is given; `None` with neither.
+    /// A forwarder with these detours, and symmetric if a switch is given; `None` with neither.
     pub fn new(detours: BTreeMap<HostNumber, PortId>, symmetric: Option<SwitchNumber>) -> Option<Box<Forwarder>> {
         (!detours.is_empty() || symmetric.is_some()).then(|| Box::new(Forwarder { detours, symmetric }))
     }

@@ -65,7 +65,7 @@ pub(crate) struct Switch {
     pub random: RandomStream,
 }
 
-/// The switches of a part, with what they have at their ports.
+/// The switches of a part, with the state at their ports.
 pub(crate) struct Switches {
     pub switches: Table<SwitchId, Switch>,
     /// Bytes that they hold of the packets that came by each port.
@@ -104,7 +104,7 @@ impl Switches {
         port.launch::<true>(&mut cx.packets, &mut cx.calendar, arrival, slot, cx.now, Delta::ZERO);
     }
 
-    /// The same for a port at which something was due.
+    /// [`Switches::receive`] for a port at which something was due.
     #[inline(never)]
     fn receive_late(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
         self.catch_up(cx, s, out);
@@ -114,7 +114,7 @@ impl Switches {
         }
     }
 
-    /// The same, whatever there is at the switch and its ports.
+    /// [`Switches::receive`] for any switch and port.
     #[inline(never)]
     fn receive_any(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, slot: Slot) {
         let packet = &cx.packets[slot];
@@ -176,7 +176,7 @@ impl Switches {
         }
     }
 
-    /// Sends what was due at port `p` of switch `s` by now, each at its time ([`crate::departures`]).
+    /// Sends the packets that were due at port `p` of switch `s` by now, each at its time ([`crate::departures`]).
     #[inline(always)]
     pub fn catch_up(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
         if cx.lags(p) {
@@ -206,7 +206,7 @@ impl Switches {
         }
     }
 
-    /// Sends what was due at all ports of switch `s` by now.
+    /// Sends the packets that were due at all ports of switch `s` by now.
     #[inline(never)]
     fn catch_up_switch(&mut self, cx: &mut PartContext, s: SwitchId) {
         for at in 0..self.switches[s].ports.len() {
@@ -215,7 +215,7 @@ impl Switches {
         }
     }
 
-    /// Sends what was due at all ports of all switches by `until`.
+    /// Sends the packets that were due at all ports of all switches by `until`.
     pub fn catch_up_all(&mut self, cx: &mut PartContext, until: Time) {
         let now = std::mem::replace(&mut cx.now, until);
         for s in self.switches.keys() {
@@ -336,7 +336,7 @@ impl Switches {
     #[inline]
     fn release(&mut self, cx: &mut PartContext, s: SwitchId, place: &AdmittedPacket) {
         let &AdmittedPacket { ingress, size, lossy, data_class } = place;
-        // What the switch itself sent takes no buffer.
+        // Packets that the switch itself sent take no buffer.
         if !ingress.exists() {
             return;
         }
@@ -372,7 +372,7 @@ impl Switches {
         }
     }
 
-    /// By which port a packet leaves switch `s`; `None` where its link is down, or no path leads on.
+    /// The port by which a packet leaves switch `s`; `None` where its link is down, or no path leads on.
     #[inline(always)]
     fn egress(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
         if self.forwarders {
@@ -489,7 +489,7 @@ impl Switches {
         self.with_head(cx, s, p, slot, |agent, ctx, head| agent.on_reverse(ctx, head, queue));
     }
 
-    /// Calls the agent of port `p` with the head of a packet, and takes over what it changed there.
+    /// Calls the agent of port `p` with the head of a packet, and takes over its changes.
     fn with_head<R>(
         &mut self,
         cx: &mut PartContext,
@@ -505,7 +505,7 @@ impl Switches {
         result
     }
 
-    /// Calls the agent of port `p` and carries out what it asks for, about the packet in `slot` where there is one.
+    /// Calls the agent of port `p` and carries out its effects, about the packet in `slot` where there is one.
     fn with_agent<R>(
         &mut self,
         cx: &mut PartContext,
@@ -523,7 +523,7 @@ impl Switches {
         result
     }
 
-    /// Does what an agent of port `p` asked for, about the packet in `slot` where there is one.
+    /// Carries out the effects of an agent of port `p`, about the packet in `slot` where there is one.
     fn carry_out(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
         let mut asked = std::mem::take(&mut cx.asked);
         for effect in asked.drain(..).filter(|_| slot.exists()) {

@@ -6,20 +6,20 @@
 use crate::ids::FlowId;
 use farloop_units::{Delta, Time};
 
-/// Since when flows have been dropped.
+/// Flows that are dropped, and the time of the first drop.
 pub(crate) struct Rescue {
     after: Delta,
-    /// With the time of the first drop, by rack and flow: those that have not come in time since then.
+    /// Flows that have not come in time since they were dropped, with the time of the first drop, by rack and flow.
     dropped: Vec<Vec<(FlowId, Time)>>,
 }
 
 impl Rescue {
-    /// For so many racks; flows are let pass from `after` the first drop on.
+    /// For `racks` racks; flows are let pass from `after` the first drop on.
     pub fn new(after: Delta, racks: usize) -> Rescue {
         Rescue { after, dropped: vec![Vec::new(); racks] }
     }
 
-    /// A packet has come too early: whether it may take the packet network all the same.
+    /// A packet has come too early: returns true if it may take the packet network all the same.
     pub fn lets_pass(&mut self, now: Time, rack: usize, flow: FlowId) -> bool {
         let dropped = &mut self.dropped[rack];
         let first = match dropped.binary_search_by_key(&flow, |(flow, _)| *flow) {

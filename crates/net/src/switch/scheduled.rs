@@ -18,7 +18,7 @@ impl Switches {
         self.switches[s].scheduling.is_some() && self.schedule(cx, s, slot)
     }
 
-    /// The same at a switch that schedules.
+    /// Takes in a packet at a switch that schedules.
     #[inline(never)]
     fn schedule(&mut self, cx: &mut PartContext, s: SwitchId, slot: Slot) -> bool {
         let Some(scheduling) = &mut self.switches[s].scheduling else { return false };
@@ -34,7 +34,7 @@ impl Switches {
 
     /// Puts a packet into the queue for circuits with this index.
     pub(super) fn wait_for_circuit(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot, queue: usize) {
-        // What waits for a day that is over makes room first.
+        // Packets that wait for a day that is over make room first.
         self.rotate(cx, s, p);
         if cx.ports[p].agent.exists() && !self.agent_enqueue(cx, s, p, slot) {
             return;
@@ -87,7 +87,7 @@ impl Switches {
         self.wait_at(cx, s, p, slot, own);
     }
 
-    /// Lets a packet wait at port `p`, in the queue that its discipline is aimed at and that holds so many bytes.
+    /// Lets a packet wait at port `p`, in the queue that its discipline is aimed at and that holds `queue` bytes.
     pub(super) fn wait_at(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot, queue: u64) {
         if cx.mark(p, slot, MarkAt::Arrival, Bytes::new(queue), &mut self.switches[s].random) {
             return cx.lose(p, slot, Cause::NotEcnCapable);
@@ -98,7 +98,7 @@ impl Switches {
         self.kick::<false>(cx, s, p);
     }
 
-    /// Takes what waits at port `p` for a day that is over out of its queue: into the packet network, or away with it.
+    /// Takes packets that wait at port `p` for a day that is over out of their queue: into the packet network, or drops them.
     #[cold]
     pub(super) fn rotate(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
         if !cx.ports[p].discipline.exists() {

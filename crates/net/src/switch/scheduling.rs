@@ -1,5 +1,5 @@
-//! Switches between a packet network and circuits: by which port a packet of the rack leaves, in which queue it waits, and what is dropped
-//! because its circuit is far off.
+//! Switches between a packet network and circuits: choose port and queue of a packet of the rack, and drop packets whose circuit is far
+//! off.
 //!
 //! | | elephants | everything else (mice, ACKs, signals) |
 //! | --- | --- | --- |
@@ -120,7 +120,7 @@ impl Scheduling {
         }
     }
 
-    /// The same of the queue of this priority towards the packet network.
+    /// Returns true if `wire` bytes fit into the queue of this priority towards the packet network.
     pub fn has_room_for_packets(&self, wire: u64, own: u64, shared: u64, queue: usize) -> bool {
         match self.spec {
             SchedulingSpec::Blocking { packets, .. } => own + wire <= packets.get(),

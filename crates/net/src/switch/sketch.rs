@@ -1,14 +1,14 @@
 //! Count-Min sketch (Cormode and Muthukrishnan, J. of Algorithms 55, 2005): how many bytes each flow has sent, in memory that does not
 //! depend on how many flows there are.
 //!
-//! It has `rows` of `width` counters. In each row a flow has one counter, by the row's own hash, and shares it with others; what it has
-//! sent is at most the least of its counters. The estimate is never too small. Of `N` bytes in all it is too large by more than `e·N/width`
-//! with a probability of at most `e^-rows`, for every flow whatever the others send (there, Theorem 1): in a row the others add `N/width`
-//! on average, so more than `e` times that with a probability of at most `1/e`. That needs hashes by which two flows meet with a
-//! probability of `1/width`, drawn for each row independently.
+//! It has `rows` of `width` counters. In each row a flow has one counter, by the row's own hash, and shares it with others; it has sent at
+//! most the least of its counters. The estimate is never too small. Of `N` bytes in all it is too large by more than `e·N/width` with a
+//! probability of at most `e^-rows`, for every flow whatever the others send (there, Theorem 1): in a row the others add `N/width` on
+//! average, so more than `e` times that with a probability of at most `1/e`. That needs hashes by which two flows meet with a probability
+//! of `1/width`, drawn for each row independently.
 //!
-//! Sums of sketches are sketches of sums: to forget, it keeps what it counted before it last [aged](CountMin::age) apart. `N` is then what
-//! it still knows of.
+//! Sums of sketches are sketches of sums: to forget, it keeps the counts from before it last [aged](CountMin::age) apart. `N` then covers
+//! only the bytes that it has not forgotten.
 
 use farloop_engine::RandomStream;
 
@@ -29,8 +29,8 @@ struct Counter {
 }
 
 impl CountMin {
-    /// Of so many rows and so many counters in each, at least one; the hashes are drawn from `random`. `None` where there is no memory for
-    /// it.
+    /// A sketch of `rows` rows with `width` counters each, at least one; the hashes are drawn from `random`. `None` where there is no
+    /// memory for it.
     pub fn new(rows: u32, width: u32, random: &mut RandomStream) -> Option<CountMin> {
         let hashes = (0..rows.max(1)).map(|_| Hash { a: random.bits(), b: random.bits() }).collect();
         let width = width.max(1);
@@ -40,12 +40,12 @@ impl CountMin {
         Some(CountMin { hashes, width, counters })
     }
 
-    /// Bytes of memory that one takes of so many rows and so many counters in each.
+    /// Bytes of memory of a sketch of this many rows and counters in each.
     pub fn bytes(rows: u32, width: u32) -> u64 {
         u64::from(rows) * u64::from(width) * size_of::<Counter>() as u64
     }
 
-    /// Counts what a flow sends, and says what it has sent then, as [`CountMin::estimate`].
+    /// Counts bytes of a flow, and returns its bytes then, as [`CountMin::estimate`].
     pub fn add(&mut self, flow: u32, bytes: u64) -> u64 {
         let mut least = u64::MAX;
         for (row, hash) in self.hashes.iter().enumerate() {
@@ -63,7 +63,7 @@ impl CountMin {
         all.map(|counter| counter.new + counter.old).min().unwrap_or(0)
     }
 
-    /// Forgets what was counted before it aged the last time.
+    /// Forgets the counts from before it aged the last time.
     pub fn age(&mut self) {
         for counter in &mut self.counters {
             *counter = Counter { new: 0, old: counter.new };

@@ -22,11 +22,11 @@ pub(crate) struct Trimming {
     limit_packets: u32,
 }
 
-/// The class of ACKs may hold so many times the limit of the data.
+/// The class of ACKs may hold this many times the limit of the data.
 const CONTROL_ROOM: u64 = 2;
 
 impl Trimming {
-    /// That of a switch; `None` where it drops.
+    /// The settings of a switch; `None` where it drops.
     pub fn of(switch: &SwitchSpec, transport: &TransportSpec) -> Option<Trimming> {
         let wire = (switch.trim?.size + transport.framing).get();
         Some(Trimming {
@@ -50,7 +50,7 @@ impl Switches {
     pub(super) fn trim(&mut self, cx: &mut PartContext, s: SwitchId, out: PortId, slot: Slot) {
         let Some(trimming) = self.switches[s].trimming else { return };
         let last_hop = matches!(cx.network.ends[cx.numbers[out]].peer, NodeRef::Host(_));
-        // What its sender wants of the receiving host stays.
+        // The credit demand of its sender stays.
         cx.packets.remove_telemetry(slot);
         let packet = &mut cx.packets[slot];
         debug_assert_eq!(packet.kind, PacketKind::Data);
@@ -65,7 +65,7 @@ impl Switches {
         if cx.stats[out].control + u64::from(wire) > room {
             return cx.lose(out, slot, Cause::QueueLimit);
         }
-        // The transmitter may have become free for what goes before data, which a pause has held.
+        // The transmitter may have become free for packets that go before data, which a pause has held.
         note_waits(cx, out, slot);
         cx.enqueue::<false>(out, slot);
         self.kick::<false>(cx, s, out);

@@ -6,14 +6,14 @@ use crate::ids::FlowId;
 
 /// Packets that elephants of each rack have sent since they were last dropped.
 pub(crate) struct WarmUp {
-    /// By how many packets an elephant is accelerated.
+    /// Number of packets by which an elephant is accelerated.
     packets: u32,
     /// An elephant that sent fewer packets from drop to drop is accelerated by twice as many.
     few: u32,
     sent: Vec<Vec<(FlowId, Sent)>>,
 }
 
-/// Of one elephant.
+/// Packets of one elephant.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     /// Packets since it was last dropped for coming too early.
@@ -23,7 +23,7 @@ struct Sent {
 }
 
 impl WarmUp {
-    /// For so many racks.
+    /// For `racks` racks.
     pub fn new(packets: u32, few: u32, racks: usize) -> WarmUp {
         WarmUp { packets, few, sent: vec![Vec::new(); racks] }
     }
