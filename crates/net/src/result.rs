@@ -14,14 +14,14 @@ pub struct RunResult {
     pub ports: Vec<PortRow>,
     /// PFC pauses: one row per (paused port, cause, root), in this order.
     pub pauses: Vec<PauseRow>,
-    /// Groups of ports that paused each other for ever, in the order in which they were found. A run with one is a valid
-    /// result: this is what the simulated network would do.
+    /// Groups of ports that paused each other for ever, in the order in which they were found. A run with one is a valid result: the
+    /// simulated network would block in the same way.
     pub deadlocks: Vec<Deadlock>,
     /// Sampled series of flows: one row per recorded flow and sample.
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
     pub port_series: Vec<PortSample>,
-    /// The same of ports that are not among the recorded ones, and turned out to be the worst
+    /// Sampled series of ports that are not among the recorded ones, and turned out to be the worst
     /// ([`WorstRecordSpec`](crate::spec::WorstRecordSpec)).
     pub worst_series: Vec<PortSample>,
     /// Sampled series of queues of switches that schedule circuits: one row per sample and queue.
@@ -110,11 +110,11 @@ pub struct RankRow {
 pub struct PhaseTimes {
     /// Index in the job's phases.
     pub phase: u8,
-    /// At least one of its streams computes; by the phase of what began first.
+    /// Time in which at least one of its streams computes; by the phase of the operation that began first.
     pub computing: Delta,
-    /// Nothing computes, and a message is on its way to it; by the message's phase.
+    /// Time in which nothing computes, and a message is on its way to it; by the message's phase.
     pub communication: Delta,
-    /// Nothing computes, and nothing is on its way that it will get; by the phase of the message that ends it.
+    /// Time in which nothing computes, and nothing is on its way that it will get; by the phase of the message that ends it.
     pub waiting: Delta,
 }
 
@@ -127,7 +127,7 @@ pub struct QueuePairRow {
     pub from: u32,
     /// The rank that receives.
     pub to: u32,
-    /// All that they will carry in all iterations.
+    /// Bytes that it will carry in all iterations.
     pub size: Bytes,
     /// Counters of the flow that carries it.
     pub counts: FlowRow,
@@ -195,7 +195,7 @@ pub struct PortRow {
     pub max_queue: Bytes,
     /// Time integral of the data queue, in byte-picoseconds, for exact time averages.
     pub queue_integral: u128,
-    /// Headroom reserved for what the neighbour sends into this port.
+    /// Headroom reserved for the data that the neighbour sends into this port.
     pub headroom: Bytes,
     /// Most headroom ever used.
     pub max_headroom: Bytes,
@@ -240,7 +240,7 @@ pub struct Range<T> {
 }
 
 impl<T: Ord + Copy> Range<T> {
-    /// Of one.
+    /// The range of one value.
     pub fn of(value: T) -> Range<T> {
         Range { least: value, most: value }
     }
@@ -324,7 +324,7 @@ pub struct QueueRow {
 pub enum QueueName {
     /// The packet network, of the higher priority.
     High,
-    /// The same, of the lower one.
+    /// The packet network, of the lower priority.
     Low,
     /// Circuits to this node.
     Neighbour(u32),
@@ -460,7 +460,7 @@ impl Totals {
         self.packet_memory.checked_div(self.max_in_flight).unwrap_or(0)
     }
 
-    /// Adds what another part of the network counted.
+    /// Adds the totals of another part of the network.
     pub(crate) fn add(&mut self, other: &Totals) {
         let Totals {
             packet_hops,

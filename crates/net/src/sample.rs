@@ -1,7 +1,7 @@
 //! Observers: series of recorded flows and ports, sampled at a fixed interval, and of queues that wait for circuits, at one of their own.
 //!
-//! Each part samples what it has: the source's side of a flow, the destination's side, ports. Samples are no events: before anything
-//! happens later than a sample is due, it is taken. At the end the parts' samples are joined by time and flow.
+//! Each part samples its own objects: the source's side of a flow, the destination's side, ports. Samples are no events: each is taken
+//! before anything happens later than it is due. At the end the parts' samples are joined by time and flow.
 
 use crate::host::Hosts;
 use crate::ids::{FlowId, PortId};
@@ -69,7 +69,7 @@ pub(crate) struct Samples {
     pub flows: Vec<(usize, FlowSample)>,
     pub ports: Vec<(usize, PortSample)>,
     pub queues: Vec<(usize, QueueSample)>,
-    /// Of the ports that are watched.
+    /// Samples of the watched ports.
     pub watched: Vec<PortSample>,
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn join(parts: Vec<Samples>, end: Time) -> (Vec<FlowSample>, Vec<Port
     flows.sort_by_key(|(place, s)| (s.time, *place));
     ports.sort_by_key(|(place, s)| (s.time, *place));
     queues.sort_by_key(|(place, s)| (s.time, *place));
-    // Each side of a flow has zeros for what the other one knows.
+    // Each side of a flow has zeros for the columns of the other one.
     flows.dedup_by(|(there, b), (here, a)| {
         let same = there == here && a.time == b.time;
         if same {

@@ -1,4 +1,4 @@
-//! The simulation: its parts, run side by side, and what they counted, joined.
+//! The simulation: its parts, run side by side, and their joined counters.
 
 use crate::build::{Built, build};
 use crate::check::BuildError;
@@ -49,7 +49,7 @@ pub struct Progress {
 /// Why a run came to no end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// The caller asked for it.
+    /// The caller stopped it.
     Cancelled,
     /// More packets are in flight than memory has room for.
     OutOfMemory(OutOfMemory),
@@ -67,9 +67,9 @@ pub struct Simulation {
     /// Some switch does PFC.
     pauses: bool,
     watch: Watch,
-    /// Until the next look at whether to go on, of a network in one part.
+    /// Events until the next look at whether to go on, of a network in one part.
     events_left: u64,
-    /// The same of a network in several parts, whose windows may be microseconds long: by wall time.
+    /// Wall time until that look, of a network in several parts, whose windows may be microseconds long.
     pace: Pace,
     /// Packet-hops of all messages of jobs, where nothing else is carried; counted at the first look.
     hops_of_jobs: OnceCell<Option<u64>>,
@@ -90,8 +90,8 @@ impl Simulation {
         Simulation::build(spec, Cores::ONE, &mut || true)
     }
 
-    /// As [`Simulation::new`], for as many threads as `cores` says; `go_on` is called often enough for every wish to stop, and answers
-    /// `false` to have [`BuildError::Cancelled`].
+    /// As [`Simulation::new`], for the threads of `cores`; `go_on` is called often enough for every wish to stop, and answers `false` to
+    /// have [`BuildError::Cancelled`].
     pub fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
         let Built { network, parts, cut, part_of_host, pauses } = build(spec, cores, go_on)?;
         let Cut { lookahead, .. } = cut;
@@ -124,7 +124,7 @@ impl Simulation {
         Ok(self.run_traced(progress)?.0)
     }
 
-    /// As [`Simulation::run`], with what was traced ([`Simulation::trace`]); nothing where nothing was to be.
+    /// As [`Simulation::run`], with the trace ([`Simulation::trace`]); it is empty where none was to be.
     // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
     #[inline(never)]
     pub fn run_traced(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(RunResult, Trace), Stopped> {
@@ -138,7 +138,7 @@ impl Simulation {
         Ok((self.finish(), trace))
     }
 
-    /// To the end, or until what was asked is known ([`crate::why`]).
+    /// Runs to the end, or until all questions are answered ([`crate::why`]).
     fn advance_to_end(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(), Stopped> {
         while let Some(border) = self.next_border() {
             self.advance(border.min(self.network.end), progress)?;
@@ -163,7 +163,7 @@ impl Simulation {
         self.result(if end == Time::NEVER { Time::ZERO } else { end }, Time::ZERO)
     }
 
-    /// Has the simulation keep what happens to chosen packets and flows; call it before it runs. Nothing of the result changes.
+    /// Traces chosen packets and flows; to be called before the run. The result stays the same.
     ///
     /// Ports have the numbers 2i and 2i + 1 (from and to the first node of link i of the specification), hosts and flows their places among
     /// the specification's hosts and flows.
@@ -194,7 +194,7 @@ impl Simulation {
         self.whole().hosts.ranks.watch(log);
     }
 
-    /// Runs until the path that [`Simulation::watch_job`] asked for is known; `None` where no such iteration is over when the run ends.
+    /// Runs until the path of [`Simulation::watch_job`] is known; `None` where no such iteration is over when the run ends.
     pub fn run_for_path(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Option<JobPath>, Stopped> {
         self.advance_to_end(progress)?;
         Ok(self.whole().hosts.ranks.take_path())
@@ -216,7 +216,7 @@ impl Simulation {
         part
     }
 
-    /// Packets in queues and on links may take this many bytes of memory, instead of what the machine has.
+    /// Limits the memory of packets in queues and on links to this many bytes, instead of the machine's.
     pub fn limit_memory(&mut self, bytes: u64) {
         let each = bytes / self.parts.len() as u64;
         for part in &mut self.parts {
@@ -284,7 +284,7 @@ impl Simulation {
         let exhausted = || used_up.get() || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
         let stands_still = || gauges.iter().any(|g| g.stands_still.load(Ordering::Relaxed));
         let goes_on = || !exhausted() && !stands_still();
-        // What takes longer than a short window: to ask the caller, who may be an interpreter, and what the machine has left.
+        // Steps that take longer than a short window: a call of the caller, who may be an interpreter, and a look at the machine's memory.
         let (network, hops_of_jobs) = (&self.network, &self.hops_of_jobs);
         let mut ask = |now| {
             used_up.set(memory.is_used_up());
@@ -345,7 +345,7 @@ impl Simulation {
         for part in &mut self.parts {
             part.observe(last_sample.max(end).saturating_add(Delta::from_ps(1)), Time::ZERO);
             part.catch_up(end);
-            // What receivers keep for an ACK has been delivered.
+            // Packets that receivers keep for an ACK have been delivered.
             part.hosts.receivers.drop_held(&mut part.context);
         }
         self.watch.look(&self.parts, end, Delta::ZERO);
@@ -462,7 +462,7 @@ impl Simulation {
         rows.into_values().collect()
     }
 
-    /// When a flow began, or was to; [`Time::NEVER`] where what it waits for has not come.
+    /// The time at which a flow began, or was to; [`Time::NEVER`] where it still waits for others.
     fn start(&self, flow: FlowId) -> Time {
         let network = &self.network;
         if network.flow_dependencies.waits_for(flow) == 0 {
@@ -472,7 +472,7 @@ impl Simulation {
         here.hosts.dependent_flows.begin(flow).unwrap_or(Time::NEVER)
     }
 
-    /// One row per port: what the part of its owner counted, and what the part of its neighbour saw arrive.
+    /// One row per port: joins the counters of its owner's part with the arrivals in its neighbour's part.
     fn port_rows(&mut self, end: Time) -> Table<PortNumber, PortRow> {
         let connections = &self.parts[0].hosts.senders.connections;
         let offered = self.network.offered(&|flow| connections.number(flow));

@@ -69,8 +69,7 @@ pub struct NetworkSpec {
     pub stalls: Option<StallSpec>,
     /// The order in which a host's flows send.
     pub nic_order: NicOrder,
-    /// In which order things happen that happen at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that
-    /// the seed draws.
+    /// Order of events at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that the seed draws.
     pub tie_order: Option<u64>,
 }
 
@@ -158,7 +157,7 @@ impl CircuitSpec {
     }
 }
 
-/// A switch's buffer and what it does to packets.
+/// A switch's buffer, and its treatment of packets.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SwitchSpec {
     /// Total packet buffer, shared by all ports, PFC headroom included.
@@ -180,7 +179,7 @@ pub struct SwitchSpec {
     pub flow_queues: u32,
     /// The packets that take circuits: of a switch with hosts, and a link to a circuit switch.
     pub scheduling: Option<SchedulingSpec>,
-    /// Of a switch that schedules: it finds elephants itself; `None` for those that the flows are specified to be.
+    /// Elephants that a switch that schedules finds itself; `None` for those that the flows are specified to be.
     pub elephants: Option<Box<ElephantSpec>>,
     /// Stamp in-band telemetry on data packets.
     pub int: bool,
@@ -255,27 +254,27 @@ pub enum DisciplineSpec {
 pub enum SchedulingSpec {
     /// Elephants wait for their circuit, in a queue for each rack.
     Blocking {
-        /// Of all these queues together.
+        /// Bytes of all these queues together.
         buffer: Bytes,
-        /// Of each; `None` for equal shares of `buffer`.
+        /// Bytes of each; `None` for equal shares of `buffer`.
         queue: Option<Bytes>,
-        /// Of each port to the packet network.
+        /// Bytes of each port to the packet network.
         packets: Bytes,
     },
     /// Elephants take their circuit while there is one, and the packet network otherwise.
     Unblocking {
-        /// Of all ports to switches together.
+        /// Bytes of all ports to switches together.
         buffer: Bytes,
     },
     /// Elephants are accelerated: shortly before the day of their circuit they are let into the packet network, in its queues of low
     /// priority, and then wait in a calendar of the next days. Packets that come earlier are dropped, and so are those left of a day
     /// (AccelToR, Algorithm 1).
     AccelToR {
-        /// Of the queue of high priority at each port to the packet network.
+        /// Bytes of the queue of high priority at each port to the packet network.
         high: Bytes,
-        /// Of the one of low priority.
+        /// Bytes of the one of low priority.
         low: Bytes,
-        /// Of the queue of each day.
+        /// Bytes of the queue of each day.
         queue: Bytes,
         /// Number of days that have a queue, the one at hand included; at least 1.
         days: u32,
@@ -285,8 +284,8 @@ pub enum SchedulingSpec {
         warm_up: Option<WarmUpSpec>,
         /// The way of an elephant's packet whose queue is full.
         overflow: Overflow,
-        /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network
-        /// until its day is near enough; `None` to drop it all the time.
+        /// An elephant that comes too early for its day is dropped for this time after the first drop, and then let into the packet
+        /// network until its day is near enough; `None` to drop it all the time.
         rescue: Option<Delta>,
     },
 }
@@ -294,7 +293,7 @@ pub enum SchedulingSpec {
 /// Acceleration by a number of packets, counted since the flow was last dropped for coming too early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WarmUpSpec {
-    /// So many go into the packet network; those after them wait for the day.
+    /// Number of packets that go into the packet network; those after them wait for the day.
     pub packets: u32,
     /// Twice as many where the flow sent fewer than this between its last two drops.
     pub few: u32,
@@ -307,10 +306,10 @@ pub struct WarmUpSpec {
 pub struct ElephantSpec {
     /// Most elephants for each rack.
     pub limit: u32,
-    /// An elephant that has sent nothing for so long is none any more. Bytes that others sent are forgotten after that time, and before
+    /// An elephant that has sent nothing for this time is none any more. Bytes that others sent are forgotten after that time, and before
     /// twice that time.
     pub idle: Delta,
-    /// A flow must have sent so many bytes on the wire to become one.
+    /// Bytes on the wire that a flow must have sent to become one.
     pub bytes: Bytes,
     /// Rows of the sketch that counts them; at least 1.
     pub rows: u32,
@@ -348,7 +347,7 @@ pub enum Ecmp {
     Flow,
     /// The packet: each takes its own, so that packets of one flow overtake each other.
     Packet,
-    /// The flow, and what answers its data (ACKs, signals) takes the links back by which that came.
+    /// The flow, and the answers to its data (ACKs, signals) take the data's links back.
     Symmetric,
     /// The flow and the entropy value in the header of each packet, where the transport has one ([`TransportKind::Multipath`]): the sender
     /// chooses. As [`Ecmp::Flow`] where it has none.
@@ -399,13 +398,13 @@ pub struct LinkSpec {
 pub struct TransportSpec {
     /// The kind of endpoints, which repair losses.
     pub kind: TransportKind,
-    /// Largest IP packet: payload plus `header` plus what the algorithm adds.
+    /// Largest IP packet: payload plus `header` plus the algorithm's own header.
     pub mtu: Bytes,
     /// IP and transport headers inside the MTU.
     pub header: Bytes,
     /// Bytes of a packet on the wire beyond the IP packet: preamble, Ethernet header, FCS, gap.
     pub framing: Bytes,
-    /// Size of an ACK or signal as an IP packet, without what the algorithm adds.
+    /// Size of an ACK or signal as an IP packet, without the algorithm's own header.
     pub ack: Bytes,
     /// The beginning of flows; with any but [`Start::Own`] none has a rate or window of its own.
     pub start: Start,
@@ -438,7 +437,7 @@ impl TransportSpec {
 /// The telemetry records, of those stamped along its path, that a packet carries (`docs/network-model.md`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum IntCarriage {
-    /// Every record, with counters that hardly ever wrap, at no cost on the wire: what a sender could know at best.
+    /// Every record, with counters that hardly ever wrap, at no cost on the wire: an upper bound of a sender's knowledge.
     #[default]
     All,
     /// Gear's TCP option of 40 bytes with three entries. When it is full, a hop whose queue takes longer to drain than the
@@ -501,7 +500,7 @@ impl FlowSpec {
 }
 
 /// A flow begins some time after another one is over at its source: after the last byte has arrived there, or the last acknowledgement of
-/// what it has sent itself. With several of these it begins when the last of them lets it, and never before [`FlowSpec::start`].
+/// all that it has sent itself. With several of these it begins when the last of them lets it, and never before [`FlowSpec::start`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FollowSpec {
     /// The other flow: it comes from or goes to the source of `flow`. Index into [`NetworkSpec::flows`].

@@ -29,7 +29,7 @@ impl Starts {
         let &Beginning { algorithm, crosses, cwnd, pacing, .. } = flow;
         let (mss, packet) = (u128::from(flow.mss.get().max(1)), u128::from(flow.packet.get().max(1)));
         let bdp = u128::from(flow.line_rate.bytes_in(flow.base_rtt).get().max(1));
-        // What the NIC's rate, the pacing rate and the window let out before the first ACK can be back.
+        // Bytes that the NIC's rate, the pacing rate and the window let out before the first ACK can be back.
         let paced = u128::from(pacing.min(flow.line_rate).bytes_in(flow.base_rtt).get());
         let wire = paced.min(u128::from(cwnd.get()) * packet / mss);
         let first = Bytes::new((wire * mss / packet) as u64);
@@ -52,7 +52,7 @@ impl Starts {
         other.0.values().for_each(|row| self.join(row));
     }
 
-    /// By algorithm, those inside a datacenter first.
+    /// Returns the rows by algorithm, those inside a datacenter first.
     pub fn rows(self) -> Vec<StartRow> {
         self.0.into_values().collect()
     }

@@ -12,12 +12,12 @@ impl ClockOffset {
     /// The tolerance that IEEE 802.3 grants a transmitter at 1 Gbps and above, to both sides: 100 parts per million.
     pub const MOST: ClockOffset = ClockOffset(100_000);
 
-    /// So many parts per billion.
+    /// An offset in parts per billion.
     pub const fn from_ppb(ppb: i32) -> ClockOffset {
         ClockOffset(ppb)
     }
 
-    /// In parts per billion.
+    /// The offset in parts per billion.
     pub const fn as_ppb(self) -> i32 {
         self.0
     }

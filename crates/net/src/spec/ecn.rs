@@ -1,4 +1,4 @@
-//! When switches mark packets, and what they do to packets that cannot be marked.
+//! ECN marking by switches, and their treatment of packets that cannot be marked.
 
 use farloop_units::{Bytes, Rate};
 
@@ -42,10 +42,10 @@ pub(super) fn in_proportion(bytes: Bytes, rate: Rate, per: Option<Rate>) -> Byte
 /// When a packet is marked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum EcnAt {
-    /// When it joins the queue, by what it finds.
+    /// When it joins the queue, by the bytes before it.
     #[default]
     Arrival,
-    /// When it leaves the queue, by what stays behind: feedback does not wait in the queue with the packet.
+    /// When it leaves the queue, by the bytes behind it: feedback does not wait in the queue with the packet.
     Departure,
     /// When it comes, by a phantom queue; whether it waits or not.
     Phantom(PhantomSpec),
@@ -54,7 +54,7 @@ pub enum EcnAt {
 /// A queue of no packets that drains more slowly than its port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PhantomSpec {
-    /// At which rate, in millionths of the port's.
+    /// Its drain rate, in millionths of the port's.
     pub drain_ppm: u32,
     /// It is never longer than this.
     pub size: Bytes,

@@ -23,7 +23,7 @@ pub struct JobSpec {
     pub iterations: u32,
     /// Index into [`NetworkSpec::algorithms`](super::NetworkSpec::algorithms): of messages inside a datacenter.
     pub algorithm: u16,
-    /// The same of messages across datacenters.
+    /// The algorithm of messages across datacenters.
     pub cross_algorithm: u16,
     /// Data class of its messages.
     pub class: u8,

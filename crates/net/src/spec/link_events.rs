@@ -2,7 +2,7 @@
 
 use farloop_units::{Delta, Numbers, Rate, Time};
 
-/// All that happens to links, known from the beginning.
+/// All changes of links, known from the beginning.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LinkEvents {
     /// In any order.
@@ -18,7 +18,7 @@ pub struct LinkEventSpec {
     pub at: Time,
     /// Index into [`NetworkSpec::links`](super::NetworkSpec::links).
     pub link: u32,
-    /// To which of its directions.
+    /// The directions that it changes.
     pub direction: Direction,
     /// The change.
     pub change: LinkChange,
@@ -50,23 +50,23 @@ impl Direction {
 /// A change of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
-    /// It carries nothing any more; what is on it is lost.
+    /// It carries nothing any more; packets on it are lost.
     Down,
     /// It carries packets again.
     Up,
     /// Packets whose transmission begins from then on are sent at this rate.
     Rate(Rate),
-    /// They take so long, but do not overtake those before them.
+    /// They take this time, but do not overtake those before them.
     Delay(Delta),
     /// A packet that arrives from then on is lost with this probability.
     Loss(f64),
     /// It is damaged with this probability.
     Corruption(f64),
-    /// Of the packets with data that arrive from then on, counted from 1, these are lost.
+    /// These of the packets with data that arrive from then on, counted from 1, are lost.
     LoseData(Numbers),
-    /// Of the acknowledgements, but that of a SYN, these are lost.
+    /// These of the acknowledgements, but that of a SYN, are lost.
     LoseAcks(Numbers),
-    /// Of the packets with data these arrive so much later, and others may overtake them.
+    /// These of the packets with data arrive later by this time, and others may overtake them.
     LateData(Numbers, Delta),
 }
 

@@ -10,7 +10,7 @@ pub struct MultipathSpec {
     pub paths: ChooserParams,
     /// Least retransmission timeout of a packet; `None` for 15 µs and six base round-trip times (`docs/network-model.md`).
     pub rto: Option<Delta>,
-    /// The receiver sends an ACK for so much new payload at the latest; `None` for [`MultipathSpec::ACK_BYTES`], or a quarter of the flow's
+    /// Most new payload after which the receiver sends an ACK; `None` for [`MultipathSpec::ACK_BYTES`], or a quarter of the flow's
     /// bandwidth-delay product where that is less.
     pub ack_bytes: Option<Bytes>,
     /// Packets are taken as lost when this many windows have been delivered beyond the first gap; `None` for never.
@@ -27,12 +27,12 @@ pub enum CodingSpec {
     Own,
     /// No flow has blocks.
     None,
-    /// So many data packets and repair packets; at most [`CodingSpec::MOST`] together.
+    /// Numbers of data packets and repair packets; at most [`CodingSpec::MOST`] together.
     Blocks(u8, u8),
 }
 
 impl CodingSpec {
-    /// Packets of a block: what a bitmap says of them.
+    /// Most packets of a block: the bits of a bitmap.
     pub const MOST: u8 = 64;
 }
 
@@ -42,7 +42,7 @@ impl MultipathSpec {
 }
 
 impl Default for MultipathSpec {
-    /// Those of uet-htsim, and what is overtaken as it has it on demand: mixed, 16,384 B, 1.5 windows.
+    /// The defaults of uet-htsim, with the repair of overtaken packets that it has on demand: mixed, 16,384 B, 1.5 windows.
     fn default() -> MultipathSpec {
         MultipathSpec {
             paths: farloop_cc::paths::chooser("mixed").expect("it comes with farloop"),

@@ -3,7 +3,7 @@
 /// The rule for the next flow of a host, of those that may send; one packet each.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum NicOrder {
-    /// The one that has waited longest: a flow that becomes ready goes behind all others. NICs keep such a queue of what is ready.
+    /// The one that has waited longest: a flow that becomes ready goes behind all others. NICs keep such a queue of ready flows.
     #[default]
     Ready,
     /// The next one in the fixed cycle of all flows of the host, by their numbers (ns-3's `RdmaEgressQueue` of the HPCC paper).

@@ -16,7 +16,7 @@ pub struct StallSpec {
 /// The law of the duration of stalls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StallLaw {
-    /// All as long.
+    /// All of the same duration.
     Fixed,
     /// Exponential.
     Exponential,

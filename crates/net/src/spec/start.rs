@@ -2,7 +2,7 @@
 
 use farloop_units::{Bytes, Delta, Rate};
 
-/// With which window and rate flows begin.
+/// Window and rate with which flows begin.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Start {
     /// Each as its algorithm begins.
@@ -12,7 +12,7 @@ pub enum Start {
     LineRate,
     /// All with the bandwidth-delay product of their path: the rate of its slowest link, and the window that this rate fills.
     Bdp,
-    /// All with so many full packets per base round-trip time, at most at the rate of their host's link.
+    /// All with this many full packets per base round-trip time, at most at the rate of their host's link.
     Segments(u32),
 }
 

@@ -12,7 +12,7 @@ pub struct TcpSpec {
     pub handshake: bool,
     /// Longest time for which an ACK may be kept back; `None` to acknowledge every packet at once.
     pub delayed_ack: Option<Delta>,
-    /// With `delayed_ack`: every so many packets are acknowledged at the latest.
+    /// With `delayed_ack`: number of packets after which an ACK is sent at the latest.
     pub ack_every: u32,
     /// Full packets at the beginning of a connection whose ACKs do not wait.
     pub quick_acks: u32,
@@ -42,9 +42,9 @@ pub struct TcpSpec {
     pub timestamps: bool,
     /// The receiver reports duplicates (RFC 2883); nothing without selective acknowledgements.
     pub dsack: bool,
-    /// A timeout forgets what was selectively acknowledged (RFC 2018 §8).
+    /// A timeout forgets the selective acknowledgements (RFC 2018 §8).
     pub forget_sack: bool,
-    /// Windows fall to the algorithm's with what is delivered while losses are repaired (RFC 6937), but not those of algorithms that
+    /// Windows fall to the algorithm's in step with deliveries while losses are repaired (RFC 6937), but not those of algorithms that
     /// measure the delivery rate.
     pub prr: bool,
     /// Spurious timeouts are detected by forward RTO recovery (RFC 5682).
