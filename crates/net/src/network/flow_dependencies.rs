@@ -15,7 +15,7 @@ pub(crate) struct FlowDependencies {
 }
 
 impl FlowDependencies {
-    /// Sorts what was specified; all flows must exist.
+    /// Sorts the specified dependencies; all flows must exist.
     pub fn new(mut follows: Vec<FollowSpec>) -> FlowDependencies {
         follows.sort_unstable();
         let mut waits_for = BTreeMap::new();
@@ -25,7 +25,7 @@ impl FlowDependencies {
         FlowDependencies { follows, waits_for }
     }
 
-    /// Nothing follows anything.
+    /// Returns true if no flow follows another.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.follows.is_empty()
@@ -64,7 +64,7 @@ impl FlowDependencies {
                 }
             }
         }
-        // What is left waits for a circle, or is in one: go back along what is left until a flow comes again.
+        // The flows that are left wait for a circle, or are in one: go back along them until a flow comes again.
         let (mut at, _) = left.first_key_value()?;
         let mut seen = std::collections::BTreeSet::new();
         while seen.insert(*at) {

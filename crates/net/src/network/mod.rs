@@ -1,4 +1,4 @@
-//! The network as it is: what never changes while a simulation runs, shared by all its parts.
+//! The network: the data that never changes while a simulation runs, shared by all its parts.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -86,7 +86,7 @@ pub(crate) struct Network {
     pub symmetric: Table<SwitchNumber, bool>,
     /// The switches that send each packet by the port with the least data waiting.
     pub adaptive: Table<SwitchNumber, bool>,
-    /// Where a switch sends what is bound for a host, whatever the routes say.
+    /// The egress port of a switch for packets that are bound for a host, whatever the routes are.
     pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     /// The circuit switches.
     pub circuits: Table<CircuitNumber, Arc<Circuits>>,
@@ -137,7 +137,7 @@ impl Network {
         self.node_specs[src].is_across(&self.node_specs[dst])
     }
 
-    /// Something is asked before the routes are at some switch, or its links may be down.
+    /// Returns true if some switch has a rule that goes before the routes, or its links may be down.
     pub fn has_forwarders(&self) -> bool {
         !self.timeline.routes.is_empty()
             || !self.detours.is_empty()
@@ -216,7 +216,7 @@ impl Network {
         self.next_by(0, switch, dst, flow)
     }
 
-    /// The same by these of the [routes](Network::routes).
+    /// [`Network::next`] by these of the [routes](Network::routes).
     #[inline(always)] // ACKs that go back by their data's links ask it at each hop
     fn next_by(&self, routing: usize, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let circuit = if self.scheduling.is_empty() { None } else { self.by_circuit(switch, dst, flow) };
@@ -266,7 +266,7 @@ impl Network {
         self.walk(src, dst, |s| self.next(s, dst, flow))
     }
 
-    /// The same for ACKs of `flow`, from its destination to its source.
+    /// The path of ACKs of `flow`, from its destination to its source.
     pub fn path_back(&self, flow: FlowId) -> Option<Vec<PortNumber>> {
         self.walk(self.destination(flow), self.source(flow), |s| self.next_back(s, flow))
     }
@@ -345,7 +345,7 @@ impl Network {
         self.flow_facts(flow, ssthresh).0
     }
 
-    /// The same, and the rate of the slowest link on the way of the flow's data.
+    /// [`Network::flow_info`], and the rate of the slowest link on the way of the flow's data.
     pub fn flow_facts(&self, flow: FlowId, ssthresh: Option<Bytes>) -> (FlowInfo, Rate) {
         let spec = self.flows.get(flow);
         let format = self.format(flow);

@@ -6,7 +6,7 @@ use crate::spec::{FlowSpec, NodeId, TransportKind};
 use farloop_units::Bytes;
 use std::collections::BTreeMap;
 
-/// Binary places of a byte: what sprayed packets are divided into.
+/// Binary places of a byte, into which sprayed packets are divided.
 const FRACTION: u32 = 32;
 
 /// Bytes offered to each port, in 2⁻³² bytes.
@@ -137,7 +137,7 @@ impl Network {
             }
             return;
         }
-        // What parallel links bring to a switch goes on together: one by one they would multiply from switch to switch.
+        // Traffic that parallel links bring to a switch goes on together: one by one it would multiply from switch to switch.
         let mut joined: BTreeMap<NodeId, (PortNumber, u128)> = BTreeMap::new();
         for next in ways {
             offers.add(next, part, unlimited);

@@ -38,7 +38,7 @@ impl Hop {
 /// `full` packets of `wire` bytes followed by one of `last` bytes (or none, if `last` is zero), alone in the empty network,
 /// through store-and-forward nodes.
 ///
-/// Beyond what fits ([`Delta::MAX`], 213 days) it saturates. The path is given by its hops, or by the ends of links that send.
+/// It saturates at [`Delta::MAX`], 213 days. The path is given by its hops, or by the ends of links that send.
 ///
 /// With hop times t_i and delays d_i the k-th full packet leaves hop i at Σ_{j≤i} t_j + Σ_{j<i} d_j + (k-1)·max_{j≤i} t_j; the
 /// last packet follows by D(i) = max(D_full(i), D(i-1) + d_{i-1}) + t_i(last).
@@ -88,7 +88,7 @@ pub(crate) struct MessagePath {
     /// Payload of a full packet, and its size on the wire.
     pub mss: u16,
     pub packet: u16,
-    /// A message takes whole multiples of so many bytes.
+    /// A message takes whole multiples of this many bytes.
     pub unit: u64,
     /// Packets take many paths.
     pub many: bool,
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn times_beyond_the_longest_saturate() {
         let packets = 1_000_000_000_000; // of 1000 B each: 10^15 B
-        // At 1 Mbps they take 8·10^21 ps, 400 times what fits.
+        // At 1 Mbps they take 8·10^21 ps, 400 times the largest duration.
         let slow = end(Rate::from_mbps(1), 1);
         assert_eq!(ideal_time(&[slow, slow], packets, 1000, 0), Delta::MAX);
         assert_eq!(ideal_time(&[slow, slow], packets, 1000, 7), Delta::MAX);

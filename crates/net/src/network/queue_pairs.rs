@@ -23,7 +23,7 @@ pub(crate) struct QueuePair {
     pub to: u32,
 }
 
-/// All of them, in their order.
+/// All queue pairs, in their order.
 #[derive(Default)]
 pub(crate) struct QueuePairs {
     first: u32,
@@ -31,8 +31,8 @@ pub(crate) struct QueuePairs {
 }
 
 impl QueuePairs {
-    /// Those of `jobs`, behind `first` flows, and the flows that they are. A message takes whole multiples of `unit` bytes of the stream,
-    /// by algorithm; `nodes` says which messages leave their datacenter.
+    /// Builds the queue pairs of `jobs`, behind `first` flows, and their flows. A message takes whole multiples of `unit` bytes of the
+    /// stream, by algorithm; `nodes` decides which messages leave their datacenter.
     pub fn new(
         jobs: &[JobSpec],
         first: usize,
@@ -105,7 +105,7 @@ impl QueuePairs {
         flows.into_iter().filter_map(named).collect()
     }
 
-    /// All of them, each with its flow.
+    /// All queue pairs, each with its flow.
     pub fn all(&self) -> impl Iterator<Item = (FlowId, QueuePair)> + '_ {
         (self.first..).map(FlowId).zip(self.pairs.iter().copied())
     }

@@ -25,7 +25,7 @@ pub(crate) struct Routes<S, P> {
 }
 
 impl<S, P> Clone for Routes<S, P> {
-    /// The same numbers.
+    /// A clone shares the tables.
     fn clone(&self) -> Self {
         Routes { tables: self.tables.clone(), keys: PhantomData }
     }
@@ -190,7 +190,7 @@ impl Routes<SwitchNumber, PortNumber> {
         self.tables.labels = labels.clone();
     }
 
-    /// The same for a part that is the whole network.
+    /// The routes of a part that is the whole network.
     pub fn of_whole(&self) -> Routes<SwitchId, PortId> {
         Routes { tables: self.tables.clone(), keys: PhantomData }
     }
@@ -355,7 +355,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// By plain numbers.
+    /// Builds the tables from plain numbers.
     fn salted(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Tables {
         without(hosts, ecmp, ends, &[], salt)
     }

@@ -50,7 +50,7 @@ impl Within {
 }
 
 impl Schedule {
-    /// Of these slots (day, night, matching of port indices), of which there is one at least, for so many ports.
+    /// A schedule of these slots (day, night, matching of port indices), at least one, for this many ports.
     pub fn new(slots: impl Iterator<Item = (Delta, Delta, Vec<(u32, u32)>)>, ports: usize) -> Schedule {
         let (mut begin, mut all) = (0, Vec::new());
         for (day, night, matching) in slots {
@@ -88,12 +88,12 @@ impl Schedule {
         cycles * self.len() + index
     }
 
-    /// Where what comes in by a port goes in slot `number`.
+    /// The outgoing port of a packet that comes in by a port in slot `number`.
     pub fn to(&self, number: u64, port: u32) -> Option<u32> {
         Some(self.slot(number).to[port as usize]).filter(|to| *to != NOWHERE)
     }
 
-    /// From where a port gets what leaves by it in slot `number`.
+    /// The incoming port of packets that leave by a port in slot `number`.
     pub fn from(&self, number: u64, port: u32) -> Option<u32> {
         Some(self.slot(number).from[port as usize]).filter(|from| *from != NOWHERE)
     }
@@ -111,7 +111,7 @@ impl Schedule {
     }
 
     /// Outgoing port of light that came in by `port` from a time in this slot until `last`, if all of that was in one day with a circuit
-    /// there. A day includes its beginning and its end: what ends with it has passed.
+    /// there. A day includes its beginning and its end: light that ends with it has passed.
     pub fn passes(&self, port: u32, first: &Within, last: Time) -> Option<u32> {
         self.to(first.number, port).filter(|_| last <= first.end)
     }
@@ -166,7 +166,7 @@ pub(crate) struct Optics {
 }
 
 impl Optics {
-    /// Of the neighbour at the port with the index `own`, at the end of a link of this delay.
+    /// The view of the neighbour at the port with the index `own`, at the end of a link of this delay.
     pub fn new(circuits: Arc<Circuits>, own: u32, delay: Delta) -> Optics {
         let mut slots_to = vec![Vec::new(); circuits.ports.len()];
         for slot in 0..circuits.schedule.len() {
@@ -187,7 +187,7 @@ impl Optics {
         self.circuits.ports.len()
     }
 
-    /// When what is sent must begin and have ended in the day of slot `number`.
+    /// The times between which a transmission must begin and have ended to pass in the day of slot `number`.
     pub fn day(&self, number: u64) -> (Time, Time) {
         let (begin, end) = self.circuits.schedule.day(number);
         let seen = |at: Time| Time::from_ps(at.as_ps().saturating_sub(self.ahead.as_ps()));

@@ -29,7 +29,7 @@ pub fn route_tables(events: &LinkEvents) -> usize {
 pub(crate) struct Timeline {
     /// By time; at one time by port.
     pub changes: Vec<(Time, PortNumber, LinkChange)>,
-    /// From when on which of [`Timeline::without`] are avoided, by time.
+    /// The sets of [`Timeline::without`] that routes avoid, each with the time from which on, by time.
     pub routes: Vec<(Time, usize)>,
     /// Sets of links that are down together, each once. The first is empty.
     pub without: Vec<BTreeSet<u32>>,

@@ -1,4 +1,4 @@
-//! All packets of a part: an arena of slots, and a side table for what does not fit into a packet.
+//! All packets of a part: an arena of slots, and a side table for data that does not fit into a packet.
 
 use super::packed::Packed;
 use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, NO_ROW, Note, Packet, PacketKind};
@@ -83,7 +83,7 @@ impl Packets {
         slot
     }
 
-    /// A place for a packet, with whatever was there.
+    /// Returns a free place; its contents are those of the packet before.
     #[inline]
     fn vacant(&mut self) -> Slot {
         match self.free.pop() {
@@ -101,7 +101,8 @@ impl Packets {
         self.slots.push(Cell { packet: nothing, int: [IntRecord::default(); INLINE_HOPS] })
     }
 
-    /// Doubles the arena, or takes half of what is left; where that is nothing the run goes on for a few packets until it is stopped.
+    /// Doubles the arena, or takes half of the memory that is left; where that is nothing the run goes on for a few packets until it is
+    /// stopped.
     #[cold]
     fn grow(&mut self) {
         let room = self.memory_limit.room(self.memory()) / size_of::<Cell>() as u64;
@@ -295,7 +296,7 @@ impl Packets {
         }
     }
 
-    /// The same, to be changed in place.
+    /// The notes, to be changed in place.
     pub fn notes_mut(&mut self, slot: Slot) -> &mut [Note] {
         let packet = &self.slots[slot].packet;
         match packet.notes {
@@ -426,7 +427,7 @@ mod tests {
         assert_eq!(three(&[(0, 100), (0, 100), (0, 100), (0, 100), (0, 100)]), [0, 1, 2]);
         // Hop 3 takes the place of hop 1 (the smallest), hop 4 finds 2 the smallest but is no longer than it.
         assert_eq!(three(&[(9_000, 100), (1_000, 100), (2_000, 100), (5_000, 100), (2_000, 100)]), [0, 2, 3]);
-        // Of equal ones the earliest goes; what came in can go again.
+        // Of equal ones the earliest goes; a record that came in can go again.
         assert_eq!(three(&[(0, 100), (0, 100), (9_000, 100), (1, 100), (2, 100), (3, 100)]), [2, 4, 5]);
         // 3000 B drain in 240 ns at 100 Gbps, 1000 B in 320 ns at 25 Gbps: the shorter queue stays.
         assert_eq!(three(&[(9_000, 100), (3_000, 100), (9_000, 100), (1_000, 25)]), [0, 2, 3]);

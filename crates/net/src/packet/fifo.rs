@@ -70,7 +70,7 @@ impl Fifo {
     /// Removes the first packet; the queue must not be empty.
     #[inline]
     pub fn pop(&mut self, packets: &Packets) -> Slot {
-        // Whoever takes a packet looks into it: its successor costs nothing there, the successor's own would cost a miss.
+        // The caller looks into the packet that it takes: its successor costs nothing there, the successor's own would cost a miss.
         let slot = self.head;
         self.head = packets[slot].next;
         slot

@@ -1,9 +1,9 @@
-//! Packets: what they are, and where they lie.
+//! Packets, and their places in memory.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | here | [`Packet`]: 48 bytes; with the telemetry behind it 128 |
-//! | [`arena`] | [`Packets`](arena::Packets): all packets of a part, and the side table of what does not fit into one |
+//! | [`arena`] | [`Packets`](arena::Packets): all packets of a part, and the side table of data that does not fit into one |
 //! | [`fifo`] | queues of packets in the arena |
 //! | [`packed`] | packets on long links and on links between parts, one behind the other |
 
@@ -48,7 +48,7 @@ pub(crate) enum PacketKind {
     Xon,
     /// A data packet whose payload a switch cut off for want of room; `Packet::value` is 1 where only its destination lay behind.
     Trimmed,
-    /// Receiver credit: above the entropy value of [`Packet::seq`] what the flow was granted in its life, in bytes on the wire.
+    /// Receiver credit: above the entropy value of [`Packet::seq`] the credit granted to the flow in its life, in bytes on the wire.
     Credit,
 }
 
@@ -57,7 +57,7 @@ pub(crate) const MARKED: u8 = 1;
 /// Multipath, data: the sender asks for an ACK at once (PDS.flags.ar of Ultra Ethernet). NACK: the receiver asks for a block, whose last
 /// packet the NACK names.
 pub(crate) const ASKS: u8 = 64;
-/// Multipath, ACK: what it answers had arrived before.
+/// Multipath, ACK: the packet that it answers had arrived before.
 pub(crate) const DUPLICATE: u8 = 8;
 /// The packet occupies shared buffer of a lossy ingress (set while it waits in a switch).
 pub(crate) const LOSSY: u8 = 2;
@@ -71,7 +71,7 @@ pub(crate) const CWR: u8 = 8;
 pub(crate) const FIN: u8 = 16;
 /// TCP: opens the connection.
 pub(crate) const SYN: u8 = 32;
-/// TCP: asks for the window.
+/// TCP: requests the window.
 pub(crate) const PROBE: u8 = 64;
 /// TCP: a segment from the source that answers one (the ACK flag; of ACKs it goes without saying).
 pub(crate) const ANSWERS: u8 = 128;
@@ -167,8 +167,8 @@ impl Packet {
         usize::from(self.class - DATA)
     }
 
-    /// The port by which a waiting packet entered its switch (the switch's own egress port of that link); [`PortId::NONE`] for what
-    /// the switch itself sent.
+    /// The port by which a waiting packet entered its switch (the switch's own egress port of that link); [`PortId::NONE`] for a packet
+    /// that the switch itself sent.
     #[inline]
     pub fn ingress(&self) -> PortId {
         PortId(self.when.as_ps() as u32)

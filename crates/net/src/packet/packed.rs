@@ -1,12 +1,12 @@
 //! Packets one behind the other, packed: 40 bytes each and 16 per telemetry record or note, in the order in which they arrive.
 //!
-//! A link of 400 Gbps and 25 ms holds 800,000 packets that nobody looks at before they arrive. In the arena each would take two
+//! A link of 400 Gbps and 25 ms holds 800,000 packets that nothing reads before they arrive. In the arena each would take two
 //! cache lines anywhere in memory; here they lie one behind the other and are written and read once. Each says when it arrives, so that
 //! the packets of a link that leaves its part can be handed over as they are.
 //!
-//! A packet is a run of words: its head ([`Packet`] less what only the arena needs), two words for each record, two for each note. Head and
-//! [`INLINE_HOPS`] records are copied together, whatever they hold, and the next packet is written over what was too much: a copy of known
-//! length is a few moves.
+//! A packet is a run of words: its head ([`Packet`] less the fields that only the arena needs), two words for each record, two for each
+//! note. Head and [`INLINE_HOPS`] records are copied together, even unused ones, and the next packet overwrites the surplus: a copy of
+//! known length is a few moves.
 
 use super::{INLINE_HOPS, NO_ROW, Note, Packet, PacketKind};
 use crate::ids::{FlowId, HostNumber, Slot};
@@ -21,7 +21,7 @@ const COPIED: usize = HEAD + 2 * INLINE_HOPS;
 
 /// Words of a ring's first chunk: a link that holds few packets takes little.
 const FIRST: usize = 256;
-/// Words of its largest: some ten kilobytes, so that a long ring takes little more than what is in it.
+/// Words of its largest: some ten kilobytes, so that a long ring takes little more than its contents.
 const LARGEST: usize = 4096;
 
 /// Words in a row. One that is written has nothing behind them, one that is read as much as is copied behind the last run.
@@ -52,8 +52,8 @@ impl Chunk {
     }
 }
 
-/// A first-in-first-out queue of runs of words, in chunks: it grows without a copy, and what was read is given back. No run is in two
-/// chunks.
+/// A first-in-first-out queue of runs of words, in chunks: it grows without a copy, and gives chunks back once they are read. No run is in
+/// two chunks.
 #[derive(Default)]
 struct Ring {
     /// The chunk that is read, and how far.
@@ -71,7 +71,7 @@ struct Ring {
 }
 
 impl Ring {
-    /// Makes room for runs of so many words, and what is copied behind the last one.
+    /// Makes room for runs of this many words, and for the copy behind the last one.
     #[inline(always)]
     fn make_room(&mut self, words: usize) {
         if self.tail.room() < words + COPIED {

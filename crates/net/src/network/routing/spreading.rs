@@ -18,7 +18,7 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// Those of the flows from `first` on.
+    /// The labels of the flows from `first` on.
     pub fn new(first: u32, labels: Vec<u32>) -> Labels {
         if labels.is_empty() { Labels::default() } else { Labels { first, labels: labels.into() } }
     }
@@ -47,12 +47,12 @@ pub(super) enum By {
     Sent,
     /// The entropy value that the packet carries, too.
     Entropy,
-    /// The queues; nobody asks here.
+    /// The queues. [`Switches`](crate::switch::Switches) chooses before the routes are used.
     Queues,
 }
 
 impl By {
-    /// Of transports that give packets entropy values, or not.
+    /// The rule of transports that give packets entropy values, or not.
     pub fn of(ecmp: Ecmp, entropy: bool) -> By {
         match ecmp {
             Ecmp::Entropy if entropy => By::Entropy,
