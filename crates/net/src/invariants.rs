@@ -10,7 +10,7 @@ use crate::spec::{DATA_CLASSES, NodeId};
 use farloop_units::{Bytes, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All of them.
+/// Checks all invariants.
 pub(crate) fn all(
     network: &Network,
     parts: &[Part],
@@ -29,7 +29,7 @@ fn buffers(network: &Network, parts: &[Part]) -> Invariant {
     let mut wrong: BTreeSet<NodeId> = BTreeSet::new();
     for part in parts {
         let (cx, ingress) = (&part.context, &part.switches.ingress);
-        // By ingress what is charged to it, by switch what is shared.
+        // Bytes charged by ingress, and bytes shared by switch.
         let mut charged: BTreeMap<(PortId, usize), u64> = BTreeMap::new();
         let mut lossy: BTreeMap<SwitchId, u64> = BTreeMap::new();
         let mut shared: BTreeMap<SwitchId, (u64, NodeId)> = BTreeMap::new();
@@ -68,7 +68,7 @@ fn buffers(network: &Network, parts: &[Part]) -> Invariant {
     Invariant { name: "buffers", ok: wrong.is_empty(), detail }
 }
 
-/// Nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; nothing to say without such
+/// Checks that nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; `None` without such
 /// switches.
 fn circuits(network: &Network, parts: &[Part], days: &[DayRow]) -> Option<Invariant> {
     let switches = || parts.iter().flat_map(|part| part.circuits.rows());

@@ -1,7 +1,7 @@
 //! The network model: hosts with scheduling NICs, full-duplex links, output-queued switches with a shared buffer, priority
 //! flow control, ECN and in-band telemetry, and the endpoints that drive congestion control algorithms over them.
 //!
-//! [`NetworkSpec`] in, [`RunResult`] out: see [`simulate`]. `docs/network-model.md` describes what is modelled and how.
+//! [`NetworkSpec`] in, [`RunResult`] out: see [`simulate`]. `docs/network-model.md` describes the model.
 //!
 //! # A packet's way
 //!

@@ -14,12 +14,12 @@ impl Limits {
         self.join(&LimitRow { algorithm, crosses, flows: 1, time: times.map(u128::from) });
     }
 
-    /// Those of another part.
+    /// Adds the rows of another part.
     pub fn add(&mut self, other: &Limits) {
         other.0.values().for_each(|row| self.join(row));
     }
 
-    /// By algorithm, those inside a datacenter first.
+    /// Returns the rows by algorithm, those inside a datacenter first.
     pub fn rows(self) -> Vec<LimitRow> {
         self.0.into_values().collect()
     }

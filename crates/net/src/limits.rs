@@ -1,7 +1,7 @@
 //! The limits of flows: a sender is always under one limit, and each keeps how long it was under which.
 //!
 //! Every run counts this; `farloop why` explains a flow packet by packet, in a run of its own. As in Linux (`tcp_chrono`: `busy_time`,
-//! `rwnd_limited`), the time from a packet's departure to the next one's belongs to what held the next one last.
+//! `rwnd_limited`), the time from a packet's departure to the next one's belongs to the limit that held the next one last.
 
 use farloop_units::Delta;
 
@@ -14,10 +14,10 @@ macro_rules! limits {
         }
 
         impl Limit {
-            /// All of them, in the order of [`LimitRow::time`](crate::result::LimitRow::time).
+            /// All limits, in the order of [`LimitRow::time`](crate::result::LimitRow::time).
             pub const ALL: [Limit; LIMITS] = [$(Limit::$limit),+];
 
-            /// In words, for tables.
+            /// Name in words, for tables.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Limit::$limit => $name,)+
@@ -48,7 +48,7 @@ limits! {
     Recovery: "recovery";
     /// The receiver's window was full, and smaller than the path's bandwidth-delay product (TCP).
     ReceiveWindow: "receive window";
-    /// The host waited for room for a whole chunk, as long as what it left unused of the windows takes (TCP).
+    /// The host waited for room for a whole chunk, as long as the unused part of the windows takes (TCP).
     Offload: "segmentation offload";
     /// The source waited for a pacing rate below the rate of its path.
     Pacing: "pacing";

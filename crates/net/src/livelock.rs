@@ -1,13 +1,13 @@
 //! Livelock: simulated time stands still, because the timers of an algorithm are due at once, for ever.
 //!
-//! Nothing of it is counted per event. A part looks at its clock after so many events as it executes in one go; timers of a host that are
-//! due at one moment are one event, so a host counts those.
+//! No counter runs per event. A part looks at its clock after each batch of events; timers of a host that are due at one moment are one
+//! event, so a host counts those.
 
 use crate::spec::NodeId;
 use farloop_units::Time;
 use std::fmt;
 
-/// So many events, or timers of one host, at one moment are no traffic: a simulation has 50 million flows at most, most have one.
+/// More events than this, or timers of one host, at one moment are no traffic: a simulation has 50 million flows at most, most have one.
 pub(crate) const MOST: u64 = 10_000_000;
 
 /// Events of a part between two looks at its clock.

@@ -107,8 +107,8 @@ pub fn available() -> Option<u64> {
     limits.into_iter().flatten().min()
 }
 
-/// Bytes that there are for this process, free or not: the least of what the machine has and of the limits of its control group and its
-/// address space; `None` where nothing says so.
+/// Bytes of memory for this process, free or not: the least of the machine's and of the limits of its control group and its address space;
+/// `None` where none of these can be read.
 pub fn total() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemTotal:"));
     let limits = [machine, address_limit(), control_limit(Path::new("/sys/fs/cgroup"))];

@@ -46,7 +46,7 @@ pub(crate) struct Part {
     pub changes: Changes,
     /// The clock that detects a livelock.
     pub clock: Clock,
-    /// Before anything happens later than this, something is to be looked at or changed.
+    /// Samples, looks or changes are due before anything happens later than this.
     pub observe_after: Time,
     /// Progress of the part, which the simulation's caller may see while it runs.
     pub gauge: Arc<Gauge>,
@@ -136,7 +136,7 @@ impl Part {
         }
     }
 
-    /// Sends all that was due by `until` ([`crate::departures`]); what is to be looked at before that has been.
+    /// Sends all packets that were due by `until` ([`crate::departures`]); all looks before that have been made.
     pub fn catch_up(&mut self, until: Time) {
         self.hosts.catch_up_all(&mut self.context, until);
         self.switches.catch_up_all(&mut self.context, until);
@@ -384,7 +384,7 @@ impl LogicalProcess for Part {
         if end > Time::ZERO {
             let last = end - Delta::from_ps(1);
             while self.step(last, &mut SLICE.clone()) && !self.stands_still() {}
-            // What is posted now counts as the other part's from here on.
+            // From here on the other part counts the posted packets.
             self.observe(end, last);
             self.show();
         }

@@ -1,5 +1,5 @@
-//! The state of a part that every step reads or changes: clock, calendar, packets, ports, counters. It carries out what switches and hosts
-//! decide, and decides nothing itself: neither who sends, nor who is paused, nor what is dropped.
+//! The state of a part that every step reads or changes: clock, calendar, packets, ports, counters. It carries out the decisions of
+//! switches and hosts, and makes none itself: on sending, pauses or drops.
 
 use crate::counters::{Counters, Request};
 use crate::events::Events;
@@ -54,7 +54,7 @@ pub(crate) struct PartContext {
     pub fast_path: bool,
     /// Its hosts do, even if its switches do not.
     pub fast_path_hosts: bool,
-    /// Keep what happens, where that was asked for.
+    /// Registered observers, if any.
     pub observers: Option<Box<Observers>>,
 }
 
@@ -77,8 +77,8 @@ impl PartContext {
         self.packets.insert(packet)
     }
 
-    /// A flow is over at a host: its last byte has arrived there, or what it has sent itself is acknowledged. The host's agenda sees to
-    /// what follows.
+    /// A flow is over at a host: its last byte has arrived there, or all that it has sent itself is acknowledged. The host's agenda starts
+    /// the flows that follow.
     #[inline]
     pub fn note_over(&mut self, host: HostId, flow: FlowId) {
         if !self.network.flow_dependencies.is_empty() {
@@ -270,7 +270,7 @@ impl PartContext {
         }
     }
 
-    /// Before anything happens: has all ports send when it is due.
+    /// Makes all ports send when packets are due; to be called before the first event.
     pub fn be_punctual(&mut self) {
         for p in self.ports.keys() {
             let port = &mut self.ports[p];
@@ -293,8 +293,8 @@ impl PartContext {
         port.lazy && port.armed_at <= self.now
     }
 
-    /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt
-    /// from what is drawn: real ones are refreshed.
+    /// Draws if the link behind port `p` loses or damages a packet, and checks if it went down meanwhile. PFC frames are exempt from the
+    /// draw: real ones are refreshed.
     #[inline(never)]
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
         let packet = &self.packets[slot];
@@ -333,7 +333,7 @@ impl PartContext {
         self.lose(p, slot, Cause::LinkDown);
     }
 
-    /// Forgets a PFC frame that nobody receives.
+    /// Forgets a PFC frame that has no receiver.
     fn discard_frame(&mut self, slot: Slot) {
         self.counters.frames_received += 1;
         self.packets.remove(slot);

@@ -105,7 +105,7 @@ impl Pauses {
         Some(pause.reason.root)
     }
 
-    /// The link of port `p` goes down, and with it the pause of a class and what it held.
+    /// The link of port `p` goes down, and with it the pause of a class and the packets that it held.
     pub fn forget(&mut self, p: PortId, data_class: usize, now: Time) {
         self.ends(p, data_class, Held::Nothing, now);
         self.states[p][data_class].held = Held::Nothing;
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!((frame.dst.0, frame.flow.0, frame.seq), (10, 10, 1), "another class is not held");
         assert_eq!(pauses.ends(PortId(0), 0, Held::Packets(2), us(4)), Some(PortNumber(40)));
         assert!(!pauses.any());
-        // What waited is still held.
+        // The waiting packets are still held.
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
         assert_eq!((frame.flow.0, frame.seq), (40, 2));
         assert_eq!(pauses.leaves(PortId(0), 0, Slot(7)), (PortNumber(40), false));

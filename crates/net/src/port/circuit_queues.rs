@@ -1,5 +1,5 @@
 //! Queues of data that waits for circuits, at a port that leads to a circuit switch: one for each neighbour of that switch, which keeps
-//! what it has until there is a circuit again; or one for each of the next days, as a calendar queue has them (Sharma et al., NSDI 2020),
+//! its packets until there is a circuit again; or one for each of the next days, as a calendar queue has them (Sharma et al., NSDI 2020),
 //! whose rest is taken out when its day is over.
 //!
 //! A packet leaves only if it is complete by the end of the day. Classes share the queues.
@@ -37,7 +37,7 @@ pub(crate) struct CircuitQueues {
     emptied: u64,
 }
 
-/// A queue with what it counts.
+/// A queue with its counters.
 #[derive(Default)]
 pub(crate) struct Queue {
     packets: Fifo,
@@ -77,14 +77,14 @@ impl Queue {
 /// The next action of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
-    /// Send the first packet of this queue at the time asked about.
+    /// Send the first packet of this queue at that time.
     Send(usize),
     /// Look again at this time.
     At(Time),
 }
 
 impl CircuitQueues {
-    /// Empty queues: by neighbour, or for so many days.
+    /// Empty queues: by neighbour, or for this many days.
     pub fn new(optics: Optics, days: Option<usize>) -> CircuitQueues {
         let (by, count) = match days {
             None => (QueuesBy::Neighbour, optics.neighbours()),
@@ -178,7 +178,7 @@ impl CircuitQueues {
                 return Next::Send(queue);
             }
         }
-        // At the end of the day what is left is taken out.
+        // At the end of the day the packets that are left are taken out.
         Next::At(if self.by == QueuesBy::Day { end } else { self.optics.day(slot + 1).0 })
     }
 

@@ -1,9 +1,9 @@
 //! The clock of a transmitter that is off by some parts per million.
 //!
-//! At 100 Gbps a packet of 1500 B takes 120,000 ps, of which 10 ppm are 1.2 ps: in whole picoseconds the offset would be rounded to nothing
-//! or doubled. So the time per byte has 30 binary places, and what a packet leaves of a picosecond is carried to the next one: no packet
-//! ends a picosecond off, however many there were, and the rate over a long time is right to the last of those places (0.002 ppm at 10
-//! Tbps, less below).
+//! At 100 Gbps a packet of 1500 B takes 120,000 ps, of which 10 ppm are 1.2 ps: in whole picoseconds the offset would be rounded to
+//! nothing or doubled. So the time per byte has 30 binary places, and the rest of a picosecond is carried from one packet to the next: no
+//! packet ends a picosecond off, however many there were, and the rate over a long time is right to the last of those places (0.002 ppm at
+//! 10 Tbps, less below).
 
 use crate::spec::ClockOffset;
 use farloop_units::{Delta, Rate};
@@ -21,7 +21,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Of a transmitter of the nominal `rate`.
+    /// The clock of a transmitter of the nominal `rate`.
     pub fn new(offset: ClockOffset, rate: Rate) -> Clock {
         Clock { offset, per_byte: per_byte(offset, rate), carry: 0 }
     }

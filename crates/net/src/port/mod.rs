@@ -28,7 +28,7 @@ pub(crate) use owner::{Owner, Peer};
 
 /// One direction of a link. Port `2i` and port `2i + 1` are the two ends of link `i`.
 ///
-/// The first cache line is all that a packet needs that passes, the second what one needs that waits.
+/// The first cache line is all that a packet needs that passes, the second all that one needs that waits.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     pub busy_until: Time,
@@ -36,7 +36,7 @@ pub(crate) struct Port {
     pub armed_at: Time,
     pub tx_bytes: u64,
     pub delay: Delta,
-    /// The packets on the link; where they are packed only the last, which those who sent it may still look at.
+    /// The packets on the link; where they are packed only the last, which its sender may still look at.
     pipe: Fifo,
     /// Picoseconds per byte where that is a whole number of 32 bits, else zero and `clock` or `rate` decides.
     ps_per_byte: u32,
@@ -72,7 +72,7 @@ pub(crate) struct Port {
     /// The discipline that orders its data, or [`DisciplineId::NONE`]: first in, first out in each class.
     pub discipline: DisciplineId,
     pub queues: [Fifo; CLASSES],
-    /// Of the bytes that wait in data classes those that the discipline holds back, whatever the transmitter does.
+    /// Bytes in data classes that the discipline holds back, whatever the transmitter does.
     pub held: u64,
     pub owner: Owner,
     pub rate: Rate,
@@ -275,7 +275,7 @@ impl Port {
         slot
     }
 
-    /// The queue that telemetry shows: what waits for the transmitter.
+    /// The queue that telemetry shows: bytes that wait for the transmitter.
     #[inline]
     fn shown_queue(&self) -> Bytes {
         Bytes::new(if self.discipline.exists() { self.data_queue - self.held } else { self.data_queue })
@@ -399,7 +399,7 @@ impl Port {
         self.pipe.push_arriving(packets, slot, arrival);
     }
 
-    /// Puts a packet on a link that packs all: on the fast path nobody looks at the last one either.
+    /// Puts a packet on a link that packs all: on the fast path the last one is not read before it arrives either.
     #[inline(never)]
     fn pack(
         &mut self,
@@ -422,8 +422,7 @@ impl Port {
         packets.pack(self.packed, slot);
     }
 
-    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those
-    /// before.
+    /// Puts a packet on a link that packs all but the last one: the others have passed all steps of the start of a transmission.
     #[inline(never)]
     fn put_packed(
         &mut self,
@@ -473,7 +472,7 @@ impl Port {
         (slot, Some(when))
     }
 
-    /// The link goes down: marks what is on it. Only links that pack their packets do.
+    /// The link goes down: marks the packets on it. Only links that pack their packets do.
     pub fn cut(&mut self, packets: &mut Packets) {
         debug_assert!(self.packed.exists(), "known from the beginning");
         packets.flag_packed(self.packed, CUT);

@@ -10,7 +10,7 @@ pub(crate) enum Fate {
     Arrives,
     /// It is lost.
     Lost,
-    /// It arrives so much later.
+    /// It arrives later by this time.
     Late(Delta),
 }
 
@@ -29,22 +29,22 @@ struct Count {
 }
 
 impl NumberedPackets {
-    /// From the next packet on, of those with data these are lost.
+    /// From the next packet on, loses these of the packets with data.
     pub fn lose_data(&mut self, numbers: Numbers) {
         self.lost_data = Some(Count::new(numbers));
     }
 
-    /// From the next packet on, of the acknowledgements, but that of a SYN, these are lost.
+    /// From the next packet on, loses these of the acknowledgements, but that of a SYN.
     pub fn lose_acks(&mut self, numbers: Numbers) {
         self.lost_acks = Some(Count::new(numbers));
     }
 
-    /// From the next packet on, of those with data these arrive `by` later.
+    /// From the next packet on, delays these of the packets with data by `by`.
     pub fn delay_data(&mut self, numbers: Numbers, by: Delta) {
         self.late_data = Some((Count::new(numbers), by));
     }
 
-    /// Counts an arriving packet, and decides what becomes of it.
+    /// Counts an arriving packet, and decides its fate.
     pub fn decide(&mut self, packet: &Packet) -> Fate {
         match packet.kind {
             PacketKind::Data => {

@@ -12,13 +12,13 @@ pub(crate) enum Owner {
     Elsewhere,
 }
 
-/// An [`Owner`] in four bytes: what it is in the two highest bits, which in the others.
+/// An [`Owner`] in four bytes: its kind in the two highest bits, its number in the others.
 #[derive(Clone, Copy)]
 pub(crate) struct Peer(u32);
 
 impl Peer {
     /// # Panics
-    /// If there are so many of a kind; events have fewer numbers ([`farloop_engine::Calendar::MAX_IDS`]).
+    /// If there are too many of a kind; events have fewer numbers ([`farloop_engine::Calendar::MAX_IDS`]).
     pub fn new(owner: Owner) -> Peer {
         let (kind, id) = match owner {
             Owner::Switch(s) => (0, s.0),

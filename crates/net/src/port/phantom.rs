@@ -22,7 +22,7 @@ pub(crate) struct Phantom {
 const BYTE: u128 = 8 * 1_000_000_000_000 * 1_000_000;
 
 impl Phantom {
-    /// That of a port of `rate`, empty.
+    /// The empty phantom queue of a port of `rate`.
     pub fn new(spec: PhantomSpec, rate: Rate) -> Phantom {
         let mut phantom = Phantom { length: 0, since: Time::ZERO, drain: 0, spec };
         phantom.set_rate(Time::ZERO, rate);

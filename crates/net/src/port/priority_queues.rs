@@ -1,5 +1,5 @@
-//! Two queues of strict priority, each first in, first out: what is in the low one leaves only when the high one is empty. Classes are not
-//! told apart.
+//! Two queues of strict priority, each first in, first out: packets in the low one leave only when the high one is empty. Classes share
+//! the queues.
 
 use super::circuit_queues::Queue;
 use crate::ids::Slot;

@@ -52,7 +52,7 @@ pub(crate) struct Marking {
     pub drops_others: bool,
 }
 
-/// [`EcnAt`] without what only one of them has: it is compared for every packet that waits.
+/// [`EcnAt`] without the data of single variants: it is compared for every packet that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MarkAt {
     Arrival,

@@ -47,7 +47,7 @@ struct FlowQueue {
     last: (Time, u16),
     /// Since when the first packet may leave.
     since: Time,
-    /// Before this no packet leaves.
+    /// No packet leaves before this.
     next: Time,
     /// Among those that are due.
     due: bool,
@@ -172,7 +172,7 @@ impl FlowQueues {
         Time::NEVER
     }
 
-    /// Forgets what waits, and which flows have queues.
+    /// Forgets the waiting packets, and the queues of flows.
     pub fn clear(&mut self) {
         *self = FlowQueues::new(self.limit);
     }
@@ -225,7 +225,7 @@ impl FlowQueues {
         if queue.packets.is_empty() {
             self.by_flow.remove(&queue.flow);
             self.free.push(id);
-            // Entries that are left from other rates mean nothing to whoever has it next.
+            // Entries that are left from other rates mean nothing to the queue's next flow.
             queue.next = Time::NEVER;
             return;
         }

@@ -1,4 +1,4 @@
-//! Queueing disciplines: what orders the data packets that wait at a port, where that is not first in, first out.
+//! Queueing disciplines: orders of the data packets that wait at a port, other than first in, first out.
 //!
 //! Classes stay apart: lower ones go first, and PFC pauses each on its own. Within a class a discipline chooses. A port without one pays
 //! nothing for this.
@@ -29,7 +29,7 @@ pub(crate) enum Discipline {
 }
 
 impl Discipline {
-    /// As specified; `None` for first in, first out.
+    /// The discipline as specified; `None` for first in, first out.
     pub fn new(spec: DisciplineSpec) -> Option<Discipline> {
         match spec {
             DisciplineSpec::Fifo => None,

@@ -1,5 +1,5 @@
 //! Deficit round robin over flows (Shreedhar and Varghese, SIGCOMM 1995): flows with waiting packets take turns; in its turn a flow may
-//! send a quantum of bytes, and what it does not use for lack of a small enough packet is kept for its next turn.
+//! send a quantum of bytes, and keeps the rest that it does not use for lack of a small enough packet for its next turn.
 
 use crate::ids::{FlowId, Slot};
 use crate::packet::arena::Packets;
@@ -68,7 +68,7 @@ impl RoundRobin {
         self.flows.values().flat_map(|flow| flow.queue.iter(packets))
     }
 
-    /// Forgets what waits.
+    /// Forgets the waiting packets.
     pub fn clear(&mut self) {
         *self = RoundRobin::new(self.quantum);
     }
