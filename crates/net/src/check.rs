@@ -177,7 +177,7 @@ pub enum BuildError {
         /// Index of the algorithm.
         algorithm: usize,
     },
-    /// The caller asked for the building to stop.
+    /// The caller stopped the build.
     Cancelled,
     /// There is no memory for a part of it.
     NoMemory {

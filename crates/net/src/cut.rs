@@ -110,7 +110,7 @@ pub(crate) struct Cut {
     pub lookahead: Delta,
 }
 
-/// Longest window: progress is shown between windows, and the caller may stop the run there.
+/// Longest window: between windows the caller sees the progress, and may stop the run.
 pub(crate) const LONGEST_WINDOW: Delta = Delta::from_us(50);
 /// A part that has fewer packet-hops in a window waits longer than it works.
 const LEAST_WORK: u64 = 100;

@@ -32,7 +32,7 @@ use farloop_cc::AnyParams;
 use farloop_units::{Delta, Time};
 
 /// Returns true if no port may be late. That holds where arrivals go before departures of the same moment, where links change, and where
-/// uplinks to circuit and packet switch share one limit, so that a packet asks how much waits at all of them.
+/// uplinks to circuit and packet switch share one limit, so that a packet depends on the queues of all of them.
 pub(crate) fn all_punctual(network: &Network, arrivals_first: bool) -> bool {
     let changes = !network.timeline.changes.is_empty() || !network.timeline.routes.is_empty();
     arrivals_first || changes || network.node_specs.iter().any(shares_uplinks)

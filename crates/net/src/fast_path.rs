@@ -1,9 +1,10 @@
 //! The fast path: packets of a part in which most questions have one answer for the whole run.
 //!
 //! Is there a tracer, an agent at a port, a forwarder at a switch, a discipline, noise at a host, a circuit? Do links change? In most
-//! networks the answer is no, and each packet-hop asked a dozen of such questions. So a part asks once ([`of_part`]), and runs one of two
-//! loops that are compiled from the same functions: those that a packet passes take `const FAST: bool`, and with it leave out impossible
-//! cases. Rare questions with an answer for each packet (a long link, a paused class, a full buffer) are asked on both paths.
+//! networks the answer is no, and each packet-hop checked a dozen of such conditions. So a part checks them once ([`of_part`]), and runs
+//! one of two loops that are compiled from the same functions: those that a packet passes take `const FAST: bool`, and with it leave out
+//! impossible cases. Rare conditions that differ from packet to packet (a long link, a paused class, a full buffer) are checked on both
+//! paths.
 //!
 //! Both give the same result; tests run both ([`crate::Cores::by_the_general_path`]).
 

@@ -99,8 +99,8 @@ impl Pace {
     }
 }
 
-/// Bytes that this process can still have: the least that the machine, its control group and its limit of address space leave; `None` where
-/// nothing says so.
+/// Bytes that this process can still have: the least that the machine, its control group and its limit of address space leave; `None`
+/// where none of these can be read.
 pub fn available() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
     let limits = [machine, address_space(), control_group(Path::new("/sys/fs/cgroup"))];

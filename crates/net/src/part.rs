@@ -215,7 +215,7 @@ impl Part {
         journals.map(Journals::take_messages).unwrap_or_default()
     }
 
-    /// A look at the clock; notes a livelock, and says that there is one.
+    /// Looks at the clock; notes a livelock, and returns true if there is one.
     #[cold]
     pub fn stands_still(&mut self) -> bool {
         let now = self.context.now;

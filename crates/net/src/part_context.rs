@@ -40,7 +40,7 @@ pub(crate) struct PartContext {
     pub routing: usize,
     /// For handlers of algorithms; empty between two steps.
     pub effects: Vec<Effect>,
-    /// Effects that a port agent asks of its switch; empty between two steps.
+    /// Effects of a port agent that its switch has to carry out; empty between two steps.
     pub asked: Vec<Effect>,
     /// Flows that are over at a host, where others may follow; empty when time goes on.
     pub over: Vec<(HostId, FlowId)>,
@@ -225,8 +225,8 @@ impl PartContext {
         Some(slot)
     }
 
-    /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without
-    /// one.
+    /// Lets time pass for the discipline of port `p`, which may hold packets back, and returns the time at which more may leave;
+    /// [`Time::NEVER`] without one.
     #[cold]
     pub fn pass(&mut self, p: PortId) -> Time {
         let port = &mut self.ports[p];
@@ -339,7 +339,7 @@ impl PartContext {
         self.packets.remove(slot);
     }
 
-    /// Takes out all that waits at port `p`, whose pauses are over with it; says whether there was one.
+    /// Takes out all packets that wait at port `p`, whose pauses are over with it; returns true if there was one.
     pub fn drain(&mut self, p: PortId) -> (Vec<Slot>, bool) {
         let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);
         stats.integrate(self.now, port.data_queue);

@@ -74,7 +74,7 @@ pub(crate) struct Samples {
 }
 
 impl Recorder {
-    /// Records these every `interval`, and queues and the ports that are watched as they say.
+    /// Records these every `interval`, and queues and watched ports at their own intervals.
     pub fn new(
         interval: Delta,
         flows: Vec<RecordedFlow>,

@@ -29,7 +29,7 @@ pub(crate) struct SenderState {
     pub bare_wire: u16,
     /// 16-byte header fields that the algorithm owns.
     pub fields: u8,
-    /// Its packets say how much credit it wants of the receiving host.
+    /// True if its packets carry its credit demand to the receiving host.
     pub credit: bool,
     /// True if its algorithm sees packets that leave, or TCP paces by the data in flight at that time.
     pub hears_sends: bool,

@@ -30,7 +30,8 @@ impl Stalls {
         stalls
     }
 
-    /// Keeps a packet that arrives during a stall, or behind one that waits, and says until when; `None`: it is to be handled now.
+    /// Keeps a packet that arrives during a stall, or behind one that waits, and returns the end of its wait; `None`: it is to be handled
+    /// now.
     pub fn keep(&mut self, slot: Slot, now: Time) -> Option<Time> {
         if self.waiting.is_empty() {
             while self.end <= now {

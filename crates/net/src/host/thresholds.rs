@@ -31,7 +31,7 @@ impl Thresholds {
         let Left { cwnd, ssthresh, open } = left;
         let (known, half) = (self.known(ends), Bytes::new(cwnd.get() / 2));
         let now = if ssthresh == Bytes::MAX {
-            // Slow start never ended: it says only that the path can take this much.
+            // Slow start never ended: the window shows only that the path can take this much.
             known.map(|known| known.max(half))
         } else if cwnd >= ssthresh && open {
             Some(ssthresh.max(half))

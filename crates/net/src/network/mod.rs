@@ -403,7 +403,7 @@ impl Network {
         let format = self.format(flow);
         let payload = |rate: Rate| rate.as_f64() * f64::from(format.mss) / f64::from(format.packet);
         let most = window.as_f64() * 8.0 / base_rtt.as_secs_f64();
-        // Most often the host's own link says that it does not: then the path need not be looked for.
+        // Most often the rate of the host's own link rules it out: then the path need not be looked for.
         if most >= payload(self.ends[self.host_ports[self.source(flow)]].rate) {
             return None;
         }

@@ -17,7 +17,8 @@ struct Row {
     notes: [Note; MAX_NOTES],
 }
 
-/// A place for a packet: a cache line of head and first record, a line of records. Only as many records mean something as the packet says.
+/// A place for a packet: a cache line of head and first record, a line of records. Only as many records mean something as the packet
+/// counts.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Cell {
@@ -63,7 +64,7 @@ impl Default for Packets {
 }
 
 impl Packets {
-    /// No packets yet; telemetry travels as `carriage` says.
+    /// No packets yet; telemetry travels by the rule of `carriage`.
     pub fn new(carriage: IntCarriage) -> Packets {
         Packets { carriage, memory_limit: Memory::machine(), ..Packets::default() }
     }
@@ -166,7 +167,7 @@ impl Packets {
         self.free.push(slot);
     }
 
-    /// Unpacks the first packet of a link, if there is one, and says when the one behind it arrives, if that is packed, too.
+    /// Unpacks the first packet of a link, if there is one, and returns the arrival of the one behind it, if that is packed, too.
     #[inline]
     pub fn unpack(&mut self, link: LinkId) -> Option<(Slot, Option<Time>)> {
         if self.packed[link].len() == 0 {
@@ -242,7 +243,7 @@ impl Packets {
         self.slots[to].packet.hops = hops;
     }
 
-    /// A packet with the records that lie behind it, of which it says how many mean something.
+    /// A packet with the records that lie behind it, as many as it counts.
     #[inline(always)]
     pub fn with_records(&mut self, slot: Slot) -> (&mut Packet, &mut [IntRecord; INLINE_HOPS]) {
         let Cell { packet, int } = &mut self.slots[slot];

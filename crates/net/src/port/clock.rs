@@ -10,7 +10,7 @@ use farloop_units::{Delta, Rate};
 
 const PLACES: u32 = 30;
 
-/// The clock of a transmitter. Its port owns it, and asks it for the time of each packet on the wire.
+/// The clock of a transmitter. Its port owns it, and takes the time of each packet on the wire from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     offset: ClockOffset,

@@ -223,7 +223,7 @@ impl Port {
         slot
     }
 
-    /// Puts a data packet where the port's discipline says.
+    /// Puts a data packet into the queue that the port's discipline chooses.
     pub fn enqueue_by(&mut self, discipline: &mut Discipline, packets: &mut Packets, slot: Slot, now: Time) {
         let due = discipline.enqueue(packets, slot, now);
         self.note_enqueued(packets, slot);
@@ -246,7 +246,7 @@ impl Port {
         Some(slot)
     }
 
-    /// Lets time pass for the port's discipline, and says when more packets may leave.
+    /// Lets time pass for the port's discipline, and returns the time at which more packets may leave.
     pub fn pass(&mut self, discipline: &mut Discipline, packets: &Packets, now: Time) -> Time {
         if let Some(queues) = discipline.circuits() {
             let (ps_per_byte, rate) = (self.ps_per_byte, self.rate);
@@ -319,7 +319,7 @@ impl Port {
     ) {
         debug_assert!(start >= self.busy_until, "two packets on one transmitter");
         let wire = if FAST || packets.carriage() == IntCarriage::All {
-            // Without disciplines a queue is empty where no bit says otherwise.
+            // Without disciplines a queue is empty unless a bit is set.
             let empty = FAST && self.waiting & DATA_BITS == 0;
             let (queue, rate) = (if empty { Bytes::ZERO } else { self.shown_queue() }, self.int);
             let (packet, records) = packets.with_records(slot);
@@ -457,7 +457,7 @@ impl Port {
         }
     }
 
-    /// Takes the first packet off the link, and says when the one behind it arrives.
+    /// Takes the first packet off the link, and returns the arrival of the one behind it.
     #[inline(always)]
     pub fn land(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {
         if self.packed.exists() {

@@ -24,7 +24,7 @@ impl PriorityQueues {
         self.queues[self.aim].push(packets, slot);
     }
 
-    /// Takes out the packet whose turn it is, and says whether it was the last one. One must be there.
+    /// Takes out the packet whose turn it is, and returns true if it was the last one. One must be there.
     pub fn dequeue(&mut self, packets: &Packets) -> (Slot, bool) {
         let first = usize::from(self.queues[HIGH].is_empty());
         let slot = self.queues[first].pop(packets);

@@ -139,7 +139,7 @@ impl Rack {
         self.set.len() < spec.limit as usize
     }
 
-    /// Takes a flow into the set, and says where it is.
+    /// Takes a flow into the set, and returns its place.
     fn insert(&mut self, spec: &ElephantSpec, place: usize, flow: FlowId, now: Time) -> usize {
         self.set.insert(place, Elephant { flow, seen: now });
         self.look = self.look.min(now.saturating_add(spec.idle));

@@ -16,8 +16,8 @@
 //!                          lost ─┴──────────────────────────────────┘
 //! ```
 //!
-//! Packets are cut at multiples of the MSS, so a number says which bytes a packet has. Sequence numbers, states and bitmaps grow with what
-//! is in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
+//! Packets are cut at multiples of the MSS, so a number gives the bytes of its packet. Sequence numbers, states and bitmaps grow with the
+//! data in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
 
 pub(crate) mod code;
 pub(crate) mod receiver;

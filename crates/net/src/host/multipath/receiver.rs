@@ -1,6 +1,7 @@
-//! The receiving half: takes packets in any order, and says which of them are answered at once.
+//! The receiving half: takes packets in any order, and decides which of them are answered at once.
 //!
-//! As in uet-htsim (`UecSink::processData`, commit 40ccb05) an ACK answers the first packet of a flow, a marked one, one whose sender asks,
+//! As in uet-htsim (`UecSink::processData`, commit 40ccb05) an ACK answers the first packet of a flow, a marked one, one whose sender
+//! asks,
 //! one that had arrived before, and each that brings the payload since the last ACK to a threshold. Here it also answers the packet that
 //! completes the flow. Where nothing trims, so that a packet without a name may be taken for lost, it also answers one that is so far from
 //! those since the last ACK that one bitmap cannot name them all.
@@ -129,7 +130,7 @@ impl AnyOrder {
         true
     }
 
-    /// A packet arrived; whether it is answered at once where nothing else asks for that. An ACK is due at the latest for `threshold`
+    /// Takes a packet, and decides if it is answered at once where no flag requests that. An ACK is due at the latest for `threshold`
     /// bytes.
     pub fn on_data(&mut self, now: Time, number: u64, payload: u64, threshold: u64) -> Arrival {
         let late = self.coded.as_ref().is_some_and(|c| c.blocks.is_whole(c.code.blocks.place(number).0));

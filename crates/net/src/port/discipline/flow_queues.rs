@@ -69,8 +69,8 @@ impl FlowQueues {
         }
     }
 
-    /// Gives a flow without a queue a free one, which begins at the rate that `initial` says. `false` where it must share: none is free, or
-    /// it shares already.
+    /// Gives a flow without a queue a free one, which begins at the rate of `initial`. `false` where it must share: none is free, or it
+    /// shares already.
     pub fn assign(&mut self, flow: FlowId, now: Time, initial: impl FnOnce() -> Rate) -> bool {
         if self.by_flow.contains_key(&flow) {
             return true;
@@ -156,7 +156,7 @@ impl FlowQueues {
         slot
     }
 
-    /// Lets time pass until `now`, and says when more may leave.
+    /// Lets time pass until `now`, and returns the time at which more may leave.
     pub fn pass(&mut self, packets: &Packets, now: Time) -> Time {
         while let Some(Reverse((at, id))) = self.held.peek().copied() {
             let queue = &self.queues[id as usize];

@@ -54,7 +54,7 @@ impl Discipline {
         !matches!(self, Discipline::Circuits(_) | Discipline::Priority(_))
     }
 
-    /// Takes in a data packet; says whether a packet of its class may leave now.
+    /// Takes in a data packet; returns true if a packet of its class may leave now.
     pub fn enqueue(&mut self, packets: &mut Packets, slot: Slot, now: Time) -> bool {
         let class = packets[slot].data_class();
         match self {
@@ -66,7 +66,7 @@ impl Discipline {
                 classes[class].enqueue(packets, slot, now);
                 classes[class].is_due()
             }
-            // Whether it may leave, the port says.
+            // The port decides if it may leave.
             Discipline::Circuits(queues) => {
                 queues.enqueue(packets, slot);
                 false
@@ -78,8 +78,8 @@ impl Discipline {
         }
     }
 
-    /// Takes out the packet of a class (of the port's classes) whose turn it is, and says whether it was the last that may leave now. One
-    /// must be there.
+    /// Takes out the packet of a class (of the port's classes) whose turn it is, and returns true if it was the last that may leave now.
+    /// One must be there.
     pub fn dequeue(&mut self, packets: &Packets, class: u8, now: Time) -> (Slot, bool) {
         let class = usize::from(class - DATA);
         match self {
@@ -170,7 +170,7 @@ impl Discipline {
         }
     }
 
-    /// Gives a flow without a queue one that begins at the rate that `initial` says; `false` where it must share.
+    /// Gives a flow without a queue one that begins at the rate of `initial`; `false` where it must share.
     pub fn assign(&mut self, data_class: usize, flow: FlowId, now: Time, initial: impl FnOnce() -> Rate) -> bool {
         match self {
             Discipline::RoundRobin(_) | Discipline::Circuits(_) | Discipline::Priority(_) => true,

@@ -41,7 +41,7 @@ impl RoundRobin {
         backlog.queue.push(packets, slot);
     }
 
-    /// Takes out the packet whose turn it is, and says whether it was the last. One must be there.
+    /// Takes out the packet whose turn it is, and returns true if it was the last. One must be there.
     pub fn dequeue(&mut self, packets: &Packets) -> (Slot, bool) {
         loop {
             let flow = *self.turns.front().expect("a packet waits");
