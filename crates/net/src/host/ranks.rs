@@ -176,7 +176,7 @@ impl Ranks {
         let Some(mut log) = self.log.take_if(|log| log.job() == job) else { return };
         if let Some(records) = running.program.take_records() {
             let current = |rank| self.ranks[*self.places.get(&(job, rank))? as usize].program.records();
-            log.over(now, rank, records, &current);
+            log.end_iteration(now, rank, records, &current);
         }
         self.log = Some(log);
     }
@@ -211,7 +211,7 @@ impl Ranks {
             *there != host
         });
         for flow in arrived {
-            self.arrived(cx, flow, receivers, posted);
+            self.deliver_messages(cx, flow, receivers, posted);
         }
         while self.chores[host.index()].peek().is_some_and(|Reverse(entry)| entry.at <= cx.now) {
             let Some(Reverse(entry)) = self.chores[host.index()].pop() else { return };
@@ -228,7 +228,7 @@ impl Ranks {
     }
 
     /// More of a queue pair's stream has arrived: gives its rank the messages that are complete.
-    fn arrived(&mut self, cx: &mut PartContext, flow: FlowId, receivers: &mut Receivers, posted: &mut Posted) {
+    fn deliver_messages(&mut self, cx: &mut PartContext, flow: FlowId, receivers: &mut Receivers, posted: &mut Posted) {
         let Some(QueuePair { job, to, .. }) = cx.network.pairs.of(flow) else { return };
         let Some(&place) = self.places.get(&(job, to)) else { return };
         let there = receivers.in_order(&cx.network, flow);
@@ -273,11 +273,11 @@ impl Ranks {
             let running = &mut self.ranks[place as usize];
             let network = cx.network.clone();
             let job = &network.jobs[running.job as usize];
-            running.meter.before(cx.now, job, &input, sent);
+            running.meter.note_input(cx.now, job, &input, sent);
             running.program.handle(cx.now, input, &mut out);
             let (number, rank, host) = (running.job, running.rank, running.host);
             if let (Input::Received(message), Some(log)) = (input, self.log_of(number)) {
-                log.came(cx.now, rank, &message);
+                log.note_arrival(cx.now, rank, &message);
             }
             for output in out.drain(..) {
                 match output {
@@ -291,21 +291,21 @@ impl Ranks {
                     Output::Send { to, message } => {
                         inputs.push_back((Input::Sent(message.operation), None));
                         let way = if job.hosts[to as usize] == job.hosts[rank as usize] {
-                            self.inside(cx, place, (number, to), message)
+                            self.send_in_domain(cx, place, (number, to), message)
                         } else {
                             self.post(cx, (number, rank, to), message, receivers, posted)
                         };
                         if let (Some(way), Some(log)) = (way, self.log_of(number)) {
-                            log.sent(cx.now, to, &message, way);
+                            log.note_sent(cx.now, to, &message, way);
                         }
                     }
                     Output::Matched { message, .. } => {
                         if let Some(log) = self.log_of(number) {
-                            log.taken(rank, &message);
+                            log.note_taken(rank, &message);
                         }
                     }
                     Output::IterationOver { iteration } => {
-                        self.ranks[place as usize].meter.over(cx.now, iteration);
+                        self.ranks[place as usize].meter.end_iteration(cx.now, iteration);
                         if self.log.is_some() {
                             self.log_over(cx.now, place);
                         }
@@ -317,7 +317,7 @@ impl Ranks {
     }
 
     /// A message takes the scale-up domain of its host: the interface of its sender, then that of its receiver, each for its bytes.
-    fn inside(&mut self, cx: &mut PartContext, place: u32, to: (u32, u32), message: Message) -> Option<Way> {
+    fn send_in_domain(&mut self, cx: &mut PartContext, place: u32, to: (u32, u32), message: Message) -> Option<Way> {
         let &other = self.places.get(&to)?;
         let level = cx.network.jobs[to.0 as usize].domain;
         let takes = level.serialisation(message.bytes);

@@ -45,7 +45,7 @@ impl Meter {
     }
 
     /// Something happens to the rank; `sent` is when its message was, if that is a message.
-    pub fn before(&mut self, now: Time, job: &JobSpec, input: &Input, sent: Option<Time>) {
+    pub fn note_input(&mut self, now: Time, job: &JobSpec, input: &Input, sent: Option<Time>) {
         self.pass(now);
         match (input, sent) {
             (Input::Received(message), Some(sent)) if self.busy.is_empty() => {
@@ -68,7 +68,7 @@ impl Meter {
     }
 
     /// An iteration is over.
-    pub fn over(&mut self, now: Time, iteration: u32) {
+    pub fn end_iteration(&mut self, now: Time, iteration: u32) {
         self.pass(now);
         self.end_gap();
         debug_assert_eq!(self.over.len(), iteration as usize);

@@ -164,28 +164,28 @@ impl PathLog {
     }
 
     /// A rank sends a message.
-    pub fn sent(&mut self, now: Time, to: u32, message: &Message, way: Way) {
+    pub fn note_sent(&mut self, now: Time, to: u32, message: &Message, way: Way) {
         let iteration = self.over[message.from as usize];
         let sent = Sent { at: now, iteration, way, came: Time::NEVER, taken: None };
         self.messages.insert(key(to, message), sent);
     }
 
     /// It has come.
-    pub fn came(&mut self, now: Time, to: u32, message: &Message) {
+    pub fn note_arrival(&mut self, now: Time, to: u32, message: &Message) {
         if let Some(sent) = self.messages.get_mut(&key(to, message)) {
             sent.came = now;
         }
     }
 
     /// A receive has taken it.
-    pub fn taken(&mut self, to: u32, message: &Message) {
+    pub fn note_taken(&mut self, to: u32, message: &Message) {
         if let Some(sent) = self.messages.get_mut(&key(to, message)) {
             sent.taken = Some(self.over[to as usize]);
         }
     }
 
     /// An iteration is over at a rank; `records` holds its operations, `current` those of ranks in the iterations that they are in.
-    pub fn over<'a>(
+    pub fn end_iteration<'a>(
         &mut self,
         now: Time,
         rank: u32,
@@ -211,7 +211,7 @@ impl PathLog {
         };
         if wanted {
             let mut walk = Walk { log: self, current, steps: Vec::new() };
-            walk.back(last_rank, end);
+            walk.walk_back(last_rank, end);
             let mut steps = walk.steps;
             steps.reverse();
             let (job, iteration, begin) = (self.job, self.next, self.begin);
@@ -269,8 +269,8 @@ impl Walk<'_, '_> {
     }
 
     /// Walks back from the operation that ended last at a rank.
-    fn back(&mut self, rank: u32, end: Time) {
-        let mut here = self.last(rank, self.log.next, end);
+    fn walk_back(&mut self, rank: u32, end: Time) {
+        let mut here = self.last_operation(rank, self.log.next, end);
         while let Some(at) = here {
             let Some(record) = self.record(at) else { break };
             let time = match at.moment {
@@ -283,12 +283,12 @@ impl Walk<'_, '_> {
             if time <= self.log.begin {
                 break;
             }
-            here = self.sooner(at, &record);
+            here = self.step_back(at, &record);
         }
     }
 
     /// The operation of an iteration that ended then: of several the first.
-    fn last(&self, rank: u32, iteration: u32, end: Time) -> Option<Here> {
+    fn last_operation(&self, rank: u32, iteration: u32, end: Time) -> Option<Here> {
         let operation = self.records(rank, iteration)?.iter().position(|record| record.ended == end)? as u32;
         Some(Here { rank, iteration, operation, moment: Moment::Ended })
     }
@@ -301,7 +301,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn sooner(&mut self, here: Here, record: &Record) -> Option<Here> {
+    fn step_back(&mut self, here: Here, record: &Record) -> Option<Here> {
         let own = |operation: u32, moment: Moment| Some(Here { operation, moment, ..here });
         let work = |operation: u32| self.log.program.programs[here.rank as usize].operations()[operation as usize].work;
         match here.moment {
@@ -325,7 +325,7 @@ impl Walk<'_, '_> {
                 }
                 let (rank, iteration, operation) = (message.from, sent.iteration, message.operation);
                 let sender = Here { rank, iteration, operation, moment: Moment::Released };
-                self.crossed(sender, here.rank, &sent);
+                self.walk_message(sender, here.rank, &sent);
                 Some(sender).filter(|_| sent.at > self.log.begin)
             }
             Moment::Ready => match record.cause {
@@ -334,13 +334,13 @@ impl Walk<'_, '_> {
                 Some((cause, true)) => own(cause, Moment::Granted),
                 Some((cause, false)) => own(cause, Moment::Ended),
                 // The rank had to be done with the iteration before.
-                None => self.last(here.rank, here.iteration.checked_sub(1)?, record.ready),
+                None => self.last_operation(here.rank, here.iteration.checked_sub(1)?, record.ready),
             },
         }
     }
 
     /// A message on its way, from its coming back to its sender's handing it over.
-    fn crossed(&mut self, sender: Here, to: u32, sent: &Sent) {
+    fn walk_message(&mut self, sender: Here, to: u32, sent: &Sent) {
         match sent.way {
             Way::Domain { departs, latency, taken } => {
                 let first = departs.saturating_add(latency);
