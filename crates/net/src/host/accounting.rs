@@ -222,7 +222,7 @@ impl SenderState {
             Endpoint::Rdma(state) => (state.snd_una() >= self.limit, state.snd_nxt() >= self.limit),
             Endpoint::Multipath(own) => {
                 let packets = &own.packets;
-                (packets.delivered() >= self.limit, packets.backlog(self.limit) == 0)
+                (packets.delivered_bytes() >= self.limit, packets.backlog(self.limit) == 0)
             }
         };
         let repairs = match &self.endpoint {

@@ -39,7 +39,7 @@ pub(super) fn on_packet(cx: &mut PartContext, host_cx: &mut HostContext, slot: S
     let (flow, marked) = (packet.flow.0, packet.flags & MARKED != 0);
     let trimmed = (packet.kind == PacketKind::Trimmed).then_some(packet.value != 0);
     let wanted = cx.packets.notes(slot).first().map(|note| Bytes::new(*note as u64));
-    with(cx, host_cx, |granter, ctx| {
+    call_granter(cx, host_cx, |granter, ctx| {
         if let Some(total) = wanted {
             granter.on_wanted(ctx, flow, total);
         }
@@ -52,7 +52,7 @@ pub(super) fn on_packet(cx: &mut PartContext, host_cx: &mut HostContext, slot: S
 
 /// A flow that needs credit has arrived whole.
 pub(super) fn on_finish(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId) {
-    with(cx, host_cx, |granter, _| granter.on_finish(flow.0));
+    call_granter(cx, host_cx, |granter, _| granter.on_finish(flow.0));
 }
 
 /// The host's timer entry of `at` has come due: sends the credit granted by now.
@@ -60,11 +60,11 @@ pub(super) fn on_timer(cx: &mut PartContext, host_cx: &mut HostContext, at: Time
     let Some(credit) = &mut host_cx.credit else { return };
     match credit.deadlines.due(Which::TRANSPORT, at) {
         Due::Stale => return,
-        Due::Later(_) => return with(cx, host_cx, |_, _| {}),
+        Due::Later(_) => return call_granter(cx, host_cx, |_, _| {}),
         Due::Fire => {}
     }
     let mut grant = None;
-    with(cx, host_cx, |granter, ctx| {
+    call_granter(cx, host_cx, |granter, ctx| {
         if granter.next_pull().is_some_and(|due| due <= ctx.now) {
             grant = granter.pull(ctx);
         }
@@ -81,7 +81,7 @@ pub(super) fn on_timer(cx: &mut PartContext, host_cx: &mut HostContext, at: Time
 }
 
 /// Calls the host's half, and has it called again when it wants to be.
-fn with(cx: &mut PartContext, host_cx: &mut HostContext, f: impl FnOnce(&mut dyn Granter, &mut GrantCtx<'_>)) {
+fn call_granter(cx: &mut PartContext, host_cx: &mut HostContext, f: impl FnOnce(&mut dyn Granter, &mut GrantCtx<'_>)) {
     let Some(mut credit) = host_cx.credit.take() else { return };
     f(&mut *credit.granter, &mut GrantCtx { now: cx.now, random: &mut host_cx.random });
     let next = credit.granter.next_pull().map_or(Time::NEVER, |at| at.max(cx.now));

@@ -106,7 +106,7 @@ impl Endpoint {
             }
             Endpoint::Multipath(sender) => {
                 let s = &sender.packets;
-                (Bytes::new(s.delivered()), Bytes::new(s.sent()), Bytes::new(s.in_flight()))
+                (Bytes::new(s.delivered_bytes()), Bytes::new(s.sent_bytes()), Bytes::new(s.in_flight()))
             }
         }
     }

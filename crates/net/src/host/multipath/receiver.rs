@@ -97,7 +97,7 @@ impl AnyOrder {
     }
 
     /// The timer fired: the last packet of each block to ask for, and how many failed for the first time.
-    pub fn expired(&mut self, now: Time) -> (Vec<u64>, u64) {
+    pub fn expire_blocks(&mut self, now: Time) -> (Vec<u64>, u64) {
         let Some(coded) = &mut self.coded else { return (Vec::new(), 0) };
         coded.armed = false;
         let before = coded.blocks.failed();
@@ -197,7 +197,7 @@ impl AnyOrder {
     }
 
     /// Builds the ACK after all `packets` packets of `bytes` bytes have arrived.
-    pub fn all(packets: u64, bytes: u64) -> Received {
+    pub fn final_answer(packets: u64, bytes: u64) -> Received {
         Received { bytes, cumulative: packets, base: packets + 1, bitmap: 0 }
     }
 

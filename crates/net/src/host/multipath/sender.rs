@@ -240,7 +240,7 @@ impl SelectiveRepeat {
     }
 
     /// Payload that the receiver has, each byte once.
-    pub fn delivered(&self) -> u64 {
+    pub fn delivered_bytes(&self) -> u64 {
         self.delivered
     }
 
@@ -255,7 +255,7 @@ impl SelectiveRepeat {
     }
 
     /// Distinct bytes that have been sent.
-    pub fn sent(&self) -> u64 {
+    pub fn sent_bytes(&self) -> u64 {
         self.sent
     }
 
@@ -267,7 +267,7 @@ impl SelectiveRepeat {
     /// Payload in flight: without bytes that the receiver counts, even if ACKs do not name their packets.
     #[inline]
     pub fn in_flight(&self) -> u64 {
-        self.outstanding.saturating_sub(self.unnamed())
+        self.outstanding.saturating_sub(self.unnamed_bytes())
     }
 
     /// Losses are being repaired.
@@ -329,15 +329,15 @@ impl SelectiveRepeat {
         let acked = bytes.saturating_sub(self.delivered);
         self.delivered += acked;
         for number in self.base..answer.received.cumulative {
-            self.arrived(number, limit);
+            self.deliver(number, limit);
         }
         // Most of a bitmap was in the one before.
-        let news = answer.received.beyond(&self.latest);
+        let news = answer.received.news_since(&self.latest);
         self.latest = answer.received;
         for number in news.selected() {
-            self.arrived(number, limit);
+            self.deliver(number, limit);
         }
-        self.arrived(answer.number, limit);
+        self.deliver(answer.number, limit);
         if self.identified > self.delivered {
             self.withdraw(limit);
         }
@@ -414,7 +414,8 @@ impl SelectiveRepeat {
     pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
         self.now = now;
         let (mut doubles, before) = (false, self.losses.len());
-        while let Some((number, sent)) = self.oldest().filter(|(_, sent)| sent.saturating_add(self.wait(*sent)) <= now)
+        while let Some((number, sent)) =
+            self.oldest_in_flight().filter(|(_, sent)| sent.saturating_add(self.wait(*sent)) <= now)
         {
             debug_assert!(sent <= now);
             doubles |= sent >= self.doubled;
@@ -439,7 +440,7 @@ impl SelectiveRepeat {
     /// When [`SelectiveRepeat::on_timer`] is due: a timeout that has become shorter may be over already.
     #[inline]
     pub fn timer(&self) -> Time {
-        self.oldest().map_or(Time::NEVER, |(_, sent)| sent.saturating_add(self.wait(sent)).max(self.now))
+        self.oldest_in_flight().map_or(Time::NEVER, |(_, sent)| sent.saturating_add(self.wait(sent)).max(self.now))
     }
 
     /// Payload of a packet of a flow of `limit` bytes.
@@ -477,7 +478,7 @@ impl SelectiveRepeat {
 
     /// The packet in flight that was sent longest ago, and when; [`SelectiveRepeat::forget_stale`] goes before.
     #[inline]
-    fn oldest(&self) -> Option<(u64, Time)> {
+    fn oldest_in_flight(&self) -> Option<(u64, Time)> {
         self.flight.front().copied()
     }
 
@@ -493,7 +494,7 @@ impl SelectiveRepeat {
 
     /// A packet is known to have arrived.
     #[inline]
-    fn arrived(&mut self, number: u64, limit: u64) {
+    fn deliver(&mut self, number: u64, limit: u64) {
         let Some(packet) = number.checked_sub(self.base).and_then(|i| self.packets.get_mut(i as usize)) else { return };
         let place = std::mem::replace(&mut packet.place, Place::Delivered);
         if place == Place::Delivered {

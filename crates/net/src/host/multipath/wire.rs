@@ -35,7 +35,7 @@ impl Received {
     }
 
     /// Reads the notes of an ACK, which begin with `fields` header fields; nothing where there are none.
-    pub fn of(notes: &[Note], fields: usize) -> Received {
+    pub fn from_notes(notes: &[Note], fields: usize) -> Received {
         let Some([first, second]) = notes.get(fields..fields + NOTES) else { return Received::default() };
         let halves = |note: &Note| (*note as u64, (*note >> 64) as u64);
         let ((bytes, cumulative), (bitmap, base)) = (halves(first), halves(second));
@@ -44,7 +44,7 @@ impl Received {
 
     /// Keeps only those packets of the bitmap that are not in the one of `other`.
     #[inline]
-    pub fn beyond(mut self, other: &Received) -> Received {
+    pub fn news_since(mut self, other: &Received) -> Received {
         let (ahead, behind) = (self.base.saturating_sub(other.base), other.base.saturating_sub(self.base));
         let apart = ahead.max(behind) >= u64::BITS.into();
         let known = if apart { 0 } else { other.bitmap >> ahead << behind };
@@ -71,15 +71,15 @@ mod tests {
     fn what_is_written_behind_fields_is_read_again() {
         let received = Received { bytes: 1 << 50, cumulative: 1 << 40, base: 77, bitmap: 1 << 63 | 0b101 };
         let [first, second] = received.notes();
-        assert_eq!(Received::of(&[9, first, second], 1), received);
+        assert_eq!(Received::from_notes(&[9, first, second], 1), received);
         assert_eq!(received.selected().collect::<Vec<_>>(), [77, 79, 140]);
-        assert_eq!(Received::of(&[9], 1), Received::default());
+        assert_eq!(Received::from_notes(&[9], 1), Received::default());
     }
 
     #[test]
     fn what_one_bitmap_has_beyond_another() {
         let at = |base, bitmap| Received { base, bitmap, ..Received::default() };
-        let news = |new: Received, old: Received| new.beyond(&old).selected().collect::<Vec<_>>();
+        let news = |new: Received, old: Received| new.news_since(&old).selected().collect::<Vec<_>>();
         assert_eq!(news(at(10, 0b1101), at(10, 0b0101)), [13], "of the same packets");
         assert_eq!(news(at(12, 0b1111), at(10, 0b1100)), [14, 15], "further on");
         assert_eq!(news(at(10, 0b1101), at(12, 0b10)), [10, 12], "of an ACK that was overtaken");

@@ -99,7 +99,7 @@ impl Receivers {
     pub(super) fn ask_for_blocks(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let flow = self.states[id].flow;
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
-        let (asked, failed) = state.expired(cx.now);
+        let (asked, failed) = state.expire_blocks(cx.now);
         cx.counters.totals.failed_blocks += failed;
         let count = usize::from(cx.network.format(flow).fields);
         for last in asked {
@@ -124,7 +124,7 @@ pub(super) fn answer_over(cx: &mut PartContext, host_cx: &mut HostContext, flow:
     let code = cx.network.code(flow);
     let whole = (size.div_ceil(u64::from(format.mss)), size);
     let (packets, bytes) = code.map_or(whole, |code| (code.packets(), code.bytes()));
-    let received = AnyOrder::all(packets, bytes);
+    let received = AnyOrder::final_answer(packets, bytes);
     let back = Back {
         class: cx.control_class(),
         dst: cx.network.source(flow),

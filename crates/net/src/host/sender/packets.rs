@@ -150,12 +150,12 @@ impl Senders {
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return After::Nothing };
         let (number, entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
         let meaning = if packet.kind == PacketKind::Nack && packet.flags & ASKS != 0 {
-            let received = Received::of(cx.packets.notes(slot), usize::from(sender.fields));
+            let received = Received::from_notes(cx.packets.notes(slot), usize::from(sender.fields));
             own.packets.on_block(now, limit, number, &received)
         } else if packet.kind == PacketKind::Nack {
             own.packets.on_nack(now, limit, &Trimmed { number, entropy, sent, last_hop: packet.value != 0 })
         } else {
-            let received = Received::of(cx.packets.notes(slot), usize::from(sender.fields));
+            let received = Received::from_notes(cx.packets.notes(slot), usize::from(sender.fields));
             let (marked, duplicate) = (packet.flags & MARKED != 0, packet.flags & DUPLICATE != 0);
             own.packets.on_ack(now, limit, cwnd, &Answer { number, entropy, sent, marked, duplicate, received })
         };

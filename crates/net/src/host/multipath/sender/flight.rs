@@ -17,7 +17,7 @@ use super::{Place, SelectiveRepeat};
 impl SelectiveRepeat {
     /// Payload that the receiver counts, of packets that are neither named nor presumed.
     #[inline]
-    pub(super) fn unnamed(&self) -> u64 {
+    pub(super) fn unnamed_bytes(&self) -> u64 {
         self.delivered - self.identified
     }
 
@@ -25,7 +25,7 @@ impl SelectiveRepeat {
     #[cold]
     pub(super) fn presume(&mut self, number: u64, limit: u64) {
         let payload = self.payload(number, limit);
-        if self.unnamed() >= payload && self.presumed.insert(number) {
+        if self.unnamed_bytes() >= payload && self.presumed.insert(number) {
             self.identified += payload;
             self.repeats += payload;
         }
@@ -34,7 +34,7 @@ impl SelectiveRepeat {
     /// A lost packet is about to be sent again. Where more is unnamed than is in flight, a lost packet has been delivered late: this one.
     #[cold]
     pub(super) fn repeat(&mut self, number: u64, limit: u64) {
-        let (payload, unnamed) = (self.payload(number, limit), self.unnamed());
+        let (payload, unnamed) = (self.payload(number, limit), self.unnamed_bytes());
         if unnamed >= payload && unnamed > self.outstanding - self.repeats && self.presumed.insert(number) {
             self.identified += payload;
         }

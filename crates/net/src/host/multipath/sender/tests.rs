@@ -343,7 +343,7 @@ proptest! {
             sender.fates.clear();
             sender.losses.clear();
         }
-        prop_assert_eq!((first, sender.delivered(), receiver.bytes()), (size, size, size));
+        prop_assert_eq!((first, sender.delivered_bytes(), receiver.bytes()), (size, size, size));
         prop_assert_eq!(sender.in_flight(), 0);
     }
 }
