@@ -197,7 +197,7 @@ impl Plan {
             detours: std::mem::take(&mut self.detours),
             circuits: std::mem::replace(&mut self.circuits, Table::new()),
             scheduling: BTreeMap::new(),
-            noisy: spec.transport.noisy(),
+            noisy: spec.transport.has_noise(),
             trims,
             credit,
             coding,

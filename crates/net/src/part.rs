@@ -331,7 +331,7 @@ impl Part {
         let change = cx.pfc_frame(p, slot);
         match owner {
             Owner::Switch(s) => self.switches.paused(cx, s, p, &change),
-            Owner::Host(h) => self.hosts.paused(cx, h, &change),
+            Owner::Host(h) => self.hosts.on_pause_change(cx, h, &change),
             Owner::Circuit(_) => unreachable!("nobody pauses a circuit switch"),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }

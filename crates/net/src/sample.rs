@@ -136,7 +136,7 @@ impl Recorder {
         for recorded in &mut self.flows {
             let mut delivered = Bytes::ZERO;
             if recorded.has_destination {
-                let now = hosts.delivered(&cx.network, recorded.flow);
+                let now = hosts.delivered_bytes(&cx.network, recorded.flow);
                 delivered = Bytes::new(now - recorded.delivered);
                 recorded.delivered = now;
             }

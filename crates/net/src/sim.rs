@@ -434,7 +434,7 @@ impl Simulation {
             flow: flow.0,
             start: self.start(flow),
             finish: (counts.finish != Time::NEVER).then_some(counts.finish),
-            delivered: Bytes::new(there.hosts.delivered(network, flow)),
+            delivered: Bytes::new(there.hosts.delivered_bytes(network, flow)),
             ideal: network.ideal_completion(flow, number),
             received,
             base_rtt: network.base_rtt(flow, number),

@@ -87,7 +87,7 @@ impl SenderState {
                 self.account.add_window(limit, self.counts.packets, now);
             }
             Endpoint::Tcp(tcp) => {
-                let held = self.held(tcp);
+                let held = self.holding_limit(tcp);
                 self.add_tcp(held, now);
             }
         }
@@ -185,7 +185,7 @@ impl SenderState {
 
     /// The limit that held a TCP sender which has something to send, as it stands now.
     #[inline]
-    fn held(&self, tcp: &TcpSender) -> Limit {
+    fn holding_limit(&self, tcp: &TcpSender) -> Limit {
         match tcp.inner.state() {
             State::Recovery | State::Loss => Limit::Recovery,
             State::Failed(_) if tcp.inner.snd_nxt() > 0 => Limit::Recovery,
@@ -218,7 +218,7 @@ impl SenderState {
     fn limit_now(&self, more: bool) -> Limit {
         let (acknowledged, sent) = match &self.endpoint {
             Endpoint::Tcp(tcp) if tcp.inner.unsent() == 0 && !self.counts.gave_up => return Limit::Last,
-            Endpoint::Tcp(tcp) => return self.held(tcp),
+            Endpoint::Tcp(tcp) => return self.holding_limit(tcp),
             Endpoint::Rdma(state) => (state.snd_una() >= self.limit, state.snd_nxt() >= self.limit),
             Endpoint::Multipath(own) => {
                 let packets = &own.packets;

@@ -46,7 +46,7 @@ impl Connections {
 
     /// Returns true if connections outlive their flows.
     #[inline]
-    pub fn persistent(&self) -> bool {
+    pub fn are_persistent(&self) -> bool {
         self.persistent
     }
 
@@ -86,7 +86,7 @@ impl Connections {
     }
 
     /// A connection is idle.
-    pub fn free(&mut self, spec: &FlowSpec, opened: u32, sender: SenderId) {
+    pub fn release(&mut self, spec: &FlowSpec, opened: u32, sender: SenderId) {
         self.idle.entry(kind(spec)).or_default().insert((opened, sender));
     }
 
@@ -135,8 +135,8 @@ mod tests {
         let mut connections = Connections::new(true, 9);
         let opened = [4, 5].map(|f| connections.open(FlowId(f)));
         assert_eq!((opened, connections.take(FlowId(6), &spec)), ([0, 1], None));
-        connections.free(&spec, 1, SenderId(30));
-        connections.free(&spec, 0, SenderId(31));
+        connections.release(&spec, 1, SenderId(30));
+        connections.release(&spec, 0, SenderId(31));
         assert_eq!(connections.take(FlowId(6), &FlowSpec { dst: 3, ..spec }), None, "between other hosts");
         assert_eq!(connections.take(FlowId(6), &spec), Some(SenderId(31)));
         connections.serve(FlowId(6), FlowId(4));

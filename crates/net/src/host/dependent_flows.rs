@@ -32,7 +32,7 @@ impl DependentFlows {
     }
 
     /// Notes that `over` has ended at `host`, and calls `begin` with each flow that begins there and the time.
-    pub fn after(
+    pub fn note_over(
         &mut self,
         network: &Network,
         host: HostNumber,

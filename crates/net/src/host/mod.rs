@@ -234,7 +234,7 @@ impl Hosts {
     }
 
     /// A PFC frame stopped a host, or let it go on.
-    pub fn paused(&mut self, cx: &mut PartContext, host: HostId, change: &PauseChange) {
+    pub fn on_pause_change(&mut self, cx: &mut PartContext, host: HostId, change: &PauseChange) {
         let Hosts { hosts, senders, .. } = self;
         let host = &mut hosts[host];
         if let Some(root) = change.ended {
@@ -294,7 +294,7 @@ impl Hosts {
         over.retain(|(there, flow)| {
             if *there == id {
                 let begin = &mut |flow, at| host.late.push(Reverse((at, flow)));
-                self.dependent_flows.after(&cx.network, host.number, *flow, cx.now, begin);
+                self.dependent_flows.note_over(&cx.network, host.number, *flow, cx.now, begin);
             }
             *there != id
         });
@@ -345,10 +345,10 @@ impl Hosts {
 
     /// Payload that reached the destination of a flow (but over multipath endpoints: in order), as far as the hosts of this part know:
     /// those that have its destination.
-    pub fn delivered(&self, network: &Network, flow: FlowId) -> u64 {
+    pub fn delivered_bytes(&self, network: &Network, flow: FlowId) -> u64 {
         let connections = &self.senders.connections;
         let size = network.flows.size(flow).get();
-        if !connections.persistent() {
+        if !connections.are_persistent() {
             return self.receivers.expected(flow).unwrap_or(size);
         }
         let Some(number) = connections.connection(flow) else { return 0 };
@@ -481,10 +481,10 @@ impl Host {
                 let slot = departure.inject(cx);
                 self.launch(cx, slot);
                 if let Some(sent) = &departure.sent {
-                    senders.departed(cx, &mut self.host_cx, sender, sent);
+                    senders.note_departure(cx, &mut self.host_cx, sender, sent);
                 }
             }
-            self.nic.sent(senders, sender, cx.now);
+            self.nic.note_sent(senders, sender, cx.now);
         }
         self.arm(cx);
     }

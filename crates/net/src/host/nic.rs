@@ -39,7 +39,7 @@ pub(crate) trait Flows {
         self.sendable(sender).then(|| self.next_send(sender))
     }
     /// Its turn ends with nothing that it may send.
-    fn blocked(&mut self, sender: SenderId);
+    fn end_turn(&mut self, sender: SenderId);
     /// It begins to wait for something that it may send: now, or when its pacing time began (`paced`).
     fn begin_wait(&mut self, sender: SenderId, now: Time, paced: bool);
     /// It has something that it may send at once.
@@ -99,7 +99,7 @@ impl Nic {
         }
     }
 
-    /// The flow whose turn it is at `now`, of those that still may send. The next call must be [`Nic::sent`].
+    /// The flow whose turn it is at `now`, of those that still may send. The next call must be [`Nic::note_sent`].
     #[inline]
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
         // Most often one flow is due, and no other waits for a turn: it keeps its place in the heap.
@@ -123,7 +123,7 @@ impl Nic {
         for class in (0..DATA_CLASSES).filter(|c| !is_paused(paused, *c)) {
             while let Some(sender) = self.ready[class].pop() {
                 if !flows.sendable(sender) {
-                    flows.blocked(sender);
+                    flows.end_turn(sender);
                     *flows.place(sender) = Place::Blocked;
                     flows.begin_wait(sender, now, false);
                 } else if flows.next_send(sender) > now {
@@ -138,7 +138,7 @@ impl Nic {
 
     /// The flow that was taken has sent a packet.
     #[inline]
-    pub fn sent(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
+    pub fn note_sent(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
         let turn = flows.next_turn(sender);
         if *flows.place(sender) == Place::Paced {
             if let Some(at) = turn.filter(|at| *at > now) {
@@ -150,7 +150,7 @@ impl Nic {
         if turn.is_some() {
             self.queue(flows, sender, now);
         } else {
-            flows.blocked(sender);
+            flows.end_turn(sender);
             *flows.place(sender) = Place::Blocked;
             flows.begin_wait(sender, now, false);
         }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     impl Few {
-        fn of(flows: &[(usize, u32, u64)]) -> Few {
+        fn from_flows(flows: &[(usize, u32, u64)]) -> Few {
             let mut few = Few::default();
             few.positions.admit(SenderId(flows.len() as u32));
             few.flows = flows
@@ -263,7 +263,7 @@ mod tests {
         fn next_send(&self, sender: SenderId) -> Time {
             Time::from_ps(self.flows[sender.0 as usize].at)
         }
-        fn blocked(&mut self, _: SenderId) {}
+        fn end_turn(&mut self, _: SenderId) {}
         fn begin_wait(&mut self, _: SenderId, _: Time, _: bool) {}
         fn end_wait(&mut self, _: SenderId, _: Time) {}
         fn begin_pacing(&mut self, _: SenderId, _: Time) {}
@@ -280,7 +280,7 @@ mod tests {
     }
 
     fn schedule_by(order: NicOrder, flows: &[(usize, u32, u64)], gap: u64, paused: u8) -> Vec<(u64, u32)> {
-        let (mut nic, mut few) = (Nic::new(order), Few::of(flows));
+        let (mut nic, mut few) = (Nic::new(order), Few::from_flows(flows));
         for s in 0..flows.len() {
             nic.place(&mut few, SenderId(s as u32), Time::ZERO);
         }
@@ -294,7 +294,7 @@ mod tests {
             let flow = &mut few.flows[sender.0 as usize];
             (flow.left, flow.at) = (flow.left - 1, now.as_ps() + gap);
             sent.push((now.as_ps(), sender.0));
-            nic.sent(&mut few, sender, now);
+            nic.note_sent(&mut few, sender, now);
             now = Time::from_ps(now.as_ps() + 10);
         }
     }
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn a_flow_that_is_over_leaves_all_orders() {
         for order in [NicOrder::Ready, NicOrder::Cycle, NicOrder::InOrder] {
-            let (mut nic, mut few) = (Nic::new(order), Few::of(&[(0, 1, 0), (0, 1, 0), (0, 1, 0)]));
+            let (mut nic, mut few) = (Nic::new(order), Few::from_flows(&[(0, 1, 0), (0, 1, 0), (0, 1, 0)]));
             (0..3).for_each(|s| nic.place(&mut few, SenderId(s), Time::ZERO));
             nic.forget(&mut few.positions, SenderId(1), Place::Ready, 0);
             let left = if order == NicOrder::InOrder { [2, 0] } else { [0, 2] }.map(SenderId);
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_changes_moves() {
-        let (mut nic, mut few) = (Nic::new(NicOrder::Ready), Few::of(&[(0, 1, 50), (0, 0, 0)]));
+        let (mut nic, mut few) = (Nic::new(NicOrder::Ready), Few::from_flows(&[(0, 1, 50), (0, 0, 0)]));
         let (paced, idle) = (SenderId(0), SenderId(1));
         nic.place(&mut few, paced, Time::ZERO);
         nic.place(&mut few, idle, Time::ZERO);

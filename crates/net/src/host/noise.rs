@@ -25,7 +25,7 @@ impl Noise {
     /// Draws the delay of a packet beyond `at_rest`, its arrival without noise. It takes `time` on the wire; `sigma` is the standard
     /// deviation of the round trip.
     pub fn delay(&mut self, at_rest: Time, time: Delta, sigma: Delta) -> Delta {
-        let drawn = self.random.below(longest(sigma).as_ps() + 1);
+        let drawn = self.random.below(max_delay(sigma).as_ps() + 1);
         let at = at_rest.saturating_add(Delta::from_ps(drawn)).max(self.last.saturating_add(time));
         self.last = at;
         at.since(at_rest)
@@ -33,14 +33,14 @@ impl Noise {
 }
 
 /// The largest delay of one packet where round trips have a standard deviation of `sigma`: √6 times that, rounded down.
-pub(crate) fn longest(sigma: Delta) -> Delta {
+pub(crate) fn max_delay(sigma: Delta) -> Delta {
     let ps = u128::from(sigma.as_ps());
     Delta::from_ps((6 * ps * ps).isqrt() as u64)
 }
 
 impl TransportSpec {
     /// Returns true if hosts have delay noise.
-    pub(crate) fn noisy(&self) -> bool {
+    pub(crate) fn has_noise(&self) -> bool {
         self.kind == TransportKind::Tcp && self.largest_noise() > Delta::ZERO
     }
 
@@ -52,10 +52,10 @@ impl TransportSpec {
     /// needs headroom like that of a longer link.
     pub fn with_noise(&self, link: &LinkSpec, nodes: &[NodeSpec]) -> LinkSpec {
         let ends = [link.a, link.b].map(|node| nodes[node as usize].kind == NodeKind::Host);
-        if !self.noisy() || !ends.contains(&true) {
+        if !self.has_noise() || !ends.contains(&true) {
             return *link;
         }
-        let half = Delta::from_ps(longest(self.largest_noise()).as_ps().div_ceil(2));
+        let half = Delta::from_ps(max_delay(self.largest_noise()).as_ps().div_ceil(2));
         LinkSpec { delay: link.delay + half, ..*link }
     }
 }
@@ -67,8 +67,8 @@ mod tests {
     #[test]
     fn round_trips_vary_as_set() {
         // Two uniform times up to x vary by x²/12 each: 17 us² = x²/6.
-        assert_eq!(longest(Delta::from_us(17)), Delta::from_ps(41_641_325));
-        assert_eq!(longest(Delta::ZERO), Delta::ZERO);
+        assert_eq!(max_delay(Delta::from_us(17)), Delta::from_ps(41_641_325));
+        assert_eq!(max_delay(Delta::ZERO), Delta::ZERO);
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
             let at_rest = Time::ZERO + time * k;
             let at = at_rest + noise.delay(at_rest, time, sigma);
             assert!(at >= last + time || k == 1, "{k}");
-            assert!(at - at_rest <= longest(sigma), "{k}");
+            assert!(at - at_rest <= max_delay(sigma), "{k}");
             last = at;
         }
     }

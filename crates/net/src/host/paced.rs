@@ -23,7 +23,7 @@ impl Positions {
         }
     }
 
-    fn of(&self, sender: SenderId) -> usize {
+    fn position(&self, sender: SenderId) -> usize {
         self.0[sender.index()] as usize
     }
 
@@ -59,7 +59,7 @@ impl PacedHeap {
     #[inline]
     pub fn insert(&mut self, positions: &mut Positions, entry: Entry) {
         self.0.push(entry);
-        self.up(positions, self.0.len() - 1);
+        self.sift_up(positions, self.0.len() - 1);
     }
 
     /// Removes and returns the first entry, if it is due.
@@ -73,13 +73,13 @@ impl PacedHeap {
     /// Removes the entry of `sender`, which must be there.
     #[inline]
     pub fn remove(&mut self, positions: &mut Positions, sender: SenderId) {
-        self.remove_at(positions, positions.of(sender));
+        self.remove_at(positions, positions.position(sender));
     }
 
     /// Changes the time of `sender`, which must be there.
     #[inline]
     pub fn retime(&mut self, positions: &mut Positions, sender: SenderId, at: Time) {
-        let position = positions.of(sender);
+        let position = positions.position(sender);
         debug_assert_eq!(self.0[position].sender, sender);
         self.0[position].at = at;
         // Most often few flows wait, and it is the first of them.
@@ -98,12 +98,12 @@ impl PacedHeap {
     }
 
     fn settle(&mut self, positions: &mut Positions, position: usize) {
-        if self.up(positions, position) == position {
-            self.down(positions, position);
+        if self.sift_up(positions, position) == position {
+            self.sift_down(positions, position);
         }
     }
 
-    fn up(&mut self, positions: &mut Positions, mut i: usize) -> usize {
+    fn sift_up(&mut self, positions: &mut Positions, mut i: usize) -> usize {
         let entry = self.0[i];
         while i > 0 && entry < self.0[(i - 1) / 2] {
             self.place(positions, i, self.0[(i - 1) / 2]);
@@ -113,7 +113,7 @@ impl PacedHeap {
         i
     }
 
-    fn down(&mut self, positions: &mut Positions, mut i: usize) {
+    fn sift_down(&mut self, positions: &mut Positions, mut i: usize) {
         let entry = self.0[i];
         loop {
             let mut child = 2 * i + 1;

@@ -64,7 +64,7 @@ impl ReceiverState {
     fn expected(&self) -> u64 {
         match &self.endpoint {
             Endpoint::Rdma(state) => state.expected(),
-            Endpoint::Tcp(tcp) => tcp.delivered(),
+            Endpoint::Tcp(tcp) => tcp.delivered_bytes(),
             Endpoint::Multipath(state) => state.bytes(),
         }
     }
@@ -110,7 +110,7 @@ impl Receivers {
     pub fn on_packet(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) {
         let packet = &cx.packets[slot];
         let (flow, marked) = (packet.flow, packet.flags & MARKED != 0);
-        let id = match self.lives.of(flow) {
+        let id = match self.lives.life(flow) {
             Life::Active(id) => id,
             Life::Before => self.begin(cx, host_cx, flow),
             Life::Over if cx.network.transport.kind == TransportKind::Multipath => {
@@ -181,7 +181,7 @@ impl Receivers {
     /// Bytes that have arrived (of multipath in any order, else in order) on a connection, by the number that its packets carry; `None`
     /// where the receiver remembers nothing of it any more.
     pub fn expected(&self, number: FlowId) -> Option<u64> {
-        match self.lives.of(number) {
+        match self.lives.life(number) {
             Life::Before => Some(0),
             Life::Active(id) => Some(self.states[id].expected()),
             Life::Over => None,
@@ -190,7 +190,7 @@ impl Receivers {
 
     /// Bytes of a queue pair's stream that have arrived without a gap.
     pub fn in_order(&self, network: &crate::network::Network, flow: FlowId) -> u64 {
-        match self.lives.of(flow) {
+        match self.lives.life(flow) {
             Life::Before => 0,
             Life::Active(id) => match &self.states[id].endpoint {
                 Endpoint::Multipath(state) => state.in_order() * u64::from(network.format(flow).mss),

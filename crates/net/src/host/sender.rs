@@ -77,7 +77,7 @@ impl Senders {
             self.begin_stream(id, true);
             return self.next_request(cx, host_cx, id, flow);
         }
-        let (info, slowest) = network.flow_facts(flow, self.thresholds.known((spec.src, spec.dst)));
+        let (info, slowest) = network.flow_facts(flow, self.thresholds.threshold((spec.src, spec.dst)));
         let algorithm = &network.algorithms[usize::from(spec.algorithm)];
         let transport = &network.transport;
         let endpoint = match transport.kind {
@@ -125,7 +125,7 @@ impl Senders {
 
     /// A queue pair has messages up to byte `end` of its stream; it begins with the first.
     pub fn extend(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, end: u64) -> After {
-        if self.lives.of(flow) == Life::Before {
+        if self.lives.life(flow) == Life::Before {
             self.start(cx, host_cx, flow);
         }
         let Some(id) = self.lives.active(flow) else { return After::Nothing };
@@ -184,7 +184,7 @@ impl Senders {
         (packet.seq, packet.sent, packet.flags) = (outgoing.sent.seq.get(), cx.now, outgoing.flags);
         (sender.last_send, sender.last_wire) = (cx.now, wire);
         if kind == PacketKind::Bare {
-            cx.trace_change(sender.seen());
+            cx.trace_change(sender.view());
             return Some(Departure { packet, fields: farloop_cc::Fields::NONE, sent: None });
         }
         sender.chunk.on_send(cx.now, wire);
@@ -227,7 +227,7 @@ impl Senders {
 
     /// The packet is on the wire.
     #[inline]
-    pub fn departed(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId, sent: &Sent) {
+    pub fn note_departure(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId, sent: &Sent) {
         if self.states[id].hears_sends || cx.observers.is_some() {
             self.call(cx, host_cx, id, |cc, ctx| cc.on_send(ctx, sent));
         }
@@ -331,7 +331,7 @@ impl Senders {
         let number = self.connections.connection(flow)?;
         let id = self.lives.active(number)?;
         let serves = || !self.states[id].idle && self.states[id].counts.flow == flow;
-        (!self.connections.persistent() || serves()).then_some(id)
+        (!self.connections.are_persistent() || serves()).then_some(id)
     }
 
     /// The state of a flow that has begun and is not over.
@@ -372,7 +372,7 @@ impl Senders {
         slot: Option<Slot>,
     ) -> After {
         if meaning.finished && !(cx.network.pairs.has(self.states[id].flow) && self.states[id].has_more(&cx.network)) {
-            cx.trace_progress(self.states[id].seen(), meaning, slot);
+            cx.trace_progress(self.states[id].view(), meaning, slot);
             return self.retire(cx, host_cx, id, true);
         }
         let sender = &mut self.states[id];
@@ -443,7 +443,7 @@ impl Senders {
         let control = sender.cc.control();
         sender.take_control(control, cx.now);
         sender.offload(cx.now);
-        cx.trace_progress(sender.seen(), meaning, slot);
+        cx.trace_progress(sender.view(), meaning, slot);
         self.take_effects(cx, host_cx, id, &mut effects);
         cx.effects = effects;
         if cx.network.persistent {
@@ -468,7 +468,7 @@ impl Senders {
         f(&mut sender.cc, &mut Ctx::new(cx.now, &mut host_cx.random, &mut effects));
         let control = sender.cc.control();
         sender.take_control(control, cx.now);
-        cx.trace_change(sender.seen());
+        cx.trace_change(sender.view());
         self.take_effects(cx, host_cx, id, &mut effects);
         cx.effects = effects;
     }

@@ -124,7 +124,7 @@ impl SenderState {
 
     /// Returns the state that traces show.
     #[inline(always)]
-    pub fn seen(&self) -> Seen<'_> {
+    pub fn view(&self) -> Seen<'_> {
         let SenderState { begin, control, latest_rtt, .. } = self;
         Seen { flow: self.counts.flow, begin: *begin, control, latest_rtt: *latest_rtt, state: self }
     }

@@ -81,7 +81,7 @@ impl<K: Key> Lives<K> {
     }
 
     #[inline]
-    pub fn of(&self, flow: FlowId) -> Life<K> {
+    pub fn life(&self, flow: FlowId) -> Life<K> {
         match self.lives[flow] {
             BEFORE => Life::Before,
             OVER => Life::Over,
@@ -92,7 +92,7 @@ impl<K: Key> Lives<K> {
     /// Where the state of an active flow is.
     #[inline]
     pub fn active(&self, flow: FlowId) -> Option<K> {
-        match self.of(flow) {
+        match self.life(flow) {
             Life::Active(key) => Some(key),
             Life::Before | Life::Over => None,
         }
@@ -119,10 +119,10 @@ mod tests {
         let a = slab.insert('a');
         let b = slab.insert('b');
         lives.begin(FlowId(1), a);
-        assert_eq!((lives.of(FlowId(0)), lives.of(FlowId(1))), (Life::Before, Life::Active(a)));
+        assert_eq!((lives.life(FlowId(0)), lives.life(FlowId(1))), (Life::Before, Life::Active(a)));
         assert_eq!(slab.remove(a), 'a');
         lives.end(FlowId(1));
-        assert_eq!((lives.of(FlowId(1)), lives.active(FlowId(1))), (Life::Over, None));
+        assert_eq!((lives.life(FlowId(1)), lives.active(FlowId(1))), (Life::Over, None));
         assert_eq!(slab.insert('c'), a);
         assert_eq!((slab[a], slab[b], slab.iter().count()), ('c', 'b', 2));
     }

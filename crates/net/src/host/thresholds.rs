@@ -22,14 +22,14 @@ pub(crate) struct Thresholds(BTreeMap<(u32, u32), Bytes>);
 
 impl Thresholds {
     /// The threshold that a connection between these nodes begins with, if one is known.
-    pub fn known(&self, ends: (u32, u32)) -> Option<Bytes> {
+    pub fn threshold(&self, ends: (u32, u32)) -> Option<Bytes> {
         self.0.get(&ends).copied()
     }
 
     /// A connection between these nodes ends, or could end.
     pub fn keep(&mut self, ends: (u32, u32), left: Left) {
         let Left { cwnd, ssthresh, open } = left;
-        let (known, half) = (self.known(ends), Bytes::new(cwnd.get() / 2));
+        let (known, half) = (self.threshold(ends), Bytes::new(cwnd.get() / 2));
         let now = if ssthresh == Bytes::MAX {
             // Slow start never ended: the window shows only that the path can take this much.
             known.map(|known| known.max(half))
@@ -53,7 +53,7 @@ mod tests {
         let mut kept = Thresholds::default();
         let mut after = |cwnd, ssthresh, open| {
             kept.keep((1, 2), Left { cwnd: Bytes::new(cwnd), ssthresh: Bytes::new(ssthresh), open });
-            kept.known((1, 2)).map(Bytes::get)
+            kept.threshold((1, 2)).map(Bytes::get)
         };
         let first = u64::MAX;
         // Nothing is known: neither the first slow start nor one that an old threshold cut short makes it so.
@@ -65,6 +65,6 @@ mod tests {
         assert_eq!([after(30_000, first, true), after(60_000, first, true)], [Some(20_000), Some(30_000)]);
         assert_eq!([after(10_000, 25_000, true), after(10_000, 35_000, true)], [Some(30_000), Some(35_000)]);
         assert_eq!([after(90_000, 25_000, false), after(90_000, 36_000, false)], [Some(35_000), Some(36_000)]);
-        assert_eq!(kept.known((2, 1)), None, "the other way");
+        assert_eq!(kept.threshold((2, 1)), None, "the other way");
     }
 }

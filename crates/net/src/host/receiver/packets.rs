@@ -40,7 +40,7 @@ impl Receivers {
         let packet = &cx.packets[slot];
         let receiver = &mut self.states[id];
         let &mut ReceiverState { flow, size, turn, overhead, echoes, credit, mss, .. } = receiver;
-        let back = Back::of(receiver);
+        let back = Back::from_receiver(receiver);
         let Endpoint::Multipath(state) = &mut receiver.endpoint else { return };
         let number = packet.number();
         if packet.kind == PacketKind::Trimmed {
@@ -146,7 +146,7 @@ struct Back {
 
 impl Back {
     #[inline]
-    fn of(receiver: &ReceiverState) -> Back {
+    fn from_receiver(receiver: &ReceiverState) -> Back {
         let &ReceiverState { source, ack_class, ack_wire, fields, .. } = receiver;
         Back { class: ack_class, dst: source, wire: ack_wire, fields: usize::from(fields) }
     }

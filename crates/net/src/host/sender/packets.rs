@@ -61,8 +61,8 @@ impl Senders {
         let sender = &self.states[id];
         if sender.credit {
             // The credit that this packet uses counts in the flow's demand.
-            self.departed(cx, host_cx, id, &sent);
-            let fields = Fields::of(&[self.wanted(id)]);
+            self.note_departure(cx, host_cx, id, &sent);
+            let fields = Fields::of(&[self.credit_demand(id)]);
             return Some(Departure { packet, fields, sent: None });
         }
         let fields = if sender.fields == 0 { Fields::NONE } else { self.fields(cx, host_cx, id, &sent) };
@@ -117,7 +117,7 @@ impl Senders {
     }
 
     /// Returns the credit demand of a flow, which its packets carry to the receiving host.
-    fn wanted(&mut self, id: SenderId) -> Note {
+    fn credit_demand(&mut self, id: SenderId) -> Note {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &sender.endpoint else { return 0 };
         let packet = u128::from(sender.mss + sender.overhead);

@@ -52,7 +52,7 @@ impl Senders {
     fn begin_anew(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> bool {
         let sender = &mut self.states[id];
         let ends = (cx.network.flows.source(sender.flow), cx.network.flows.destination(sender.flow));
-        let Some(known) = self.thresholds.known(ends).filter(|_| sender.cc.ssthresh() == Some(Bytes::MAX)) else {
+        let Some(known) = self.thresholds.threshold(ends).filter(|_| sender.cc.ssthresh() == Some(Bytes::MAX)) else {
             return false;
         };
         let network = cx.network.clone();
@@ -89,7 +89,7 @@ impl Senders {
             self.connections.cut_short(counts.flow, sender.limit);
         }
         cx.counters.senders.push(counts);
-        self.connections.free(&spec, sender.opened, id);
+        self.connections.release(&spec, sender.opened, id);
         self.remember(&cx.network, id);
     }
 

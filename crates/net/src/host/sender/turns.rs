@@ -36,7 +36,7 @@ impl Flows for Senders {
     }
     /// The chunk ends early: the next packets begin another one.
     #[inline]
-    fn blocked(&mut self, sender: SenderId) {
+    fn end_turn(&mut self, sender: SenderId) {
         self.states[sender].chunk.left = 0;
     }
     #[inline(always)]

@@ -21,7 +21,7 @@ impl TcpReceiver {
     }
 
     /// Payload delivered in order.
-    pub fn delivered(&self) -> u64 {
+    pub fn delivered_bytes(&self) -> u64 {
         self.inner.delivered().get()
     }
 }

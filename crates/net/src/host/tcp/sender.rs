@@ -131,7 +131,7 @@ impl TcpSender {
             u64::MAX
         } else {
             let wire = match control.pacing {
-                Rate::MAX => self.paced(control.cwnd, self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh())),
+                Rate::MAX => self.pacing_rate(control.cwnd, self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh())),
                 paced => paced,
             };
             let free = inner.open_window();
@@ -174,14 +174,14 @@ impl TcpSender {
         let cwnd = if small && ssthresh.is_none() { self.least } else { control.cwnd };
         self.inner.set_cwnd(cwnd);
         let pacing = match paced {
-            Some(gains) => self.paced(control.cwnd, self.gain(gains, control.cwnd, ssthresh)),
+            Some(gains) => self.pacing_rate(control.cwnd, self.gain(gains, control.cwnd, ssthresh)),
             None => control.pacing,
         };
         Control { cwnd, pacing }
     }
 
     /// The window over the smoothed round-trip time, times `gain`, on the wire; no limit before the first sample.
-    fn paced(&self, cwnd: Bytes, gain: f64) -> Rate {
+    fn pacing_rate(&self, cwnd: Bytes, gain: f64) -> Rate {
         let Some(srtt) = self.inner.srtt().filter(|_| cwnd != Bytes::MAX) else { return Rate::MAX };
         let window = cwnd.max(self.inner.in_flight()).as_f64() * self.wire_per_payload;
         Rate::from_bps((gain * window * 8e12 / srtt.as_ps().max(1) as f64).max(1.0) as u64)
