@@ -19,7 +19,7 @@ use crate::network::flows::Flows;
 use crate::network::queue_pairs::QueuePairs;
 use crate::network::routing::Routes;
 use crate::network::schedule::Circuits;
-use crate::network::timeline::{Timeline, worst};
+use crate::network::timeline::{Timeline, worst_links};
 use crate::network::{Format, LinkEnd, Network, NodeRef, message_unit, reads_telemetry};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
@@ -497,7 +497,7 @@ fn buffers(
 ) -> Table<SwitchNumber, Option<Buffer>> {
     let classes = spec.classes_with_traffic();
     let mut reserved = vec![Bytes::ZERO; spec.nodes.len()];
-    for (i, link) in worst(&spec.events, &spec.links).iter().enumerate() {
+    for (i, link) in worst_links(&spec.events, &spec.links).iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
             let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
             let port = &mut ports[PortNumber::new(2 * i + side)];
@@ -580,7 +580,7 @@ fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
     for (i, spec) in network.flows.iter().enumerate() {
         let agenda = &mut agendas[network.host_of(spec.src)];
         // Those of jobs begin with their first message.
-        if network.flow_dependencies.waits_for(FlowId::new(i)) == 0 && i < network.pairs.first() {
+        if network.flow_dependencies.waits_for(FlowId::new(i)) == 0 && i < network.pairs.first_flow() {
             agenda.push(Agenda::start(FlowId::new(i)));
         }
         if spec.stop != Time::NEVER {

@@ -7,7 +7,7 @@ mod link_events;
 pub use circuit_slots::CircuitPart;
 
 use crate::events::Events;
-use crate::network::timeline::worst;
+use crate::network::timeline::worst_links;
 use crate::spec::{
     ClockOffset, DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
     TransportKind, TransportSpec,
@@ -406,7 +406,7 @@ impl NetworkSpec {
         let classes = u128::from(self.classes_with_traffic());
         // Their sum can be more than 64 bits hold, before it is refused.
         let mut reserved = vec![0u128; self.nodes.len()];
-        for link in &worst(&self.events, &self.links) {
+        for link in &worst_links(&self.events, &self.links) {
             for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
                 let headroom = self.headroom(link, node, peer, largest).map_or(0, Bytes::get);
                 reserved[node as usize] += u128::from(headroom) * classes;

@@ -30,7 +30,7 @@ pub(crate) struct CircuitSwitch {
 impl CircuitSwitch {
     /// A circuit switch with its egress ports in the order of its links.
     pub fn new(circuits: Arc<Circuits>, ports: Vec<PortId>) -> CircuitSwitch {
-        let (used, seen) = (vec![Vec::new(); ports.len()], circuits.schedule.within(Time::ZERO));
+        let (used, seen) = (vec![Vec::new(); ports.len()], circuits.schedule.slot_around(Time::ZERO));
         CircuitSwitch { circuits, ports, used, seen, astray: 0 }
     }
 
@@ -43,7 +43,7 @@ impl CircuitSwitch {
         let schedule = &self.circuits.schedule;
         // Most light comes in the same slot as that before it.
         if !self.seen.has(first) {
-            self.seen = schedule.within(first);
+            self.seen = schedule.slot_around(first);
         }
         let number = self.seen.number;
         let Some(to) = schedule.passes(port, &self.seen, cx.now) else {
@@ -69,7 +69,7 @@ impl CircuitSwitch {
                 let next = &mut at[to as usize];
                 let bytes = used.get(*next).filter(|(slot, _)| *slot == number).map(|(_, bytes)| *bytes);
                 *next += usize::from(bytes.is_some());
-                if let Some(from) = schedule.from(number, to) {
+                if let Some(from) = schedule.incoming_port(number, to) {
                     rows.push((number, from, to, Bytes::new(bytes.unwrap_or(0))));
                 }
             }

@@ -171,7 +171,7 @@ struct Edge {
 
 impl Graph {
     fn new(network: &Network) -> Graph {
-        let offered = network.offered(&|flow: FlowId| flow);
+        let offered = network.offered_load(&|flow: FlowId| flow);
         let is_host: Vec<bool> = network.nodes.iter().map(|n| matches!(n, NodeRef::Host(_))).collect();
         let most = |p: PortNumber| match network.end {
             Time::NEVER => Bytes::MAX,

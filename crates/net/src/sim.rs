@@ -357,7 +357,7 @@ impl Simulation {
         let mut flows = self.flow_rows(end);
         let queue_pairs = {
             let network = &self.network;
-            network.pairs.rows(flows.split_off(network.pairs.first()), |flow| network.flows.size(flow))
+            network.pairs.rows(flows.split_off(network.pairs.first_flow()), |flow| network.flows.size(flow))
         };
         let network = &self.network;
         let mut ranks: Vec<_> = self.parts.iter_mut().flat_map(|p| p.hosts.ranks.rows(network)).collect();
@@ -455,7 +455,7 @@ impl Simulation {
         let mut rows: BTreeMap<bool, CappedRow> = BTreeMap::new();
         for row in flows {
             let number = self.parts[0].hosts.senders.connections.number(FlowId(row.flow));
-            if let Some(own) = self.network.capped(FlowId(row.flow), number, row.base_rtt) {
+            if let Some(own) = self.network.capped_row(FlowId(row.flow), number, row.base_rtt) {
                 rows.entry(own.crosses).and_modify(|known| known.join(&own)).or_insert(own);
             }
         }
@@ -475,7 +475,7 @@ impl Simulation {
     /// One row per port: joins the counters of its owner's part with the arrivals in its neighbour's part.
     fn port_rows(&mut self, end: Time) -> Table<PortNumber, PortRow> {
         let connections = &self.parts[0].hosts.senders.connections;
-        let offered = self.network.offered(&|flow| connections.number(flow));
+        let offered = self.network.offered_load(&|flow| connections.number(flow));
         let mut rows: Table<PortNumber, Option<PortRow>> = offered.rows().map(|_| None).collect();
         let mut elsewhere = Vec::new();
         for cx in self.parts.iter_mut().map(|part| &mut part.context) {

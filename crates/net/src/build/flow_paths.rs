@@ -22,7 +22,7 @@ pub(super) fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) ->
         return Err(BuildError::Flow { flow: Agenda::FLOWS, problem });
     }
     for (i, spec) in network.flows.iter().enumerate() {
-        let fail = |problem: &str| match network.pairs.of(FlowId::new(i)) {
+        let fail = |problem: &str| match network.pairs.pair(FlowId::new(i)) {
             None => Err(BuildError::Flow { flow: i, problem: problem.to_string() }),
             Some(pair) => {
                 let problem = format!("sends from rank {} to rank {}, which {problem}", pair.from, pair.to);

@@ -239,7 +239,7 @@ impl SenderState {
 
     /// The flow or the run is over: the time under each limit, which adds up to its life.
     pub fn close_account(&mut self, network: &Network, now: Time) -> Times {
-        let more = network.pairs.has(self.flow) && self.has_more(network);
+        let more = network.pairs.contains(self.flow) && self.has_more(network);
         self.end_repair(now);
         self.settle_account(now, more);
         let life = Delta::from_ps(now.as_ps().saturating_sub(self.account.begin.as_ps()));

@@ -25,7 +25,7 @@ impl DependentFlows {
     pub fn new(network: &Network) -> DependentFlows {
         let waiting = |(flow, left)| (flow, Waiting { left, from: network.flows.get(flow).start });
         DependentFlows {
-            waiting: network.flow_dependencies.waiting().map(waiting).collect(),
+            waiting: network.flow_dependencies.waiting_flows().map(waiting).collect(),
             over: BTreeSet::new(),
             begun: BTreeMap::new(),
         }
@@ -40,10 +40,10 @@ impl DependentFlows {
         now: Time,
         begin: &mut dyn FnMut(FlowId, Time),
     ) {
-        if network.flow_dependencies.after(over).next().is_none() || !self.over.insert((over, host)) {
+        if network.flow_dependencies.followers(over).next().is_none() || !self.over.insert((over, host)) {
             return;
         }
-        for (flow, delay) in network.flow_dependencies.after(over) {
+        for (flow, delay) in network.flow_dependencies.followers(over) {
             // A flow ends at its source and at its destination, and is over in two places; the flow that follows begins at one of them.
             if network.source(flow) != host {
                 continue;

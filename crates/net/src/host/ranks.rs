@@ -12,7 +12,7 @@ use super::receiver::Receivers;
 use crate::cut::Cut;
 use crate::ids::{FlowId, HostId, HostNumber, Key};
 use crate::network::Network;
-use crate::network::queue_pairs::{QueuePair, taken};
+use crate::network::queue_pairs::{QueuePair, stream_bytes};
 use crate::part_context::PartContext;
 use crate::result::RankRow;
 use crate::trace::Traced;
@@ -229,7 +229,7 @@ impl Ranks {
 
     /// More of a queue pair's stream has arrived: gives its rank the messages that are complete.
     fn deliver_messages(&mut self, cx: &mut PartContext, flow: FlowId, receivers: &mut Receivers, posted: &mut Posted) {
-        let Some(QueuePair { job, to, .. }) = cx.network.pairs.of(flow) else { return };
+        let Some(QueuePair { job, to, .. }) = cx.network.pairs.pair(flow) else { return };
         let Some(&place) = self.places.get(&(job, to)) else { return };
         let there = receivers.in_order(&cx.network, flow);
         loop {
@@ -346,7 +346,7 @@ impl Ranks {
         let unit = network.message_unit(network.flows.algorithm(flow));
         let end = self.streams.entry(flow).or_insert(0);
         let begin = *end;
-        *end += taken(message.bytes, unit);
+        *end += stream_bytes(message.bytes, unit);
         let boundary = Boundary { flow, end: *end, sent: cx.now, message };
         match self.elsewhere.get(&(job, to)) {
             Some(part) => self.outbox.entry(*part).or_default().push(boundary),

@@ -249,7 +249,7 @@ impl Receivers {
             ack_class: cx.control_class(),
             ack_wire: format.ack_wire,
             size: network.flows.size(flow).get(),
-            turn: if network.pairs.has(flow) { 0 } else { network.flows.size(flow).get() },
+            turn: if network.pairs.contains(flow) { 0 } else { network.flows.size(flow).get() },
             endpoint,
             noted: FlowId::NONE,
             deadlines: Deadlines::default(),
@@ -271,7 +271,7 @@ impl Receivers {
         };
         let expected = state.expected();
         let (feedback, fields) = self.feedback(cx, host_cx, id, slot, seq, payload);
-        if expected >= self.states[id].turn && cx.network.pairs.has(flow) {
+        if expected >= self.states[id].turn && cx.network.pairs.contains(flow) {
             cx.note_delivered(host_cx.host, flow);
         }
         if expected >= cx.network.flows.size(flow).get() {

@@ -105,7 +105,7 @@ impl Senders {
         ));
         self.lives.begin(flow, id);
         self.positions.admit(id);
-        self.begin_stream(id, !network.pairs.has(flow));
+        self.begin_stream(id, !network.pairs.contains(flow));
         self.states[id].opened = self.connections.open(flow);
         if network.persistent {
             cx.counters.serve(flow, Request { flow, begin: 0 });
@@ -371,7 +371,9 @@ impl Senders {
         meaning: &Meaning,
         slot: Option<Slot>,
     ) -> After {
-        if meaning.finished && !(cx.network.pairs.has(self.states[id].flow) && self.states[id].has_more(&cx.network)) {
+        if meaning.finished
+            && !(cx.network.pairs.contains(self.states[id].flow) && self.states[id].has_more(&cx.network))
+        {
             cx.trace_progress(self.states[id].view(), meaning, slot);
             return self.retire(cx, host_cx, id, true);
         }
@@ -553,7 +555,7 @@ impl Senders {
         if delivered && sender.limit == cx.network.flows.size(counts.flow).get() {
             counts.finish = cx.now;
             cx.trace_finish(counts.flow);
-            if !cx.network.pairs.has(counts.flow) {
+            if !cx.network.pairs.contains(counts.flow) {
                 cx.counters.totals.finished += 1;
                 cx.note_over(host_cx.host, counts.flow);
             }

@@ -80,7 +80,7 @@ impl SenderState {
                 || network.transport.kind == TransportKind::Tcp && network.transport.tcp.pacing.is_some(),
             credit: network.needs_credit(flow),
             // A queue pair gets to know of its messages one by one.
-            limit: if network.pairs.has(flow) { 0 } else { network.flows.size(flow).get() },
+            limit: if network.pairs.contains(flow) { 0 } else { network.flows.size(flow).get() },
             begin: 0,
             idle: false,
             opened: 0,

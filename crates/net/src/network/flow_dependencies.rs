@@ -37,12 +37,12 @@ impl FlowDependencies {
     }
 
     /// The flows that wait for others.
-    pub fn waiting(&self) -> impl Iterator<Item = (FlowId, u32)> {
+    pub fn waiting_flows(&self) -> impl Iterator<Item = (FlowId, u32)> {
         self.waits_for.iter().map(|(flow, count)| (*flow, *count))
     }
 
     /// The flows that follow a flow, each with its delay.
-    pub fn after(&self, flow: FlowId) -> impl Iterator<Item = (FlowId, Delta)> {
+    pub fn followers(&self, flow: FlowId) -> impl Iterator<Item = (FlowId, Delta)> {
         let begin = self.follows.partition_point(|follow| follow.after < flow.0);
         let own = self.follows[begin..].iter().take_while(move |follow| follow.after == flow.0);
         own.map(|follow| (FlowId(follow.flow), follow.delay))
@@ -55,7 +55,7 @@ impl FlowDependencies {
             self.follows.iter().map(|f| FlowId(f.after)).filter(|f| self.waits_for(*f) == 0).collect();
         over.dedup();
         while let Some(flow) = over.pop() {
-            for (next, _) in self.after(flow) {
+            for (next, _) in self.followers(flow) {
                 let count = left.get_mut(&next).expect("it waits");
                 *count -= 1;
                 if *count == 0 {
@@ -92,10 +92,10 @@ mod tests {
     fn followers_are_found_by_what_they_wait_for() {
         let s = flow_dependencies(&[(3, 5), (1, 4), (3, 4), (0, 3)]);
         assert_eq!(
-            s.after(FlowId(3)).collect::<Vec<_>>(),
+            s.followers(FlowId(3)).collect::<Vec<_>>(),
             [(FlowId(4), Delta::from_us(4)), (FlowId(5), Delta::from_us(5))]
         );
-        assert_eq!(s.after(FlowId(2)).count(), 0);
+        assert_eq!(s.followers(FlowId(2)).count(), 0);
         assert_eq!([0, 3, 4, 5].map(|f| s.waits_for(FlowId(f))), [0, 1, 2, 1]);
         assert_eq!(s.circle(), None);
         assert!(flow_dependencies(&[]).is_empty() && flow_dependencies(&[]).circle().is_none());

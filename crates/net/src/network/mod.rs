@@ -179,7 +179,7 @@ impl Network {
     /// The blocks of the flow, if it has any.
     pub fn code(&self, flow: FlowId) -> Option<Code> {
         // A block ends with its flow, and the messages of a queue pair within it.
-        if self.pairs.has(flow) {
+        if self.pairs.contains(flow) {
             return None;
         }
         let (data, repair) = self.coding[usize::from(self.flows.algorithm(flow))]?;
@@ -247,7 +247,7 @@ impl Network {
             match self.ends[port].peer {
                 NodeRef::Switch(s) if s == switch => return Some(port.other_end()),
                 NodeRef::Switch(s) => port = self.next_by(routing, s, dst, flow)?,
-                NodeRef::Circuit(c) => port = self.circuits[c].towards(dst)?,
+                NodeRef::Circuit(c) => port = self.circuits[c].port_towards(dst)?,
                 NodeRef::Host(_) => return None,
             }
         }
@@ -283,7 +283,7 @@ impl Network {
             match self.ends[port].peer {
                 NodeRef::Host(host) => return (host == dst).then_some(path),
                 NodeRef::Switch(s) => port = next(s)?,
-                NodeRef::Circuit(c) => port = self.circuits[c].towards(dst)?,
+                NodeRef::Circuit(c) => port = self.circuits[c].port_towards(dst)?,
             }
             if path.len() > self.nodes.len() {
                 return None;
@@ -312,7 +312,7 @@ impl Network {
                     Some(next) => at = next,
                     None => return false,
                 },
-                NodeRef::Circuit(c) => match self.circuits[c].towards(dst) {
+                NodeRef::Circuit(c) => match self.circuits[c].port_towards(dst) {
                     Some(next) => at = next,
                     None => return false,
                 },
@@ -356,7 +356,7 @@ impl Network {
         let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
         let (there, back) = self.both_ways(flow, flow);
         let base_rtt = path::base_rtt(&there, &back, format.packet, format.ack_wire);
-        let slowest = slowest(&there);
+        let slowest = slowest_rate(&there);
         let first = match self.transport.start {
             Start::Own => None,
             start => start.first(line_rate, slowest, base_rtt, format.mss.into(), format.packet.into()),
@@ -395,7 +395,7 @@ impl Network {
 
     /// The flow as one that the receive window keeps below the rate of its path on that of the connection `number`; `None` where it does
     /// not, and where the flow fits into one window.
-    pub fn capped(&self, flow: FlowId, number: FlowId, base_rtt: Delta) -> Option<CappedRow> {
+    pub fn capped_row(&self, flow: FlowId, number: FlowId, base_rtt: Delta) -> Option<CappedRow> {
         let window = self.transport.tcp.receive_window;
         if self.transport.kind != TransportKind::Tcp || self.flows.size(flow) <= window || base_rtt == Delta::ZERO {
             return None;
@@ -407,7 +407,7 @@ impl Network {
         if most >= payload(self.ends[self.host_ports[self.source(flow)]].rate) {
             return None;
         }
-        let path = payload(slowest(&self.both_ways(flow, number).0));
+        let path = payload(slowest_rate(&self.both_ways(flow, number).0));
         let of = |rate: f64| Range::of(Rate::from_f64(rate));
         (most < path).then(|| CappedRow {
             crosses: self.crosses(flow),
@@ -434,7 +434,7 @@ impl Network {
         let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
         let handshake =
             if opens { path::base_rtt(&there, &back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
-        path::plus(handshake, path::ideal_time(&there, full, format.packet, last))
+        path::saturating_sum(handshake, path::ideal_time(&there, full, format.packet, last))
     }
 
     /// Costs of a job's messages alone in the network, by the paths of its queue pairs.
@@ -448,7 +448,7 @@ impl Network {
         // Most paths look like others.
         let mut shapes: BTreeSet<Arc<MessagePath>> = BTreeSet::new();
         let mut paths = BTreeMap::new();
-        for (flow, pair) in self.pairs.all().filter(|(_, pair)| pair.job == job) {
+        for (flow, pair) in self.pairs.iter().filter(|(_, pair)| pair.job == job) {
             let Format { mss, packet, .. } = self.format(flow);
             let (there, _) = self.both_ways(flow, flow);
             let path = MessagePath {
@@ -475,6 +475,6 @@ impl Network {
     }
 }
 /// The rate of the slowest link of a path.
-fn slowest(path: &[LinkEnd]) -> Rate {
+fn slowest_rate(path: &[LinkEnd]) -> Rate {
     path.iter().map(|end| end.rate).min().unwrap_or(Rate::MAX)
 }

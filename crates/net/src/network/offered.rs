@@ -31,7 +31,7 @@ impl Network {
     /// where a flow without a size passes. At a switch that sprays, all ports get the same part.
     ///
     /// `number` gives the connection whose path a flow takes.
-    pub fn offered(&self, number: &dyn Fn(FlowId) -> FlowId) -> Table<PortNumber, Option<Bytes>> {
+    pub fn offered_load(&self, number: &dyn Fn(FlowId) -> FlowId) -> Table<PortNumber, Option<Bytes>> {
         let ports = self.ends.len();
         let mut joined: Vec<(NodeId, NodeId)> = self.ends.rows().map(|end| (end.node, end.peer_node)).collect();
         joined.sort_unstable();
@@ -67,8 +67,8 @@ impl Network {
             let back = self.path_back(flow).map_or(0, |path| path.len());
             packets.saturating_mul((there + back) as u64)
         };
-        let all = self.pairs.all().map(|(flow, _)| of(flow)).fold(0, u64::saturating_add);
-        (self.pairs.first() == 0 && all > 0).then_some(all)
+        let all = self.pairs.iter().map(|(flow, _)| of(flow)).fold(0, u64::saturating_add);
+        (self.pairs.first_flow() == 0 && all > 0).then_some(all)
     }
 
     /// Returns the bytes on the wire that a flow sends, and those that come back.
@@ -119,7 +119,7 @@ impl Network {
         let s = match self.ends[port].peer {
             NodeRef::Switch(s) => s,
             NodeRef::Circuit(c) => {
-                let Some(next) = self.circuits[c].towards(dst) else { return };
+                let Some(next) = self.circuits[c].port_towards(dst) else { return };
                 return self.offer(next, dst, (flow, acks), amount, unlimited, offers);
             }
             NodeRef::Host(_) => return,

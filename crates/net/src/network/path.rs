@@ -54,16 +54,16 @@ where
         let t = port.transmission_time(wire);
         slowest = slowest.max(t);
         if full > 0 {
-            sum = plus(sum, t);
-            before = plus(sum, Delta::from_ps(slowest.as_ps().saturating_mul(full - 1)));
+            sum = saturating_sum(sum, t);
+            before = saturating_sum(sum, Delta::from_ps(slowest.as_ps().saturating_mul(full - 1)));
         }
         if last > 0 {
-            tail = plus(plus(before.max(tail), port.transmission_time(last)), port.delay);
+            tail = saturating_sum(saturating_sum(before.max(tail), port.transmission_time(last)), port.delay);
         }
-        sum = plus(sum, port.delay);
+        sum = saturating_sum(sum, port.delay);
     }
     let delay = path.last().map_or(Delta::ZERO, |p| Hop::from(p).delay);
-    if last > 0 { tail } else { plus(before, delay) }
+    if last > 0 { tail } else { saturating_sum(before, delay) }
 }
 
 /// The least time of the same where the packets take many paths at once, of which `path` is the shape: only the first link and the last
@@ -73,12 +73,12 @@ fn ideal_time_over_many(path: &[Hop], full: u64, wire: u16, last: u16) -> Delta 
     let ahead = if last > 0 { full } else { full.saturating_sub(1) };
     let alone = |wire: u16| if wire > 0 { ideal_time(path, 1, wire, 0) } else { Delta::ZERO };
     let busy = |port: &Hop| Delta::from_ps(port.transmission_time(wire).as_ps().saturating_mul(ahead));
-    let by_first = plus(busy(first), alone(if last > 0 { last } else { wire }));
+    let by_first = saturating_sum(busy(first), alone(if last > 0 { last } else { wire }));
     // Of a last link behind others: the first packet is there, then all others pass.
     let begin = alone(if full > 0 { wire } else { last });
     let behind = if full > 0 && last > 0 { end.transmission_time(last) } else { Delta::ZERO };
     let others = end.transmission_time(wire).as_ps().saturating_mul(full.saturating_sub(1));
-    by_first.max(plus(begin, plus(Delta::from_ps(others), behind)))
+    by_first.max(saturating_sum(begin, saturating_sum(Delta::from_ps(others), behind)))
 }
 
 /// A path of messages, and the packets that they are cut into.
@@ -98,7 +98,7 @@ impl MessagePath {
     /// The cost of a message. Interfaces are busy as long as full packets with these bytes would keep them: a small message may share a
     /// packet with the one before it.
     pub fn cost(&self, bytes: u64) -> Cost {
-        let bytes = super::queue_pairs::taken(bytes, self.unit);
+        let bytes = super::queue_pairs::stream_bytes(bytes, self.unit);
         let (full, rest) = split(Bytes::new(bytes), self.mss);
         let header = self.packet - self.mss;
         let last = if rest > 0 { rest + header } else { 0 };
@@ -111,7 +111,7 @@ impl MessagePath {
         };
         let before = &self.hops[..self.hops.len().saturating_sub(1)];
         let of_first = ideal_time(before, 1, if full > 0 { self.packet } else { last }, 0);
-        let first = plus(of_first, self.hops.last().map_or(Delta::ZERO, |end| end.delay));
+        let first = saturating_sum(of_first, self.hops.last().map_or(Delta::ZERO, |end| end.delay));
         let last = alone(&self.hops, full, self.packet, last);
         Cost { first: first.min(last), last, sending: busy(self.hops.first()), receiving: busy(self.hops.last()) }
     }
@@ -128,7 +128,7 @@ impl Paths for MessagePaths {
 }
 
 /// The sum, or the longest time.
-pub(crate) fn plus(a: Delta, b: Delta) -> Delta {
+pub(crate) fn saturating_sum(a: Delta, b: Delta) -> Delta {
     Delta::from_ps(a.as_ps().saturating_add(b.as_ps()))
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn base_rtt<E>(forward: &[E], backward: &[E], wire: u16, ack: u16) ->
 where
     Hop: for<'a> From<&'a E>,
 {
-    plus(ideal_time(forward, 1, wire, 0), ideal_time(backward, 1, ack, 0))
+    saturating_sum(ideal_time(forward, 1, wire, 0), ideal_time(backward, 1, ack, 0))
 }
 
 /// Splits `payload` bytes into full packets and the payload of a last, smaller one.

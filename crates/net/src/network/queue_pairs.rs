@@ -52,7 +52,7 @@ impl QueuePairs {
                     let Work::Send { to, bytes, .. } = operation.work else { continue };
                     if job.hosts[to as usize] != job.hosts[from as usize] {
                         let all = sent.entry(to).or_insert(0);
-                        *all = all.saturating_add(taken(bytes, unit(algorithm(from, to))));
+                        *all = all.saturating_add(stream_bytes(bytes, unit(algorithm(from, to))));
                     }
                 }
                 for (to, bytes) in sent {
@@ -85,13 +85,13 @@ impl QueuePairs {
     }
 
     /// The number of flows before them.
-    pub fn first(&self) -> usize {
+    pub fn first_flow(&self) -> usize {
         self.first as usize
     }
 
     /// Returns true if a flow is a queue pair.
     #[inline]
-    pub fn has(&self, flow: FlowId) -> bool {
+    pub fn contains(&self, flow: FlowId) -> bool {
         flow.0 >= self.first
     }
 
@@ -99,14 +99,14 @@ impl QueuePairs {
     pub fn rows(&self, flows: Vec<FlowRow>, size: impl Fn(FlowId) -> Bytes) -> Vec<QueuePairRow> {
         let named = |counts: FlowRow| {
             let flow = FlowId(counts.flow);
-            let QueuePair { job, from, to } = self.of(flow)?;
+            let QueuePair { job, from, to } = self.pair(flow)?;
             Some(QueuePairRow { job, from, to, size: size(flow), counts })
         };
         flows.into_iter().filter_map(named).collect()
     }
 
     /// All queue pairs, each with its flow.
-    pub fn all(&self) -> impl Iterator<Item = (FlowId, QueuePair)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (FlowId, QueuePair)> + '_ {
         (self.first..).map(FlowId).zip(self.pairs.iter().copied())
     }
 
@@ -116,7 +116,7 @@ impl QueuePairs {
     }
 
     /// The queue pair that a flow is.
-    pub fn of(&self, flow: FlowId) -> Option<QueuePair> {
+    pub fn pair(&self, flow: FlowId) -> Option<QueuePair> {
         self.pairs.get(flow.0.checked_sub(self.first)? as usize).copied()
     }
 }
@@ -127,6 +127,6 @@ pub fn pairs_of(jobs: &[JobSpec], nodes: &[NodeSpec]) -> Vec<(u32, u32, u32)> {
 }
 
 /// Bytes that a message takes of the stream: at least one, and whole units.
-pub(crate) fn taken(bytes: u64, unit: u64) -> u64 {
+pub(crate) fn stream_bytes(bytes: u64, unit: u64) -> u64 {
     bytes.max(1).div_ceil(unit).saturating_mul(unit)
 }

@@ -177,7 +177,8 @@ impl Routes<SwitchNumber, PortNumber> {
                 table[s as usize * sites + site] = *last;
             }
         }
-        let spreading = (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: By::of(*e, entropy) }).collect();
+        let spreading =
+            (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: By::from_spec(*e, entropy) }).collect();
         let (attached, table, groups) = (attached.into(), table.into(), groups.into());
         Some(Routes {
             tables: Tables { attached, sites, table, groups, spreading, salt, labels: Labels::default() },
@@ -308,7 +309,7 @@ impl Tables {
     /// A hash of a flow at a switch.
     #[inline]
     fn hash(&self, flow: u32, switch: Spreading) -> u64 {
-        mix(((u64::from(self.labels.of(flow)) << 32) | u64::from(switch.number)) ^ self.salt)
+        mix(((u64::from(self.labels.label(flow)) << 32) | u64::from(switch.number)) ^ self.salt)
     }
 
     /// Scales a hash by multiplication: no modulo bias.
@@ -356,12 +357,12 @@ mod tests {
     use std::collections::VecDeque;
 
     /// Builds the tables from plain numbers.
-    fn salted(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Tables {
-        without(hosts, ecmp, ends, &[], salt)
+    fn salted_tables(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Tables {
+        tables_without(hosts, ecmp, ends, &[], salt)
     }
 
     /// Without these links.
-    fn without(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], down: &[u32], salt: u64) -> Tables {
+    fn tables_without(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], down: &[u32], salt: u64) -> Tables {
         let down = down.iter().copied().collect();
         Routes::new(hosts, (ecmp, true), ends, &down, salt, &mut || true).expect("not cancelled").tables
     }
@@ -392,7 +393,7 @@ mod tests {
 
     #[test]
     fn all_shortest_paths_are_used_and_no_others() {
-        let routes = salted(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
+        let routes = salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
         assert_eq!(routes.group(0, 1), [4, 6]);
         assert_eq!(routes.group(0, 0), [1]);
         assert_eq!(routes.group(2, 1), [9]);
@@ -401,9 +402,9 @@ mod tests {
     #[test]
     fn links_that_are_down_are_avoided() {
         let ends = leaf_spine();
-        let routes = without(2, &[Ecmp::Flow; 4], &ends, &[2], SALT);
+        let routes = tables_without(2, &[Ecmp::Flow; 4], &ends, &[2], SALT);
         assert_eq!((routes.group(0, 1), routes.group(1, 0), routes.group(2, 0)), (&[6][..], &[10][..], &[9][..]));
-        let apart = without(2, &[Ecmp::Flow; 4], &ends, &[2, 5], SALT);
+        let apart = tables_without(2, &[Ecmp::Flow; 4], &ends, &[2, 5], SALT);
         assert_eq!((apart.next(0, 1, 7), apart.next(3, 0, 7)), (None, Some(7)));
     }
 
@@ -417,7 +418,7 @@ mod tests {
 
     #[test]
     fn flows_spread_evenly() {
-        let routes = salted(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
+        let routes = salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
         let chi2 = chi_square((0..10_000).map(|f| routes.next(0, 1, f)));
         assert!(chi2 < 10.8, "chi-square {chi2}");
     }
@@ -426,16 +427,16 @@ mod tests {
     fn flows_spread_evenly_over_parallel_links() {
         let links = [(host(0), switch(0)), (host(1), switch(1)), (switch(0), switch(1)), (switch(1), switch(0))];
         let ends: Vec<_> = links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect();
-        let routes = salted(2, &[Ecmp::Flow; 2], &ends, SALT);
+        let routes = salted_tables(2, &[Ecmp::Flow; 2], &ends, SALT);
         assert_eq!((routes.group(0, 1), routes.group(1, 0)), (&[4, 7][..], &[5, 6][..]));
         let chi2 = chi_square((0..10_000).map(|f| routes.next(0, 1, f)));
         assert!(chi2 < 10.8, "chi-square {chi2}");
-        assert_eq!(without(2, &[Ecmp::Flow; 2], &ends, &[2], SALT).group(0, 1), [7]);
+        assert_eq!(tables_without(2, &[Ecmp::Flow; 2], &ends, &[2], SALT).group(0, 1), [7]);
     }
 
     #[test]
     fn another_salt_draws_other_paths_independently() {
-        let (first, other) = [SALT, SALT + 1].map(|s| salted(2, &[Ecmp::Flow; 4], &leaf_spine(), s)).into();
+        let (first, other) = [SALT, SALT + 1].map(|s| salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), s)).into();
         let chi2 =
             chi_square((0..10_000).map(|f| if first.next(0, 1, f) == other.next(0, 1, f) { Some(4) } else { Some(6) }));
         assert!(chi2 < 10.8, "chi-square {chi2} of equal against other choices");
@@ -443,12 +444,12 @@ mod tests {
 
     #[test]
     fn sprayed_packets_spread_evenly_and_others_stay_together() {
-        let spraying = salted(2, &[Ecmp::Packet; 4], &leaf_spine(), SALT);
+        let spraying = salted_tables(2, &[Ecmp::Packet; 4], &leaf_spine(), SALT);
         // Packets of 1538 B in a row at 100 Gbps.
         let sent = |i: u64| Time::from_ps(i * 123_040);
         let chi2 = chi_square((0..10_000).map(|i| spraying.forward(0, &packet(7, sent(i), 0))));
         assert!(chi2 < 10.8, "chi-square {chi2}");
-        let whole = salted(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
+        let whole = salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
         assert!((0..1000).all(|i| whole.forward(0, &packet(7, sent(i), 0)) == whole.next(0, 1, 7)));
     }
 
@@ -461,7 +462,7 @@ mod tests {
     /// The packet number and the sending time change nothing; of transports without entropy values nothing but the flow counts.
     #[test]
     fn entropy_values_spread_evenly_and_equal_ones_stay_together() {
-        let routes = salted(2, &[Ecmp::Entropy; 4], &leaf_spine(), SALT);
+        let routes = salted_tables(2, &[Ecmp::Entropy; 4], &leaf_spine(), SALT);
         let sent = |i: u64| Time::from_ps(i * 123_040);
         let chi2 = chi_square((0..10_000u16).map(|ev| routes.forward(0, &packet(7, sent(u64::from(ev)), ev))));
         assert!(chi2 < 10.8, "chi-square {chi2}");
@@ -479,7 +480,7 @@ mod tests {
         let mut ends = leaf_spine();
         ends.push((host(2), switch(4)));
         ends.push((switch(4), host(2)));
-        let routes = salted(3, &[Ecmp::Flow; 5], &ends, SALT);
+        let routes = salted_tables(3, &[Ecmp::Flow; 5], &ends, SALT);
         assert_eq!(routes.next(0, 2, 1), None);
         assert!(routes.next(4, 2, 1).is_some());
     }
@@ -534,7 +535,7 @@ mod tests {
             let links = links.into_iter().map(|(a, b)| (node(a), node(b))).filter(|(a, b)| a != b);
             let ends: Vec<_> = links.flat_map(|(a, b)| [(a, b), (b, a)]).collect();
             let ecmp: Vec<Ecmp> = (0..switches).map(|s| if s % 2 == 0 { Ecmp::Flow } else { Ecmp::Packet }).collect();
-            let routes = salted(hosts, &ecmp, &ends, SALT);
+            let routes = salted_tables(hosts, &ecmp, &ends, SALT);
             for (dst, plain) in by_host(hosts, switches, &ends).iter().enumerate() {
                 for (s, ports) in plain.iter().enumerate() {
                     prop_assert_eq!(routes.group(s, dst), &ports[..], "switch {} to host {}", s, dst);
@@ -562,7 +563,7 @@ mod tests {
         for (leaf, spine) in (0..8).flat_map(|l| (8..12).map(move |s| (l, s))) {
             ends.extend([(switch(leaf), switch(spine)), (switch(spine), switch(leaf))]);
         }
-        let routes = salted(512, &[Ecmp::Flow; 12], &ends, SALT);
+        let routes = salted_tables(512, &[Ecmp::Flow; 12], &ends, SALT);
         assert_eq!((routes.sites, routes.table.len(), routes.groups.len()), (8, 96, 32));
         assert_eq!(routes.group(0, 63), [127]);
         assert_eq!(routes.group(0, 64).len(), 4);

@@ -89,12 +89,12 @@ impl Schedule {
     }
 
     /// The outgoing port of a packet that comes in by a port in slot `number`.
-    pub fn to(&self, number: u64, port: u32) -> Option<u32> {
+    pub fn outgoing_port(&self, number: u64, port: u32) -> Option<u32> {
         Some(self.slot(number).to[port as usize]).filter(|to| *to != NOWHERE)
     }
 
     /// The incoming port of packets that leave by a port in slot `number`.
-    pub fn from(&self, number: u64, port: u32) -> Option<u32> {
+    pub fn incoming_port(&self, number: u64, port: u32) -> Option<u32> {
         Some(self.slot(number).from[port as usize]).filter(|from| *from != NOWHERE)
     }
 
@@ -104,7 +104,7 @@ impl Schedule {
     }
 
     /// The slot in which `at` lies, with its day.
-    pub fn within(&self, at: Time) -> Within {
+    pub fn slot_around(&self, at: Time) -> Within {
         let number = self.slot_at(at);
         let (begin, end) = self.day(number);
         Within { number, begin, end, next: self.day(number + 1).0 }
@@ -113,7 +113,7 @@ impl Schedule {
     /// Outgoing port of light that came in by `port` from a time in this slot until `last`, if all of that was in one day with a circuit
     /// there. A day includes its beginning and its end: light that ends with it has passed.
     pub fn passes(&self, port: u32, first: &Within, last: Time) -> Option<u32> {
-        self.to(first.number, port).filter(|_| last <= first.end)
+        self.outgoing_port(first.number, port).filter(|_| last <= first.end)
     }
 
     /// Returns true if `from` is connected to `to` at this time: all the ends of days included, so that two slots may apply where there is
@@ -123,7 +123,7 @@ impl Schedule {
         let before = (number > 0).then(|| number - 1);
         before.into_iter().chain([number]).any(|n| {
             let (begin, end) = self.day(n);
-            begin <= at && at <= end && self.from(n, to) == Some(from)
+            begin <= at && at <= end && self.incoming_port(n, to) == Some(from)
         })
     }
 }
@@ -148,7 +148,7 @@ impl Circuits {
     }
 
     /// The egress port that leads to a host.
-    pub fn towards(&self, host: HostNumber) -> Option<PortNumber> {
+    pub fn port_towards(&self, host: HostNumber) -> Option<PortNumber> {
         self.rack(host).map(|port| self.ports[port as usize])
     }
 }
@@ -170,7 +170,7 @@ impl Optics {
     pub fn new(circuits: Arc<Circuits>, own: u32, delay: Delta) -> Optics {
         let mut slots_to = vec![Vec::new(); circuits.ports.len()];
         for slot in 0..circuits.schedule.len() {
-            if let Some(to) = circuits.schedule.to(slot, own) {
+            if let Some(to) = circuits.schedule.outgoing_port(slot, own) {
                 slots_to[to as usize].push(slot);
             }
         }
@@ -201,8 +201,8 @@ impl Optics {
     }
 
     /// The neighbour that slot `number` gives a circuit to.
-    pub fn to(&self, number: u64) -> Option<u32> {
-        self.circuits.schedule.to(number, self.own)
+    pub fn connected_port(&self, number: u64) -> Option<u32> {
+        self.circuits.schedule.outgoing_port(number, self.own)
     }
 
     /// The neighbour that a host is behind, if it is another one to which there ever is a circuit.
@@ -241,14 +241,17 @@ mod tests {
         assert_eq!((schedule.slot_at(us(0)), schedule.slot_at(us(14)), schedule.slot_at(us(15))), (0, 0, 1));
         assert_eq!((schedule.slot_at(us(44)), schedule.slot_at(us(45)), schedule.slot_at(us(99))), (1, 2, 4));
         assert_eq!((schedule.day(2), schedule.day(3)), ((us(45), us(55)), (us(60), us(90))));
-        assert_eq!((schedule.to(4, 0), schedule.to(4, 2), schedule.from(5, 2)), (Some(1), None, Some(0)));
+        assert_eq!(
+            (schedule.outgoing_port(4, 0), schedule.outgoing_port(4, 2), schedule.incoming_port(5, 2)),
+            (Some(1), None, Some(0))
+        );
     }
 
     #[test]
     fn light_passes_within_one_day_only() {
         let schedule = uneven();
         let passes = |port, first, last| {
-            let within = schedule.within(us(first));
+            let within = schedule.slot_around(us(first));
             assert!(within.has(us(first)) && !within.has(within.next));
             schedule.passes(port, &within, us(last)).map(|to| (within.number, to))
         };

@@ -6,7 +6,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The links with the largest rates and delays that they ever have.
-pub(crate) fn worst(events: &LinkEvents, links: &[LinkSpec]) -> Vec<LinkSpec> {
+pub(crate) fn worst_links(events: &LinkEvents, links: &[LinkSpec]) -> Vec<LinkSpec> {
     let mut worst = links.to_vec();
     for event in &events.events {
         let Some(link) = worst.get_mut(event.link as usize) else { continue };

@@ -127,7 +127,7 @@ impl CircuitQueues {
 
     /// The queue that sends in the day of `slot`.
     fn active(&self, slot: u64) -> Option<usize> {
-        let to = self.optics.to(slot)?;
+        let to = self.optics.connected_port(slot)?;
         Some(if self.by == QueuesBy::Neighbour { to as usize } else { self.of_slot(slot) })
     }
 

@@ -71,7 +71,7 @@ impl Scheduling {
             SchedulingSpec::Blocking { .. } => Verdict::Circuit(rack as usize),
             SchedulingSpec::Unblocking { .. } => {
                 let (number, (begin, _)) = queues.look(now);
-                match begin <= now && queues.optics().to(number) == Some(rack) {
+                match begin <= now && queues.optics().connected_port(number) == Some(rack) {
                     true => Verdict::Circuit(queues.of_slot(number)),
                     false => Verdict::Packets(HIGH),
                 }

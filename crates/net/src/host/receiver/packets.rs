@@ -54,7 +54,7 @@ impl Receivers {
         let (asks, mut echo) = (packet.flags & ASKS != 0, packet.flags & MARKED != 0);
         let arrival = state.on_data(cx.now, number, payload, state.ack_bytes);
         let (in_order, coded) = (state.in_order() * u64::from(mss), state.is_coded());
-        if in_order >= turn && cx.network.pairs.has(flow) {
+        if in_order >= turn && cx.network.pairs.contains(flow) {
             cx.note_delivered(host_cx.host, flow);
         }
         let mut fields = Fields::NONE;

@@ -25,7 +25,7 @@ impl Labels {
 
     /// The label of a flow.
     #[inline]
-    pub fn of(&self, flow: u32) -> u32 {
+    pub fn label(&self, flow: u32) -> u32 {
         if flow < self.first { flow } else { self.labels.get((flow - self.first) as usize).copied().unwrap_or(flow) }
     }
 }
@@ -53,7 +53,7 @@ pub(super) enum By {
 
 impl By {
     /// The rule of transports that give packets entropy values, or not.
-    pub fn of(ecmp: Ecmp, entropy: bool) -> By {
+    pub fn from_spec(ecmp: Ecmp, entropy: bool) -> By {
         match ecmp {
             Ecmp::Entropy if entropy => By::Entropy,
             Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy => By::Flow,
