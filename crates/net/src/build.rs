@@ -362,7 +362,7 @@ impl Plan {
         let mut context = PartContext {
             now: Time::ZERO,
             network: network.clone(),
-            calendar: Calendar::new(events.all()),
+            calendar: Calendar::new(events.total()),
             events,
             packets,
             pauses: Pauses::new(ports.len()),

@@ -52,7 +52,7 @@ impl Events {
     }
 
     /// Number of events.
-    pub fn all(&self) -> usize {
+    pub fn total(&self) -> usize {
         self.count as usize
     }
 
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn every_number_is_one_event_and_back() {
         for arrivals_first in [false, true] {
-            numbered(Events::new(6, 2, 3, arrivals_first), arrivals_first);
+            check_numbers(Events::new(6, 2, 3, arrivals_first), arrivals_first);
         }
     }
 
-    fn numbered(events: Events, arrivals_first: bool) {
+    fn check_numbers(events: Events, arrivals_first: bool) {
         let back = |id| match events.decode(id) {
             Event::Transmission(p) => events.transmission(p),
             Event::Arrival(p) => events.arrival(p),
@@ -127,7 +127,7 @@ mod tests {
             Event::AgentTimer(a) => events.agent_timer(a),
         };
         let count = events.count;
-        assert_eq!((Events::count(6, 2, 3), events.all()), (19, 19));
+        assert_eq!((Events::count(6, 2, 3), events.total()), (19, 19));
         assert!((0..count).all(|id| back(id) == id));
         let first = if arrivals_first { Event::Arrival(PortId(0)) } else { Event::Transmission(PortId(0)) };
         assert_eq!(events.decode(0), first);

@@ -195,7 +195,7 @@ impl Part {
     /// window, so it reads no file.
     pub fn show(&mut self) {
         self.gauge.packet_hops.store(self.context.counters.totals.packet_hops, Ordering::Relaxed);
-        if !self.context.packets.fit() {
+        if !self.context.packets.all_fit() {
             self.gauge.exhausted.store(true, Ordering::Relaxed);
         }
         if self.context.livelock.is_some() {

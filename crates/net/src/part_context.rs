@@ -217,10 +217,10 @@ impl PartContext {
     }
 
     /// Takes out of port `p` a packet that waits for a day of circuits that is over.
-    pub fn expired(&mut self, p: PortId) -> Option<Slot> {
+    pub fn take_expired(&mut self, p: PortId) -> Option<Slot> {
         let port = &mut self.ports[p];
         let before = port.data_queue;
-        let slot = port.expired(&mut self.disciplines[port.discipline], &self.packets, self.now)?;
+        let slot = port.take_expired(&mut self.disciplines[port.discipline], &self.packets, self.now)?;
         self.stats[p].integrate(self.now, before);
         Some(slot)
     }

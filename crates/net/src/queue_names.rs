@@ -18,7 +18,7 @@ pub(crate) fn named<'a>(
         }
         (Discipline::Circuits(queues), NodeRef::Circuit(circuit)) => {
             let ports = &network.circuits[circuit].ports;
-            let (by, all) = queues.all();
+            let (by, all) = queues.queues();
             let name = |(i, queue): (u32, &'a Queue)| match by {
                 QueuesBy::Day => Some((QueueName::Day(i), queue)),
                 QueuesBy::Neighbour => {

@@ -7,7 +7,7 @@
 use super::host_context::{HostContext, HostCredit};
 use super::timers::{Deadlines, Due, Side, Which};
 use crate::ids::{FlowId, Slot};
-use crate::packet::{MARKED, Packet, PacketKind, numbered};
+use crate::packet::{MARKED, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use farloop_cc::FlowInfo;
 use farloop_cc::credit::{GrantCtx, Granter, HostInfo};
@@ -72,7 +72,7 @@ pub(super) fn on_timer(cx: &mut PartContext, host_cx: &mut HostContext, at: Time
     let Some(grant) = grant else { return };
     // Any path will do: the packet names none, so the sender learns of none.
     let entropy = host_cx.random.below(1 << Entropy::BITS) as Entropy;
-    let seq = numbered(grant.total.get().min(u64::MAX >> Entropy::BITS), entropy);
+    let seq = pack_number(grant.total.get().min(u64::MAX >> Entropy::BITS), entropy);
     let packet = Packet { seq, sent: cx.now, ..cx.control_packet(PacketKind::Credit, FlowId(grant.flow)) };
     cx.counters.totals.credits += 1;
     cx.counters.totals.credit_bytes += u64::from(packet.wire);

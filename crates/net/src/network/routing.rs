@@ -456,7 +456,7 @@ mod tests {
     /// A packet of a flow to host 1.
     fn packet(flow: u32, sent: Time, entropy: u16) -> Packet {
         let packet = Packet::new(PacketKind::Data, DATA, FlowId(flow), HostNumber(1), 1538);
-        Packet { sent, seq: crate::packet::numbered(77, entropy), ..packet }
+        Packet { sent, seq: crate::packet::pack_number(77, entropy), ..packet }
     }
 
     /// The packet number and the sending time change nothing; of transports without entropy values nothing but the flow counts.
@@ -467,7 +467,7 @@ mod tests {
         let chi2 = chi_square((0..10_000u16).map(|ev| routes.forward(0, &packet(7, sent(u64::from(ev)), ev))));
         assert!(chi2 < 10.8, "chi-square {chi2}");
         let fixed = routes.forward(0, &packet(7, sent(0), 3));
-        let other = |i: u64| Packet { seq: crate::packet::numbered(i, 3), ..packet(7, sent(i), 3) };
+        let other = |i: u64| Packet { seq: crate::packet::pack_number(i, 3), ..packet(7, sent(i), 3) };
         assert!((0..1000).all(|i| routes.forward(0, &other(i)) == fixed));
         let down = BTreeSet::new();
         let without = Routes::new(2, (&[Ecmp::Entropy; 4], false), &leaf_spine(), &down, SALT, &mut || true);

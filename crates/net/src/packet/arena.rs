@@ -79,14 +79,14 @@ impl Packets {
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> Slot {
         self.live += 1;
-        let slot = self.vacant();
+        let slot = self.take_free();
         self.slots[slot].packet = packet;
         slot
     }
 
     /// Returns a free place; its contents are those of the packet before.
     #[inline]
-    fn vacant(&mut self) -> Slot {
+    fn take_free(&mut self) -> Slot {
         match self.free.pop() {
             Some(slot) => slot,
             None => self.new_slot(),
@@ -117,7 +117,7 @@ impl Packets {
     }
 
     /// Returns true if all packets have found room, as far as this is known without a look at the machine ([`Memory::is_used_up`]).
-    pub fn fit(&self) -> bool {
+    pub fn all_fit(&self) -> bool {
         !self.exhausted && !self.memory_limit.is_reached_by(|| self.memory())
     }
 
@@ -173,7 +173,7 @@ impl Packets {
         if self.packed[link].len() == 0 {
             return None;
         }
-        let slot = self.vacant();
+        let slot = self.take_free();
         let (Cell { packet, int }, packed) = (&mut self.slots[slot], &mut self.packed[link]);
         packed.pop(packet, int);
         let next = packed.next_arrival();

@@ -181,7 +181,7 @@ impl Packet {
 
 /// [`Packet::seq`] of the packet with this number and entropy value: 48 and 16 bits.
 #[inline]
-pub(crate) fn numbered(number: u64, entropy: Entropy) -> u64 {
+pub(crate) fn pack_number(number: u64, entropy: Entropy) -> u64 {
     debug_assert!(number >> (u64::BITS - Entropy::BITS) == 0, "2^48 packets");
     number << Entropy::BITS | u64::from(entropy)
 }

@@ -33,7 +33,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn of(words: usize) -> Chunk {
+    fn with_words(words: usize) -> Chunk {
         Chunk { words: Vec::with_capacity(words), end: 0 }
     }
 
@@ -83,7 +83,7 @@ impl Ring {
     #[inline(never)]
     fn begin_chunk(&mut self, words: usize) {
         let next = self.spare.take().unwrap_or_else(|| {
-            let next = Chunk::of((2 * self.tail.words.capacity()).clamp(FIRST, LARGEST));
+            let next = Chunk::with_words((2 * self.tail.words.capacity()).clamp(FIRST, LARGEST));
             self.take_room(next.words.capacity());
             next
         });
@@ -159,7 +159,7 @@ impl Ring {
     }
 
     /// All words that have not been read, chunk by chunk.
-    fn unread(&mut self) -> impl Iterator<Item = &mut [u64]> {
+    fn unread_words(&mut self) -> impl Iterator<Item = &mut [u64]> {
         let head = &mut self.head.words[self.read..self.head.end];
         let middle = self.middle.iter_mut().map(|chunk| &mut chunk.words[..chunk.end]);
         std::iter::once(head).chain(middle).chain(std::iter::once(&mut self.tail.words[..]))
@@ -324,7 +324,7 @@ impl Packed {
 
     /// Gives all packets these flags, too.
     pub fn flag(&mut self, flags: u8) {
-        for chunk in self.ring.unread() {
+        for chunk in self.ring.unread_words() {
             let mut at = 0;
             while at < chunk.len() {
                 let small = &mut chunk[at + HEAD - 1];

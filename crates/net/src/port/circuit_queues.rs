@@ -102,7 +102,7 @@ impl CircuitQueues {
     }
 
     /// The meaning of the queues, and all of them.
-    pub fn all(&self) -> (QueuesBy, &[Queue]) {
+    pub fn queues(&self) -> (QueuesBy, &[Queue]) {
         (self.by, &self.queues)
     }
 
@@ -189,7 +189,7 @@ impl CircuitQueues {
     }
 
     /// Takes out a packet that waits for a day that is over.
-    pub fn expired(&mut self, packets: &Packets, now: Time) -> Option<Slot> {
+    pub fn take_expired(&mut self, packets: &Packets, now: Time) -> Option<Slot> {
         if self.by == QueuesBy::Neighbour {
             return None;
         }

@@ -239,8 +239,8 @@ impl Port {
     }
 
     /// Takes out a packet that waits for a day of circuits that is over.
-    pub fn expired(&mut self, discipline: &mut Discipline, packets: &Packets, now: Time) -> Option<Slot> {
-        let slot = discipline.circuits()?.expired(packets, now)?;
+    pub fn take_expired(&mut self, discipline: &mut Discipline, packets: &Packets, now: Time) -> Option<Slot> {
+        let slot = discipline.circuits()?.take_expired(packets, now)?;
         self.note_dequeued(packets, slot, false);
         self.waiting &= !DATA_BITS;
         Some(slot)

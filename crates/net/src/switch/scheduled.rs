@@ -104,7 +104,7 @@ impl Switches {
         if !cx.ports[p].discipline.exists() {
             return;
         }
-        while let Some(slot) = cx.expired(p) {
+        while let Some(slot) = cx.take_expired(p) {
             let spec = self.switches[s].scheduling.as_ref().map(|scheduling| scheduling.spec);
             match spec {
                 Some(SchedulingSpec::AccelToR { .. }) => cx.lose(p, slot, Cause::Expired),

@@ -8,7 +8,7 @@ use crate::host::multipath::receiver::Arrival;
 use crate::host::multipath::wire::{NOTES, Received};
 use crate::host::timers::Which;
 use crate::ids::{FlowId, HostNumber, ReceiverId, Slot};
-use crate::packet::{ASKS, DUPLICATE, MARKED, MAX_NOTES, Note, Packet, PacketKind, numbered};
+use crate::packet::{ASKS, DUPLICATE, MARKED, MAX_NOTES, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use farloop_cc::Fields;
 use farloop_cc::paths::Entropy;
@@ -105,7 +105,7 @@ impl Receivers {
         for last in asked {
             let received = state.answer(last);
             let entropy = host_cx.random.below(1 << Entropy::BITS) as Entropy;
-            let (seq, sent) = (numbered(last, entropy), cx.now);
+            let (seq, sent) = (pack_number(last, entropy), cx.now);
             let packet = Packet { seq, sent, flags: ASKS, ..cx.control_packet(PacketKind::Nack, flow) };
             let slot = cx.inject(packet);
             let mut notes = [Note::default(); MAX_NOTES];

@@ -8,7 +8,7 @@ use crate::host::multipath::sender::{Answer, Setting, Trimmed};
 use crate::host::multipath::wire::Received;
 use crate::host::multipath::{Code, MultipathSender, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
-use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, numbered};
+use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
 use crate::spec::MultipathSpec;
 use crate::trace::Traced;
@@ -105,7 +105,7 @@ impl Senders {
             cx.counters.totals.repair_bytes += u64::from(wire);
         }
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
-        (packet.seq, packet.sent) = (numbered(next.number, next.entropy), cx.now);
+        (packet.seq, packet.sent) = (pack_number(next.number, next.entropy), cx.now);
         packet.flags = if next.asks { ASKS } else { 0 };
         (sender.last_send, sender.last_wire) = (cx.now, wire);
         sender.counts.packets += 1;
