@@ -339,7 +339,7 @@ impl Plan {
                 ),
                 scheduling: scheduling_of(network, *number, &ids, seed)?,
                 trimming: switch_of(&network.node_specs[*node as usize])
-                    .and_then(|s| Trimming::of(s, &network.transport)),
+                    .and_then(|s| Trimming::from_spec(s, &network.transport)),
                 adaptive: network.adaptive[*number],
                 random: RandomStream::new(seed, "switch", u64::from(number.0)),
             })

@@ -66,7 +66,7 @@ impl Watch {
 fn paused(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<PortNumber, Time> {
     let mut stopped = BTreeSet::new();
     for part in parts {
-        let own = part.switches.ingress.iter().filter(|(_, ingress)| ingress.stopped(class));
+        let own = part.switches.ingress.iter().filter(|(_, ingress)| ingress.is_stopped(class));
         // The ingress that paused a port is the other end of its link.
         stopped.extend(own.map(|(p, _)| part.context.numbers[p].other_end()));
     }

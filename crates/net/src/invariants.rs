@@ -43,19 +43,19 @@ fn buffers(network: &Network, parts: &[Part]) -> Invariant {
                         _ => *lossy.entry(s).or_default() += wire,
                     }
                 }
-                shared.entry(s).or_insert((0, cx.stats[p].row.node)).0 += ingress[p].held(data_class).0;
+                shared.entry(s).or_insert((0, cx.stats[p].row.node)).0 += ingress[p].held_bytes(data_class).0;
             }
         }
         for (p, _) in cx.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
             for data_class in 0..DATA_CLASSES {
-                let (shared, headroom) = ingress[p].held(data_class);
+                let (shared, headroom) = ingress[p].held_bytes(data_class);
                 if shared + headroom != charged.get(&(p, data_class)).copied().unwrap_or(0) {
                     wrong.insert(cx.stats[p].row.node);
                 }
             }
         }
         for (s, (bytes, node)) in shared {
-            if part.switches.switches[s].buffer.used() != bytes + lossy.get(&s).copied().unwrap_or(0) {
+            if part.switches.switches[s].buffer.used_bytes() != bytes + lossy.get(&s).copied().unwrap_or(0) {
                 wrong.insert(node);
             }
         }

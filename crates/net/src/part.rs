@@ -330,7 +330,7 @@ impl Part {
         let cx = &mut self.context;
         let change = cx.pfc_frame(p, slot);
         match owner {
-            Owner::Switch(s) => self.switches.paused(cx, s, p, &change),
+            Owner::Switch(s) => self.switches.on_pause_change(cx, s, p, &change),
             Owner::Host(h) => self.hosts.on_pause_change(cx, h, &change),
             Owner::Circuit(_) => unreachable!("nobody pauses a circuit switch"),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),

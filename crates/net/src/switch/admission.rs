@@ -18,7 +18,7 @@ pub(crate) struct AdmittedPacket {
 impl AdmittedPacket {
     /// Describes a data packet.
     #[inline]
-    pub fn by(packet: &Packet) -> AdmittedPacket {
+    pub fn from_packet(packet: &Packet) -> AdmittedPacket {
         let (size, lossy) = (u64::from(packet.wire), packet.flags & LOSSY != 0);
         AdmittedPacket { ingress: packet.ingress(), size, lossy, data_class: packet.data_class() }
     }

@@ -107,12 +107,12 @@ impl Ingress {
     }
 
     /// The neighbour must not send this class.
-    pub fn stopped(&self, data_class: usize) -> bool {
+    pub fn is_stopped(&self, data_class: usize) -> bool {
         self.stopped[data_class]
     }
 
     /// Bytes of a class that it holds, in shared buffer and headroom.
-    pub fn held(&self, data_class: usize) -> (u64, u64) {
+    pub fn held_bytes(&self, data_class: usize) -> (u64, u64) {
         (self.shared[data_class], self.headroom[data_class])
     }
 
@@ -141,7 +141,7 @@ impl Buffer {
     }
 
     /// Bytes of the shared buffer that are taken.
-    pub fn used(&self) -> u64 {
+    pub fn used_bytes(&self) -> u64 {
         self.used
     }
 
@@ -178,7 +178,7 @@ impl Buffer {
         size: u64,
         queue: Queue,
     ) -> Result<Admitted, Refused> {
-        let free = self.free();
+        let free = self.free_bytes();
         let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else {
             if queue.bytes + size > queue.limit || queue.packets >= self.limit_packets {
                 return Err(Refused::Limit);
@@ -242,11 +242,11 @@ impl Buffer {
         stops
     }
 
-    fn free(&self) -> u64 {
+    fn free_bytes(&self) -> u64 {
         self.shared.saturating_sub(self.used)
     }
     fn threshold(&self, alpha: u64) -> u64 {
-        ((u128::from(self.free()) * u128::from(alpha)) >> 16) as u64
+        ((u128::from(self.free_bytes()) * u128::from(alpha)) >> 16) as u64
     }
     fn xoff_threshold(&self, pfc: &PfcState) -> u64 {
         match pfc.xoff {
@@ -326,11 +326,11 @@ mod tests {
         assert_eq!(admit(ingress), Ok(Admitted::Stop), "the fourth would exceed the threshold");
         assert_eq!(admit(ingress), Ok(Admitted::Lossless), "told once");
         assert_eq!(admit(ingress), Err(Refused::Buffer), "the headroom is full");
-        assert_eq!((ingress.stopped(1), ingress.stopped(0)), (true, false));
+        assert_eq!((ingress.is_stopped(1), ingress.is_stopped(0)), (true, false));
         assert_eq!(ingress.headroom(1), Bytes::new(2_000));
         // Two leave from headroom, the third makes 2,000 of shared: one hysteresis below.
         assert_eq!([(); 3].map(|()| buffer.release(ingress, 1, 1000)), [false, false, true]);
-        assert!(!ingress.stopped(1));
+        assert!(!ingress.is_stopped(1));
         assert_eq!((buffer.used, ingress.shared[1]), (2_000, 2_000));
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn goes_down(switches: &mut Switches, cx: &mut PartContext, s: Switch
             cx.drop_down(p, slot);
             continue;
         }
-        let place = AdmittedPacket::by(packet);
+        let place = AdmittedPacket::from_packet(packet);
         cx.drop_down(p, slot);
         switches.release(cx, s, &place);
     }
@@ -39,14 +39,14 @@ pub(crate) fn comes_up(switches: &mut Switches, cx: &mut PartContext, s: SwitchI
     cx.ports[p].busy_until = cx.now;
     for data_class in 0..DATA_CLASSES {
         if switches.switches[s].buffer.stops_again(&mut switches.ingress[p], data_class) {
-            let out = holds(cx, s, p, data_class);
+            let out = holding_port(cx, s, p, data_class);
             switches.send_pfc(cx, s, p, PacketKind::Xoff, data_class, out);
         }
     }
 }
 
 /// The first egress port of switch `s` where something of a class waits that came by `ingress`.
-fn holds(cx: &PartContext, s: SwitchId, ingress: PortId, data_class: usize) -> PortId {
+fn holding_port(cx: &PartContext, s: SwitchId, ingress: PortId, data_class: usize) -> PortId {
     let came_by = |slot: Slot| cx.packets[slot].ingress() == ingress;
     let holds = |p: &PortId| cx.ports[*p].owner == Owner::Switch(s) && cx.waiting(*p, data_class).any(came_by);
     cx.ports.keys().find(holds).expect("what is charged to an ingress waits somewhere")

@@ -91,7 +91,7 @@ impl Switches {
         let class = packet.class;
         debug_assert!(class != LINK, "PFC frames end at their link");
         let Some(out) = self.routes.forward(s, packet) else {
-            return self.astray(cx, s, ingress, slot);
+            return self.drop_astray(cx, s, ingress, slot);
         };
         let port = &mut cx.ports[out];
         if port.armed_at <= cx.now {
@@ -123,7 +123,7 @@ impl Switches {
         if self.forwarders && class >= DATA && self.receive_scheduled(cx, s, slot) {
             return;
         }
-        let Some(out) = self.egress(cx, s, slot) else { return self.astray(cx, s, ingress, slot) };
+        let Some(out) = self.egress(cx, s, slot) else { return self.drop_astray(cx, s, ingress, slot) };
         self.catch_up(cx, s, out);
         let agents = self.agents.len() > 0;
         if agents && !forward && cx.ports[ingress].agent.exists() {
@@ -280,7 +280,7 @@ impl Switches {
         let mut place = None;
         if class >= DATA {
             cx.mark(p, slot, MarkAt::Departure, queue_of(cx, p), &mut self.switches[s].random);
-            place = Some(self.leaves(cx, p, slot));
+            place = Some(self.take_place(cx, p, slot));
         } else if self.trims {
             trimming::note_leaves(cx, p, slot);
         }
@@ -322,9 +322,9 @@ impl Switches {
 
     /// A data packet that has waited is about to leave by port `p`: the place that it gives back.
     #[inline]
-    fn leaves(&mut self, cx: &mut PartContext, p: PortId, slot: Slot) -> AdmittedPacket {
+    fn take_place(&mut self, cx: &mut PartContext, p: PortId, slot: Slot) -> AdmittedPacket {
         let packet = &mut cx.packets[slot];
-        let place = AdmittedPacket::by(packet);
+        let place = AdmittedPacket::from_packet(packet);
         packet.flags &= !LOSSY;
         if cx.stats[p].held & (1 << place.data_class) != 0 {
             cx.note_held(p, slot);
@@ -352,7 +352,7 @@ impl Switches {
     }
 
     /// A PFC frame stopped port `p` of switch `s`, or let it go on.
-    pub fn paused(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, change: &PauseChange) {
+    pub fn on_pause_change(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, change: &PauseChange) {
         debug_assert!(!cx.lags(p), "paused late");
         if change.changed && cx.ports[p].agent.exists() {
             let queue = queue_of(cx, p);
@@ -405,7 +405,7 @@ impl Switches {
 
     /// Drops a packet that cannot leave switch `s`, which came by `ingress`, or was made for port `ingress`.
     #[cold]
-    fn astray(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, slot: Slot) {
+    fn drop_astray(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, slot: Slot) {
         if let Some(out) = self.forward(cx, s, slot) {
             return cx.drop_down(out, slot);
         }
@@ -553,7 +553,7 @@ impl Switches {
 
     /// Sends a packet that switch `s` itself has made, at its port `p`.
     fn send(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
-        let Some(out) = self.egress(cx, s, slot) else { return self.astray(cx, s, p, slot) };
+        let Some(out) = self.egress(cx, s, slot) else { return self.drop_astray(cx, s, p, slot) };
         self.catch_up(cx, s, out);
         cx.packets[slot].set_ingress(PortId::NONE);
         if self.trims {

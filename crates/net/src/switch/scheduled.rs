@@ -40,7 +40,8 @@ impl Switches {
             return;
         }
         let scheduling = self.switches[s].scheduling.as_ref().expect("it schedules");
-        let (wire, all, shared) = (u64::from(cx.packets[slot].wire), cx.ports[p].data_queue, scheduling.waiting(cx));
+        let (wire, all, shared) =
+            (u64::from(cx.packets[slot].wire), cx.ports[p].data_queue, scheduling.uplink_bytes(cx));
         let queues = circuit_queues(cx, p);
         let (own, others) = (queues.queue(queue).bytes, queues.optics().neighbours() as u64 - 1);
         let room = scheduling.has_room_for_circuits(wire, own, all, shared, others);
@@ -75,7 +76,7 @@ impl Switches {
             return;
         }
         let scheduling = self.switches[s].scheduling.as_ref().expect("it schedules");
-        let (wire, shared) = (u64::from(cx.packets[slot].wire), scheduling.waiting(cx));
+        let (wire, shared) = (u64::from(cx.packets[slot].wire), scheduling.uplink_bytes(cx));
         let queues = cx.disciplines[cx.ports[p].discipline].priority().expect("ports to switches have such queues");
         let own = queues.queues[queue].bytes;
         let room = scheduling.has_room_for_packets(wire, own, shared, queue);

@@ -63,7 +63,7 @@ impl Scheduling {
         let perhaps = packet.is_forward() && (finds || cx.network.flows.is_elephant(packet.flow));
         let Some(rack) = queues.optics().rack(packet.dst).filter(|_| perhaps) else { return Verdict::Packets(HIGH) };
         if let Some(elephants) = &mut self.elephants
-            && !elephants.pass(now, rack as usize, passing(&cx.network, packet), &mut cx.counters.totals)
+            && !elephants.pass(now, rack as usize, read_passing(&cx.network, packet), &mut cx.counters.totals)
         {
             return Verdict::Packets(HIGH);
         }
@@ -130,7 +130,7 @@ impl Scheduling {
     }
 
     /// Bytes that wait at all uplinks, where these share one limit.
-    pub fn waiting(&self, cx: &PartContext) -> u64 {
+    pub fn uplink_bytes(&self, cx: &PartContext) -> u64 {
         match self.spec {
             SchedulingSpec::Unblocking { .. } => self.uplinks.iter().map(|p| cx.ports[*p].data_queue).sum(),
             SchedulingSpec::Blocking { .. } | SchedulingSpec::AccelToR { .. } => 0,
@@ -139,7 +139,7 @@ impl Scheduling {
 }
 
 /// Reads the facts about a flow from a packet of its source.
-fn passing(network: &Network, packet: &Packet) -> Passing {
+fn read_passing(network: &Network, packet: &Packet) -> Passing {
     let flow = packet.flow;
     let format = network.format(flow);
     let payload = u64::from(packet.wire.saturating_sub(format.packet - format.mss));

@@ -49,7 +49,7 @@ impl CountMin {
     pub fn add(&mut self, flow: u32, bytes: u64) -> u64 {
         let mut least = u64::MAX;
         for (row, hash) in self.hashes.iter().enumerate() {
-            let counter = &mut self.counters[row * self.width as usize + hash.of(flow, self.width)];
+            let counter = &mut self.counters[row * self.width as usize + hash.counter(flow, self.width)];
             counter.new += bytes;
             least = least.min(counter.new + counter.old);
         }
@@ -59,7 +59,7 @@ impl CountMin {
     /// Bytes that a flow has sent: no less than it has, perhaps more.
     pub fn estimate(&self, flow: u32) -> u64 {
         let rows = self.hashes.iter().zip(self.counters.chunks(self.width as usize));
-        let all = rows.map(|(hash, row)| row[hash.of(flow, self.width)]);
+        let all = rows.map(|(hash, row)| row[hash.counter(flow, self.width)]);
         all.map(|counter| counter.new + counter.old).min().unwrap_or(0)
     }
 
@@ -82,7 +82,7 @@ struct Hash {
 impl Hash {
     /// Below `width`, by scaling: no modulo bias.
     #[inline]
-    fn of(self, flow: u32, width: u32) -> usize {
+    fn counter(self, flow: u32, width: u32) -> usize {
         let value = self.a.wrapping_mul(u64::from(flow)).wrapping_add(self.b) >> 32;
         ((value * u64::from(width)) >> 32) as usize
     }
@@ -161,7 +161,7 @@ mod tests {
         let (mut row, mut both, draws) = (0, 0, 20_000);
         for seed in 0..draws {
             let sketch = sketch(seed, 2, 16);
-            let meet: Vec<bool> = sketch.hashes.iter().map(|hash| hash.of(7, 16) == hash.of(8, 16)).collect();
+            let meet: Vec<bool> = sketch.hashes.iter().map(|hash| hash.counter(7, 16) == hash.counter(8, 16)).collect();
             row += u32::from(meet[0]);
             both += u32::from(meet[0] && meet[1]);
         }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_seed_of_the_run_draws_the_hashes() {
-        let places = |seed| sketch(seed, 4, 4096).hashes.iter().map(|hash| hash.of(99, 4096)).collect::<Vec<_>>();
+        let places = |seed| sketch(seed, 4, 4096).hashes.iter().map(|hash| hash.counter(99, 4096)).collect::<Vec<_>>();
         assert_eq!(places(1), places(1));
         assert_ne!(places(1), places(2));
     }

@@ -27,7 +27,7 @@ const CONTROL_ROOM: u64 = 2;
 
 impl Trimming {
     /// The settings of a switch; `None` where it drops.
-    pub fn of(switch: &SwitchSpec, transport: &TransportSpec) -> Option<Trimming> {
+    pub fn from_spec(switch: &SwitchSpec, transport: &TransportSpec) -> Option<Trimming> {
         let wire = (switch.trim?.size + transport.framing).get();
         Some(Trimming {
             wire: u16::try_from(wire).unwrap_or(u16::MAX),

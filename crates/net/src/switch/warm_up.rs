@@ -31,7 +31,7 @@ impl WarmUp {
     /// A packet has come in time, in the day of its circuit or before: whether it is one of those that accelerate its flow.
     pub fn accelerates(&mut self, rack: usize, flow: FlowId) -> bool {
         let (packets, few) = (self.packets, self.few);
-        let own = self.of(rack, flow);
+        let own = self.sent_packets(rack, flow);
         let twice = own.before.is_some_and(|before| before < few);
         let early = own.now < packets.saturating_mul(1 + u32::from(twice));
         own.now = own.now.saturating_add(1);
@@ -40,7 +40,7 @@ impl WarmUp {
 
     /// A packet has come too early.
     pub fn too_early(&mut self, rack: usize, flow: FlowId) {
-        let own = self.of(rack, flow);
+        let own = self.sent_packets(rack, flow);
         // The first drop after a day ends the count; those after it say nothing new.
         if own.now > 0 {
             own.before = Some(own.now);
@@ -48,7 +48,7 @@ impl WarmUp {
         own.now = 0;
     }
 
-    fn of(&mut self, rack: usize, flow: FlowId) -> &mut Sent {
+    fn sent_packets(&mut self, rack: usize, flow: FlowId) -> &mut Sent {
         let flows = &mut self.sent[rack];
         let place = flows.binary_search_by_key(&flow, |(flow, _)| *flow).unwrap_or_else(|place| {
             flows.insert(place, (flow, Sent::default()));
