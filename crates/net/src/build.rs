@@ -130,7 +130,7 @@ impl Plan {
             NodeKind::Circuit(_) => NodeRef::Circuit(CircuitNumber(count(&mut circuits))),
         };
         let nodes: Vec<NodeRef> = spec.nodes.iter().map(number).collect();
-        let (ends, mut ports) = ends(spec, &nodes);
+        let (ends, mut ports) = link_ends(spec, &nodes);
         let ecmp: Vec<Ecmp> = spec.nodes.iter().filter_map(switch_of).map(|switch| switch.ecmp).collect();
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
         let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
@@ -440,7 +440,7 @@ fn switch_of(node: &crate::spec::NodeSpec) -> Option<&SwitchSpec> {
 }
 
 /// Both ends of all links.
-fn ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> (Table<PortNumber, LinkEnd>, Table<PortNumber, PortPlan>) {
+fn link_ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> (Table<PortNumber, LinkEnd>, Table<PortNumber, PortPlan>) {
     let (mut ends, mut ports, read) = (Table::new(), Table::new(), spec.algorithms.iter().any(reads_telemetry));
     for link in &spec.links {
         for (node, peer_node) in [(link.a, link.b), (link.b, link.a)] {

@@ -92,7 +92,7 @@ impl Counters {
 
     /// A flow of an algorithm, across datacenters or not, is over, or the run: the time under each limit.
     pub fn note_limits(&mut self, counts: &mut SenderCounts, (algorithm, crosses): (u16, bool), times: &Times) {
-        counts.first_limit = Some(limits::first(times));
+        counts.first_limit = Some(limits::longest_limit(times));
         self.limits.note(algorithm, crosses, times);
     }
 
@@ -109,11 +109,11 @@ impl Counters {
     }
 
     pub fn dropped(&self, flow: FlowId) -> u64 {
-        self.dropped.of(flow)
+        self.dropped.count(flow)
     }
 
     pub fn victims(&self, flow: FlowId) -> u64 {
-        self.victims.of(flow)
+        self.victims.count(flow)
     }
 }
 
@@ -130,7 +130,7 @@ impl PerFlow {
         *count = count.saturating_add(1);
     }
 
-    fn of(&self, flow: FlowId) -> u64 {
+    fn count(&self, flow: FlowId) -> u64 {
         self.0.get(flow.index()).copied().unwrap_or(0).into()
     }
 }

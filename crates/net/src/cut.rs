@@ -82,7 +82,7 @@ impl Cores {
 
     /// Returns the number of parts to cut the network into, for a run of this many packet-hops. `free` counts the idle processors of the
     /// machine; it is called only where that matters.
-    fn wanted(self, packet_hops: u64, free: impl FnOnce() -> usize) -> usize {
+    fn part_count(self, packet_hops: u64, free: impl FnOnce() -> usize) -> usize {
         match (self.parts, self.lanes) {
             (Parts::Exactly(parts), _) => parts,
             (Parts::Worthwhile, Use::Measured) if self.threads < 2 || packet_hops < LEAST_RUN => 1,
@@ -121,7 +121,7 @@ const LEAST_RUN: u64 = 10_000_000;
 
 impl Cut {
     /// The network in one piece.
-    fn none(network: &Network) -> Cut {
+    fn uncut(network: &Network) -> Cut {
         Cut { part_of: vec![0; network.nodes.len()], parts: 1, lookahead: Delta::MAX }
     }
 
@@ -129,12 +129,12 @@ impl Cut {
     pub fn new(network: &Network, cores: Cores) -> Cut {
         // Both ends of a persistent connection know which flow has it.
         if cores.parts == Parts::Exactly(1) || network.persistent {
-            return Cut::none(network);
+            return Cut::uncut(network);
         }
         let graph = Graph::new(network);
-        let wanted = cores.wanted(graph.packet_hops(), free_processors);
+        let wanted = cores.part_count(graph.packet_hops(), free_processors);
         if wanted < 2 {
-            return Cut::none(network);
+            return Cut::uncut(network);
         }
         let delays: BTreeSet<Delta> = graph.links.iter().filter(|l| l.cuttable).map(|l| l.delay).collect();
         let cuts = delays.into_iter().rev().filter_map(|delay| graph.cut(wanted, delay));
@@ -146,7 +146,7 @@ impl Cut {
                 cuts.find(pays)
             }
         };
-        cut.unwrap_or_else(|| Cut::none(network))
+        cut.unwrap_or_else(|| Cut::uncut(network))
     }
 }
 
@@ -343,15 +343,15 @@ mod tests {
     fn an_automatic_choice_cuts_long_runs_on_free_processors_and_an_order_is_obeyed() {
         let (short, long) = (LEAST_RUN - 1, LEAST_RUN);
         let unasked = || panic!("whether a processor is free does not matter");
-        assert_eq!(Cores::auto(4).wanted(short, unasked), 1);
-        assert_eq!(Cores::auto(1).wanted(long, unasked), 1);
-        assert_eq!(Cores::auto(4).wanted(long, || 1), 1);
-        assert_eq!(Cores::auto(4).wanted(long, || 3), 3);
-        assert_eq!(Cores::auto(4).wanted(long, || 64), 4);
+        assert_eq!(Cores::auto(4).part_count(short, unasked), 1);
+        assert_eq!(Cores::auto(1).part_count(long, unasked), 1);
+        assert_eq!(Cores::auto(4).part_count(long, || 1), 1);
+        assert_eq!(Cores::auto(4).part_count(long, || 3), 3);
+        assert_eq!(Cores::auto(4).part_count(long, || 64), 4);
         for hops in [short, long] {
-            assert_eq!(Cores::up_to(4).wanted(hops, unasked), 4);
-            assert_eq!(Cores::exactly(5, 2).wanted(hops, unasked), 5);
-            assert_eq!(Cores::auto(2).cut_into(5).wanted(hops, unasked), 5);
+            assert_eq!(Cores::up_to(4).part_count(hops, unasked), 4);
+            assert_eq!(Cores::exactly(5, 2).part_count(hops, unasked), 5);
+            assert_eq!(Cores::auto(2).cut_into(5).part_count(hops, unasked), 5);
         }
     }
 

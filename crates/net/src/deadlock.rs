@@ -28,12 +28,12 @@ pub(crate) struct Watch {
 impl Watch {
     /// Looks for ports that have been paused for at least `lasting` at `now` and will be for ever.
     pub fn look(&mut self, parts: &[Part], now: Time, lasting: Delta) {
-        if !parts.iter().any(|part| part.context.pauses.any()) {
+        if !parts.iter().any(|part| part.context.pauses.any_paused()) {
             return;
         }
         for class in 0..DATA_CLASSES {
-            let since = paused(parts, class, now, lasting);
-            let mut waits = waits(parts, class, &since);
+            let since = paused_ports(parts, class, now, lasting);
+            let mut waits = waiting_ports(parts, class, &since);
             loop {
                 let stuck = |at: &BTreeSet<PortNumber>| !at.is_empty() && at.iter().all(|q| waits.contains_key(q));
                 let moving: Vec<PortNumber> = waits.iter().filter(|(_, at)| !stuck(at)).map(|(p, _)| *p).collect();
@@ -63,7 +63,7 @@ impl Watch {
 }
 
 /// The ports that have been paused in `class` for `lasting` and will not hear an Xon already on its way, and since when.
-fn paused(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<PortNumber, Time> {
+fn paused_ports(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<PortNumber, Time> {
     let mut stopped = BTreeSet::new();
     for part in parts {
         let own = part.switches.ingress.iter().filter(|(_, ingress)| ingress.is_stopped(class));
@@ -73,7 +73,8 @@ fn paused(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<P
     let mut since = BTreeMap::new();
     for part in parts {
         for (p, number) in part.context.numbers.iter().filter(|(_, number)| stopped.contains(number)) {
-            if let Some(begin) = part.context.pauses.since(p, class).filter(|begin| now.since(*begin) >= lasting) {
+            if let Some(begin) = part.context.pauses.paused_since(p, class).filter(|begin| now.since(*begin) >= lasting)
+            {
                 since.insert(*number, begin);
             }
         }
@@ -82,7 +83,7 @@ fn paused(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<P
 }
 
 /// For each of the paused ports: the egress ports at which the packets wait that came by its link.
-fn waits(
+fn waiting_ports(
     parts: &[Part],
     class: usize,
     paused: &BTreeMap<PortNumber, Time>,

@@ -11,7 +11,7 @@ use farloop_units::{Bytes, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks all invariants.
-pub(crate) fn all(
+pub(crate) fn check_all(
     network: &Network,
     parts: &[Part],
     totals: &Totals,

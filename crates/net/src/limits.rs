@@ -68,7 +68,7 @@ limits! {
 pub(crate) type Times = [u64; LIMITS];
 
 /// The limit that held longest; of several the first.
-pub(crate) fn first(times: &Times) -> Limit {
+pub(crate) fn longest_limit(times: &Times) -> Limit {
     let longest = times.iter().copied().max().unwrap_or(0);
     Limit::ALL.into_iter().zip(times).find(|(_, time)| **time == longest).map_or(Limit::Last, |(limit, _)| limit)
 }
@@ -91,7 +91,7 @@ mod tests {
         (times[Limit::Window as usize], times[Limit::Pacing as usize]) = (40, 40);
         let whole = complete(times, Delta::from_ps(100));
         assert_eq!((whole[Limit::Link as usize], whole.iter().sum::<u64>()), (20, 100));
-        assert_eq!((first(&whole), first(&Times::default())), (Limit::Window, Limit::Handshake));
+        assert_eq!((longest_limit(&whole), longest_limit(&Times::default())), (Limit::Window, Limit::Handshake));
     }
 
     #[test]

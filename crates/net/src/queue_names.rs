@@ -7,7 +7,7 @@ use crate::port::discipline::Discipline;
 use crate::result::QueueName;
 
 /// The queues of a port, in the order of their names; none where its switch does not schedule.
-pub(crate) fn named<'a>(
+pub(crate) fn name_queues<'a>(
     network: &Network,
     number: PortNumber,
     discipline: &'a Discipline,

@@ -7,7 +7,7 @@ use crate::host::Hosts;
 use crate::ids::{FlowId, PortId};
 use crate::part_context::PartContext;
 use crate::port::circuit_queues::Queue;
-use crate::queue_names::named;
+use crate::queue_names::name_queues;
 use crate::result::{FlowSample, PortSample, QueueSample};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -91,7 +91,7 @@ impl Recorder {
     }
 
     /// Number of watched ports that are kept for each measure of the worst.
-    pub fn worst(&self) -> usize {
+    pub fn worst_count(&self) -> usize {
         self.watched.as_ref().map_or(0, |watched| watched.most)
     }
 
@@ -126,7 +126,9 @@ impl Recorder {
                 let sample = |(queue, of): (_, &Queue)| {
                     (place, QueueSample { time, port: number.0, queue, bytes: Bytes::new(of.bytes) })
                 };
-                samples.queues.extend(named(&cx.network, number, &cx.disciplines[discipline]).into_iter().map(sample));
+                samples
+                    .queues
+                    .extend(name_queues(&cx.network, number, &cx.disciplines[discipline]).into_iter().map(sample));
             }
         }
         if self.next_of_all() != time {

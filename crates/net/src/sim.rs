@@ -17,7 +17,7 @@ use crate::network::{Network, NodeRef};
 use crate::part::{Gauge, Part};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
-use crate::queue_names::named;
+use crate::queue_names::name_queues;
 use crate::result::{CappedRow, DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
@@ -367,8 +367,8 @@ impl Simulation {
         let totals = self.totals(end);
         let days = self.day_rows(end);
         let queues = self.queue_rows();
-        let invariants = invariants::all(&self.network, &self.parts, &totals, &ports, &days);
-        let most = self.parts.first().map_or(0, |part| part.recorder.worst());
+        let invariants = invariants::check_all(&self.network, &self.parts, &totals, &ports, &days);
+        let most = self.parts.first().map_or(0, |part| part.recorder.worst_count());
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
         let (mut starts, mut limits) = (Starts::default(), Limits::default());
         for part in self.parts {
@@ -512,7 +512,7 @@ impl Simulation {
                     let (max_bytes, full, expired) = (Bytes::new(of.max_bytes), of.dropped, of.expired);
                     QueueRow { port: number.0, queue, max_bytes, full, expired }
                 };
-                rows.extend(named(&self.network, number, &cx.disciplines[port.discipline]).into_iter().map(row));
+                rows.extend(name_queues(&self.network, number, &cx.disciplines[port.discipline]).into_iter().map(row));
             }
         }
         rows.sort_by_key(|row| (row.port, row.queue));

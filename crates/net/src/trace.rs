@@ -112,9 +112,9 @@ hooks! {
     /// A flow begins.
     trace_start => start(flow: FlowId);
     /// A queue pair has messages up to this byte.
-    trace_posted => posted(flow: FlowId, end: u64);
+    trace_posted => post_message(flow: FlowId, end: u64);
     /// The message of a queue pair that ends at this byte is there.
-    trace_received => received(flow: FlowId, end: u64);
+    trace_received => receive_message(flow: FlowId, end: u64);
     /// A sender is about to make its next packet, which pacing allows since then.
     trace_turn => turn(flow: FlowId, since: Time);
     /// The last byte of a flow has been acknowledged.
@@ -202,13 +202,13 @@ fn start(cx: &mut impl Traced, flow: FlowId) {
 
 #[cold]
 #[inline(never)]
-fn posted(cx: &mut impl Traced, flow: FlowId, end: u64) {
+fn post_message(cx: &mut impl Traced, flow: FlowId, end: u64) {
     tell_posted(cx, flow, end);
 }
 
 #[cold]
 #[inline(never)]
-fn received(cx: &mut impl Traced, flow: FlowId, end: u64) {
+fn receive_message(cx: &mut impl Traced, flow: FlowId, end: u64) {
     tell_received(cx, flow, end);
 }
 
@@ -293,7 +293,7 @@ fn at_port(cx: &mut impl Traced, p: PortId, slot: Slot, event: impl FnOnce(farlo
         None => tracer.wants_port(port),
     };
     if cx.tracer().is_some_and(wanted) {
-        let event = event(described(cx, packet, begin));
+        let event = event(describe(cx, packet, begin));
         record(cx, Place::Port(port), flow, event);
     }
 }
@@ -325,7 +325,7 @@ fn offset(cx: &impl Traced, packet: &Packet, begin: u64) -> u64 {
 }
 
 /// Converts a packet for traces; `begin` is the offset of its flow's first byte.
-fn described(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
+fn describe(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
     use farloop_trace::PacketKind as Kind;
     let has = |bit: u8| packet.flags & bit != 0;
     let offset = offset(cx, packet, begin);

@@ -24,14 +24,14 @@ pub(crate) fn series(
     if most == 0 {
         return Vec::new();
     }
-    let chosen = worst(ports, most);
+    let chosen = worst_ports(ports, most);
     let mut kept: Vec<PortSample> = watched.filter(|s| s.time <= end && chosen.contains(&s.port)).collect();
     kept.sort_unstable_by_key(|sample| (sample.time, sample.port));
     kept
 }
 
 /// The numbers of the ports that are among the `most` worst by anything. Of equal ones the first count; one that has nothing of it is none.
-fn worst(ports: &Table<PortNumber, PortRow>, most: usize) -> BTreeSet<u32> {
+fn worst_ports(ports: &Table<PortNumber, PortRow>, most: usize) -> BTreeSet<u32> {
     let mut chosen = BTreeSet::new();
     for how_bad in WORST_BY {
         let bad = ports.iter().map(|(port, row)| (Reverse(how_bad(row)), port.0)).filter(|(Reverse(of), _)| *of > 0);
