@@ -374,7 +374,7 @@ impl Plan {
             counters: Counters::new(),
             routing: 0,
             effects: Vec::new(),
-            asked: Vec::new(),
+            agent_effects: Vec::new(),
             over: Vec::new(),
             delivered: Vec::new(),
             scratch: Vec::new(),

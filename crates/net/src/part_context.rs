@@ -41,7 +41,7 @@ pub(crate) struct PartContext {
     /// For handlers of algorithms; empty between two steps.
     pub effects: Vec<Effect>,
     /// Effects of a port agent that its switch has to carry out; empty between two steps.
-    pub asked: Vec<Effect>,
+    pub agent_effects: Vec<Effect>,
     /// Flows that are over at a host, where others may follow; empty when time goes on.
     pub over: Vec<(HostId, FlowId)>,
     /// Queue pairs that have a message for a rank at a host; empty when time goes on.

@@ -21,7 +21,7 @@ impl Agent {
         Agent { agent, port, deadlines: [Time::NEVER; TimerId::COUNT] }
     }
 
-    /// Calls a handler and arms its timers; effects for the switch go to [`PartContext::asked`].
+    /// Calls a handler and arms its timers; effects for the switch go to [`PartContext::agent_effects`].
     pub fn call<R>(
         &mut self,
         cx: &mut PartContext,
@@ -35,7 +35,7 @@ impl Agent {
             match effect {
                 Effect::Arm(timer, at) => self.arm(cx, id, timer, at.max(cx.now)),
                 Effect::Cancel(timer) => self.arm(cx, id, timer, Time::NEVER),
-                other => cx.asked.push(other),
+                other => cx.agent_effects.push(other),
             }
         }
         cx.effects = effects;

@@ -517,7 +517,7 @@ impl Switches {
         let id = cx.ports[p].agent;
         let (agent, random) = (&mut self.agents[id], &mut self.switches[s].random);
         let result = agent.call(cx, id, random, handler);
-        if !cx.asked.is_empty() {
+        if !cx.agent_effects.is_empty() {
             self.carry_out(cx, s, p, slot);
         }
         result
@@ -525,8 +525,8 @@ impl Switches {
 
     /// Carries out the effects of an agent of port `p`, about the packet in `slot` where there is one.
     fn carry_out(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
-        let mut asked = std::mem::take(&mut cx.asked);
-        for effect in asked.drain(..).filter(|_| slot.exists()) {
+        let mut effects = std::mem::take(&mut cx.agent_effects);
+        for effect in effects.drain(..).filter(|_| slot.exists()) {
             let flow = cx.packets[slot].flow;
             match effect {
                 Effect::Emit(signal) => {
@@ -548,7 +548,7 @@ impl Switches {
                 Effect::Pace(_) | Effect::Arm(..) | Effect::Cancel(_) => {}
             }
         }
-        cx.asked = asked;
+        cx.agent_effects = effects;
     }
 
     /// Sends a packet that switch `s` itself has made, at its port `p`.

@@ -101,9 +101,9 @@ impl AnyOrder {
         let Some(coded) = &mut self.coded else { return (Vec::new(), 0) };
         coded.armed = false;
         let before = coded.blocks.failed();
-        let asked = coded.blocks.expire(now);
+        let requested = coded.blocks.expire(now);
         let last = |block: u64| coded.code.blocks.first(block) + u64::from(coded.code.blocks.size(block)) - 1;
-        (asked.into_iter().map(last).collect(), coded.blocks.failed() - before)
+        (requested.into_iter().map(last).collect(), coded.blocks.failed() - before)
     }
 
     /// Returns the number of the first packet that has not arrived.
@@ -311,8 +311,8 @@ mod tests {
                 prop_assert_eq!((answer.cumulative, answer.bytes), (expected, 100 * set.len() as u64));
                 prop_assert!(number < expected || answer.selected().any(|n| n == number), "it says that it has arrived");
                 for n in answer.base..answer.base + 64 {
-                    let said = n < expected || answer.selected().any(|s| s == n);
-                    prop_assert_eq!(said, set.contains(&n), "packet {}", n);
+                    let acknowledged = n < expected || answer.selected().any(|s| s == n);
+                    prop_assert_eq!(acknowledged, set.contains(&n), "packet {}", n);
                 }
                 for n in 0..420 {
                     prop_assert_eq!(receiver.has(n), set.contains(&n));

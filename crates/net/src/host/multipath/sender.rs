@@ -138,7 +138,7 @@ pub(crate) struct SelectiveRepeat {
     /// When something last happened: no timer is due before.
     now: Time,
     /// The time at which it last requested an ACK.
-    asked: Option<Time>,
+    last_request: Option<Time>,
     /// Feedback that the chooser has not received yet.
     pub fates: Vec<(Entropy, PathFeedback)>,
     /// Losses that the algorithm has not received yet.
@@ -177,7 +177,7 @@ pub(crate) struct Next {
     /// It was sent before.
     pub again: bool,
     /// The receiver is to answer at once.
-    pub asks: bool,
+    pub wants_ack: bool,
 }
 
 /// An ACK, as the sender reads it.
@@ -230,7 +230,7 @@ impl SelectiveRepeat {
             backoff: 0,
             doubled: Time::ZERO,
             now: Time::ZERO,
-            asked: None,
+            last_request: None,
             fates: Vec::new(),
             losses: Vec::new(),
             spurious: 0,
@@ -310,12 +310,12 @@ impl SelectiveRepeat {
         // slow flow would wait for the threshold longer than for its timeout.
         let last = self.sent >= limit && self.lost.is_empty();
         let full = self.in_flight().saturating_add(self.mss) > cwnd.get();
-        let due = self.asked.is_none_or(|at| now.since(at) >= self.base_rtt);
-        let asks = again.is_some() || last || full || due;
-        if asks {
-            self.asked = Some(now);
+        let due = self.last_request.is_none_or(|at| now.since(at) >= self.base_rtt);
+        let wants_ack = again.is_some() || last || full || due;
+        if wants_ack {
+            self.last_request = Some(now);
         }
-        Next { number, entropy, offset: number * self.mss, payload, again: again.is_some(), asks }
+        Next { number, entropy, offset: number * self.mss, payload, again: again.is_some(), wants_ack }
     }
 
     /// An ACK arrived.

@@ -114,7 +114,7 @@ pub(crate) struct PathLog {
     job: u32,
     program: Arc<Job>,
     iterations: u32,
-    asked: Option<u32>,
+    target: Option<u32>,
     /// The first iteration that is not over everywhere, and when the one before was.
     next: u32,
     begin: Time,
@@ -129,14 +129,14 @@ pub(crate) struct PathLog {
 }
 
 impl PathLog {
-    /// The log of a job before it begins; `asked` is an iteration, from zero, or none for the slowest.
-    pub fn new(job: u32, spec: &JobSpec, asked: Option<u32>) -> PathLog {
+    /// The log of a job before it begins; `target` is an iteration, from zero, or none for the slowest.
+    pub fn new(job: u32, spec: &JobSpec, target: Option<u32>) -> PathLog {
         let ranks = spec.hosts.len();
         PathLog {
             job,
             program: spec.job.clone(),
             iterations: spec.iterations,
-            asked,
+            target,
             next: 0,
             begin: spec.start,
             over: vec![0; ranks],
@@ -205,8 +205,8 @@ impl PathLog {
         // Of several the first.
         let Some((end, last_rank)) = ends.max_by_key(|(end, rank)| (*end, u32::MAX - rank)) else { return };
         let longest = self.path.as_ref().map(|path| path.end.since(path.begin));
-        let wanted = match self.asked {
-            Some(asked) => asked == self.next,
+        let wanted = match self.target {
+            Some(target) => target == self.next,
             None => longest.is_none_or(|longest| end.since(self.begin) > longest),
         };
         if wanted {
@@ -226,7 +226,7 @@ impl PathLog {
             ends.pop_front();
         }
         (self.begin, self.next) = (end, self.next + 1);
-        self.known = self.asked == Some(over) || self.next == self.iterations;
+        self.known = self.target == Some(over) || self.next == self.iterations;
     }
 }
 

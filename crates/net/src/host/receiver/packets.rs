@@ -51,7 +51,7 @@ impl Receivers {
             return ask_again(cx, host_cx, slot, &back);
         }
         let payload = u64::from(packet.wire - overhead);
-        let (asks, mut echo) = (packet.flags & ASKS != 0, packet.flags & MARKED != 0);
+        let (wants_ack, mut echo) = (packet.flags & ASKS != 0, packet.flags & MARKED != 0);
         let arrival = state.on_data(cx.now, number, payload, state.ack_bytes);
         let (in_order, coded) = (state.in_order() * u64::from(mss), state.is_coded());
         if in_order >= turn && cx.network.pairs.contains(flow) {
@@ -69,7 +69,7 @@ impl Receivers {
         let over = state.bytes() >= size;
         let (now, flags) = match arrival {
             Arrival::Again => (true, DUPLICATE),
-            Arrival::New { answer } => (answer || asks || echo || over, 0),
+            Arrival::New { answer } => (answer || wants_ack || echo || over, 0),
         };
         if !now {
             return cx.packets.remove(slot);
@@ -99,10 +99,10 @@ impl Receivers {
     pub(super) fn ask_for_blocks(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let flow = self.states[id].flow;
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
-        let (asked, failed) = state.expire_blocks(cx.now);
+        let (requested, failed) = state.expire_blocks(cx.now);
         cx.counters.totals.failed_blocks += failed;
         let count = usize::from(cx.network.format(flow).fields);
-        for last in asked {
+        for last in requested {
             let received = state.answer(last);
             let entropy = host_cx.random.below(1 << Entropy::BITS) as Entropy;
             let (seq, sent) = (pack_number(last, entropy), cx.now);

@@ -106,7 +106,7 @@ impl Senders {
         }
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
         (packet.seq, packet.sent) = (pack_number(next.number, next.entropy), cx.now);
-        packet.flags = if next.asks { ASKS } else { 0 };
+        packet.flags = if next.wants_ack { ASKS } else { 0 };
         (sender.last_send, sender.last_wire) = (cx.now, wire);
         sender.counts.packets += 1;
         sender.counts.retransmitted += u64::from(next.again);

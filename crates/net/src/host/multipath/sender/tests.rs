@@ -47,7 +47,7 @@ fn a_trimmed_packet_is_sent_again_before_new_ones_on_another_path() {
     let loss = PacketLoss { kind, payload, in_flight, rtt: Some(Delta::from_us(11)), last_hop: false };
     assert_eq!((&sender.losses[..], &sender.fates[..]), (&[loss][..], &[(1, PathFeedback::Nack)][..]));
     let again = sender.next(us(12), 1 << 40, Bytes::MAX, 99);
-    assert_eq!((again.number, again.entropy, again.again, again.asks), (1, 99, true, true));
+    assert_eq!((again.number, again.entropy, again.again, again.wants_ack), (1, 99, true, true));
     assert_eq!(sender.next(us(13), 1 << 40, Bytes::MAX, 0).number, 4);
     // The same NACK once more is of a copy that is no longer in flight.
     assert_eq!(sender.on_nack(us(14), 1 << 40, &nack).loss, None);
@@ -182,7 +182,7 @@ fn what_is_counted_without_a_name_leaves_the_flight_once() {
 fn the_sender_asks_where_the_receiver_would_wait() {
     let mut sender = sender();
     let next = |sender: &mut SelectiveRepeat, at, limit, packets| {
-        sender.next(Time::from_ps(at), limit, Bytes::new(packets * MSS), 0).asks
+        sender.next(Time::from_ps(at), limit, Bytes::new(packets * MSS), 0).wants_ack
     };
     assert!(next(&mut sender, 0, 1 << 40, 100), "the first one");
     assert!(!next(&mut sender, 1, 1 << 40, 100));
@@ -215,7 +215,7 @@ impl Weather {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Mail {
-    Data { number: u64, sent: Time, asks: bool, trimmed: bool },
+    Data { number: u64, sent: Time, wants_ack: bool, trimmed: bool },
     Ack { number: u64, sent: Time, duplicate: bool, received: [u64; 4] },
     Nack { number: u64, sent: Time },
 }
@@ -298,7 +298,7 @@ proptest! {
                 }
                 let trimmed = weather.random.chance(weather.trim);
                 for at in weather.arrivals(now) {
-                    mail.push(Reverse((at, Mail::Data { number: next.number, sent: now, asks: next.asks, trimmed })));
+                    mail.push(Reverse((at, Mail::Data { number: next.number, sent: now, wants_ack: next.wants_ack, trimmed })));
                 }
             }
             let timer = sender.timer();
@@ -315,12 +315,12 @@ proptest! {
                             mail.push(Reverse((at, Mail::Nack { number, sent })));
                         }
                     }
-                    Mail::Data { number, sent, asks, trimmed } => {
+                    Mail::Data { number, sent, wants_ack, trimmed } => {
                         let payload = (size - number * MSS).min(MSS);
                         let arrival = if trimmed { Arrival::Again } else { receiver.on_data(Time::ZERO, number, payload, threshold) };
                         let duplicate = arrival == Arrival::Again;
                         order.extend((!duplicate && !trimmed).then_some(number));
-                        if duplicate || asks || arrival == (Arrival::New { answer: true }) || receiver.bytes() == size {
+                        if duplicate || wants_ack || arrival == (Arrival::New { answer: true }) || receiver.bytes() == size {
                             let Received { bytes, cumulative, base, bitmap } = receiver.answer(number);
                             let received = [bytes, cumulative, base, bitmap];
                             for at in weather.arrivals(now) {
