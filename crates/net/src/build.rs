@@ -58,7 +58,7 @@ pub(crate) struct Built {
     pub cut: Cut,
     /// The part of each host.
     pub part_of_host: Table<HostNumber, usize>,
-    /// Some switch does PFC.
+    /// True if some switch does PFC.
     pub pauses: bool,
 }
 

@@ -165,7 +165,7 @@ struct Edge {
     delay: Delta,
     /// Work of the traffic in both directions.
     work: u64,
-    /// It joins switches, and takes time.
+    /// True if it joins switches, and takes time.
     cuttable: bool,
 }
 
@@ -277,7 +277,7 @@ impl Graph {
         self.work.iter().sum::<u64>() / PACKET
     }
 
-    /// A part has enough to do in a window.
+    /// Returns true if a part has enough work in a window, on average.
     fn is_busy(&self, network: &Network, cut: &Cut) -> bool {
         let total: u64 = self.work.iter().sum();
         let slowest = network.ends.rows().map(|end| end.rate).max();

@@ -50,7 +50,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A look after [`SLICE`] events or fewer: whether the clock has stood for too many of them.
+    /// Looks at the clock after [`SLICE`] events or fewer; returns true if it has stood for too many of them.
     pub fn stands(&mut self, now: Time) -> bool {
         if self.at != now {
             *self = Clock { at: now, looks: 0 };

@@ -115,8 +115,8 @@ impl Part {
         true
     }
 
-    /// Takes the samples, and counts the packets in flight, that are due before `before`. The first change at `last` or before ends
-    /// that: it is made, and the answer is true.
+    /// Takes the samples, and counts the packets in flight, that are due before `before`. The first change at `last` or before ends that:
+    /// it is made, and the function returns true.
     pub fn observe(&mut self, before: Time, last: Time) -> bool {
         loop {
             let (sample, count) = (self.recorder.next(), self.context.counters.in_flight.next());
@@ -142,7 +142,7 @@ impl Part {
         self.switches.catch_up_all(&mut self.context, until);
     }
 
-    /// Makes the next change, if it is for `last` or before.
+    /// Makes the next change, if it is for `last` or before; returns true if so.
     #[cold]
     pub fn change(&mut self, last: Time) -> bool {
         let Some((now, change)) = self.changes.take(last) else { return false };
@@ -339,7 +339,7 @@ impl Part {
 }
 
 impl Part {
-    /// A packet that would arrive by port `p` is lost, or arrives later.
+    /// Returns true if a packet that would arrive by port `p` is lost, or arrives later.
     #[inline(never)]
     fn meets_its_fate(&mut self, p: PortId, slot: Slot) -> bool {
         let cx = &mut self.context;
@@ -359,7 +359,7 @@ impl Part {
         }
     }
 
-    /// A packet that arrives by port `p` waits until its host handles it; PFC frames do not.
+    /// Returns true if a packet that arrives by port `p` waits until its host handles it; PFC frames do not.
     #[inline(never)]
     fn waits(&mut self, p: PortId, peer: Owner, slot: Slot) -> bool {
         let cx = &mut self.context;

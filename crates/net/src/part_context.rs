@@ -50,9 +50,9 @@ pub(crate) struct PartContext {
     pub scratch: Vec<IntRecord>,
     /// The run is to end for it.
     pub livelock: Option<Livelock>,
-    /// The part takes the fast path ([`crate::fast_path`]).
+    /// True if the part takes the fast path ([`crate::fast_path`]).
     pub fast_path: bool,
-    /// Its hosts do, even if its switches do not.
+    /// True if its hosts do, even if its switches do not.
     pub fast_path_hosts: bool,
     /// Registered observers, if any.
     pub observers: Option<Box<Observers>>,
@@ -61,9 +61,9 @@ pub(crate) struct PartContext {
 /// The effect of a PFC frame on the port that it stops or lets go on.
 pub(crate) struct PauseChange {
     pub data_class: usize,
-    /// Any class is paused now.
+    /// True if any class is paused now.
     pub paused: bool,
-    /// That was not so before.
+    /// True if that was not so before.
     pub changed: bool,
     /// The pause that ended: where its cause lay.
     pub ended: Option<PortNumber>,
@@ -293,8 +293,8 @@ impl PartContext {
         port.lazy && port.armed_at <= self.now
     }
 
-    /// Draws if the link behind port `p` loses or damages a packet, and checks if it went down meanwhile. PFC frames are exempt from the
-    /// draw: real ones are refreshed.
+    /// Draws if the link behind port `p` loses or damages a packet, and checks if it went down meanwhile; returns true if the packet
+    /// vanishes. PFC frames are exempt from the draw: real ones are refreshed.
     #[inline(never)]
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
         let packet = &self.packets[slot];

@@ -80,7 +80,7 @@ pub struct FlowRow {
     /// Number of repairs that TCP found out to be unnecessary; over multipath endpoints number of answers to packets that had arrived
     /// before.
     pub spurious: u64,
-    /// TCP gave up after too many timeouts in a row.
+    /// True if TCP gave up after too many timeouts in a row.
     pub gave_up: bool,
     /// The limit that held it longest; `None` if it has not begun.
     pub first_limit: Option<Limit>,
@@ -204,7 +204,7 @@ pub struct PortRow {
 /// Flows that a receive window keeps below the rates of their paths: one window for each base round-trip time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CappedRow {
-    /// Across datacenters.
+    /// True if they go to another datacenter.
     pub crosses: bool,
     /// The first of them (index in [`RunResult::flows`]).
     pub flow: u32,
@@ -255,7 +255,7 @@ impl<T: Ord + Copy> Range<T> {
 pub struct StartRow {
     /// Index in the specification.
     pub algorithm: u16,
-    /// They go to another datacenter.
+    /// True if they go to another datacenter.
     pub crosses: bool,
     /// Number of flows that began; on persistent connections, number of connections.
     pub flows: u64,
@@ -289,7 +289,7 @@ impl StartRow {
 pub struct LimitRow {
     /// Index in the specification.
     pub algorithm: u16,
-    /// They go to another datacenter.
+    /// True if they go to another datacenter.
     pub crosses: bool,
     /// Number of flows that began.
     pub flows: u64,

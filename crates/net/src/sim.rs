@@ -64,7 +64,7 @@ pub struct Simulation {
     lookahead: Delta,
     lanes: Lanes,
     part_of_host: Table<HostNumber, usize>,
-    /// Some switch does PFC.
+    /// True if some switch does PFC.
     pauses: bool,
     watch: Watch,
     /// Events until the next look at whether to go on, of a network in one part.

@@ -85,7 +85,8 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// Traffic from here to that node leaves its datacenter; a node outside of all datacenters has none in common with others.
+    /// Returns true if traffic from here to that node leaves its datacenter; a node outside of all datacenters has none in common with
+    /// others.
     pub fn is_across(&self, to: &NodeSpec) -> bool {
         self.datacenter.is_none() || self.datacenter != to.datacenter
     }
@@ -99,7 +100,7 @@ impl NodeSpec {
         pfc && neighbour.obeys_pauses() && !apart
     }
 
-    /// Hosts do, and switches with PFC.
+    /// Returns true for hosts, and for switches with PFC.
     fn obeys_pauses(&self) -> bool {
         match &self.kind {
             NodeKind::Host => true,
@@ -181,9 +182,9 @@ pub struct SwitchSpec {
     pub scheduling: Option<SchedulingSpec>,
     /// Elephants that a switch that schedules finds itself; `None` for those that the flows are specified to be.
     pub elephants: Option<Box<ElephantSpec>>,
-    /// Stamp in-band telemetry on data packets.
+    /// True to stamp in-band telemetry on data packets.
     pub int: bool,
-    /// Give the ports the algorithms' port agents.
+    /// True to give the ports the algorithms' port agents.
     pub agents: bool,
     /// Cut the payload off packets that find no room; `None` to drop them.
     pub trim: Option<TrimSpec>,
@@ -486,7 +487,7 @@ pub struct FlowSpec {
     pub algorithm: u16,
     /// Data class, from 0 (first) to [`FlowSpec::CLASSES`] - 1: each has its own queues and PFC.
     pub class: u8,
-    /// Its data takes circuits where switches schedule them ([`SchedulingSpec`]).
+    /// True if its data takes circuits where switches schedule them ([`SchedulingSpec`]).
     pub elephant: bool,
     /// Rate to start at; `None` for the NIC's rate.
     pub initial_rate: Option<Rate>,

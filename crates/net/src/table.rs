@@ -52,7 +52,7 @@ impl<K: Key, T> Table<K, T> {
         self.rows.len()
     }
 
-    /// Another row needs more memory.
+    /// Returns true if another row needs more memory.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.rows.len() == self.rows.capacity()

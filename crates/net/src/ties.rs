@@ -26,13 +26,13 @@ impl Ties {
         Ties::Drawn { ranks: (0..links).map(|_| random.bits()).collect(), arrivals_first: number % 2 == 1 }
     }
 
-    /// Arrivals go before transmissions.
+    /// Returns true if arrivals go before transmissions.
     pub fn arrivals_first(&self) -> bool {
         matches!(self, Ties::Drawn { arrivals_first: true, .. })
     }
 
-    /// Puts ports into order; the two of a link stay together, the one of its first end first. Says whether that may be another order than
-    /// theirs.
+    /// Puts ports into order; the two of a link stay together, the one of its first end first. Returns true if that may be another order
+    /// than theirs.
     pub fn sort(&self, ports: &mut [PortNumber]) -> bool {
         let Ties::Drawn { ranks, .. } = self else { return false };
         ports.sort_unstable_by_key(|port| (ranks[port.0 as usize / 2], *port));

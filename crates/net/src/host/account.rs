@@ -10,7 +10,7 @@ pub(crate) struct Account {
     pub since: Time,
     /// TCP with segmentation offload: the part of the windows that it left unused then, in 1/65536.
     pub unused: Option<u32>,
-    /// TCP with segmentation offload.
+    /// True if TCP uses segmentation offload.
     pub offloads: bool,
     /// The limit that its pacing rate is: pacing below the rate of its path, [`Limit::Path`] below that of its host's link, or none.
     pub paces: Option<Limit>,

@@ -198,7 +198,7 @@ impl Hosts {
         host.settle(cx, senders, after);
     }
 
-    /// A packet arrives at a host: keeps it, if the host stalls.
+    /// Keeps a packet that arrives at a host, if the host stalls; returns true if so.
     pub fn keep(&mut self, cx: &mut PartContext, id: HostId, slot: Slot) -> bool {
         let kept = self.hosts[id].stalls.as_mut().and_then(|stalls| stalls.keep(slot, cx.now));
         let Some(until) = kept else { return false };

@@ -37,7 +37,7 @@ pub(crate) struct GoBackN {
 pub(crate) struct Next {
     pub seq: u64,
     pub payload: u64,
-    /// It was sent before.
+    /// True if it was sent before.
     pub again: bool,
 }
 
@@ -183,7 +183,7 @@ impl InOrder {
         self.expected
     }
 
-    /// A data packet arrived: takes it, if it is the one that is expected, and not the last one of a flow of `size` bytes. As
+    /// Takes a data packet, if it is the one that is expected, and not the last one of a flow of `size` bytes; returns true if so. As
     /// [`InOrder::on_data`].
     #[inline]
     pub fn on_next(&mut self, seq: u64, payload: u64, size: u64) -> bool {

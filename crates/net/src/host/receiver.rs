@@ -41,9 +41,9 @@ struct ReceiverState {
     overhead: u16,
     /// 16-byte header fields that the algorithm owns.
     fields: u8,
-    /// The algorithm's half echoes marks and telemetry and does nothing else, and packets have no fields.
+    /// True if the algorithm's half echoes marks and telemetry and does nothing else, and packets have no fields.
     echoes: bool,
-    /// The host grants it credit.
+    /// True if the host grants it credit.
     credit: bool,
     /// Where ACKs go, in which class, and their size on the wire.
     source: HostNumber,

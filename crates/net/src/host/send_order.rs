@@ -46,7 +46,7 @@ impl SendOrder {
         }
     }
 
-    /// Nobody waits, and it does not matter whose turn was the last one.
+    /// Returns true if no flow waits, and it does not matter whose turn was the last one.
     #[inline]
     pub fn are_over(&self) -> bool {
         matches!(self, SendOrder::Ready(queue) if queue.is_empty())

@@ -37,7 +37,7 @@ pub(crate) struct SenderState {
     pub limit: u64,
     /// Offset of the flow's first byte: on a persistent connection, the bytes that earlier flows have sent.
     pub begin: u64,
-    /// A persistent connection that no flow uses.
+    /// True for a persistent connection that no flow uses.
     pub idle: bool,
     /// Number of connections that had been opened before this one; zero without persistent ones.
     pub opened: u32,

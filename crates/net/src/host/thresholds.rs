@@ -12,7 +12,7 @@ pub(crate) struct Left {
     pub cwnd: Bytes,
     /// [`Bytes::MAX`] in its first slow start.
     pub ssthresh: Bytes,
-    /// It repairs no loss (`TCP_CA_Open`).
+    /// True if it repairs no loss (`TCP_CA_Open`).
     pub open: bool,
 }
 

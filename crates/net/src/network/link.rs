@@ -24,7 +24,7 @@ pub(crate) struct LinkEnd {
     pub peer_node: NodeId,
     pub rate: Rate,
     pub delay: Delta,
-    /// The owner stamps telemetry.
+    /// True if the owner stamps telemetry.
     pub int: bool,
 }
 

@@ -93,11 +93,11 @@ pub(crate) struct Network {
     /// The switches that schedule, with the circuit switch and the port that leads there.
     pub scheduling: BTreeMap<SwitchNumber, (CircuitNumber, PortNumber)>,
     pub transport: TransportSpec,
-    /// Hosts have delay noise.
+    /// True if hosts have delay noise.
     pub noisy: bool,
-    /// Connections outlive their flows.
+    /// True if connections outlive their flows.
     pub persistent: bool,
-    /// Switches trim packets.
+    /// True if switches trim packets.
     pub trims: bool,
     /// By algorithm: receiving hosts grant credit to its flows.
     pub credit: Vec<bool>,
@@ -106,7 +106,7 @@ pub(crate) struct Network {
     /// Rate from switches down to hosts over their rate towards the rest of the network, where that is largest: 1 where nothing is
     /// oversubscribed. As algorithms with credit see it.
     pub oversubscription: f64,
-    /// Ports mark by phantom queues.
+    /// True if ports mark by phantom queues.
     pub phantoms: bool,
     pub algorithms: Vec<AnyParams>,
     /// By algorithm.

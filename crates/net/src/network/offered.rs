@@ -14,7 +14,7 @@ struct Offers {
     bytes: Table<PortNumber, u128>,
     /// A flow without a size passes.
     unlimited: Table<PortNumber, bool>,
-    /// Some nodes are joined by several links.
+    /// True if some nodes are joined by several links.
     parallel: bool,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct Hop {
     pub rate: Rate,
     pub delay: Delta,
-    /// It is behind a circuit switch, which lets the bits pass as they come.
+    /// True if it is behind a circuit switch, which lets the bits pass as they come.
     circuit: bool,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct MessagePath {
     pub packet: u16,
     /// A message takes whole multiples of this many bytes.
     pub unit: u64,
-    /// Packets take many paths.
+    /// True if packets take many paths.
     pub many: bool,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Packets {
     live: usize,
     /// Bound on the memory of packets.
     pub memory_limit: Memory,
-    /// It was not enough.
+    /// True once that was not enough.
     exhausted: bool,
 }
 

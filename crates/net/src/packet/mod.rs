@@ -143,7 +143,7 @@ impl Packet {
         }
     }
 
-    /// It travels from a flow's source to its destination.
+    /// Returns true if it travels from a flow's source to its destination.
     #[inline]
     pub fn is_forward(&self) -> bool {
         matches!(self.kind, PacketKind::Data | PacketKind::Bare | PacketKind::Trimmed)

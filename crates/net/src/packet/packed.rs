@@ -123,13 +123,13 @@ impl Ring {
         self.spare = Some(chunk);
     }
 
-    /// Has the chunk that is read hold a run, where there is one.
+    /// Moves to a chunk that holds a run; returns true if there is one.
     #[inline(always)]
     fn look(&mut self) -> bool {
         self.read < self.head.end || self.next_chunk()
     }
 
-    /// All of the first chunk has been read: goes on with the next one, if there is one.
+    /// All of the first chunk has been read: goes on with the next one; returns true if there is one.
     #[inline(never)]
     fn next_chunk(&mut self) -> bool {
         self.read = 0;

@@ -51,15 +51,15 @@ pub(crate) struct Port {
     pub waiting: u8,
     /// Classes that the neighbour paused, as bits.
     pub paused: u8,
-    /// The link loses or damages packets.
+    /// True if the link loses or damages packets.
     pub unreliable: bool,
-    /// Packets that are due here may be sent later than they are due ([`crate::departures`]).
+    /// True if packets that are due here may be sent later than they are due ([`crate::departures`]).
     pub lazy: bool,
-    /// Never so.
+    /// True if that is never so.
     pub punctual: bool,
-    /// The transmit event is in the calendar.
+    /// True if the transmit event is in the calendar.
     pub wakes: bool,
-    /// The link leaves the part.
+    /// True if the link leaves the part.
     pub leaves: bool,
     /// The high half of [`Port::tx_packets`].
     tx_packets_high: u32,

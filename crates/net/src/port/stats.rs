@@ -48,7 +48,7 @@ pub(crate) struct Marking {
     pub kmax: Bytes,
     pub pmax: f64,
     pub at: MarkAt,
-    /// Packets that are not ECN-capable are dropped instead ([`EcnSpec::drops_others`]).
+    /// True if packets that are not ECN-capable are dropped instead ([`EcnSpec::drops_others`]).
     pub drops_others: bool,
 }
 

@@ -22,7 +22,7 @@ impl ClockOffset {
         self.0
     }
 
-    /// Within the tolerance.
+    /// Returns true if it is within the tolerance.
     pub fn is_legal(self) -> bool {
         self.0.unsigned_abs() <= ClockOffset::MOST.0.unsigned_abs()
     }

@@ -47,7 +47,7 @@ impl Agent {
         self.agent.initial_rate(flow.0)
     }
 
-    /// Takes the timer `timer` if it is due.
+    /// Takes the timer `timer` if it is due; returns true if so.
     pub fn take_due(&mut self, cx: &mut PartContext, id: AgentId, timer: TimerId) -> bool {
         let due = self.deadlines[timer.0 as usize] <= cx.now;
         if due {

@@ -85,7 +85,7 @@ enum Xoff {
 /// Bytes that an ingress port of a switch holds, by data class.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Ingress {
-    /// PFC works on this link.
+    /// True if PFC works on this link.
     pub pfc: bool,
     /// Bytes in shared buffer.
     shared: [u64; DATA_CLASSES],
@@ -106,7 +106,7 @@ impl Ingress {
         Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() }
     }
 
-    /// The neighbour must not send this class.
+    /// Returns true if the neighbour must not send this class.
     pub fn is_stopped(&self, data_class: usize) -> bool {
         self.stopped[data_class]
     }

@@ -31,11 +31,11 @@ pub(crate) struct Passing {
     pub flow: FlowId,
     /// Bytes on the wire.
     pub wire: u16,
-    /// It holds the first byte of its flow, or opens it.
+    /// True if it holds the first byte of its flow, or opens it.
     pub first: bool,
-    /// It holds the last one.
+    /// True if it holds the last one.
     pub last: bool,
-    /// Its host calls the flow an elephant.
+    /// True if its host calls the flow an elephant.
     pub called: bool,
 }
 
@@ -76,7 +76,7 @@ impl Elephants {
         })
     }
 
-    /// A packet to a rack has come: whether its flow is an elephant.
+    /// Takes note of a packet to a rack; returns true if its flow is an elephant.
     pub fn pass(&mut self, now: Time, rack: usize, packet: Passing, totals: &mut Totals) -> bool {
         self.age(now);
         let Elephants { spec, sketch, racks, .. } = self;

@@ -60,7 +60,7 @@ pub(crate) struct Switch {
     pub forwarder: Option<Box<Forwarder>>,
     pub scheduling: Option<Box<Scheduling>>,
     pub trimming: Option<Trimming>,
-    /// Each packet goes by the port with the least data waiting.
+    /// True if each packet goes by the port with the least data waiting.
     pub adaptive: bool,
     pub random: RandomStream,
 }
@@ -72,11 +72,11 @@ pub(crate) struct Switches {
     pub ingress: Table<PortId, Ingress>,
     pub agents: Table<AgentId, Agent>,
     pub routes: Routes<SwitchId, PortId>,
-    /// Some switch has a forwarder, schedules, or chooses by its queues.
+    /// True if some switch has a forwarder, schedules, or chooses by its queues.
     pub forwarders: bool,
-    /// Some switch trims.
+    /// True if some switch trims.
     pub trims: bool,
-    /// Some port has a phantom queue.
+    /// True if some port has a phantom queue.
     pub phantoms: bool,
 }
 

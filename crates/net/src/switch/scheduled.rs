@@ -18,7 +18,7 @@ impl Switches {
         self.switches[s].scheduling.is_some() && self.schedule(cx, s, slot)
     }
 
-    /// Takes in a packet at a switch that schedules.
+    /// Takes in a packet at a switch that schedules; returns true if it is handled.
     #[inline(never)]
     fn schedule(&mut self, cx: &mut PartContext, s: SwitchId, slot: Slot) -> bool {
         let Some(scheduling) = &mut self.switches[s].scheduling else { return false };

@@ -28,7 +28,7 @@ impl WarmUp {
         WarmUp { packets, few, sent: vec![Vec::new(); racks] }
     }
 
-    /// A packet has come in time, in the day of its circuit or before: whether it is one of those that accelerate its flow.
+    /// A packet has come in time, in the day of its circuit or before: returns true if it is one of those that accelerate its flow.
     pub fn accelerates(&mut self, rack: usize, flow: FlowId) -> bool {
         let (packets, few) = (self.packets, self.few);
         let own = self.sent_packets(rack, flow);

@@ -23,7 +23,7 @@ pub(crate) struct AnyOrder {
     bytes: u64,
     /// New payload after which an ACK is due.
     pub ack_bytes: u64,
-    /// Switches trim: NACKs name the lost packets.
+    /// True if switches trim: NACKs name the lost packets.
     pub trims: bool,
     /// Payload that arrived since the last ACK.
     unanswered: u64,
@@ -53,7 +53,7 @@ struct Coded {
     blocks: BlockReceiver,
     /// Payload of the flow itself that has arrived, or is known since its block is whole.
     data: u64,
-    /// A timer runs.
+    /// True if a timer runs.
     armed: bool,
 }
 

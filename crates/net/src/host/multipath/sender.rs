@@ -174,9 +174,9 @@ pub(crate) struct Next {
     /// Offset of its first byte.
     pub offset: u64,
     pub payload: u64,
-    /// It was sent before.
+    /// True if it was sent before.
     pub again: bool,
-    /// The receiver is to answer at once.
+    /// True if the receiver is to answer at once.
     pub wants_ack: bool,
 }
 
@@ -189,7 +189,7 @@ pub(crate) struct Answer {
     /// When that packet left.
     pub sent: Time,
     pub marked: bool,
-    /// That packet had arrived before.
+    /// True if that packet had arrived before.
     pub duplicate: bool,
     pub received: Received,
 }
@@ -270,7 +270,7 @@ impl SelectiveRepeat {
         self.outstanding.saturating_sub(self.unnamed_bytes())
     }
 
-    /// Losses are being repaired.
+    /// Returns true if losses are being repaired.
     pub fn is_repairing(&self) -> bool {
         self.backoff > 0 || self.repair.is_some() || !self.lost.is_empty()
     }
@@ -551,7 +551,7 @@ impl SelectiveRepeat {
         Some(Loss { kind, in_flight: Bytes::new(self.in_flight()), snd_nxt: Bytes::new(sent) })
     }
 
-    /// Loses the packets that were overtaken by one that was sent at `sent`; whether there are any.
+    /// Loses the packets that were overtaken by one that was sent at `sent`; returns true if there are any.
     fn find_overtaken(&mut self, limit: u64, cwnd: Bytes, sent: Time) -> bool {
         let Some(factor) = self.overtaken else { return false };
         if self.repair.is_some_and(|repair| self.base >= repair.until) {

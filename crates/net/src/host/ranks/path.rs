@@ -153,7 +153,7 @@ impl PathLog {
         self.job
     }
 
-    /// The path will not change any more.
+    /// Returns true if the path will not change any more.
     pub fn is_known(&self) -> bool {
         self.known
     }

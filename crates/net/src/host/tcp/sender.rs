@@ -19,7 +19,7 @@ pub(crate) struct TcpSender {
     pacing: Option<LinuxPacing>,
     /// Bytes on the wire for each byte of payload.
     wire_per_payload: f64,
-    /// Paced packet by packet, even if the NIC could send chunks.
+    /// True if paced packet by packet, even if the NIC could send chunks.
     even: bool,
     /// Payload that a receiver with delayed ACKs waits for: a law that computes a smaller window would stop for the delay at every packet.
     least: Bytes,

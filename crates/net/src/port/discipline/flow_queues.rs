@@ -49,7 +49,7 @@ struct FlowQueue {
     since: Time,
     /// No packet leaves before this.
     next: Time,
-    /// Among those that are due.
+    /// True if it is among those that are due.
     due: bool,
 }
 
@@ -177,7 +177,7 @@ impl FlowQueues {
         *self = FlowQueues::new(self.limit);
     }
 
-    /// Some packet may leave now.
+    /// Returns true if some packet may leave now.
     pub fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
@@ -257,7 +257,7 @@ mod tests {
             Queues { queues: FlowQueues::new(limit), packets: Packets::default() }
         }
 
-        /// A packet of 1000 B comes at `us`; whether its flow has a queue of its own.
+        /// A packet of 1000 B comes at `us`; returns true if its flow has a queue of its own.
         fn put(&mut self, flow: u32, us: u64, gbps: u64) -> bool {
             let slot = self.packets.insert(Packet::new(PacketKind::Data, DATA, FlowId(flow), HostNumber(0), 1000));
             let own = self.queues.assign(FlowId(flow), at(us), || Rate::from_gbps(gbps));

@@ -44,12 +44,12 @@ impl Discipline {
         Discipline::FlowQueues(Box::new(std::array::from_fn(|_| FlowQueues::new(limit as usize))))
     }
 
-    /// A packet may have to wait although nothing else does.
+    /// Returns true if a packet may have to wait although nothing else does.
     pub fn holds(&self) -> bool {
         matches!(self, Discipline::FlowQueues(_) | Discipline::Circuits(_))
     }
 
-    /// Each class has its own queues; otherwise all are announced as the first one.
+    /// Returns true if each class has its own queues; otherwise all are announced as the first one.
     pub fn keeps_classes(&self) -> bool {
         !matches!(self, Discipline::Circuits(_) | Discipline::Priority(_))
     }
