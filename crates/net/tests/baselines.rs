@@ -10,8 +10,7 @@ fn ms(n: u64) -> Time {
     Time::ZERO + Delta::from_ms(n)
 }
 
-/// What four unlimited flows make of a bottleneck of 25 Gbps behind NICs of 100 Gbps, with a base RTT of about 17 µs, in the
-/// second half of 40 ms.
+/// A bottleneck of 25 Gbps with four unlimited flows behind NICs of 100 Gbps, with a base RTT of about 17 µs, in the second half of 40 ms.
 struct Steady {
     /// Mean queue in bytes.
     queue: f64,
@@ -85,14 +84,14 @@ fn swift_stands_at_its_target() {
 
 #[test]
 fn pcn_drains_the_queue_and_starves_nobody() {
-    // What line-rate starts queue before the first notification is bounded by PFC: 20 kB for each of four ingress ports, and
-    // headroom. It drains by 1/128 of 25 Gbps, 24 kB per ms, and is gone long before the second half.
+    // PFC bounds the queue of line-rate starts before the first notification: 20 kB for each of four ingress ports, and headroom. It
+    // drains by 1/128 of 25 Gbps, 24 kB per ms, and is gone long before the second half.
     let pfc =
         Some(PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3076), headroom: None });
     let spec = SwitchSpec { buffer: Bytes::new(10_000_000), pfc, agents: true, ..plain_switch() };
     let s = steady(algorithm("pcn", &[]), spec, None);
     assert!(s.queue < 30.0 * 1538.0, "queue {}", s.queue);
-    // Shares stay apart (see the specification page), but nobody starves.
+    // Shares stay apart (see the specification page), but no flow starves.
     assert!(s.used > 0.99 && s.spread < 2.0, "used {}, spread {}", s.used, s.spread);
 }
 

@@ -1,4 +1,4 @@
-//! Erasure coding in networks: blocks fail as the closed form says, what repairs is overhead, and all arrives.
+//! Erasure coding in networks: blocks fail as the closed form predicts, repair packets are overhead, and all data arrives.
 
 use crate::common::*;
 use farloop_cc::coding::block_failure;
@@ -34,14 +34,14 @@ fn run(spec: NetworkSpec) -> RunResult {
     result
 }
 
-/// Of 20,000 blocks as many are asked for as the closed form says, within three standard deviations.
+/// Of 20,000 blocks as many are requested as the closed form predicts, within three standard deviations.
 #[test]
 fn blocks_fail_as_often_as_the_closed_form_says() {
     for (data, repair, loss) in [(8u8, 2u8, 0.05), (8, 2, 0.02), (4, 1, 0.05)] {
         let blocks = 20_000u64;
         let size = blocks * u64::from(data) * MSS;
         let mut spec = pair(size, (data, repair), loss, us(20));
-        // Nothing but the blocks' wait tells that something is missing.
+        // Only the blocks' wait shows that something is missing.
         spec.transport.multipath.rto = Some(Delta::from_ms(500));
         spec.flows[0].initial_cwnd = Some(Bytes::new(400 * MSS));
         spec.end = Time::ZERO + Delta::from_secs(60);
@@ -74,7 +74,7 @@ fn repair_packets_are_overhead() {
     assert!((1.2..1.26).contains(&ratio), "{ratio}");
 }
 
-/// Uno codes its flows without being told, and not when it is told not to.
+/// Uno codes its flows by default, and not when its setting is off.
 #[test]
 fn uno_codes_by_default() {
     for (coding, codes) in [(CodingSpec::Own, true), (CodingSpec::None, false), (CodingSpec::Blocks(4, 1), true)] {

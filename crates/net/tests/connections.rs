@@ -71,8 +71,8 @@ fn a_flow_that_finds_all_connections_busy_opens_another() {
     assert_eq!(rounds(&run(&line(persistent(), reno(), &flows))), [2, 0, 0, 2, 0]);
 }
 
-/// 433 packets behind a link ten times slower: a slow start without a threshold overshoots. What the first flow learns there is for
-/// connections that are opened later, and for those that had no loss and no threshold yet.
+/// 433 packets behind a link ten times slower: a slow start without a threshold overshoots. The threshold that the first flow learns there
+/// is for connections that are opened later, and for those that had no loss and no threshold yet.
 #[test]
 fn connections_know_the_threshold_of_one_that_fell_idle() {
     let big = 20_000;
@@ -179,7 +179,7 @@ fn a_connection_keeps_its_path() {
     assert!(!data(&spec).contains(&40));
 }
 
-/// What TCP has seen over the years.
+/// The sixteen congestion controls of TCP.
 const TCPS: [&str; 16] = [
     "reno",
     "reno-linux",

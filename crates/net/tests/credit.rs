@@ -1,4 +1,4 @@
-//! Receiver credit in networks: RCCC's hosts grant what their link takes, whatever arrives there.
+//! Receiver credit in networks: RCCC's hosts grant the rate of their link, whatever arrives there.
 
 use crate::common::*;
 use farloop_cc::paths::chooser;
@@ -30,7 +30,7 @@ fn run(spec: NetworkSpec) -> RunResult {
     result
 }
 
-/// What arrives is what the host grants: 0.99 of its link. Flows take turns, so that all end together.
+/// Data arrives at the granted rate: 0.99 of the host's link. Flows take turns, so that all end together.
 #[test]
 fn an_incast_gets_the_rate_of_the_link_in_turns() {
     let packets = 2_000;
@@ -40,7 +40,7 @@ fn an_incast_gets_the_rate_of_the_link_in_turns() {
     let ideal = Bytes::new(8 * packets * WIRE).per(last).as_f64() / 100e9;
     assert!((0.96..=1.0).contains(&ideal), "{ideal}: {last}");
     assert!(first.as_secs_f64() > 0.98 * last.as_secs_f64(), "{first} and {last}");
-    // What is trimmed is of the start's credit alone: 1.5 bandwidth-delay products of each, of which the queue has room for some.
+    // Trimmed packets are all of the start's credit: 1.5 bandwidth-delay products of each, of which the queue has room for some.
     let start = result.flows.iter().map(|f| f.packets - packets).sum::<u64>();
     assert_eq!(start, result.totals.trimmed);
     assert!(start < 8 * 60, "{start} packets");

@@ -1,4 +1,4 @@
-//! What a switch sends another way: path, ports, closed forms and refusals follow it.
+//! Detours of switches: path, ports, closed forms and refusals follow them.
 
 use crate::common::*;
 use farloop_net::spec::*;
@@ -90,7 +90,7 @@ fn longer_ways_are_ways() {
     assert_eq!(refused.to_string(), "flow 1: goes round in circles between b1 and a2: a detour");
 }
 
-/// What is bound for the source goes round in circles: the ACKs.
+/// Packets for the source go round in circles: the ACKs.
 #[test]
 fn the_way_back_counts() {
     let spec = fabric(&[(LEAVES[1], HOSTS[0], NEAR), (NEAR, HOSTS[0], LEAVES[1])]);

@@ -1,4 +1,4 @@
-//! Who gets how much of a port: first in, first out by arrivals, in turns by flow.
+//! Shares of flows in a port: first in, first out by arrivals, in turns by flow.
 
 use crate::common::*;
 use farloop_net::result::Cause;
@@ -26,7 +26,7 @@ fn shared(rates: &[&str], discipline: DisciplineSpec, change: impl FnOnce(&mut N
     result
 }
 
-/// What each flow got of what all got.
+/// Share of each flow in the bytes that all got.
 fn shares(result: &RunResult) -> Vec<f64> {
     let all: f64 = result.flows.iter().map(|f| f.delivered.as_f64()).sum();
     // The port was busy.
@@ -52,7 +52,7 @@ fn flows_that_are_backlogged_share_equally_in_turns() {
     }
 }
 
-/// Who wants less than a share gets that, and the others share the rest.
+/// A flow that wants less than a share gets that, and the others share the rest.
 #[test]
 fn what_one_leaves_the_others_share() {
     near(&shares(&shared(&["1Gbps", "30Gbps", "12Gbps"], drr(1538), |_| {})), &[0.1, 0.45, 0.45]);

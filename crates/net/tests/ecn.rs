@@ -1,4 +1,4 @@
-//! Which packets are marked, by hand: by what they find, or by what they leave behind.
+//! Marked packets, by hand: by the queue in front of them, or by the one behind.
 
 use crate::common::*;
 use farloop_net::result::Cause;

@@ -9,7 +9,7 @@ use farloop_units::{Bytes, Delta, ParamError, ParamSpec, Rate, Time, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the senders of a run have seen.
+/// Events that the senders of a run have seen.
 #[derive(Default, Debug)]
 struct Seen {
     acks: AtomicU64,

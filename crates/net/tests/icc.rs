@@ -26,7 +26,7 @@ fn fair() -> AnyParams {
     icc(&[("increase", text("fair"))])
 }
 
-/// PFC at 11 % of what is free of 5 MB, and headroom for links of 100 Gbps and this delay.
+/// PFC at 11 % of the free part of 5 MB, and headroom for links of 100 Gbps and this delay.
 fn lossless(ports: u32, delay: Delta) -> SwitchSpec {
     let pfc = Some(PfcSpec { xoff: XoffSpec::Dynamic(0.11), hysteresis: Bytes::new(3000), headroom: None });
     let headroom = Rate::from_gbps(GBPS as u64).bytes_in(delay * 2) + Bytes::new(5_000);
@@ -46,7 +46,7 @@ fn pair(senders: u32, params: AnyParams, flows: Vec<FlowSpec>) -> NetworkSpec {
     network(nodes, links, params, flows)
 }
 
-/// What each flow delivered between two times, in Gbps on the wire, and the second run, with samples of a port.
+/// Rates at which each flow delivered between two times, in Gbps on the wire, and the second run, with samples of a port.
 fn between(mut network: NetworkSpec, port: (u32, u32), from: u64, to: u64) -> (Vec<f64>, RunResult) {
     network.record = RecordSpec {
         interval: Some(Delta::from_ns(1_370)),
@@ -73,7 +73,7 @@ fn mean_queue(result: &RunResult, from: u64, to: u64) -> f64 {
     queues.iter().sum::<f64>() / queues.len() as f64
 }
 
-/// How long the hosts were paused, in all.
+/// Total time for which the hosts were paused.
 fn paused(result: &RunResult) -> Delta {
     result.ports.iter().filter(|p| p.node > 1).fold(Delta::ZERO, |sum, p| sum + p.paused)
 }
@@ -83,7 +83,7 @@ fn long(n: u32) -> Vec<FlowSpec> {
     (0..n).map(|i| flow(2 + i, 2 + n, Time::ZERO + Delta::from_ns(10_007 * u64::from(i)), Bytes::MAX)).collect()
 }
 
-/// `n` long flows of hosts at one switch, T = 33 µs: what each has, the mean queue, and the part of the link that is used.
+/// `n` long flows of hosts at one switch, T = 33 µs: the rate of each, the mean queue, and the part of the link that is used.
 fn at_one_switch(n: u32, params: AnyParams) -> (Vec<f64>, f64, f64, RunResult) {
     let edge = (Rate::from_gbps(GBPS as u64), us(8));
     let (nodes, links) = star(n, edge, edge, lossless(n + 1, us(8)));

@@ -98,7 +98,7 @@ fn ring_on_the_wire(ways: &[f64], part: f64, mtu: f64, answered: f64, rate: f64)
 #[test]
 fn a_ring_alone_takes_its_closed_form() {
     let (bytes, rate) = (64 << 20, 100e9 / 8.0);
-    // What asks for an ACK over many paths: 16,384 bytes.
+    // Over many paths an ACK is due after 16,384 bytes.
     let of_many = |mtu: u64| 16_384_u64.div_ceil(mtu - 40);
     let kinds = [TransportKind::Rdma, TransportKind::Multipath];
     for (kind, mtu) in kinds.into_iter().flat_map(|kind| [1500, 4136, 9040].map(|mtu| (kind, mtu))) {

@@ -1,4 +1,4 @@
-//! What limits flows: closed forms, and times that add up to the lives of flows, exactly.
+//! Limits of flows: closed forms, and times that add up to the lives of flows, exactly.
 
 use crate::common::*;
 use farloop_cc::paths::chooser;
@@ -18,7 +18,7 @@ const PACKET: u64 = 1538 * 8 * 100;
 pub fn lives_add_up(result: &RunResult) {
     let life = |row: &farloop_net::result::FlowRow| {
         let end = row.finish.unwrap_or(result.totals.end);
-        // Who gave up is over before the run.
+        // A flow that gave up is over before the run.
         assert!(!row.gave_up);
         u128::from(end.as_ps().saturating_sub(row.start.as_ps()))
     };

@@ -135,7 +135,7 @@ fn without_any_path_packets_are_dropped_and_senders_recover() {
         let events = [both(300_000, LinkChange::Down), both(2_000_000, LinkChange::Up)].concat();
         let result = run_in_parts(&with(&spec, us(100), events));
         let (row, totals) = (&result.flows[0], &result.totals);
-        // What spines send on is dropped there until they know, and then at leaf 1, which the host sent to.
+        // Packets that spines send on are dropped there until they know, and then at leaf 1, which the host sent to.
         assert!(
             totals.drops[Cause::Cut] > 0 && totals.drops[Cause::LinkDown] > 0 && totals.drops[Cause::NoRoute] > 0,
             "{totals:?}"
@@ -243,7 +243,7 @@ fn where_the_delay_shrinks_packets_keep_their_order() {
     let spec = leaf_spine(plain_switch(), vec![endless()], TransportKind::Rdma, "fixed");
     let (link, port) = taken(&spec);
     let shorter = with(&spec, us(10), vec![event(20_500, link, LinkChange::Delay(us(2)))]);
-    // What spines got they send on, at once or one after the other: leaf 2 has its first packet at 13 + 1 + 10 us.
+    // Spines send their packets on, at once or one after the other: leaf 2 has its first packet at 13 + 1 + 10 us.
     let sent_on = |end| {
         let result = run_in_parts(&NetworkSpec { end: at(end), ..shorter.clone() });
         assert_eq!(result.totals.drops[Cause::Cut] + result.totals.drops[Cause::LinkDown], 0);
@@ -280,7 +280,7 @@ fn losses_begin_when_they_are_to() {
     assert_eq!((result.ports[port].drops[Cause::Loss], result.totals.drops[Cause::Loss]), (5, 5));
 }
 
-/// One flow of 20 packets, whose first link is told what to do to packets by their number.
+/// One flow of 20 packets, whose first link loses or delays packets by their number.
 fn numbered(direction: Direction, change: LinkChange) -> RunResult {
     let flows = vec![flow(4, 5, Time::ZERO, Bytes::new(20_000))];
     let mut spec = leaf_spine(plain_switch(), flows, TransportKind::Tcp, "fixed");

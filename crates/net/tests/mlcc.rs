@@ -83,7 +83,7 @@ fn burst(params: AnyParams, change: impl Fn(&mut SwitchSpec)) -> NetworkSpec {
     network
 }
 
-/// (Longest, mean between two times) of what waits at the DCI switch near the receivers, in bytes.
+/// Bytes that wait at the DCI switch near the receivers (longest, mean between two times).
 fn queue(result: &RunResult, from: Time, to: Time) -> (f64, f64) {
     let mut by_time = std::collections::BTreeMap::<Time, f64>::new();
     for sample in &result.port_series {
@@ -153,7 +153,7 @@ fn shares_are_fair_within_three_round_trips_wherever_the_bottleneck_is() {
     assert!(jain(&shares) > 0.95, "{shares:?}");
 }
 
-/// MLCC, and what may happen to it.
+/// MLCC, and disturbances of its run.
 #[derive(Clone, Debug)]
 struct Disturbed {
     inner: AnyParams,

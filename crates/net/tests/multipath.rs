@@ -229,7 +229,7 @@ fn pfc_and_trimming_go_side_by_side() {
     }
 }
 
-/// What is trimmed is dropped, too, where more of it waits than twice the data.
+/// A trimmed packet is dropped, too, where more of them wait than twice the data.
 #[test]
 fn the_class_of_acks_has_room_for_two_queues() {
     let mut spec = incast(limited(true), 4);
@@ -239,7 +239,7 @@ fn the_class_of_acks_has_room_for_two_queues() {
     let result = run(spec);
     let totals = &result.totals;
     assert!(totals.trimmed_lost > 0 && totals.trimmed_lost == totals.drops[Cause::QueueLimit], "{totals:?}");
-    // What is left is on its way when the last flow is over.
+    // The headers that are left are on their way when the last flow is over.
     let left = totals.trimmed - totals.trimmed_delivered - totals.trimmed_lost;
     assert!(left <= totals.in_flight, "{left} of {}", totals.in_flight);
     assert!(result.flows.iter().all(|row| row.finish.is_some()));
@@ -272,7 +272,7 @@ fn reps_leaves_a_link_that_is_down_although_routes_do_not() {
     assert!(late > 2 * early, "{early} and {late}");
 }
 
-/// What algorithms get of 9.49 Gbps of payload, and Jain's index of their shares, where that is less than of the others: as measured. Of
+/// Payload rates of algorithms, of 9.49 Gbps, and Jain's index of their shares, where that is less than of the others: as measured. Of
 /// bic, cubic, illinois, scalable, uno and yeah two flows do not converge within 60 ms; laws by delay and rate take each path's queue for
 /// their own.
 const LESS: [(&str, f64, f64); 10] = [

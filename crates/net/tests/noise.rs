@@ -1,4 +1,4 @@
-//! Delay noise of hosts: how round trips vary, and what must not change.
+//! Delay noise of hosts: the variation of round trips, and the invariants under it.
 
 use crate::common::*;
 use farloop_net::spec::*;
@@ -28,7 +28,7 @@ fn run(spec: &NetworkSpec) -> RunResult {
     result
 }
 
-/// Mean and standard deviation of what round trips take beyond those of the empty path, in µs.
+/// Mean and standard deviation of round trips beyond those of the empty path, in µs.
 fn beyond(result: &RunResult) -> (f64, f64) {
     let base = result.flows[0].base_rtt;
     let samples: Vec<f64> =
@@ -63,7 +63,7 @@ fn order_and_line_rate_are_kept() {
     assert!(late <= us(42), "{late}");
 }
 
-/// What a paused host had sent arrives later; the headroom allows for it.
+/// Packets that a paused host had sent arrive later; the headroom allows for them.
 #[test]
 fn lossless_classes_stay_so() {
     let end = (Rate::from_gbps(10), us(2));
@@ -96,7 +96,7 @@ fn the_seed_draws_it() {
     assert_ne!(arrival(1), arrival(2));
 }
 
-/// The standard deviation of what round trips take beyond their mean, in µs, of a host that sends as fast as its link is, from 20 ms on.
+/// The standard deviation of round trips, in µs, of a host that sends as fast as its link is, from 20 ms on.
 fn when_busy(stalls: Option<StallSpec>, tcp: TcpSpec) -> (f64, f64) {
     let mut spec = line(tcp, vec![flow(1, 2, Time::ZERO, Bytes::MAX)]);
     spec.stalls = stalls;
@@ -114,7 +114,7 @@ fn when_busy(stalls: Option<StallSpec>, tcp: TcpSpec) -> (f64, f64) {
 #[test]
 fn stalls_are_noise_at_a_busy_host_too() {
     let stalls = |law| StallSpec { duration: us(40), gap: us(160), law };
-    // What arrives during an exponential stall waits for an exponential time: the mean of both hosts is 2 · 0.2 · 40 µs.
+    // A packet that arrives during an exponential stall waits for an exponential time: the mean of both hosts is 2 · 0.2 · 40 µs.
     let pings = (0..4000).map(|k| flow(1, 2, Time::ZERO + Delta::from_ms(k), Bytes::new(MSS))).collect::<Vec<_>>();
     let mut idle = line(tcp(), pings);
     idle.stalls = Some(stalls(StallLaw::Exponential));

@@ -1,4 +1,4 @@
-//! What flows offer to each port, by hand and against what an empty network then carries.
+//! Offered load of each port, by hand and against the traffic that an empty network then carries.
 
 use crate::common::*;
 use farloop_net::result::PortRow;

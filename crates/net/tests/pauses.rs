@@ -1,4 +1,4 @@
-//! Who pauses whom, who suffers for it, and pauses that never end.
+//! Spreading of pauses, their victims, and pauses that never end.
 
 use crate::common::*;
 use farloop_net::spec::*;
@@ -71,7 +71,7 @@ fn pauses_spread_from_the_congested_port_and_find_victims() {
     assert!(has("h0->s0", "s0->s1", "s2->d", 3), "{edges:?}");
     assert!(has("v->s0", "s0->s1", "s2->d", 3), "{edges:?}");
     let victims: Vec<bool> = result.flows.iter().map(|f| f.victim_packets > 0).collect();
-    // v's packets wait at s0 for what is the business of s2->d.
+    // v's packets wait at s0 for congestion at s2->d.
     assert_eq!(victims, [false, false, true]);
     assert!(result.deadlocks.is_empty());
 }

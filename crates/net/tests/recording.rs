@@ -1,4 +1,4 @@
-//! What is recorded must be there; the worst ports are recorded by themselves.
+//! Recorded objects must exist; the worst ports are recorded by themselves.
 
 use crate::common::*;
 use farloop_net::spec::*;

@@ -1,4 +1,4 @@
-//! What switches that find elephants are refused with, where no scenario has refused it before.
+//! Refusals of switches that find elephants, where no scenario has refused them before.
 
 use crate::common::*;
 use farloop_net::spec::*;

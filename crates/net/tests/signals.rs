@@ -1,4 +1,4 @@
-//! What receivers and port agents emit becomes a packet: it takes bandwidth and time, and is counted.
+//! Signals of receivers and port agents become packets: they take bandwidth and time, and are counted.
 
 use crate::common::*;
 use farloop_cc::AnyParams;

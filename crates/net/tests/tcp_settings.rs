@@ -1,4 +1,4 @@
-//! What each setting of TCP's loss recovery and timers does to a flow.
+//! The effect of each setting of TCP's loss recovery and timers on a flow.
 
 use crate::common::*;
 use farloop_cc::AnyParams;
@@ -32,7 +32,7 @@ fn twenty_packets() -> AnyParams {
     algorithm("fixed", &[("cwnd", text("29200B"))])
 }
 
-/// How long after the ideal time a flow of one packet arrives that is lost once, with nothing else lost.
+/// Delay beyond the ideal time of a flow of one packet that is lost once, with nothing else lost.
 fn delay_of_a_lost_packet(tcp: TcpSpec) -> (Delta, FlowRow) {
     let mut spec = line(tcp, MSS);
     spec.links[1].loss = 0.5;
@@ -46,7 +46,7 @@ fn delay_of_a_lost_packet(tcp: TcpSpec) -> (Delta, FlowRow) {
     (row.received.expect("finished") - row.start - row.ideal, row)
 }
 
-/// What becomes of a flow to a host that nothing reaches: when it gave up, and its timeouts.
+/// Time after which a flow to a host that nothing reaches gives up, and its timeouts.
 fn time_to_give_up(tcp: TcpSpec) -> (Delta, u64) {
     let mut spec = line(tcp, 100 * MSS);
     spec.links[1].loss = 1.0;

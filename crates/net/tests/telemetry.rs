@@ -1,4 +1,4 @@
-//! How telemetry travels: what it costs on the wire, and what algorithms make of it when hops are left out.
+//! Carriage of telemetry: its cost on the wire, and its use by algorithms when hops are left out.
 
 use crate::common::*;
 use farloop_net::spec::*;

@@ -66,7 +66,7 @@ fn count(trace: &Trace, what: impl Fn(&Record) -> bool) -> u64 {
     trace.records.iter().filter(|record| what(record)).count() as u64
 }
 
-/// How often `what` happened, by place.
+/// Number of events for which `what` holds, by place.
 fn by_place(trace: &Trace, what: impl Fn(&Event) -> bool) -> BTreeMap<Place, u64> {
     let mut counts = BTreeMap::new();
     for record in trace.records.iter().filter(|record| what(&record.event)) {
@@ -126,7 +126,7 @@ fn records_agree_with_the_tables() {
             let of = |counts: &BTreeMap<Place, u64>, place| counts.get(&place).copied().unwrap_or(0);
             let counted = (of(&marks, port(i)), of(&pauses, port(i)), of(&sent, port(i)));
             assert_eq!(counted, (row.marked, row.pauses, row.packets), "{kind:?}: port {i}");
-            // What a link loses is told where it should have arrived: at the link's other end.
+            // A packet that a link loses is recorded where it should have arrived: at the link's other end.
             assert_eq!(of(&lost, port(i ^ 1)), row.drops[Cause::Loss], "{kind:?}: port {i}");
             let longest =
                 trace.records.iter().filter(|record| record.place == port(i)).filter_map(|record| match record.event {

@@ -1,5 +1,5 @@
-//! Where the time of flows goes: the parts add up to the completion time to the picosecond whatever the network does, each is what it is
-//! called, and taking away what is blamed gains what was blamed.
+//! Explanations of flows' times: the parts add up to the completion time to the picosecond whatever the network does, each is classified
+//! correctly, and removing the cause that is blamed gains the time that it was blamed for.
 
 use crate::common::*;
 use crate::limits::lives_add_up;
@@ -26,7 +26,7 @@ pub fn part(answer: &Answer, is: impl Fn(&Blame) -> bool) -> u64 {
     answer.parts().iter().filter(|(blame, _)| is(blame)).map(|(_, time)| time.as_ps()).sum()
 }
 
-/// Segments follow each other from the flow's start to its end, which are those of the run that nobody watched.
+/// Segments follow each other from the flow's start to its end, which are those of the run without observers.
 pub fn adds_up(spec: &NetworkSpec, flow: u32, plain: &RunResult) -> Option<Answer> {
     let answer = why(spec, flow)?;
     let row = &plain.flows[flow as usize];
@@ -112,7 +112,7 @@ proptest! {
     }
 }
 
-/// Flows of one bottleneck with fixed windows: flow 0 is the one that is asked about, the others are its rivals.
+/// Flows of one bottleneck with fixed windows: flow 0 is the one that is explained, the others are its rivals.
 #[derive(Clone, Debug)]
 struct Case {
     rate: u64,
@@ -169,7 +169,7 @@ fn completion(spec: &NetworkSpec) -> u64 {
     (row.finish.expect("it finishes") - row.start).as_ps()
 }
 
-/// What was blamed, and what its removal gains.
+/// Time that a cause was blamed for, and the gain of its removal.
 struct Gain {
     blamed: u64,
     gained: u64,
@@ -185,7 +185,7 @@ impl Gain {
     }
 }
 
-/// The share of cases in which what was gained is what was blamed within a tenth, and some quantiles of gained over blamed.
+/// The share of cases in which the gain is the blamed time within a tenth; prints some quantiles of gained over blamed.
 fn judge(what: &str, gains: &[Gain]) -> f64 {
     let mut ratios: Vec<f64> = gains.iter().map(Gain::ratio).collect();
     ratios.sort_by(f64::total_cmp);
@@ -199,7 +199,7 @@ fn judge(what: &str, gains: &[Gain]) -> f64 {
     holds
 }
 
-/// Of random cases those in which the rivals, or the bottleneck's rate, are what is blamed most; without it, what is gained.
+/// Gains of random cases in which the rivals, or the bottleneck's rate, are blamed most: the time gained without that cause.
 fn gains(fixed: bool, adaptive: &str, cases: std::ops::Range<u64>) -> (Vec<Gain>, Vec<Gain>) {
     let (mut rivals, mut rate) = (Vec::new(), Vec::new());
     for case in cases.map(|number| Case::draw(number, 3)) {
@@ -224,8 +224,8 @@ fn gains(fixed: bool, adaptive: &str, cases: std::ops::Range<u64>) -> (Vec<Gain>
     (rivals, rate)
 }
 
-/// Under fixed windows what is blamed is what its removal gains. Where the rate is doubled, a window that was just large enough may be too
-/// small for the faster link and take some of the gain away: these cases count as well.
+/// Under fixed windows the removal of a cause gains the time that it is blamed for. Where the rate is doubled, a window that was just
+/// large enough may be too small for the faster link and take some of the gain away: these cases count as well.
 #[test]
 fn removing_what_is_blamed_gains_it() {
     let (rivals, rate) = gains(true, "", 0..60);
