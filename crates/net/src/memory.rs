@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_linux_says() {
+    fn reads_the_files_of_linux() {
         let text = "MemTotal:       24684084 kB\nMemAvailable:   22310484 kB\n";
         assert_eq!(kilobytes(text, "MemAvailable:"), Some(22_310_484 * 1024));
         assert_eq!(kilobytes(text, "VmSize:"), None);

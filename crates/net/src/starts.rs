@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_and_rates_are_told_alike_and_parts_are_joined() {
+    fn windows_and_rates_are_reported_alike_and_parts_are_joined() {
         let (mut here, mut there) = (Starts::default(), Starts::default());
         here.note(&beginning(Bytes::new(14_600), Rate::MAX, Some(Bytes::MAX)));
         there.note(&beginning(Bytes::MAX, Rate::from_gbps(50), None));

@@ -99,7 +99,7 @@ fn the_way_back_counts() {
 }
 
 #[test]
-fn what_is_no_detour_is_refused() {
+fn impossible_detours_are_refused() {
     for (detours, problem) in [
         (vec![(HOSTS[0], HOSTS[2], LEAVES[0])], "begins at a node that is no switch"),
         (vec![(LEAVES[0], NEAR, NEAR)], "leads to a node that is no host"),

@@ -54,7 +54,7 @@ fn flows_that_are_backlogged_share_equally_in_turns() {
 
 /// A flow that wants less than a share gets that, and the others share the rest.
 #[test]
-fn what_one_leaves_the_others_share() {
+fn flows_share_the_rest_of_a_small_one() {
     near(&shares(&shared(&["1Gbps", "30Gbps", "12Gbps"], drr(1538), |_| {})), &[0.1, 0.45, 0.45]);
 }
 

@@ -59,7 +59,7 @@ fn the_last_of_several_decides_and_a_start_is_the_earliest() {
 }
 
 #[test]
-fn what_waits_to_the_end_never_starts() {
+fn flows_that_wait_to_the_end_never_start() {
     let mut spec = star_of(
         2,
         vec![sized(1, 2, 10_000), sized(2, 1, 1), sized(1, 2, 1)],
@@ -131,7 +131,7 @@ fn persistent_connections_know_the_end_of_their_flows() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_dependencies_are_refused() {
     let refused = |flows: Vec<FlowSpec>, follows: Vec<FollowSpec>| {
         simulate(star_of(4, flows, follows)).map(|_| ()).expect_err("refused").to_string()
     };

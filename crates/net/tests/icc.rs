@@ -114,7 +114,7 @@ fn the_queue_costs_what_it_takes_to_empty_it() {
 }
 
 #[test]
-fn what_flows_leave_behind_the_others_take_in_a_few_round_trips() {
+fn flows_take_the_rate_of_ended_ones_in_a_few_round_trips() {
     let mut flows = long(64);
     for flow in &mut flows[8..] {
         flow.stop = at(4_000);

@@ -182,7 +182,7 @@ fn another_job_and_flows_do_not_move_paths() {
 }
 
 #[test]
-fn what_cannot_run_is_refused() {
+fn impossible_jobs_are_refused() {
     let refused = |spec: NetworkSpec| Simulation::new(spec).err().expect("refused").to_string();
     let a = || job("a", &ring(8, 1000), (0..8).collect());
     let tcp = fabric(4, TransportKind::Tcp, "cubic", vec![a()]);

@@ -324,7 +324,7 @@ fn lost_acks_and_lost_data_stall_nothing() {
 }
 
 #[test]
-fn a_switch_that_forgets_everything_is_told_again() {
+fn a_switch_that_forgets_everything_learns_again() {
     let undisturbed = all_end(finite(Disturbed::new().params(), |_| {}));
     let restart = Some(us(333));
     let restarted = all_end(finite(Disturbed { restart, ..Disturbed::new() }.params(), |_| {}));

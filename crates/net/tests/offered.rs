@@ -68,7 +68,7 @@ fn sprayed_packets_are_divided_evenly() {
 }
 
 #[test]
-fn what_has_no_size_offers_no_number() {
+fn flows_without_a_size_offer_no_number() {
     let result = fabric(Ecmp::Flow, TransportKind::Rdma, tcp(), &[Bytes::new(3000), Bytes::MAX]);
     assert_eq!(port(&result, 6, 0).offered, None);
     assert_eq!(port(&result, 7, 1).offered, None);

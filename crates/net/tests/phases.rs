@@ -99,7 +99,7 @@ fn in_step(tie_order: Option<u64>) -> NetworkSpec {
 }
 
 #[test]
-fn ties_decide_who_is_dropped() {
+fn ties_decide_which_packet_is_dropped() {
     let dropped = |order| {
         let result = run(&in_step(order));
         [result.flows[0].dropped, result.flows[1].dropped]

@@ -59,7 +59,7 @@ fn ports_of(series: &[farloop_net::result::PortSample]) -> BTreeSet<u32> {
 }
 
 #[test]
-fn the_worst_ports_have_series_that_nobody_asked_for() {
+fn the_worst_ports_have_series_without_a_request() {
     let result = incast(watching(1, 1));
     let longest = (0..).zip(&result.ports).max_by_key(|(_, row)| row.max_queue).expect("a port").0;
     assert!(result.ports[longest as usize].max_queue > Bytes::new(100_000));

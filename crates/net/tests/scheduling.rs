@@ -20,7 +20,7 @@ fn hybrid(tor: SwitchSpec, transport: TransportSpec) -> NetworkSpec {
 }
 
 #[test]
-fn who_finds_elephants_schedules_circuits_and_can_tell_flows_apart() {
+fn a_switch_that_finds_elephants_schedules_circuits_and_distinguishes_flows() {
     let elephants = ElephantSpec { limit: 4, idle: Delta::from_ms(1), bytes: Bytes::new(5000), rows: 2, width: 64 };
     let finds = SwitchSpec { elephants: Some(Box::new(elephants)), ..plain_switch() };
     let buffer = Bytes::new(1_000_000);

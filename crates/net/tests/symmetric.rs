@@ -82,7 +82,7 @@ fn parts_know_each_others_way() {
 }
 
 #[test]
-fn what_is_offered_goes_the_same_way_back() {
+fn offered_load_goes_the_same_way_back() {
     let result = run(fat_tree(Ecmp::Symmetric, 7), Cores::ONE);
     for port in &result.ports {
         assert_eq!(port.offered, Some(port.tx), "{}->{}", port.node, port.peer);

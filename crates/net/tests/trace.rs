@@ -182,7 +182,7 @@ fn drops_have_their_cause() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_not_there() {
+fn only_requested_records_are_there() {
     let spec = line(TransportKind::Rdma);
     let (_, whole) = traced(&spec, &Filter::default(), 2);
     let filter = Filter {

@@ -180,7 +180,7 @@ fn pair(bytes: u64) -> Job {
 }
 
 #[test]
-fn what_the_queue_pair_sent_before_is_told_apart() {
+fn earlier_messages_of_the_queue_pair_are_distinguished() {
     let bytes = 100 * 1460;
     let spec = fabric(TransportKind::Rdma, "fixed", false, 1 << 40, vec![job(pair(bytes), vec![0, 1], 1)]);
     let plain = simulate(spec.clone()).expect("valid");

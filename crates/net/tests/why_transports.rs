@@ -100,7 +100,7 @@ fn a_handshake_takes_a_round_trip() {
 }
 
 #[test]
-fn what_limits_a_flow_of_tcp_is_named() {
+fn limits_of_tcp_flows_are_named() {
     let by = |answer: &farloop_trace::why::Answer, limit| {
         part(answer, |blame| blame.limit == limit) as f64 / (answer.end - answer.start).as_ps() as f64
     };

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn who_becomes_ready_goes_behind_all_others_or_to_its_place_in_the_cycle() {
+    fn a_ready_flow_goes_behind_all_others_or_to_its_place_in_the_cycle() {
         let who = |order, flows: &[(usize, u32, u64)]| {
             schedule_by(order, flows, 0, 0).iter().map(|(_, flow)| *flow).collect::<Vec<u32>>()
         };

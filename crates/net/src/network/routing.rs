@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_builds_may_stop() {
+    fn the_caller_may_stop_the_build() {
         let none = BTreeSet::new();
         assert!(Routes::new(2, (&[Ecmp::Flow; 4], false), &leaf_spine(), &none, SALT, &mut || false).is_none());
     }

@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_given_back() {
+    fn chunks_that_were_read_are_given_back() {
         let mut packed = busy(100_000, 5_000);
         let held = 5_000 * (HEAD + 4);
         assert!(packed.ring.room <= held + 4 * LARGEST, "room for {} where {held} are", packed.ring.room);

@@ -324,7 +324,7 @@ mod tests {
         let mut admit = |ingress: &mut Ingress| buffer.admit(ingress, 1, 1000, queue(0, 0));
         assert_eq!([(); 3].map(|()| admit(ingress)), [Ok(Admitted::Lossless); 3]);
         assert_eq!(admit(ingress), Ok(Admitted::Stop), "the fourth would exceed the threshold");
-        assert_eq!(admit(ingress), Ok(Admitted::Lossless), "told once");
+        assert_eq!(admit(ingress), Ok(Admitted::Lossless), "one Xoff is enough");
         assert_eq!(admit(ingress), Err(Refused::Buffer), "the headroom is full");
         assert_eq!((ingress.is_stopped(1), ingress.is_stopped(0)), (true, false));
         assert_eq!(ingress.headroom(1), Bytes::new(2_000));
@@ -339,7 +339,7 @@ mod tests {
         /// Whatever comes and goes by however many ports: the used bytes are the sum of those that the ports hold, no more than there are;
         /// a port is stopped as long as it holds headroom; and when all packets have left, nothing is held and no port stopped.
         #[test]
-        fn what_is_taken_is_given_back(
+        fn used_bytes_are_given_back(
             steps in proptest::collection::vec((0usize..3, 0usize..DATA_CLASSES, 64u64..1538, any::<bool>()), 1..400),
             dynamic in any::<bool>(),
         ) {

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_nothing_leaves() {
+    fn idle_elephants_leave() {
         let mut case = Case::new();
         case.pass(0, 0, 1, "called first");
         case.pass(0, 0, 2, "called first");

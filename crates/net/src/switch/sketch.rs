@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_is_forgotten_in_two_steps() {
+    fn old_bytes_are_forgotten_in_two_steps() {
         let mut sketch = sketch(1, 3, 128);
         assert_eq!((sketch.add(5, 1000), sketch.add(5, 500)), (1000, 1500));
         sketch.age();

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sent_little_is_accelerated_by_twice_as_many() {
+    fn elephants_that_sent_little_are_accelerated_by_twice_as_many() {
         let mut warm_up = WarmUp::new(4, 25, 1);
         assert_eq!(times(&mut warm_up, 0, 1, 24), 4, "not before anything is known");
         warm_up.too_early(0, FlowId(1));

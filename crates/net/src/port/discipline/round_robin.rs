@@ -114,7 +114,7 @@ mod tests {
     /// By hand, quantum 1000: flow 1 has packets of 600 B, flow 2 of 1000 B. Flow 1 sends one (400 left), 2 one; then 1 has 1400, sends two
     /// (200 left), 2 one; then 1 has 1200 and sends two.
     #[test]
-    fn what_is_left_of_a_turn_is_kept() {
+    fn the_rest_of_a_turn_is_kept() {
         let waiting = [(1, 600), (1, 600), (1, 600), (1, 600), (1, 600), (2, 1000), (2, 1000), (2, 1000)];
         assert_eq!(order(1000, &waiting).iter().map(|p| p.0).collect::<Vec<_>>(), [1, 2, 1, 1, 2, 1, 1, 2]);
     }

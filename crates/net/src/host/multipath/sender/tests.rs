@@ -140,7 +140,7 @@ fn a_late_first_copy_takes_a_lost_packet_out_of_the_queue() {
 
 /// The receiver counts packets whose ACKs are not there yet: they are no longer in flight, whichever they are.
 #[test]
-fn what_the_receiver_counts_is_not_in_flight() {
+fn counted_packets_are_not_in_flight() {
     let mut sender = SelectiveRepeat { overtaken: None, ..sender() };
     send(&mut sender, 0, 200);
     let mut receiver = having((1..100).chain([199]));
@@ -152,7 +152,7 @@ fn what_the_receiver_counts_is_not_in_flight() {
 /// They leave the flight once: when all time out, what is repeated is in flight again, one window at a time. ACKs that name packets correct
 /// which ones had been delivered.
 #[test]
-fn what_is_counted_without_a_name_leaves_the_flight_once() {
+fn packets_counted_without_a_name_leave_the_flight_once() {
     let mut sender = SelectiveRepeat { overtaken: None, ..sender() };
     send(&mut sender, 0, 200);
     let mut receiver = having((1..100).chain([199]));
