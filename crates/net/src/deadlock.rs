@@ -96,7 +96,7 @@ fn waiting_ports(
     for part in parts {
         let cx = &part.context;
         for (q, _) in cx.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
-            for slot in cx.waiting(q, class) {
+            for slot in cx.waiting_packets(q, class) {
                 let ingress = cx.packets[slot].ingress();
                 if ingress.exists()
                     && let Some(at) = waits.get_mut(&cx.numbers[ingress].other_end())

@@ -36,7 +36,9 @@ fn buffers(network: &Network, parts: &[Part]) -> Invariant {
         for (p, port) in cx.ports.iter() {
             let Owner::Switch(s) = port.owner else { continue };
             for data_class in 0..DATA_CLASSES {
-                for packet in cx.waiting(p, data_class).map(|slot| &cx.packets[slot]).filter(|p| p.ingress().exists()) {
+                for packet in
+                    cx.waiting_packets(p, data_class).map(|slot| &cx.packets[slot]).filter(|p| p.ingress().exists())
+                {
                     let wire = u64::from(packet.wire);
                     match packet.flags & LOSSY {
                         0 => *charged.entry((packet.ingress(), data_class)).or_default() += wire,

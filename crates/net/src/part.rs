@@ -129,7 +129,7 @@ impl Part {
                 self.recorder.take(&mut self.context, &self.hosts, &mut self.samples);
             } else if count == self.observe_after {
                 self.hosts.catch_up_all(&mut self.context, count);
-                self.context.counters.in_flight.sample(self.context.packets.live() as u64);
+                self.context.counters.in_flight.sample(self.context.packets.live_packets() as u64);
             } else {
                 return self.change(last);
             }

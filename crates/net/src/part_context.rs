@@ -208,11 +208,11 @@ impl PartContext {
     }
 
     /// The packets of a data class that wait at port `p`, in no useful order.
-    pub fn waiting(&self, p: PortId, data_class: usize) -> Box<dyn Iterator<Item = Slot> + '_> {
+    pub fn waiting_packets(&self, p: PortId, data_class: usize) -> Box<dyn Iterator<Item = Slot> + '_> {
         let port = &self.ports[p];
         match port.discipline {
             DisciplineId::NONE => Box::new(port.queues[usize::from(DATA) + data_class].iter(&self.packets)),
-            d => self.disciplines[d].waiting(&self.packets, data_class),
+            d => self.disciplines[d].waiting_packets(&self.packets, data_class),
         }
     }
 

@@ -331,7 +331,7 @@ impl Simulation {
         let sum = |f: &dyn Fn(&Part) -> u64| self.parts.iter().map(f).sum();
         OutOfMemory {
             now: self.parts.iter().map(|part| part.context.now).max().unwrap_or(Time::ZERO),
-            packets: sum(&|part| part.context.packets.live() as u64),
+            packets: sum(&|part| part.context.packets.live_packets() as u64),
             bytes: sum(&|part| part.context.packets.memory()),
         }
     }
@@ -541,7 +541,7 @@ impl Simulation {
         let mut samplers: Vec<InFlightSampler> = Vec::new();
         for cx in self.parts.iter().map(|part| &part.context) {
             totals.add(&cx.counters.totals);
-            live += cx.packets.live() as u64;
+            live += cx.packets.live_packets() as u64;
             memory += cx.packets.max_memory() as u64;
             frames += cx.counters.frames_sent;
             samplers.push(cx.counters.in_flight.clone());

@@ -58,7 +58,7 @@ pub(super) fn on_finish(cx: &mut PartContext, host_cx: &mut HostContext, flow: F
 /// The host's timer entry of `at` has come due: sends the credit granted by now.
 pub(super) fn on_timer(cx: &mut PartContext, host_cx: &mut HostContext, at: Time) {
     let Some(credit) = &mut host_cx.credit else { return };
-    match credit.deadlines.due(Which::TRANSPORT, at) {
+    match credit.deadlines.resolve(Which::TRANSPORT, at) {
         Due::Stale => return,
         Due::Later(_) => return call_granter(cx, host_cx, |_, _| {}),
         Due::Fire => {}

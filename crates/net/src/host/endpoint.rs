@@ -25,20 +25,20 @@ pub(crate) struct Outgoing {
 impl Endpoint {
     /// Returns true if there is a packet that the window allows.
     #[inline]
-    pub fn sendable(&self, limit: u64, control: Control) -> bool {
+    pub fn can_send(&self, limit: u64, control: Control) -> bool {
         // The simple one by a comparison of its own: this runs several times for each packet.
         if let Endpoint::Rdma(state) = self {
-            return state.sendable(limit, control.cwnd);
+            return state.can_send(limit, control.cwnd);
         }
-        self.others_sendable(limit, control)
+        self.others_can_send(limit, control)
     }
 
     #[inline(never)]
-    fn others_sendable(&self, limit: u64, control: Control) -> bool {
+    fn others_can_send(&self, limit: u64, control: Control) -> bool {
         match self {
-            Endpoint::Rdma(state) => state.sendable(limit, control.cwnd),
-            Endpoint::Tcp(tcp) => tcp.ready(),
-            Endpoint::Multipath(sender) => sender.sendable(limit, control.cwnd),
+            Endpoint::Rdma(state) => state.can_send(limit, control.cwnd),
+            Endpoint::Tcp(tcp) => tcp.is_ready(),
+            Endpoint::Multipath(sender) => sender.can_send(limit, control.cwnd),
         }
     }
 

@@ -259,7 +259,7 @@ impl Hosts {
         host.catch_up(cx, senders);
         let due = host.take_due(&cx.network, cx.now);
         let event = cx.events.agenda(id);
-        let stalled = host.stalls.as_ref().and_then(|stalls| stalls.due());
+        let stalled = host.stalls.as_ref().and_then(|stalls| stalls.release_time());
         match host.next_due(&cx.network).into_iter().chain(stalled).chain(ranks.next(id)).min() {
             Some(at) => cx.calendar.set(event, at),
             None => cx.calendar.cancel(event),
@@ -349,14 +349,14 @@ impl Hosts {
         let connections = &self.senders.connections;
         let size = network.flows.size(flow).get();
         if !connections.are_persistent() {
-            return self.receivers.expected(flow).unwrap_or(size);
+            return self.receivers.received_bytes(flow).unwrap_or(size);
         }
         let Some(number) = connections.connection(flow) else { return 0 };
         if let Some(delivered) = connections.delivered_until_stopped(flow) {
             return delivered;
         }
         let begin = self.senders.state_now(flow).map(|s| s.begin).or_else(|| connections.abandoned_from(flow));
-        begin.map_or(size, |begin| self.receivers.expected(number).unwrap_or(0).saturating_sub(begin).min(size))
+        begin.map_or(size, |begin| self.receivers.received_bytes(number).unwrap_or(0).saturating_sub(begin).min(size))
     }
 }
 
@@ -461,14 +461,14 @@ impl Host {
     fn arm(&mut self, cx: &mut PartContext) {
         let port = &cx.ports[self.port];
         let free = port.busy_until.max(cx.now);
-        let at = if port.ready() != 0 { free } else { self.nic.next(free, port.paused) };
+        let at = if port.ready_classes() != 0 { free } else { self.nic.next(free, port.paused) };
         cx.arm(self.port, at);
     }
 
     /// Sends the next packet; the transmitter must be free.
     fn transmit(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         let port = &cx.ports[self.port];
-        let ready = port.ready();
+        let ready = port.ready_classes();
         if ready != 0 {
             let slot = cx.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
             self.launch(cx, slot);
@@ -515,7 +515,7 @@ impl Host {
 
     /// Notes the flows that a pause kept from sending, whose cause lay at `root`.
     fn note_held(&self, cx: &mut PartContext, senders: &Senders, data_class: usize, root: PortNumber) {
-        let held: Vec<_> = self.nic.waiting(senders, data_class, cx.now).map(|s| senders.heads(s)).collect();
+        let held: Vec<_> = self.nic.waiting_senders(senders, data_class, cx.now).map(|s| senders.heads(s)).collect();
         for (flow, dst) in held {
             if !cx.network.leads_over(cx.routing, cx.numbers[self.port], dst, flow, root) {
                 cx.counters.count_victim(flow);

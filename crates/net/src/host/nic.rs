@@ -28,15 +28,15 @@ pub(crate) trait Flows {
     /// Returns the flow and its data class.
     fn flow(&self, sender: SenderId) -> (FlowId, usize);
     /// Returns true if there is a packet that the window allows.
-    fn sendable(&self, sender: SenderId) -> bool;
+    fn can_send(&self, sender: SenderId) -> bool;
     /// The number of the message that its next packet belongs to ([`NicOrder::InOrder`]).
     fn message(&self, sender: SenderId) -> u64;
     /// When pacing allows the next packet.
     fn next_send(&self, sender: SenderId) -> Time;
-    /// [`Flows::next_send`] of a flow that is [`Flows::sendable`].
+    /// [`Flows::next_send`] of a flow that is [`Flows::can_send`].
     #[inline]
     fn next_turn(&self, sender: SenderId) -> Option<Time> {
-        self.sendable(sender).then(|| self.next_send(sender))
+        self.can_send(sender).then(|| self.next_send(sender))
     }
     /// Its turn ends with nothing that it may send.
     fn end_turn(&mut self, sender: SenderId);
@@ -73,9 +73,9 @@ impl Nic {
         match place {
             // A ready flow is looked at again when its turn comes.
             Place::Ready => {}
-            Place::Blocked if flows.sendable(sender) => self.unblock(flows, sender, now),
+            Place::Blocked if flows.can_send(sender) => self.unblock(flows, sender, now),
             Place::Blocked => {}
-            Place::Paced if flows.sendable(sender) => {
+            Place::Paced if flows.can_send(sender) => {
                 let at = flows.next_send(sender);
                 self.paced.retime(flows.positions(), sender, at);
             }
@@ -122,7 +122,7 @@ impl Nic {
         }
         for class in (0..DATA_CLASSES).filter(|c| !is_paused(paused, *c)) {
             while let Some(sender) = self.ready[class].pop() {
-                if !flows.sendable(sender) {
+                if !flows.can_send(sender) {
                     flows.end_turn(sender);
                     *flows.place(sender) = Place::Blocked;
                     flows.begin_wait(sender, now, false);
@@ -166,15 +166,15 @@ impl Nic {
     }
 
     /// Flows of a class that would send at `now`, in no useful order.
-    pub fn waiting<'a>(
+    pub fn waiting_senders<'a>(
         &'a self,
         flows: &'a impl Flows,
         data_class: usize,
         now: Time,
     ) -> impl Iterator<Item = SenderId> {
-        let due = self.paced.due(now).filter(move |s| flows.flow(*s).1 == data_class);
+        let due = self.paced.due_senders(now).filter(move |s| flows.flow(*s).1 == data_class);
         let all = self.ready[data_class].iter().chain(due);
-        all.filter(move |s| flows.sendable(*s) && flows.next_send(*s) <= now)
+        all.filter(move |s| flows.can_send(*s) && flows.next_send(*s) <= now)
     }
 
     /// Queues a flow that may send, now or at its pacing time.
@@ -253,7 +253,7 @@ mod tests {
         fn flow(&self, sender: SenderId) -> (FlowId, usize) {
             (FlowId(sender.0), self.flows[sender.0 as usize].class)
         }
-        fn sendable(&self, sender: SenderId) -> bool {
+        fn can_send(&self, sender: SenderId) -> bool {
             self.flows[sender.0 as usize].left > 0
         }
         /// The last flow was handed its message first.
@@ -344,7 +344,7 @@ mod tests {
             (0..3).for_each(|s| nic.place(&mut few, SenderId(s), Time::ZERO));
             nic.forget(&mut few.positions, SenderId(1), Place::Ready, 0);
             let left = if order == NicOrder::InOrder { [2, 0] } else { [0, 2] }.map(SenderId);
-            assert_eq!(nic.waiting(&few, 0, Time::ZERO).collect::<Vec<_>>(), left);
+            assert_eq!(nic.waiting_senders(&few, 0, Time::ZERO).collect::<Vec<_>>(), left);
             let turn = |nic: &mut Nic, few: &mut Few| nic.take(few, 0, Time::ZERO);
             assert_eq!([turn(&mut nic, &mut few), turn(&mut nic, &mut few)], left.map(Some));
             assert_eq!((turn(&mut nic, &mut few), nic.next(Time::ZERO, 0)), (None, Time::NEVER));
@@ -366,7 +366,7 @@ mod tests {
         few.flows[0].at = 30;
         nic.place(&mut few, paced, Time::ZERO);
         assert_eq!(nic.next(Time::ZERO, 0), Time::from_ps(30));
-        assert_eq!(nic.waiting(&few, 0, Time::from_ps(30)).count(), 1);
+        assert_eq!(nic.waiting_senders(&few, 0, Time::from_ps(30)).count(), 1);
         few.flows[0].left = 0;
         nic.place(&mut few, paced, Time::ZERO);
         assert_eq!((nic.next(Time::ZERO, 0), *few.place(paced)), (Time::NEVER, Place::Blocked));

@@ -45,7 +45,7 @@ impl PacedHeap {
     }
 
     /// The flows that may send at `now`, in no useful order.
-    pub fn due(&self, now: Time) -> impl Iterator<Item = SenderId> {
+    pub fn due_senders(&self, now: Time) -> impl Iterator<Item = SenderId> {
         self.0.iter().filter(move |e| e.at <= now).map(|e| e.sender)
     }
 
@@ -169,7 +169,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(heap.next(), model.values().min().map_or(Time::NEVER, |at| Time::from_ps(*at)));
-                prop_assert_eq!(heap.due(Time::from_ps(20)).count(), model.values().filter(|at| **at <= 20).count());
+                prop_assert_eq!(heap.due_senders(Time::from_ps(20)).count(), model.values().filter(|at| **at <= 20).count());
             }
         }
     }

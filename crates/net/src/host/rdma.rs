@@ -80,7 +80,7 @@ impl GoBackN {
     /// window in flight, as the window counts bytes: a window of 6.8 packets must not become one of 6, which at 10 Gbps and 20 µs would
     /// take an eighth from its flow.
     #[inline]
-    pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
+    pub fn can_send(&self, limit: u64, cwnd: Bytes) -> bool {
         let in_flight = self.in_flight();
         self.snd_nxt < limit && (in_flight == 0 || in_flight < cwnd.get())
     }
@@ -179,7 +179,7 @@ pub(crate) enum Verdict {
 
 impl InOrder {
     /// Next byte expected.
-    pub fn expected(&self) -> u64 {
+    pub fn expected_byte(&self) -> u64 {
         self.expected
     }
 
@@ -240,7 +240,7 @@ mod tests {
         for seq in [100, 200, 300, 400] {
             assert_eq!(receiver.on_data(seq, 100), Verdict::Ack);
         }
-        let last = sender.on_answer(us(30), 500, answer(receiver.expected(), false));
+        let last = sender.on_answer(us(30), 500, answer(receiver.expected_byte(), false));
         assert!(last.finished && !last.in_recovery && sender.timer() == Time::NEVER);
     }
 
@@ -249,7 +249,7 @@ mod tests {
     fn a_loss_among_what_is_sent_again_is_another_one() {
         let (mut sender, mut receiver) = (GoBackN::new(Delta::from_ms(1)), InOrder::default());
         let send = |sender: &mut GoBackN| sender.next(us(0), 500, 100).seq;
-        while sender.sendable(500, Bytes::MAX) {
+        while sender.can_send(500, Bytes::MAX) {
             send(&mut sender);
         }
         assert_eq!(receiver.on_data(100, 100), Verdict::Nack);
@@ -281,9 +281,9 @@ mod tests {
     #[test]
     fn a_window_counts_bytes_in_flight() {
         let mut sender = GoBackN::new(Delta::from_us(100));
-        assert!(sender.sendable(1000, Bytes::new(1)), "one packet always");
+        assert!(sender.can_send(1000, Bytes::new(1)), "one packet always");
         sender.next(us(0), 1000, 100);
-        assert!(!sender.sendable(1000, Bytes::new(100)) && sender.sendable(1000, Bytes::new(101)));
-        assert!(!sender.sendable(100, Bytes::MAX), "nothing left");
+        assert!(!sender.can_send(1000, Bytes::new(100)) && sender.can_send(1000, Bytes::new(101)));
+        assert!(!sender.can_send(100, Bytes::MAX), "nothing left");
     }
 }

@@ -61,9 +61,9 @@ struct ReceiverState {
 }
 
 impl ReceiverState {
-    fn expected(&self) -> u64 {
+    fn expected_byte(&self) -> u64 {
         match &self.endpoint {
-            Endpoint::Rdma(state) => state.expected(),
+            Endpoint::Rdma(state) => state.expected_byte(),
             Endpoint::Tcp(tcp) => tcp.delivered_bytes(),
             Endpoint::Multipath(state) => state.bytes(),
         }
@@ -136,7 +136,7 @@ impl Receivers {
     #[inline(always)]
     pub fn take_quietly(&mut self, cx: &mut PartContext, slot: Slot) -> Quietly {
         let packet = &mut cx.packets[slot];
-        let Some(id) = self.lives.active(packet.flow) else { return Quietly::Not };
+        let Some(id) = self.lives.active_key(packet.flow) else { return Quietly::Not };
         let receiver = &mut self.states[id];
         let state = match &mut receiver.endpoint {
             Endpoint::Rdma(state) => state,
@@ -148,7 +148,7 @@ impl Receivers {
         if !receiver.echoes || !state.on_next(packet.seq, payload, receiver.turn) {
             return Quietly::Not;
         }
-        packet.seq = state.expected();
+        packet.seq = state.expected_byte();
         packet.kind = PacketKind::Ack;
         (packet.class, packet.dst, packet.wire) = (receiver.ack_class, receiver.source, receiver.ack_wire);
         (packet.flags, packet.value) = (packet.flags & MARKED, 0);
@@ -158,8 +158,8 @@ impl Receivers {
 
     /// A timer entry of a flow has come due.
     pub fn on_timer(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, which: Which, at: Time) {
-        let Some(id) = self.lives.active(flow) else { return };
-        match self.states[id].deadlines.due(which, at) {
+        let Some(id) = self.lives.active_key(flow) else { return };
+        match self.states[id].deadlines.resolve(which, at) {
             Due::Stale => {}
             Due::Later(deadline) => self.arm(cx, host_cx, id, which, deadline),
             Due::Fire => match which.of_algorithm() {
@@ -180,10 +180,10 @@ impl Receivers {
 
     /// Bytes that have arrived (of multipath in any order, else in order) on a connection, by the number that its packets carry; `None`
     /// where the receiver remembers nothing of it any more.
-    pub fn expected(&self, number: FlowId) -> Option<u64> {
+    pub fn received_bytes(&self, number: FlowId) -> Option<u64> {
         match self.lives.life(number) {
             Life::Before => Some(0),
-            Life::Active(id) => Some(self.states[id].expected()),
+            Life::Active(id) => Some(self.states[id].expected_byte()),
             Life::Over => None,
         }
     }
@@ -194,7 +194,7 @@ impl Receivers {
             Life::Before => 0,
             Life::Active(id) => match &self.states[id].endpoint {
                 Endpoint::Multipath(state) => state.in_order() * u64::from(network.format(flow).mss),
-                Endpoint::Rdma(_) | Endpoint::Tcp(_) => self.states[id].expected(),
+                Endpoint::Rdma(_) | Endpoint::Tcp(_) => self.states[id].expected_byte(),
             },
             Life::Over => u64::MAX,
         }
@@ -202,7 +202,7 @@ impl Receivers {
 
     /// Sets the stream offset from which on the rank of a queue pair has its next message.
     pub fn set_turn(&mut self, flow: FlowId, turn: u64) {
-        if let Some(id) = self.lives.active(flow) {
+        if let Some(id) = self.lives.active_key(flow) {
             self.states[id].turn = turn;
         }
     }
@@ -269,7 +269,7 @@ impl Receivers {
             Verdict::Nack => PacketKind::Nack,
             Verdict::Silence => return cx.packets.remove(slot),
         };
-        let expected = state.expected();
+        let expected = state.expected_byte();
         let (feedback, fields) = self.feedback(cx, host_cx, id, slot, seq, payload);
         if expected >= self.states[id].turn && cx.network.pairs.contains(flow) {
             cx.note_delivered(host_cx.host, flow);
@@ -371,7 +371,7 @@ impl Receivers {
         let receiver = &mut self.states[id];
         let request = cx.counters.request(receiver.flow);
         let end = request.begin.saturating_add(cx.network.flows.size(request.flow).get());
-        if receiver.noted != request.flow && receiver.expected() >= end {
+        if receiver.noted != request.flow && receiver.expected_byte() >= end {
             receiver.noted = request.flow;
             cx.counters.received.push((request.flow, cx.now));
             cx.note_over(host_cx.host, request.flow);

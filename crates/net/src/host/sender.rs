@@ -128,7 +128,7 @@ impl Senders {
         if self.lives.life(flow) == Life::Before {
             self.start(cx, host_cx, flow);
         }
-        let Some(id) = self.lives.active(flow) else { return After::Nothing };
+        let Some(id) = self.lives.active_key(flow) else { return After::Nothing };
         cx.trace_posted(flow, end);
         self.states[id].settle_account(cx.now, true);
         self.states[id].limit = end;
@@ -236,7 +236,7 @@ impl Senders {
     /// An ACK or NACK reached the source of its flow.
     pub fn on_ack(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
         let packet = &cx.packets[slot];
-        let Some(id) = self.lives.active(packet.flow) else {
+        let Some(id) = self.lives.active_key(packet.flow) else {
             cx.packets.remove(slot); // an ACK of a flow that has finished
             return After::Nothing;
         };
@@ -269,7 +269,7 @@ impl Senders {
             return self.on_credit(cx, host_cx, slot);
         }
         cx.packets.remove(slot);
-        let Some(id) = self.lives.active(packet.flow) else { return After::Nothing };
+        let Some(id) = self.lives.active_key(packet.flow) else { return After::Nothing };
         let signal = match packet.kind {
             PacketKind::Cnp => Signal::Cnp,
             PacketKind::ReceiveRate => Signal::ReceiveRate { rate: Rate::from_bps(packet.seq) },
@@ -281,7 +281,7 @@ impl Senders {
 
     /// A switch has sent back the telemetry of a data packet.
     fn on_telemetry(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
-        let Some(id) = self.lives.active(cx.packets[slot].flow) else {
+        let Some(id) = self.lives.active_key(cx.packets[slot].flow) else {
             cx.packets.remove(slot);
             return After::Nothing;
         };
@@ -302,8 +302,8 @@ impl Senders {
         which: Which,
         at: Time,
     ) -> After {
-        let Some(id) = self.lives.active(flow) else { return After::Nothing };
-        match self.states[id].deadlines.due(which, at) {
+        let Some(id) = self.lives.active_key(flow) else { return After::Nothing };
+        match self.states[id].deadlines.resolve(which, at) {
             Due::Stale => After::Nothing,
             Due::Later(deadline) => {
                 self.arm(cx, host_cx, id, which, deadline);
@@ -329,7 +329,7 @@ impl Senders {
     /// The sender of a flow that has begun and is not over.
     pub fn sender_now(&self, flow: FlowId) -> Option<SenderId> {
         let number = self.connections.connection(flow)?;
-        let id = self.lives.active(number)?;
+        let id = self.lives.active_key(number)?;
         let serves = || !self.states[id].idle && self.states[id].counts.flow == flow;
         (!self.connections.are_persistent() || serves()).then_some(id)
     }

@@ -91,7 +91,7 @@ impl<K: Key> Lives<K> {
 
     /// Where the state of an active flow is.
     #[inline]
-    pub fn active(&self, flow: FlowId) -> Option<K> {
+    pub fn active_key(&self, flow: FlowId) -> Option<K> {
         match self.life(flow) {
             Life::Active(key) => Some(key),
             Life::Before | Life::Over => None,
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!((lives.life(FlowId(0)), lives.life(FlowId(1))), (Life::Before, Life::Active(a)));
         assert_eq!(slab.remove(a), 'a');
         lives.end(FlowId(1));
-        assert_eq!((lives.life(FlowId(1)), lives.active(FlowId(1))), (Life::Over, None));
+        assert_eq!((lives.life(FlowId(1)), lives.active_key(FlowId(1))), (Life::Over, None));
         assert_eq!(slab.insert('c'), a);
         assert_eq!((slab[a], slab[b], slab.iter().count()), ('c', 'b', 2));
     }

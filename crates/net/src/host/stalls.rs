@@ -47,7 +47,7 @@ impl Stalls {
     }
 
     /// When something that waits is to be handled.
-    pub fn due(&self) -> Option<Time> {
+    pub fn release_time(&self) -> Option<Time> {
         (!self.waiting.is_empty()).then_some(self.release)
     }
 
@@ -81,7 +81,7 @@ mod tests {
             let (mut kept, mut handled, count) = (0, 0, 400_000u32);
             for k in 0..count {
                 let now = Time::ZERO + Delta::from_ns(100) * u64::from(k);
-                if stalls.due().is_some_and(|due| due <= now) {
+                if stalls.release_time().is_some_and(|due| due <= now) {
                     for slot in stalls.take(now) {
                         assert_eq!(slot, Slot(handled));
                         handled += 1;

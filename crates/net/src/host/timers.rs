@@ -80,7 +80,7 @@ impl Deadlines {
     }
 
     /// Removes the entry at `at`, and returns its meaning now.
-    pub fn due(&mut self, which: Which, at: Time) -> Due {
+    pub fn resolve(&mut self, which: Which, at: Time) -> Due {
         let (deadline, entry) = (&mut self.deadline[which.index()], &mut self.entry[which.index()]);
         if *entry != at {
             return Due::Stale;
@@ -148,12 +148,12 @@ mod tests {
         assert!(arm(&mut timers, &mut d, 10));
         assert!(!arm(&mut timers, &mut d, 20), "the entry at 10 will look again");
         let first = timers.pop_due(at(10)).expect("due");
-        assert_eq!((first.flow, d.due(first.which, first.at)), (FlowId(3), Due::Later(at(20))));
+        assert_eq!((first.flow, d.resolve(first.which, first.at)), (FlowId(3), Due::Later(at(20))));
         assert!(arm(&mut timers, &mut d, 20));
         assert!(arm(&mut timers, &mut d, 15), "an earlier deadline needs its own entry");
         assert_eq!((timers.pop_due(at(14)), timers.next()), (None, Some(at(15))));
-        assert_eq!(timers.pop_due(at(15)).map(|e| d.due(e.which, e.at)), Some(Due::Fire));
-        assert_eq!(timers.pop_due(at(20)).map(|e| d.due(e.which, e.at)), Some(Due::Stale));
+        assert_eq!(timers.pop_due(at(15)).map(|e| d.resolve(e.which, e.at)), Some(Due::Fire));
+        assert_eq!(timers.pop_due(at(20)).map(|e| d.resolve(e.which, e.at)), Some(Due::Stale));
         assert_eq!(timers.next(), None);
     }
 }

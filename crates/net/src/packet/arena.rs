@@ -346,7 +346,7 @@ impl Packets {
     }
 
     /// Packets alive now.
-    pub fn live(&self) -> usize {
+    pub fn live_packets(&self) -> usize {
         self.live
     }
     /// Most bytes of memory held for packets at once.
@@ -404,7 +404,7 @@ mod tests {
         let hops: Vec<u8> = packets.int(slot, &mut scratch).iter().map(|r| r.unpack().hop).collect();
         assert_eq!(hops, (0..MAX_HOPS as u8).collect::<Vec<_>>());
         packets.remove(slot);
-        assert_eq!((packets.live(), packets.free_rows.len()), (0, 1));
+        assert_eq!((packets.live_packets(), packets.free_rows.len()), (0, 1));
     }
 
     /// Queues in bytes and rates in Gbps along a path: which hops' entries arrive.

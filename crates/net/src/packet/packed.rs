@@ -401,7 +401,7 @@ mod tests {
                 there.take_packed(out, &mut mail);
                 prop_assert_eq!(mail.len(), if over { push } else { 0 });
                 here.append_packed(link, &mut mail);
-                prop_assert!(there.live() == 0 && mail.len() == 0);
+                prop_assert!(there.live_packets() == 0 && mail.len() == 0);
                 for _ in 0..pop.min((sent - received) as usize) {
                     let (slot, next) = here.unpack(link).expect("one is there");
                     let packet = here[slot];
@@ -416,7 +416,7 @@ mod tests {
                     received += 1;
                     prop_assert_eq!(next.is_some(), received < sent);
                 }
-                prop_assert_eq!(here.live() as u64, sent - received);
+                prop_assert_eq!(here.live_packets() as u64, sent - received);
             }
             while here.unpack(link).is_some() {
                 received += 1;

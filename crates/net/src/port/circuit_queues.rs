@@ -207,7 +207,7 @@ impl CircuitQueues {
     }
 
     /// The waiting packets, in no useful order.
-    pub fn waiting<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
+    pub fn waiting_packets<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
         self.queues.iter().flat_map(|queue| queue.packets.iter(packets))
     }
 }

@@ -194,7 +194,7 @@ impl Port {
 
     /// Classes that could send now, as bits.
     #[inline]
-    pub fn ready(&self) -> u8 {
+    pub fn ready_classes(&self) -> u8 {
         self.waiting & !self.paused
     }
 
@@ -202,7 +202,7 @@ impl Port {
     /// else may go and the class is not paused.
     #[inline(always)]
     pub fn passes(&self, class: u8, now: Time) -> bool {
-        self.busy_until <= now && (self.ready() | (self.paused & 1 << class)) == 0
+        self.busy_until <= now && (self.ready_classes() | (self.paused & 1 << class)) == 0
     }
 
     /// Puts a packet into its class' queue. Data of a port with a discipline goes there: [`Discipline::enqueue`].
@@ -543,12 +543,12 @@ mod tests {
             let slot = packets.insert(data(class));
             port.enqueue(&mut packets, slot);
         }
-        assert_eq!((port.data_queue, port.data_packets, port.ready()), (3000, 3, 0b1100));
+        assert_eq!((port.data_queue, port.data_packets, port.ready_classes()), (3000, 3, 0b1100));
         port.paused = 1 << DATA;
-        assert_eq!(port.ready(), 0b1000);
+        assert_eq!(port.ready_classes(), 0b1000);
         port.dequeue(&packets, DATA + 1);
         port.dequeue(&packets, DATA + 1);
-        assert_eq!((port.data_queue, port.data_packets, port.waiting, port.ready()), (1000, 1, 0b100, 0));
+        assert_eq!((port.data_queue, port.data_packets, port.waiting, port.ready_classes()), (1000, 1, 0b100, 0));
     }
 
     /// 1000 B at 8 Gbps take 1 us, the link 1 us: short links, long ones (packed) and those that leave the part hold the same packets.

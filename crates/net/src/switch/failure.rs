@@ -48,6 +48,6 @@ pub(crate) fn comes_up(switches: &mut Switches, cx: &mut PartContext, s: SwitchI
 /// The first egress port of switch `s` where something of a class waits that came by `ingress`.
 fn holding_port(cx: &PartContext, s: SwitchId, ingress: PortId, data_class: usize) -> PortId {
     let came_by = |slot: Slot| cx.packets[slot].ingress() == ingress;
-    let holds = |p: &PortId| cx.ports[*p].owner == Owner::Switch(s) && cx.waiting(*p, data_class).any(came_by);
+    let holds = |p: &PortId| cx.ports[*p].owner == Owner::Switch(s) && cx.waiting_packets(*p, data_class).any(came_by);
     cx.ports.keys().find(holds).expect("what is charged to an ingress waits somewhere")
 }

@@ -246,7 +246,7 @@ impl Switches {
     #[inline]
     pub fn kick<const FAST: bool>(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
         let port = &cx.ports[p];
-        if port.ready() == 0 {
+        if port.ready_classes() == 0 {
             if !FAST && port.discipline.exists() {
                 self.wait(cx, s, p);
             }
@@ -263,14 +263,14 @@ impl Switches {
     /// Sends the next packet of port `p` of switch `s`; its transmitter must be free.
     #[inline(never)]
     fn transmit<const FAST: bool>(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
-        let mut ready = cx.ports[p].ready();
+        let mut ready = cx.ports[p].ready_classes();
         if FAST && ready == 0 {
             return cx.arm(p, Time::NEVER);
         }
         if ready == 0 {
             self.rotate(cx, s, p);
             let next = cx.pass(p);
-            ready = cx.ports[p].ready();
+            ready = cx.ports[p].ready_classes();
             if ready == 0 {
                 return cx.arm(p, next);
             }
@@ -287,7 +287,7 @@ impl Switches {
         cx.launch::<FAST>(p, slot);
         let port = &cx.ports[p];
         let mut next = port.busy_until;
-        if port.ready() == 0 {
+        if port.ready_classes() == 0 {
             next = if !FAST && port.discipline.exists() { cx.pass(p).max(next) } else { Time::NEVER };
         }
         cx.arm(p, next);
@@ -304,7 +304,7 @@ impl Switches {
     fn wait(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
         self.rotate(cx, s, p);
         let next = cx.pass(p).max(cx.ports[p].busy_until);
-        if cx.ports[p].ready() != 0 {
+        if cx.ports[p].ready_classes() != 0 {
             return self.kick::<false>(cx, s, p);
         }
         cx.arm(p, next);

@@ -67,7 +67,7 @@ impl Switches {
             return;
         }
         let port = &cx.ports[p];
-        if port.busy_until <= cx.now && port.ready() == 0 {
+        if port.busy_until <= cx.now && port.ready_classes() == 0 {
             cx.packets[slot].set_ingress(PortId::NONE);
             cx.launch::<false>(p, slot);
             if agent {

@@ -41,8 +41,8 @@ pub(crate) struct MultipathSender {
 impl MultipathSender {
     /// Returns true if there is a packet that a window of `cwnd` allows.
     #[inline]
-    pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
-        self.packets.sendable(limit, cwnd)
+    pub fn can_send(&self, limit: u64, cwnd: Bytes) -> bool {
+        self.packets.can_send(limit, cwnd)
     }
 
     /// Sends the next packet of a flow of `limit` bytes on a path that the chooser names.
@@ -275,9 +275,9 @@ impl SelectiveRepeat {
         self.backoff > 0 || self.repair.is_some() || !self.lost.is_empty()
     }
 
-    /// As [`super::super::rdma::GoBackN::sendable`].
+    /// As [`super::super::rdma::GoBackN::can_send`].
     #[inline]
-    pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
+    pub fn can_send(&self, limit: u64, cwnd: Bytes) -> bool {
         let limit = self.end(limit);
         let in_flight = self.in_flight();
         (!self.lost.is_empty() || self.sent < limit) && (in_flight == 0 || in_flight < cwnd.get())

@@ -130,7 +130,7 @@ impl Senders {
     pub(super) fn on_credit(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot) -> After {
         let (flow, total) = (cx.packets[slot].flow, Bytes::new(cx.packets[slot].number()));
         cx.packets.remove(slot);
-        let Some(id) = self.lives.active(flow) else { return After::Nothing };
+        let Some(id) = self.lives.active_key(flow) else { return After::Nothing };
         self.call(cx, host_cx, id, |cc, ctx| cc.on_credit(ctx, total));
         After::Changed(id)
     }

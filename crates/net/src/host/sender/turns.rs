@@ -16,9 +16,9 @@ impl Flows for Senders {
         (self.states[sender].flow, self.states[sender].data_class())
     }
     #[inline]
-    fn sendable(&self, sender: SenderId) -> bool {
+    fn can_send(&self, sender: SenderId) -> bool {
         let sender = &self.states[sender];
-        sender.endpoint.sendable(sender.limit, sender.control)
+        sender.endpoint.can_send(sender.limit, sender.control)
     }
     #[cold]
     fn message(&self, sender: SenderId) -> u64 {
@@ -32,7 +32,7 @@ impl Flows for Senders {
     #[inline(always)]
     fn next_turn(&self, sender: SenderId) -> Option<Time> {
         let sender = &self.states[sender];
-        sender.endpoint.sendable(sender.limit, sender.control).then(|| sender.next_send())
+        sender.endpoint.can_send(sender.limit, sender.control).then(|| sender.next_send())
     }
     /// The chunk ends early: the next packets begin another one.
     #[inline]

@@ -77,7 +77,7 @@ impl TcpSender {
 
     /// Returns true if there is something to send now.
     #[inline(never)] // RDMA's question, which is inlined, stays small
-    pub fn ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
     }
 
@@ -90,7 +90,7 @@ impl TcpSender {
     #[inline]
     pub fn unused(&self) -> Option<u32> {
         self.allowance?;
-        self.inner.ready().filter(|_| !self.ready())?;
+        self.inner.ready().filter(|_| !self.is_ready())?;
         let room = self.inner.open_window();
         Some(((room << 16) / (self.inner.in_flight().get() + room).max(1)) as u32)
     }
@@ -99,7 +99,7 @@ impl TcpSender {
     /// closed, that is the reason.
     pub fn turn(&self) -> Turn {
         let Holds { handshake, receiver, window, repair } = self.inner.holds();
-        let offload = self.inner.ready().is_some() && !self.ready();
+        let offload = self.inner.ready().is_some() && !self.is_ready();
         let repairs = matches!(self.inner.state(), State::Recovery | State::Loss);
         let (receiver_is_tighter, room) = (self.inner.receiver_is_tighter(), self.inner.open_window());
         Turn { handshake, receiver, window, repair, offload, receiver_is_tighter, room, repairs }

@@ -194,7 +194,7 @@ impl FlowQueues {
     }
 
     /// The waiting packets, in no useful order.
-    pub fn waiting<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
+    pub fn waiting_packets<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
         self.queues.iter().map(|queue| &queue.packets).chain([&self.shared]).flat_map(|queue| queue.iter(packets))
     }
 
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!((q.take(8), q.take(8), q.take(8)), (Some(1), Some(2), None));
         assert_eq!(q.queues.bytes_of(FlowId(1)), 1000);
         assert_eq!((q.take(16), q.queues.due_bytes()), (Some(1), 0));
-        assert_eq!(q.queues.waiting(&q.packets).count(), 0);
+        assert_eq!(q.queues.waiting_packets(&q.packets).count(), 0);
     }
 
     #[test]

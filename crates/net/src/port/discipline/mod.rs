@@ -132,7 +132,7 @@ impl Discipline {
     /// Number of packets of a data class that a pause keeps from leaving: those that their rates would let go.
     pub fn due_packets(&self, packets: &Packets, data_class: usize) -> u32 {
         match self {
-            Discipline::RoundRobin(classes) => classes[data_class].waiting(packets).count() as u32,
+            Discipline::RoundRobin(classes) => classes[data_class].waiting_packets(packets).count() as u32,
             Discipline::FlowQueues(classes) => classes[data_class].due_packets(),
             // Switches that schedule circuits are not paused.
             Discipline::Circuits(_) | Discipline::Priority(_) => 0,
@@ -140,18 +140,22 @@ impl Discipline {
     }
 
     /// The waiting packets of a data class, in no useful order.
-    pub fn waiting<'a>(&'a self, packets: &'a Packets, data_class: usize) -> Box<dyn Iterator<Item = Slot> + 'a> {
+    pub fn waiting_packets<'a>(
+        &'a self,
+        packets: &'a Packets,
+        data_class: usize,
+    ) -> Box<dyn Iterator<Item = Slot> + 'a> {
         match self {
-            Discipline::RoundRobin(classes) => Box::new(classes[data_class].waiting(packets)),
-            Discipline::FlowQueues(classes) => Box::new(classes[data_class].waiting(packets)),
-            Discipline::Circuits(queues) => Box::new(queues.waiting(packets)),
+            Discipline::RoundRobin(classes) => Box::new(classes[data_class].waiting_packets(packets)),
+            Discipline::FlowQueues(classes) => Box::new(classes[data_class].waiting_packets(packets)),
+            Discipline::Circuits(queues) => Box::new(queues.waiting_packets(packets)),
             Discipline::Priority(queues) => Box::new(queues.queues.iter().flat_map(|queue| queue.iter(packets))),
         }
     }
 
     /// Takes out all that waits of a data class; queues of flows begin anew.
     pub fn drain(&mut self, packets: &Packets, data_class: usize) -> Vec<Slot> {
-        let slots = self.waiting(packets, data_class).collect();
+        let slots = self.waiting_packets(packets, data_class).collect();
         match self {
             Discipline::RoundRobin(classes) => classes[data_class].clear(),
             Discipline::FlowQueues(classes) => classes[data_class].clear(),

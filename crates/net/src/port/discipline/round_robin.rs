@@ -64,7 +64,7 @@ impl RoundRobin {
     }
 
     /// The waiting packets, in no useful order.
-    pub fn waiting<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
+    pub fn waiting_packets<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
         self.flows.values().flat_map(|flow| flow.queue.iter(packets))
     }
 
@@ -94,7 +94,7 @@ mod tests {
             let slot = packets.insert(Packet::new(PacketKind::Data, DATA, FlowId(*flow), HostNumber(0), *wire));
             turns.enqueue(&mut packets, slot);
         }
-        assert_eq!(turns.waiting(&packets).count(), waiting.len());
+        assert_eq!(turns.waiting_packets(&packets).count(), waiting.len());
         let mut out = Vec::new();
         loop {
             let (slot, last) = turns.dequeue(&packets);

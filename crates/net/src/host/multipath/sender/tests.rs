@@ -163,7 +163,7 @@ fn packets_counted_without_a_name_leave_the_flight_once() {
     let cwnd = Bytes::new(10 * MSS);
     let window = |sender: &mut SelectiveRepeat, at| -> Vec<u64> {
         let mut numbers = Vec::new();
-        while sender.sendable(1 << 40, cwnd) {
+        while sender.can_send(1 << 40, cwnd) {
             numbers.push(sender.next(us(at), 1 << 40, cwnd, 0).number);
         }
         numbers
@@ -288,7 +288,7 @@ proptest! {
         while !finished {
             steps += 1;
             prop_assert!(steps < 200_000, "it does not finish");
-            while sender.sendable(size, cwnd) {
+            while sender.can_send(size, cwnd) {
                 now += Delta::from_ns(1);
                 let next = sender.next(now, size, cwnd, 0);
                 prop_assert_eq!(next.payload, (size - next.offset).min(MSS));
