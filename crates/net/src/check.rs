@@ -430,7 +430,7 @@ impl NetworkSpec {
     /// Headroom of `node`'s ingress port at the end of `link` whose other end is `peer`, for each class; `None` without PFC.
     pub(crate) fn headroom(&self, link: &LinkSpec, node: u32, peer: u32, largest: Bytes) -> Option<Bytes> {
         let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &self.nodes[node as usize].kind else { return None };
-        let sent = LinkSpec { rate: self.clock_offset(peer).fastest(link.rate), ..*link };
+        let sent = LinkSpec { rate: self.clock_offset(peer).fastest_rate(link.rate), ..*link };
         let computed = || required_headroom(&self.transport.with_noise(&sent, &self.nodes), largest);
         let pauses = self.nodes[node as usize].pauses(&self.nodes[peer as usize]);
         pauses.then(|| pfc.headroom.unwrap_or_else(computed))

@@ -187,7 +187,7 @@ impl Graph {
             work[a] += bytes(there);
             work[b] += bytes(back);
             // Traffic across the cut never takes less, whatever happens to the link.
-            let shortest = |p| network.timeline.shortest(p, end.delay);
+            let shortest = |p| network.timeline.shortest_delay(p, end.delay);
             let delay = shortest(there).min(shortest(back));
             let cuttable = delay > Delta::ZERO && !is_host[a] && !is_host[b];
             links.push(Edge { a, b, delay, work: bytes(there) + bytes(back), cuttable });

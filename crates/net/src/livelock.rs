@@ -51,7 +51,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Looks at the clock after [`SLICE`] events or fewer; returns true if it has stood for too many of them.
-    pub fn stands(&mut self, now: Time) -> bool {
+    pub fn stands_still(&mut self, now: Time) -> bool {
         if self.at != now {
             *self = Clock { at: now, looks: 0 };
         }
@@ -68,8 +68,8 @@ mod tests {
     fn a_clock_that_moves_now_and_then_does_not_stand() {
         let mut clock = Clock::default();
         for ps in 1..100 {
-            assert!((0..MOST / SLICE).all(|_| !clock.stands(Time::from_ps(ps))));
+            assert!((0..MOST / SLICE).all(|_| !clock.stands_still(Time::from_ps(ps))));
         }
-        assert!(clock.stands(Time::from_ps(99)));
+        assert!(clock.stands_still(Time::from_ps(99)));
     }
 }

@@ -219,7 +219,7 @@ impl Part {
     #[cold]
     pub fn stands_still(&mut self) -> bool {
         let now = self.context.now;
-        if self.clock.stands(now) && self.context.livelock.is_none() {
+        if self.clock.stands_still(now) && self.context.livelock.is_none() {
             let offender = self.offender();
             self.context.livelock = Some(Livelock { now, offender });
         }

@@ -181,7 +181,7 @@ impl Simulation {
     pub fn why(&mut self, flow: u32) {
         assert!(!self.network.persistent, "flows have connections of their own");
         let ends = ends(&self.network, FlowId(flow));
-        self.whole().context.observe().journals = Some(Journals::of_flow(flow, ends));
+        self.only_part().context.observe().journals = Some(Journals::of_flow(flow, ends));
     }
 
     /// Has the simulation, in one part, find out on which path the time of an iteration of a job goes, by number from zero; of its slowest
@@ -191,13 +191,13 @@ impl Simulation {
     /// There is no such job, or several parts.
     pub fn watch_job(&mut self, job: u32, iteration: Option<u32>) {
         let log = PathLog::new(job, &self.network.jobs[job as usize], iteration);
-        self.whole().hosts.ranks.watch(log);
+        self.only_part().hosts.ranks.watch(log);
     }
 
     /// Runs until the path of [`Simulation::watch_job`] is known; `None` where no such iteration is over when the run ends.
     pub fn run_for_path(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Option<JobPath>, Stopped> {
         self.advance_to_end(progress)?;
-        Ok(self.whole().hosts.ranks.take_path())
+        Ok(self.only_part().hosts.ranks.take_path())
     }
 
     /// Has the simulation, in one part, find out where the time of messages goes that a path has, in the order of time; call it before it
@@ -207,11 +207,11 @@ impl Simulation {
     /// There are several parts.
     pub fn why_messages(&mut self, wanted: &[Wanted]) {
         let journals = Journals::of_messages(wanted, |flow| ends(&self.network, FlowId(flow)));
-        self.whole().context.observe().journals = Some(journals);
+        self.only_part().context.observe().journals = Some(journals);
     }
 
     /// Its only part.
-    fn whole(&mut self) -> &mut Part {
+    fn only_part(&mut self) -> &mut Part {
         let [part] = &mut self.parts[..] else { panic!("in one part") };
         part
     }

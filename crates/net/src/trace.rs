@@ -11,7 +11,7 @@ use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot};
 use crate::network::Network;
 use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
-use crate::watched::passing;
+use crate::watched::describe_passing;
 use farloop_cc::{Control, TimerId};
 use farloop_tcp::Meaning;
 use farloop_trace::why::{Journals, Passing, Source};
@@ -375,7 +375,7 @@ fn describe(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
 
 /// A packet at a port.
 fn seen_at(cx: &impl Traced, p: PortId, slot: Slot) -> Passing {
-    passing(cx.network(), cx.number(p), slot, cx.packet(slot))
+    describe_passing(cx.network(), cx.number(p), slot, cx.packet(slot))
 }
 
 fn tell_enqueue(cx: &mut impl Traced, p: PortId, slot: Slot) {

@@ -6,7 +6,7 @@ use crate::packet::{ASKS, DATA, LINK, Packet, PacketKind, SYN};
 use farloop_trace::why::{Ends, Kind, Limit, Passing};
 
 /// Returns the ports at the ends of a flow, and its limit.
-pub(crate) fn ends(network: &Network, flow: FlowId) -> Ends {
+pub(crate) fn flow_ends(network: &Network, flow: FlowId) -> Ends {
     let port = |host| {
         let host = NodeRef::Host(host);
         network.ends.iter().find(|(_, end)| end.owner == host).expect("a host has a port").0.0
@@ -16,7 +16,7 @@ pub(crate) fn ends(network: &Network, flow: FlowId) -> Ends {
 }
 
 /// A packet at a port, by the port's number.
-pub(crate) fn passing(network: &Network, port: PortNumber, slot: Slot, packet: &Packet) -> Passing {
+pub(crate) fn describe_passing(network: &Network, port: PortNumber, slot: Slot, packet: &Packet) -> Passing {
     let own = packet.class != LINK;
     let kind = if own { kind(packet) } else { Kind::Signal };
     let (sequence, payload) = match kind {

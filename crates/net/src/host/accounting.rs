@@ -21,7 +21,7 @@ impl SenderState {
             self.account.since = now;
         }
         if self.account.offloads {
-            self.account.unused = self.endpoint.tcp().and_then(TcpSender::unused);
+            self.account.unused = self.endpoint.tcp().and_then(TcpSender::unused_share);
         }
     }
 

@@ -112,7 +112,7 @@ impl Endpoint {
     }
 
     /// Returns the offset before which all is delivered, as far as the sender knows.
-    pub fn acknowledged(&self) -> u64 {
+    pub fn acknowledged_bytes(&self) -> u64 {
         match self {
             Endpoint::Rdma(state) => state.snd_una(),
             Endpoint::Tcp(tcp) => tcp.inner.snd_una(),

@@ -133,7 +133,7 @@ impl Senders {
         self.states[id].settle_account(cx.now, true);
         self.states[id].limit = end;
         if let Some(messages) = &mut self.messages {
-            messages.hand_over(id, end, self.states[id].endpoint.acknowledged());
+            messages.hand_over(id, end, self.states[id].endpoint.acknowledged_bytes());
         }
         After::Changed(id)
     }

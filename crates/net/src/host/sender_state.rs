@@ -171,7 +171,7 @@ impl Sending for SenderState {
             packets: self.counts.packets,
             payload: u32::from(self.last_wire.saturating_sub(self.overhead)),
             in_flight: self.endpoint.progress().2.get(),
-            acknowledged: self.endpoint.acknowledged(),
+            acknowledged: self.endpoint.acknowledged_bytes(),
             window: self.control.cwnd,
             next: self.next_send(),
             turn: self.endpoint.tcp().map(TcpSender::turn),

@@ -84,7 +84,7 @@ impl Timeline {
     }
 
     /// The shortest delay that a port ever has, which begins with `delay`.
-    pub fn shortest(&self, port: PortNumber, delay: Delta) -> Delta {
+    pub fn shortest_delay(&self, port: PortNumber, delay: Delta) -> Delta {
         self.shortest.get(&port).map_or(delay, |d| delay.min(*d))
     }
 
@@ -152,8 +152,8 @@ mod tests {
         assert_eq!(timeline.carries(back, fast, ms(2)), Bytes::new(1_500_000));
         assert_eq!(timeline.carries(there, fast, ms(4)), Bytes::new(4_000_000));
         let us = Delta::from_us;
-        assert_eq!([us(2), us(5)].map(|delay| timeline.shortest(back, delay)), [us(2), us(3)]);
-        assert_eq!(timeline.shortest(there, us(5)), us(5));
+        assert_eq!([us(2), us(5)].map(|delay| timeline.shortest_delay(back, delay)), [us(2), us(3)]);
+        assert_eq!(timeline.shortest_delay(there, us(5)), us(5));
         assert!(timeline.routes.is_empty() && timeline.without.len() == 1);
     }
 }

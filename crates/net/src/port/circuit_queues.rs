@@ -126,7 +126,7 @@ impl CircuitQueues {
     }
 
     /// The queue that sends in the day of `slot`.
-    fn active(&self, slot: u64) -> Option<usize> {
+    fn active_queue(&self, slot: u64) -> Option<usize> {
         let to = self.optics.connected_port(slot)?;
         Some(if self.by == QueuesBy::Neighbour { to as usize } else { self.of_slot(slot) })
     }
@@ -172,7 +172,7 @@ impl CircuitQueues {
         if from < begin {
             return Next::At(begin);
         }
-        if let Some(queue) = self.active(slot).filter(|q| !self.queues[*q].packets.is_empty()) {
+        if let Some(queue) = self.active_queue(slot).filter(|q| !self.queues[*q].packets.is_empty()) {
             let first = self.queues[queue].packets.head();
             if from + time(packets[first].wire) <= end {
                 return Next::Send(queue);

@@ -34,7 +34,7 @@ impl ClockOffset {
     }
 
     /// The rate at which a transmitter of `nominal` sends at most, as PFC headroom must see it.
-    pub(crate) fn fastest(self, nominal: Rate) -> Rate {
+    pub(crate) fn fastest_rate(self, nominal: Rate) -> Rate {
         let more = (u128::from(nominal.as_bps()) * self.0.max(0) as u128).div_ceil(1_000_000_000);
         Rate::from_bps(nominal.as_bps().saturating_add(more as u64))
     }

@@ -109,7 +109,7 @@ impl Elephants {
             }
         }
         let mut chosen = false;
-        while let Some(heaviest) = rack.heaviest(spec, sketch, now) {
+        while let Some(heaviest) = rack.heaviest_candidate(spec, sketch, now) {
             let flow = rack.candidates.swap_remove(heaviest).flow;
             let place = rack.set.partition_point(|e| e.flow < flow);
             rack.insert(spec, place, flow, now);
@@ -169,7 +169,7 @@ impl Rack {
     }
 
     /// The candidate that takes a free place, where there are both: the heaviest, of equal ones the first in the order of flows.
-    fn heaviest(&self, spec: &ElephantSpec, sketch: &CountMin, now: Time) -> Option<usize> {
+    fn heaviest_candidate(&self, spec: &ElephantSpec, sketch: &CountMin, now: Time) -> Option<usize> {
         if self.candidates.is_empty() || !self.has_room(spec) {
             return None;
         }

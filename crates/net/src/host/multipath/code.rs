@@ -27,13 +27,13 @@ impl Code {
     pub fn bytes(&self) -> u64 {
         let whole = self.blocks.count().saturating_sub(1);
         let repair = whole.saturating_mul(self.repair).saturating_mul(self.mss);
-        self.size.saturating_add(repair).saturating_add(self.repair * self.largest(whole))
+        self.size.saturating_add(repair).saturating_add(self.repair * self.largest_payload(whole))
     }
 
     /// Payload of a packet.
     pub fn payload(&self, number: u64) -> u64 {
         match self.data(number) {
-            0 => self.largest(self.blocks.place(number).0),
+            0 => self.largest_payload(self.blocks.place(number).0),
             data => data,
         }
     }
@@ -49,7 +49,7 @@ impl Code {
     }
 
     /// Payload of the first packet of a block.
-    fn largest(&self, block: u64) -> u64 {
+    fn largest_payload(&self, block: u64) -> u64 {
         let first = block.saturating_mul(self.blocks.data()).saturating_mul(self.mss);
         self.size.saturating_sub(first).min(self.mss)
     }

@@ -268,11 +268,11 @@ mod tests {
         let due = |number| receiver.on_data(Time::ZERO, number, 1, 1 << 40) == Arrival::New { answer: true };
         assert_eq!([10, 40, 73, 74].map(due), [false, false, false, true], "10 to 73 are 64 packets");
         let received = receiver.answer(74);
-        assert_eq!(received.selected().collect::<Vec<_>>(), [10, 40, 73]);
+        assert_eq!(received.selected_packets().collect::<Vec<_>>(), [10, 40, 73]);
         // One that is repeated, far below those that wait: the bitmap is theirs.
         receiver.on_data(Time::ZERO, 90, 1, 1 << 40);
         receiver.on_data(Time::ZERO, 2, 1, 1 << 40);
-        assert!(receiver.answer(2).selected().any(|number| number == 90));
+        assert!(receiver.answer(2).selected_packets().any(|number| number == 90));
         // Where switches trim, it is as in uet-htsim.
         let mut receiver = AnyOrder { trims: true, ..AnyOrder::default() };
         for number in [0, 10, 90, 400] {
@@ -294,7 +294,7 @@ mod tests {
                     continue;
                 }
                 let answer = receiver.answer(number);
-                named.extend(answer.selected().chain(0..answer.cumulative).chain([number]));
+                named.extend(answer.selected_packets().chain(0..answer.cumulative).chain([number]));
                 prop_assert_eq!(&named, &arrived);
             }
         }
@@ -309,9 +309,9 @@ mod tests {
                 let expected = (0..).find(|n| !set.contains(n)).expect("some");
                 let answer = receiver.answer(number);
                 prop_assert_eq!((answer.cumulative, answer.bytes), (expected, 100 * set.len() as u64));
-                prop_assert!(number < expected || answer.selected().any(|n| n == number), "it says that it has arrived");
+                prop_assert!(number < expected || answer.selected_packets().any(|n| n == number), "it says that it has arrived");
                 for n in answer.base..answer.base + 64 {
-                    let acknowledged = n < expected || answer.selected().any(|s| s == n);
+                    let acknowledged = n < expected || answer.selected_packets().any(|s| s == n);
                     prop_assert_eq!(acknowledged, set.contains(&n), "packet {}", n);
                 }
                 for n in 0..420 {

@@ -334,7 +334,7 @@ impl SelectiveRepeat {
         // Most of a bitmap was in the one before.
         let news = answer.received.news_since(&self.latest);
         self.latest = answer.received;
-        for number in news.selected() {
+        for number in news.selected_packets() {
             self.deliver(number, limit);
         }
         self.deliver(answer.number, limit);
@@ -387,7 +387,7 @@ impl SelectiveRepeat {
         let (limit, before) = (self.end(limit), self.losses.len());
         for number in first.max(self.base).max(received.cumulative)..=last {
             let Some(&Packet { sent, entropy, place }) = self.packet(number) else { break };
-            let has = received.selected().any(|other| other == number);
+            let has = received.selected_packets().any(|other| other == number);
             if place == Place::InFlight && !has && sent.saturating_add(self.base_rtt) <= now {
                 self.fates.push((entropy, PathFeedback::Timeout));
                 self.lose(number, limit, PacketLossKind::Overtaken, None, false);

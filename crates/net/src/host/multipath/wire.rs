@@ -53,7 +53,7 @@ impl Received {
     }
 
     /// The packets of the bitmap that have arrived.
-    pub fn selected(&self) -> impl Iterator<Item = u64> {
+    pub fn selected_packets(&self) -> impl Iterator<Item = u64> {
         let (mut left, base) = (self.bitmap, self.base);
         std::iter::from_fn(move || {
             let bit = (left != 0).then(|| left.trailing_zeros())?;
@@ -72,14 +72,14 @@ mod tests {
         let received = Received { bytes: 1 << 50, cumulative: 1 << 40, base: 77, bitmap: 1 << 63 | 0b101 };
         let [first, second] = received.notes();
         assert_eq!(Received::from_notes(&[9, first, second], 1), received);
-        assert_eq!(received.selected().collect::<Vec<_>>(), [77, 79, 140]);
+        assert_eq!(received.selected_packets().collect::<Vec<_>>(), [77, 79, 140]);
         assert_eq!(Received::from_notes(&[9], 1), Received::default());
     }
 
     #[test]
     fn what_one_bitmap_has_beyond_another() {
         let at = |base, bitmap| Received { base, bitmap, ..Received::default() };
-        let news = |new: Received, old: Received| new.news_since(&old).selected().collect::<Vec<_>>();
+        let news = |new: Received, old: Received| new.news_since(&old).selected_packets().collect::<Vec<_>>();
         assert_eq!(news(at(10, 0b1101), at(10, 0b0101)), [13], "of the same packets");
         assert_eq!(news(at(12, 0b1111), at(10, 0b1100)), [14, 15], "further on");
         assert_eq!(news(at(10, 0b1101), at(12, 0b10)), [10, 12], "of an ACK that was overtaken");

@@ -88,7 +88,7 @@ impl TcpSender {
 
     /// The part of the windows that segmentation offload leaves unused, in 1/65536; `None` where it waits for nothing.
     #[inline]
-    pub fn unused(&self) -> Option<u32> {
+    pub fn unused_share(&self) -> Option<u32> {
         self.allowance?;
         self.inner.ready().filter(|_| !self.is_ready())?;
         let room = self.inner.open_window();
