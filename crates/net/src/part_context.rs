@@ -105,7 +105,7 @@ impl PartContext {
     #[inline(always)]
     pub fn prefetch(&self, event: EventId) {
         if let Some(port) = self.events.arriving_at(event) {
-            let first = self.ports[port].first();
+            let first = self.ports[port].first_on_link();
             if first.exists() {
                 prefetch(&self.packets[first]);
             }
@@ -392,7 +392,7 @@ impl PartContext {
             port.paused |= bit;
             stats.row.pauses += 1;
             stats.paused_since.get_or_insert(self.now);
-            self.pauses.begins(p, data_class, &frame, self.now);
+            self.pauses.begin(p, data_class, &frame, self.now);
         } else {
             port.paused &= !bit;
             if port.paused == 0
@@ -411,7 +411,7 @@ impl PartContext {
             if held != Held::Nothing && self.pauses.is_paused(p, data_class) {
                 stats.held |= 1 << data_class;
             }
-            ended = self.pauses.ends(p, data_class, held, self.now);
+            ended = self.pauses.end(p, data_class, held, self.now);
         }
         let paused = self.ports[p].paused != 0;
         PauseChange { data_class, paused, changed: paused != was_paused, ended }
@@ -422,7 +422,7 @@ impl PartContext {
     pub fn note_held(&mut self, p: PortId, slot: Slot) {
         let packet = &self.packets[slot];
         let data_class = packet.data_class();
-        let (root, last) = self.pauses.leaves(p, data_class, slot);
+        let (root, last) = self.pauses.note_departure(p, data_class, slot);
         if last {
             self.stats[p].held &= !(1 << data_class);
         }

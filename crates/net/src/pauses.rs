@@ -81,7 +81,7 @@ impl Pauses {
     }
 
     /// An Xoff reached port `p`.
-    pub fn begins(&mut self, p: PortId, data_class: usize, frame: &Packet, now: Time) {
+    pub fn begin(&mut self, p: PortId, data_class: usize, frame: &Packet, now: Time) {
         let (cause, root, depth) = (PortNumber(frame.dst.0), PortNumber(frame.flow.0), frame.seq as u32);
         let reason = Reason { cause, root, depth };
         let state = &mut self.states[p][data_class];
@@ -94,7 +94,7 @@ impl Pauses {
     }
 
     /// An Xon reached port `p`, where `held` waits; gives the root of the pause that it ends.
-    pub fn ends(&mut self, p: PortId, data_class: usize, held: Held, now: Time) -> Option<PortNumber> {
+    pub fn end(&mut self, p: PortId, data_class: usize, held: Held, now: Time) -> Option<PortNumber> {
         let state = &mut self.states[p][data_class];
         let pause = state.pause.take()?;
         if held != Held::Nothing {
@@ -107,12 +107,12 @@ impl Pauses {
 
     /// The link of port `p` goes down, and with it the pause of a class and the packets that it held.
     pub fn forget(&mut self, p: PortId, data_class: usize, now: Time) {
-        self.ends(p, data_class, Held::Nothing, now);
+        self.end(p, data_class, Held::Nothing, now);
         self.states[p][data_class].held = Held::Nothing;
     }
 
     /// A packet that a pause had held leaves port `p`: the root of the pause, and whether it was the last one.
-    pub fn leaves(&mut self, p: PortId, data_class: usize, slot: Slot) -> (PortNumber, bool) {
+    pub fn note_departure(&mut self, p: PortId, data_class: usize, slot: Slot) -> (PortNumber, bool) {
         let state = &mut self.states[p][data_class];
         state.held = match state.held {
             Held::Until(last) if last == slot => Held::Nothing,
@@ -176,19 +176,19 @@ mod tests {
     fn causes_chain_to_their_root_and_rows_add_up() {
         let mut pauses = Pauses::new(4);
         let mut frame = Packet { dst: HostNumber(40), flow: FlowId(40), seq: 1, ..xoff() };
-        pauses.begins(PortId(0), 0, &frame, us(1));
+        pauses.begin(PortId(0), 0, &frame, us(1));
         assert!(pauses.any_paused() && pauses.is_paused(PortId(0), 0) && !pauses.is_paused(PortId(0), 1));
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
         assert_eq!((frame.dst.0, frame.flow.0, frame.seq), (10, 40, 2));
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 1);
         assert_eq!((frame.dst.0, frame.flow.0, frame.seq), (10, 10, 1), "another class is not held");
-        assert_eq!(pauses.ends(PortId(0), 0, Held::Packets(2), us(4)), Some(PortNumber(40)));
+        assert_eq!(pauses.end(PortId(0), 0, Held::Packets(2), us(4)), Some(PortNumber(40)));
         assert!(!pauses.any_paused());
         // The waiting packets are still held.
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
         assert_eq!((frame.flow.0, frame.seq), (40, 2));
-        assert_eq!(pauses.leaves(PortId(0), 0, Slot(7)), (PortNumber(40), false));
-        assert_eq!(pauses.leaves(PortId(0), 0, Slot(9)), (PortNumber(40), true));
+        assert_eq!(pauses.note_departure(PortId(0), 0, Slot(7)), (PortNumber(40), false));
+        assert_eq!(pauses.note_departure(PortId(0), 0, Slot(9)), (PortNumber(40), true));
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
         assert_eq!(frame.flow.0, 10);
         let numbers = Table::from([10, 11, 12, 13].map(PortNumber).to_vec());
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_pause_that_lasts_counts_to_the_end() {
         let mut pauses = Pauses::new(1);
-        pauses.begins(PortId(0), 1, &Packet { seq: 1, ..xoff() }, us(2));
+        pauses.begin(PortId(0), 1, &Packet { seq: 1, ..xoff() }, us(2));
         assert_eq!(pauses.paused_since(PortId(0), 1), Some(us(2)));
         let numbers = Table::from(vec![PortNumber(5)]);
         assert_eq!(pauses.into_rows(&numbers, us(9))[0].paused, Delta::from_us(7));

@@ -22,7 +22,7 @@ use crate::result::{CappedRow, DayRow, FlowRow, PortRow, QueueName, QueueRow, Ru
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
 use crate::starts::Starts;
-use crate::watched::ends;
+use crate::watched::flow_ends;
 use crate::worst;
 use farloop_engine::clock::Instant;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
@@ -180,7 +180,7 @@ impl Simulation {
     /// There is no such flow, several parts, or connections outlive their flows.
     pub fn why(&mut self, flow: u32) {
         assert!(!self.network.persistent, "flows have connections of their own");
-        let ends = ends(&self.network, FlowId(flow));
+        let ends = flow_ends(&self.network, FlowId(flow));
         self.only_part().context.observe().journals = Some(Journals::of_flow(flow, ends));
     }
 
@@ -206,7 +206,7 @@ impl Simulation {
     /// # Panics
     /// There are several parts.
     pub fn why_messages(&mut self, wanted: &[Wanted]) {
-        let journals = Journals::of_messages(wanted, |flow| ends(&self.network, FlowId(flow)));
+        let journals = Journals::of_messages(wanted, |flow| flow_ends(&self.network, FlowId(flow)));
         self.only_part().context.observe().journals = Some(journals);
     }
 

@@ -340,7 +340,7 @@ impl Hosts {
 
     /// The flow whose timer is the next one of a host.
     pub fn next_timer_of(&self, id: HostId) -> Option<FlowId> {
-        self.hosts[id].host_cx.timers.first().map(|entry| entry.flow).filter(|flow| flow.exists())
+        self.hosts[id].host_cx.timers.first_entry().map(|entry| entry.flow).filter(|flow| flow.exists())
     }
 
     /// Payload that reached the destination of a flow (but over multipath endpoints: in order), as far as the hosts of this part know:

@@ -124,7 +124,7 @@ impl Timers {
     }
 
     /// The first entry.
-    pub fn first(&self) -> Option<&Entry> {
+    pub fn first_entry(&self) -> Option<&Entry> {
         self.0.peek().map(|Reverse(entry)| entry)
     }
 

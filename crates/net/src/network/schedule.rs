@@ -230,14 +230,14 @@ mod tests {
     }
 
     /// Three ports; days of 10 and 30 us with nights of 5 and 0.
-    fn uneven() -> Schedule {
+    fn uneven_schedule() -> Schedule {
         let slot = |day, night, matching| (Delta::from_us(day), Delta::from_us(night), matching);
         Schedule::new([slot(10, 5, vec![(0, 1), (1, 2)]), slot(30, 0, vec![(0, 2)])].into_iter(), 3)
     }
 
     #[test]
     fn slots_come_again_every_cycle() {
-        let schedule = uneven();
+        let schedule = uneven_schedule();
         assert_eq!((schedule.slot_at(us(0)), schedule.slot_at(us(14)), schedule.slot_at(us(15))), (0, 0, 1));
         assert_eq!((schedule.slot_at(us(44)), schedule.slot_at(us(45)), schedule.slot_at(us(99))), (1, 2, 4));
         assert_eq!((schedule.day(2), schedule.day(3)), ((us(45), us(55)), (us(60), us(90))));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn light_passes_within_one_day_only() {
-        let schedule = uneven();
+        let schedule = uneven_schedule();
         let passes = |port, first, last| {
             let within = schedule.slot_around(us(first));
             assert!(within.has(us(first)) && !within.has(within.next));
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_neighbour_sees_days_earlier_by_its_link() {
         let circuits = Circuits {
-            schedule: uneven(),
+            schedule: uneven_schedule(),
             ports: vec![PortNumber(0); 3],
             reaches: vec![0, 1, 2, Circuits::NONE].into(),
         };
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_day_belong_to_it() {
-        let schedule = uneven();
+        let schedule = uneven_schedule();
         assert!(schedule.connects(0, 1, us(0)) && schedule.connects(0, 1, us(10)) && !schedule.connects(0, 1, us(11)));
         assert!(schedule.connects(0, 2, us(45)) && schedule.connects(0, 1, us(45)), "without a night between them");
         assert!(!schedule.connects(1, 0, us(1)));

@@ -408,7 +408,7 @@ mod tests {
     }
 
     /// Queues in bytes and rates in Gbps along a path: which hops' entries arrive.
-    fn carried(carriage: IntCarriage, path: &[(u64, u64)]) -> Vec<u8> {
+    fn carried_hops(carriage: IntCarriage, path: &[(u64, u64)]) -> Vec<u8> {
         let mut packets = Packets::new(carriage);
         let mut random = RandomStream::new(1, "telemetry", 0);
         let slot = packets.insert(data());
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_full_option_keeps_the_queues_that_drain_last() {
-        let three = |path: &[(u64, u64)]| carried(IntCarriage::Three, path);
+        let three = |path: &[(u64, u64)]| carried_hops(IntCarriage::Three, path);
         assert_eq!(three(&[(0, 100), (0, 100)]), [0, 1]);
         // Empty queues displace nothing: the first three hops stay.
         assert_eq!(three(&[(0, 100), (0, 100), (0, 100), (0, 100), (0, 100)]), [0, 1, 2]);
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn one_entry_keeps_the_longest_queue_and_draws_among_equal_ones() {
-        let max_queue = |path: &[(u64, u64)]| carried(IntCarriage::MaxQueue, path);
+        let max_queue = |path: &[(u64, u64)]| carried_hops(IntCarriage::MaxQueue, path);
         assert_eq!(max_queue(&[(1_000, 100), (3_000, 100), (2_000, 100)]), [1]);
         // By bytes, whatever the rates.
         assert_eq!(max_queue(&[(3_000, 100), (2_000, 10)]), [0]);

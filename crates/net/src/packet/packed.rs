@@ -167,7 +167,7 @@ impl Ring {
 
     /// The first word, which stays.
     #[inline]
-    fn first(&self) -> Option<u64> {
+    fn first_word(&self) -> Option<u64> {
         if self.read < self.head.end {
             return Some(self.head.words[self.read]);
         }
@@ -337,7 +337,7 @@ impl Packed {
     /// When the first packet arrives.
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
-        self.ring.first().map(Time::from_ps)
+        self.ring.first_word().map(Time::from_ps)
     }
 
     /// Takes all packets of `more`, of which none has been removed, behind its own.

@@ -367,7 +367,7 @@ impl Port {
 
     /// The first packet on the link, where that is not packed, or [`Slot::NONE`].
     #[inline]
-    pub fn first(&self) -> Slot {
+    pub fn first_on_link(&self) -> Slot {
         self.pipe.head()
     }
 

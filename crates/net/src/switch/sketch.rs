@@ -97,7 +97,7 @@ mod tests {
     }
 
     /// Flow `i` sends 10 MB / (i + 1), in packets and in turns.
-    fn skewed(sketch: &mut CountMin, flows: u32) -> Vec<u64> {
+    fn add_skewed(sketch: &mut CountMin, flows: u32) -> Vec<u64> {
         let sizes: Vec<u64> = (0..flows).map(|i| 10_000_000 / u64::from(i + 1)).collect();
         let mut left = sizes.clone();
         while left.iter().any(|bytes| *bytes > 0) {
@@ -121,7 +121,7 @@ mod tests {
     fn heavy_hitters_of_skewed_traffic_are_found() {
         for seed in 0..20 {
             let mut sketch = sketch(seed, 4, 4096);
-            let sizes = skewed(&mut sketch, 20_000);
+            let sizes = add_skewed(&mut sketch, 20_000);
             let n: u64 = sizes.iter().sum();
             // The tenth and the eleventh differ by 91 kB, more than e N / width = 70 kB.
             assert!(sizes[9] - sizes[10] > (std::f64::consts::E / 4096.0 * n as f64) as u64);
@@ -135,7 +135,7 @@ mod tests {
             let (mut over, mut all, mut excess) = (0, 0, 0.0);
             for seed in 0..40 {
                 let mut sketch = sketch(seed, rows, width);
-                let sizes = skewed(&mut sketch, 2000);
+                let sizes = add_skewed(&mut sketch, 2000);
                 let n: u64 = sizes.iter().sum();
                 let bound = std::f64::consts::E / f64::from(width) * n as f64;
                 for (flow, size) in (0..).zip(&sizes) {

@@ -27,7 +27,7 @@ fn answer(number: u64, sent: u64, received: Received) -> Answer {
 }
 
 /// A receiver that has these packets.
-fn having(numbers: impl IntoIterator<Item = u64>) -> AnyOrder {
+fn receiver_with(numbers: impl IntoIterator<Item = u64>) -> AnyOrder {
     let mut receiver = AnyOrder::default();
     for number in numbers {
         receiver.on_data(Time::ZERO, number, MSS, u64::MAX);
@@ -75,7 +75,7 @@ fn losses_of_a_round_trip_are_one_event() {
     assert_eq!((events, sender.losses.len()), (1, 5));
     // Ten more packets are delivered than had been sent then: the next one is an event of its own.
     send(&mut sender, 30, 15);
-    let mut receiver = having((0..5).chain(5..15));
+    let mut receiver = receiver_with((0..5).chain(5..15));
     let meaning = sender.on_ack(us(50), 1 << 40, Bytes::MAX, &answer(14, 39, receiver.answer(14)));
     assert!(!meaning.in_recovery && meaning.acked == Bytes::new(15 * MSS));
     let nack = Trimmed { number: 16, entropy: 0, sent: us(41), last_hop: false };
@@ -122,7 +122,7 @@ fn packets_of_one_window_wait_alike_and_one_that_is_lost_again_for_longer() {
     send(&mut sender, 231, 1);
     assert_eq!(sender.timer(), us(531), "four times 75 from 231");
     // It is delivered, which ends the back-off.
-    sender.on_ack(us(241), 1 << 40, Bytes::MAX, &answer(0, 231, having([0]).answer(0)));
+    sender.on_ack(us(241), 1 << 40, Bytes::MAX, &answer(0, 231, receiver_with([0]).answer(0)));
     send(&mut sender, 250, 1);
     assert_eq!((sender.backoff, sender.timer()), (0, us(325)));
 }
@@ -132,7 +132,7 @@ fn a_late_first_copy_takes_a_lost_packet_out_of_the_queue() {
     let mut sender = sender();
     send(&mut sender, 0, 2);
     sender.on_timer(us(75), 1 << 40);
-    let mut receiver = having([0]);
+    let mut receiver = receiver_with([0]);
     let meaning = sender.on_ack(us(76), 1 << 40, Bytes::MAX, &answer(0, 0, receiver.answer(0)));
     assert_eq!((meaning.acked, sender.lost.len(), sender.in_flight()), (Bytes::new(MSS), 0, 1000));
     assert_eq!(sender.next(us(77), 1 << 40, Bytes::MAX, 0).number, 2);
@@ -143,7 +143,7 @@ fn a_late_first_copy_takes_a_lost_packet_out_of_the_queue() {
 fn counted_packets_are_not_in_flight() {
     let mut sender = SelectiveRepeat { overtaken: None, ..sender() };
     send(&mut sender, 0, 200);
-    let mut receiver = having((1..100).chain([199]));
+    let mut receiver = receiver_with((1..100).chain([199]));
     let meaning = sender.on_ack(us(220), 1 << 40, Bytes::MAX, &answer(199, 199, receiver.answer(199)));
     assert_eq!((meaning.acked, sender.in_flight()), (Bytes::new(100 * MSS), 100 * MSS));
     assert!(sender.outstanding > 100 * MSS, "the bitmap names 64 packets");
@@ -155,7 +155,7 @@ fn counted_packets_are_not_in_flight() {
 fn packets_counted_without_a_name_leave_the_flight_once() {
     let mut sender = SelectiveRepeat { overtaken: None, ..sender() };
     send(&mut sender, 0, 200);
-    let mut receiver = having((1..100).chain([199]));
+    let mut receiver = receiver_with((1..100).chain([199]));
     sender.on_ack(us(220), 1 << 40, Bytes::MAX, &answer(199, 199, receiver.answer(199)));
     sender.on_timer(us(1000), 1 << 40);
     // All but the 65 that were named.
@@ -221,7 +221,7 @@ enum Mail {
 }
 
 /// The packets that a sender of `size` bytes has been counted, of those that arrived in this order.
-fn counted(sender: &SelectiveRepeat, size: u64, order: &[u64]) -> BTreeSet<u64> {
+fn counted_packets(sender: &SelectiveRepeat, size: u64, order: &[u64]) -> BTreeSet<u64> {
     let mut bytes = 0;
     let mut counts = |number: u64| {
         bytes += sender.payload(number, size);
@@ -293,7 +293,7 @@ proptest! {
                 let next = sender.next(now, size, cwnd, 0);
                 prop_assert_eq!(next.payload, (size - next.offset).min(MSS));
                 first += if next.again { 0 } else { next.payload };
-                if next.again && counted(&sender, size, &order).contains(&next.number) {
+                if next.again && counted_packets(&sender, size, &order).contains(&next.number) {
                     vain.insert(next.number);
                 }
                 let trimmed = weather.random.chance(weather.trim);
@@ -338,7 +338,7 @@ proptest! {
                     }
                 }
             }
-            check_flight(&sender, size, first, &counted(&sender, size, &order), &vain)?;
+            check_flight(&sender, size, first, &counted_packets(&sender, size, &order), &vain)?;
             prop_assert!(sender.identified <= sender.delivered && sender.delivered <= receiver.bytes());
             sender.fates.clear();
             sender.losses.clear();
