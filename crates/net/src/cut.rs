@@ -232,7 +232,7 @@ impl Graph {
             before += work[*piece];
         }
         let parts = part + 1;
-        // Switches between them: to where most of their traffic goes, or else where there is least to do.
+        // Switches between them join the part that most of their traffic goes to, or else the one with the least work.
         let mut near: Vec<Vec<u64>> = vec![Vec::new(); self.work.len()];
         let rest: Vec<usize> = order.into_iter().filter(|p| !has_hosts[*p]).collect();
         for link in &self.links {

@@ -12,7 +12,7 @@
 //! 2. The port (`port`) stamps, occupies its transmitter, and puts the packet on the link: only the first packet there is in the calendar.
 //! 3. `part.rs` lets it arrive. A PFC frame ends here; anything else goes on to a switch or a host.
 //! 4. A switch (`switch`) takes the way out from forwarder and routes, marks from the port's agent and ECN, a place from the buffer
-//! (`buffer.rs`).
+//!    (`buffer.rs`).
 //! 5. It passes straight through, or waits in the port's queue, which a discipline may order (`port/discipline/mod.rs`).
 //! 6. At its destination the receiver (`receiver.rs`) turns it into the ACK, which goes the same way back.
 //! 7. The sender passes the ACK to the algorithm, takes over window and rate, and the NIC puts the flow where it belongs.

@@ -18,7 +18,7 @@ const RESERVE: u64 = 256 << 20;
 /// Wall time between two looks.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Too many packets are in flight for the memory that there is.
+/// Too many packets are in flight for the memory of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfMemory {
     /// Simulated time at which the run stopped.
@@ -51,7 +51,7 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// The machine's, of which a quarter at most is held in reserve.
+    /// The memory of the machine, of which a quarter at most is held in reserve.
     pub fn machine() -> Memory {
         Memory::Machine { reserve: available().map_or(0, |bytes| RESERVE.min(bytes / 4)) }
     }

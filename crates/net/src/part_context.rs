@@ -236,7 +236,7 @@ impl PartContext {
         port.pass(&mut self.disciplines[port.discipline], &self.packets, self.now)
     }
 
-    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not), or when it is looked at next ([`crate::departures`]).
+    /// Schedules the transmission of port `p` at `at` ([`Time::NEVER`]: not), or when it is looked at next ([`crate::departures`]).
     #[inline]
     pub fn arm(&mut self, p: PortId, at: Time) {
         let port = &mut self.ports[p];

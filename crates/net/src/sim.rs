@@ -173,8 +173,8 @@ impl Simulation {
         }
     }
 
-    /// Has the simulation, in one part, find out where the time of `flow` goes ([`farloop_trace::why`]); call it before it runs. It ends
-    /// soon after the flow does, so only the answer is worth looking at: [`Trace::why`]. Nothing that happens until then changes.
+    /// Explains, in one part, the time of `flow` ([`farloop_trace::why`]); to be called before the run. The run ends soon after the flow
+    /// does, so only the answer is worth looking at: [`Trace::why`]. Nothing that happens until then changes.
     ///
     /// # Panics
     /// There is no such flow, several parts, or connections outlive their flows.
@@ -184,8 +184,8 @@ impl Simulation {
         self.only_part().context.observe().journals = Some(Journals::of_flow(flow, ends));
     }
 
-    /// Has the simulation, in one part, find out on which path the time of an iteration of a job goes, by number from zero; of its slowest
-    /// one where none is named. Call it before [`Simulation::run_for_path`].
+    /// Finds, in one part, the path of the time of an iteration of a job, by number from zero; `None` for its slowest one. To be called
+    /// before [`Simulation::run_for_path`].
     ///
     /// # Panics
     /// There is no such job, or several parts.
@@ -200,8 +200,8 @@ impl Simulation {
         Ok(self.only_part().hosts.ranks.take_path())
     }
 
-    /// Has the simulation, in one part, find out where the time of messages goes that a path has, in the order of time; call it before it
-    /// runs. It ends when they are there: [`Trace::messages`].
+    /// Explains, in one part, the time of the messages of a path, in the order of time; to be called before the run. The run ends when
+    /// they have arrived: [`Trace::messages`].
     ///
     /// # Panics
     /// There are several parts.

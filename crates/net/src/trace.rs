@@ -113,7 +113,7 @@ hooks! {
     trace_start => start(flow: FlowId);
     /// A queue pair has messages up to this byte.
     trace_posted => post_message(flow: FlowId, end: u64);
-    /// The message of a queue pair that ends at this byte is there.
+    /// The message of a queue pair that ends at this byte has arrived.
     trace_received => receive_message(flow: FlowId, end: u64);
     /// A sender is about to make its next packet, which pacing allows since then.
     trace_turn => turn(flow: FlowId, since: Time);

@@ -456,7 +456,7 @@ impl Host {
         }
     }
 
-    /// Has the transmitter called when there will be something to send.
+    /// Schedules the next call of the transmitter, if there will be something to send.
     #[inline]
     fn arm(&mut self, cx: &mut PartContext) {
         let port = &cx.ports[self.port];

@@ -533,7 +533,7 @@ impl Senders {
         host_cx.arm(cx, &mut sender.deadlines, sender.flow, Side::Sender, which, at);
     }
 
-    /// Has the endpoint called when it wants to be.
+    /// Arms the timer of the endpoint.
     #[inline]
     fn arm_endpoint(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) {
         let at = self.states[id].endpoint.timer();

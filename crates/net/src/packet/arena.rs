@@ -232,7 +232,7 @@ impl Packets {
         }
     }
 
-    /// Has the packet `to` carry the telemetry of `from`, in place of its own.
+    /// Replaces the telemetry of the packet `to` by that of `from`.
     pub fn copy_telemetry(&mut self, from: Slot, to: Slot) {
         let Cell { packet: Packet { hops, row, .. }, int } = self.slots[from];
         self.slots[to].int = int;
@@ -278,7 +278,7 @@ impl Packets {
         &mut self.rows[packet.row as usize]
     }
 
-    /// Has a packet carry these notes, at most [`MAX_NOTES`], and no others.
+    /// Replaces the notes of a packet by these, at most [`MAX_NOTES`].
     #[inline]
     pub fn set_notes(&mut self, slot: Slot, notes: &[Note]) {
         self.slots[slot].packet.notes = notes.len() as u8;

@@ -29,7 +29,7 @@ impl Fifo {
         self.head
     }
 
-    /// Has `slot` be the first packet: that behind the one that was, or [`Slot::NONE`] for an empty queue.
+    /// Makes `slot` the first packet: that behind the one that was, or [`Slot::NONE`] for an empty queue.
     #[inline]
     pub fn set_head(&mut self, slot: Slot) {
         self.head = slot;

@@ -30,7 +30,7 @@ pub(crate) struct CircuitQueues {
     pub aim: usize,
     /// The queue that sends next, where one may.
     due: Option<usize>,
-    /// The first slot whose day is not over, as far as anybody has looked, and its day.
+    /// The first slot whose day is not over, as of the last look, and its day.
     slot: u64,
     day: (Time, Time),
     /// By [`QueuesBy::Day`]: queues of days before this slot have been emptied.

@@ -80,7 +80,7 @@ pub(crate) struct Port {
     latest: Time,
     /// Draws between telemetry records of equal queues.
     random: RandomStream,
-    /// Its clock, where that is off; the rate that telemetry shows is the nominal one all the same.
+    /// Its clock, if that is off; telemetry shows the nominal rate all the same.
     clock: Option<Box<Clock>>,
 }
 

@@ -168,7 +168,7 @@ impl Rack {
         }
     }
 
-    /// The candidate that takes a free place, where there are both: the heaviest, of equal ones the first in the order of flows.
+    /// The candidate that takes a free place, if there are both: the heaviest, of equal ones the first in the order of flows.
     fn heaviest_candidate(&self, spec: &ElephantSpec, sketch: &CountMin, now: Time) -> Option<usize> {
         if self.candidates.is_empty() || !self.has_room(spec) {
             return None;

@@ -86,7 +86,7 @@ impl Receivers {
         answer(cx, host_cx, slot, &back, &fields, &received, flags | if echo { MARKED } else { 0 });
     }
 
-    /// Has the receiver of a flow with blocks look at them when a wait is over.
+    /// Arms the timer by which the receiver of a flow with blocks looks at them when a wait is over.
     fn arm_blocks(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: ReceiverId) {
         let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
         if let Some(at) = state.block_timer() {
