@@ -1,5 +1,6 @@
 """The answer of a comparison and the numbers that it is made of: who leads, by how much, told apart or not, and at what cost."""
 
+import dataclasses
 import re
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 import farloop
 from farloop.results import effects, measures
 from farloop.results.cautions import Caution, by_weight
-from farloop.results.effects import Effect, slowdown_text
-from farloop.results.headline import answer_reproduction, headline
+from farloop.results.effects import ALL, Effect, slowdown_text
+from farloop.results.headline import _cost_sentence, answer_reproduction, headline
 from farloop.results.run import FigureVerdicts
 from farloop.statistics import Interval
 
@@ -54,6 +55,16 @@ def effect(values, *, better=measures.LESS, bounded=(), apart=None):
         frozenset(bounded),
         lambda own, other, confidence: Interval(1.0, *reach, 10),
     )
+
+
+@pytest.mark.parametrize(("apart", "words"), [(True, "a pays for it: "), (False, "a is behind elsewhere: ")])
+def test_nobody_pays_for_a_lead_that_seeds_do_not_tell(apart, words):
+    lead = effect({"a": 1.0, "b": 1.25}, apart=apart)
+    queue = dataclasses.replace(
+        effect({"b": 100.0, "a": 200.0}, apart=True), identifier="queue/max/worst_port", name="longest queue", scope=ALL
+    )
+    (sentence,) = _cost_sentence([lead], [lead, queue])
+    assert sentence.startswith(words)
 
 
 def test_the_best_comes_first_in_either_direction():

@@ -245,8 +245,11 @@ def _cost_sentence(leads: Sequence[Effect], made: Sequence[Effect]) -> list[str]
     where = f"{place}, " if place else ""
     apart = _apart_text(effect, leader, best)
     beside = f"{best} has {effect.value_text(best)}"
+    # Nobody pays for a lead that is none.
+    is_alone = all(_is_behind(leads[0], label, leader) for label in leads[0].ranking[1:])
+    does = "pays for it" if is_alone else "is behind elsewhere"
     return [
-        f"{leader} pays for it: {where}{effect.name} {effect.value_text(leader)}{f', {apart}' if apart else ''}; {beside}."
+        f"{leader} {does}: {where}{effect.name} {effect.value_text(leader)}{f', {apart}' if apart else ''}; {beside}."
     ]
 
 
