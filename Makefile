@@ -134,6 +134,7 @@ lint-text:
 	$(VENV)/bin/typos
 	git ls-files '*.md' | xargs $(VENV)/bin/proselint check
 	$(VENV)/bin/python scripts/prose.py
+	$(VENV)/bin/python scripts/commit_subjects.py
 	$(VENV)/bin/shellcheck .ci/run scripts/*.sh
 
 # scripts/build_site.py says what it is made of. A link that leads nowhere fails it.
