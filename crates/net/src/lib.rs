@@ -22,7 +22,6 @@
 //! Calls run down this list, never up. The constant parts are in `network`; the counters are in `counters`, each part for itself, and
 //! joined at the end. Where observers are registered, `trace` records all these steps for them.
 
-pub mod acceltor;
 mod build;
 mod changes;
 mod check;

@@ -168,7 +168,7 @@ impl PartContext {
     /// where the port must drop the packet instead, because it is not ECN-capable.
     #[inline(always)]
     pub fn mark(&mut self, out: PortId, slot: Slot, at: MarkAt, queue: Bytes, random: &mut RandomStream) -> bool {
-        let Some(marking) = self.stats[out].marking.filter(|cx| cx.at == at) else { return false };
+        let Some(marking) = self.stats[out].marking.filter(|marking| marking.at == at) else { return false };
         if !marking.decides(queue, random) {
             return false;
         }

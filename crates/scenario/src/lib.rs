@@ -49,6 +49,7 @@ pub mod figure;
 pub mod sections;
 pub mod tables;
 
+mod acceltor;
 mod algorithms;
 mod build;
 mod circuits;

@@ -1,6 +1,7 @@
 //! What follows from a scenario's circuits: the week, AccelToR's numbers, the timeouts that hosts need, and what acceleration asks of the
 //! packet network.
 
+use crate::acceltor;
 use crate::diagnostic::Diagnostic;
 use crate::network::NetworkKeys;
 use crate::reader::word;
@@ -8,7 +9,6 @@ use crate::scenario::Scenario;
 use crate::sections::{AccelToRNumbers, CircuitKeys, RtoFloorChoice, SchedulingChoice};
 use crate::topology::Layout;
 use crate::transport::EndpointKeys;
-use farloop_net::acceltor;
 use farloop_net::spec::{FlowSpec, NodeId, NodeKind};
 use farloop_units::{Delta, Rate};
 use serde_json::{Value as Json, json};

@@ -1,6 +1,6 @@
 //! The keys of `[circuits]` and `[[circuit_slot]]`.
 
-use farloop_net::acceltor;
+use crate::acceltor;
 use farloop_net::spec::{ElephantSpec, Overflow, SchedulingSpec, WarmUpSpec};
 use farloop_units::{Bytes, Delta, choice, params};
 
