@@ -26,7 +26,7 @@ use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
 farloop_units::choice! {
-    /// Which loops of cross-datacenter flows take additive steps multiplied by CRTT/IRTT.
+    /// The loops of cross-datacenter flows whose additive steps are multiplied by CRTT/IRTT.
     pub enum AiScaling {
         /// None.
         None = "none",
@@ -84,7 +84,8 @@ farloop_units::params! {
         ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
         /// DCQCN: hyper step; "none" for ten additive ones.
         hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
-        /// Which loops of cross-datacenter flows take steps multiplied by CRTT/IRTT (Gear §IV-A scales the "AI factor").
+        /// Loops of cross-datacenter flows whose additive steps are multiplied by CRTT/IRTT (Gear §IV-A scales the
+        /// "AI factor").
         ai_scaling: AiScaling = AiScaling::None;
         /// Largest factor of `ai_scaling` (Gear §IV-A: 500).
         ai_scaling_cap: f64 = 500.0, in 1.0 => 1e6;

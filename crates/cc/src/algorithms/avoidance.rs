@@ -13,9 +13,9 @@ use super::window::Window;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
-/// What distinguishes such a TCP.
+/// The part that differs from one such TCP to the next: [`Tcp`] owns it and calls it for each ACK and loss.
 pub trait Avoidance: Send {
-    /// What a loss changes beside the window, and a spurious one gives back.
+    /// The state that a loss changes beside the window, and that a spurious loss gives back.
     type Memory: Send;
 
     /// Takes note of an ACK, whether or not the window may grow by it, before it does.
@@ -30,13 +30,13 @@ pub trait Avoidance: Send {
     fn grow(&mut self, now: Time, ack: &Ack<'_>, window: &mut Window);
 
     /// A fast retransmit or a timeout, before the window is cut: the threshold that it leaves, in segments. Of the timeouts in a row
-    /// only the first is told. `flight` is what was in flight, counted up to the window, in segments.
+    /// only the first calls it. `flight` is what was in flight, counted up to the window, in segments.
     fn on_loss(&mut self, now: Time, kind: LossKind, flight: f64, window: &Window) -> f64;
 
-    /// What [`Avoidance::on_loss`] is about to change.
+    /// Returns a copy of the state that [`Avoidance::on_loss`] is about to change.
     fn memory(&self) -> Self::Memory;
 
-    /// The last loss was none.
+    /// Restores the state before the last loss, which was spurious.
     fn recall(&mut self, memory: Self::Memory);
 
     /// The round-trip time that the handshake measured.
@@ -71,7 +71,7 @@ impl<A: Avoidance> Tcp<A> {
         &mut self.window
     }
 
-    /// What is the algorithm's own, for tests.
+    /// The [`Avoidance`] inside, for tests.
     #[cfg(test)]
     pub fn avoidance(&mut self) -> &mut A {
         &mut self.avoidance
@@ -137,7 +137,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Whether this ACK ends a round trip, and begins the next.
+    /// Returns true if this ACK ends a round trip, and begins the next.
     pub fn over(&mut self, ack: &Ack<'_>) -> bool {
         let over = ack.ack_seq > self.end;
         if over {

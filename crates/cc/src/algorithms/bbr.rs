@@ -56,9 +56,10 @@ farloop_units::params! {
         cwnd_gain: f64 = 2.0, in 1.0 => 10.0;
         /// Round trips over which the largest delivery rate counts: a cycle of eight, and two to spare (draft §4.1.1).
         bw_window: u32 = 10, in 1 => 1000;
-        /// How long a least RTT counts (draft §4.1.2).
+        /// Time for which the smallest RTT counts (draft §4.1.2).
         min_rtt_window: Delta = Delta::from_secs(10), in Delta::from_ms(1) => Delta::from_secs(1000);
-        /// How long PROBE_RTT keeps the window small: 2 % of the 10 s, and longer than most round trips (draft §4.3.4).
+        /// Time for which PROBE_RTT keeps the window small: 2 % of the 10 s, and longer than most round trips (draft
+        /// §4.3.4).
         probe_rtt_time: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(10);
         /// Least window in packets, and the window of PROBE_RTT: two pairs of packets keep ACKs coming even if every other is delayed.
         min_window: u32 = 4, in 1 => 1000;
@@ -274,8 +275,8 @@ impl BbrSender {
         (bytes / self.mss as f64).ceil() as u64
     }
 
-    /// What to allow in flight, in bytes, where the model has `packets`: room for what hosts hold, an even number of packets
-    /// (Linux, `bbr_quantization_budget`).
+    /// Bytes to allow in flight where the model has `packets`: with room for the bytes that hosts hold, and an even number
+    /// of packets (Linux, `bbr_quantization_budget`).
     fn budget(&self, packets: u64) -> u64 {
         let even = packets.saturating_add(SPARE_QUANTA * self.send_quantum()).div_ceil(2).saturating_mul(2);
         let probing = matches!(self.mode, Mode::ProbeBw(0, _));
@@ -321,7 +322,7 @@ impl BbrSender {
         }
     }
 
-    /// Whether losses are a policer's: `lost` were just found.
+    /// Passes a report to the policer's detector: `lost` bytes were just found lost.
     fn update_policer(&mut self, ctx: &mut Ctx<'_>, lost: Bytes, limited: bool) {
         let Some(policer) = &mut self.policer else { return };
         let (delivered, round) = (self.delivered, self.round_start);
@@ -352,7 +353,7 @@ impl BbrSender {
         }
     }
 
-    /// Whether STARTUP has filled the pipe (draft §4.3.2.2).
+    /// Checks if STARTUP has filled the pipe (draft §4.3.2.2).
     fn check_full(&mut self, limited: bool) {
         if self.pipe_full || !self.round_start || limited {
             return;

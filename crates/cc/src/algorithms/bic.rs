@@ -65,7 +65,7 @@ impl Algorithm for Bic {
 /// Least growth of a window that has met no loss since the start or a timeout, as a fraction per round trip (Linux, `bictcp_update`).
 const WITHOUT_LOSS: f64 = 0.05;
 
-/// What a loss leaves behind.
+/// The state that a loss leaves behind.
 #[derive(Clone, Copy, Debug)]
 pub struct Last {
     /// W_max in segments; zero before the first loss and after a timeout.
@@ -74,7 +74,7 @@ pub struct Last {
     lost: bool,
 }
 
-/// What is [`Bic`]'s own.
+/// The [`Avoidance`] of [`Bic`].
 pub struct Search {
     /// Boxed: together with the rest they would make a sender large.
     params: Box<BicParams>,

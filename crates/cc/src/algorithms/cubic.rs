@@ -22,7 +22,7 @@ use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 farloop_units::choice! {
-    /// How slow start ends before a loss.
+    /// The rule that ends slow start before a loss.
     pub enum HyStartChoice {
         /// It does not.
         None = "none",
@@ -114,7 +114,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// What a loss changes beside the window, kept for a spurious one.
+/// The state that a loss changes beside the window, kept in case the loss is spurious.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     /// The stage that is going on; `None` from a loss (or the start) to the first growth in congestion avoidance.
@@ -125,7 +125,7 @@ struct Stage {
     cwnd_prior: f64,
 }
 
-/// What ends slow start before a loss. Boxed: used in slow start only, and by few.
+/// The rule that ends slow start before a loss. Boxed: few flows use it, and only in slow start.
 enum SlowStart {
     Plain,
     Rfc(Box<HyStart>),

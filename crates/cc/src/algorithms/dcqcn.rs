@@ -28,7 +28,7 @@ use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 farloop_units::choice! {
-    /// How marks reach the reaction point, and when α moves.
+    /// The path of marks to the reaction point, and the times at which α moves.
     pub enum Notification {
         /// By the echo in each ACK. α moves at the end of each `alpha_interval`: up if a mark came in it, down if none did. The rate is cut
         /// at the end of each `cnp_interval` in which a mark came (HPCC's simulator).
@@ -41,7 +41,7 @@ farloop_units::choice! {
 farloop_units::params! {
     /// Parameters of [`Dcqcn`].
     pub struct DcqcnParams {
-        /// How marks reach the sender, and when α moves (HPCC's simulator: "echo"; DCQCN: "cnp").
+        /// Path of marks to the sender, and the times at which α moves (HPCC's simulator: "echo"; DCQCN: "cnp").
         notification: Notification = Notification::Echo;
         /// Least time between two CNPs of a flow, N of DCQCN (50 µs), or between two cuts, T_d of HPCC's tuning (4 µs).
         cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1);
@@ -271,7 +271,7 @@ impl Receiver for DcqcnReceiver {
     }
 }
 
-/// How [`RateRecovery`] gets back to speed.
+/// Constants by which [`RateRecovery`] raises the rate again.
 #[derive(Clone, Copy, Debug)]
 pub struct RecoverySteps {
     /// Additive step in bits per second.
@@ -286,7 +286,7 @@ pub struct RecoverySteps {
     pub byte_counter: Option<Bytes>,
     /// Events of fast recovery.
     pub fast_recovery: u32,
-    /// Whether every cut sets the target, or only one after an increase event.
+    /// True if every cut sets the target, false if only a cut after an increase event does.
     pub clamp_target: bool,
 }
 

@@ -27,7 +27,7 @@ use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
 farloop_units::choice! {
-    /// What a loss takes from the window.
+    /// The part of the window that a loss takes.
     pub enum LossCut {
         /// Half.
         Half = "half",
@@ -37,7 +37,7 @@ farloop_units::choice! {
 }
 
 farloop_units::choice! {
-    /// What marks and round trips change.
+    /// The quantity that marks and round trips change.
     pub enum DctcpControl {
         /// A window (the paper, RFC 8257).
         Window = "window",
@@ -58,8 +58,8 @@ farloop_units::params! {
         slow_start: bool = false;
         /// Additive increase in segments per round trip.
         increase: f64 = 1.0, in 0.001 => 100_000.0;
-        /// What a loss takes from the window, and a timeout from the threshold. "half": as RFC 8257 (§3.5) and Linux since 5.1
-        /// (dctcp_react_to_loss). "alpha": α/2, as Linux before (dctcp_ssthresh).
+        /// Part that a loss takes from the window, and a timeout from the threshold. "half": as RFC 8257 (§3.5) and Linux
+        /// since 5.1 (dctcp_react_to_loss). "alpha": α/2, as Linux before (dctcp_ssthresh).
         loss_cut: LossCut = LossCut::Half;
         /// Multiply `increase` by min(`ai_scaling_cap`, base RTT / intra-datacenter RTT) for flows across datacenters (Gear §IV-A).
         ai_scaling: bool = false;
@@ -71,8 +71,8 @@ farloop_units::params! {
         pacing: bool = false;
         /// Windows per base RTT at which `pacing` sends.
         pacing_gain: f64 = 1.0, in 0.1 => 10.0;
-        /// What marks and round trips change: a window, as in the paper, or a rate, as in HPCC's simulator. With a rate, slow_start,
-        /// increase, loss_cut, pacing and pacing_gain mean nothing.
+        /// Quantity that marks and round trips change: a window, as in the paper, or a rate, as in HPCC's simulator. With a
+        /// rate, slow_start, increase, loss_cut, pacing and pacing_gain mean nothing.
         control: DctcpControl = DctcpControl::Window;
         /// With control = "rate": additive increase per round trip (DCTCP_RATE_AI of HPCC's simulator, whose scripts set 615 Mbps: 1 kB per
         /// 13 µs).
@@ -275,7 +275,7 @@ impl WindowSender {
         sender
     }
 
-    /// What lies beyond the cap is not kept: a cut takes from a window that was in force.
+    /// Drops the part of the window beyond the cap: a cut takes from a window that was in force.
     fn hold_to_cap(&mut self) {
         if self.window.bytes() > self.cap {
             self.window.set_segments(self.window.in_segments(self.cap));

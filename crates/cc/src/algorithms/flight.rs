@@ -7,7 +7,7 @@ use crate::api::FlowInfo;
 use farloop_units::{Bytes, Rate};
 
 farloop_units::choice! {
-    /// Whether a limit on the payload in flight follows the rate.
+    /// The relation between the rate and the limit on the payload in flight.
     pub enum CapScaling {
         /// The limit is the same at any rate.
         Fixed = "fixed",
@@ -16,7 +16,7 @@ farloop_units::choice! {
     }
 }
 
-/// How much payload a flow may have in flight at each of its rates.
+/// The payload that a flow may have in flight at each of its rates.
 #[derive(Clone, Copy, Debug)]
 pub struct FlightLimit {
     /// At line rate.

@@ -1,4 +1,4 @@
-//! How much ACKs bring at once beyond what the model expects: a window of just two BDP runs dry while ACKs are held back.
+//! Extra window for ACKs that come in bursts beyond the model. A window of just two BDP runs dry while ACKs are held back.
 //!
 //! Source: Linux, `bbr_update_ack_aggregation` and `bbr_ack_aggregation_cwnd` (5.1 and later).
 //!
@@ -62,7 +62,7 @@ impl Aggregation {
         self.most[self.current] = self.most[self.current].max(extra);
     }
 
-    /// What to add to the window.
+    /// Bytes to add to the window.
     pub fn extra(&self, bandwidth: Rate) -> u64 {
         self.most[0].max(self.most[1]).min(bandwidth.bytes_in(LONGEST_SILENCE).get())
     }

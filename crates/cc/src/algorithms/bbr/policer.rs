@@ -23,7 +23,7 @@ const HELD_ROUNDS: u32 = 48;
 /// An interval has a rate from this long on: Linux measures it in whole milliseconds (in 4.9, ticks).
 const SHORTEST: Delta = Delta::from_ms(1);
 
-/// What an ACK or a timeout says.
+/// The facts of an ACK or a timeout that the detector uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     pub now: Time,

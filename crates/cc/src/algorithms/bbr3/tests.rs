@@ -20,7 +20,8 @@ struct Packet {
     app_limited: bool,
 }
 
-/// One sender, one FIFO bottleneck, one ACK per packet. What finds no room is lost, and the next ACK tells.
+/// One sender, one FIFO bottleneck, one ACK per packet. A packet that finds no room is lost, and the next ACK reports
+/// the loss.
 struct Path {
     bench: Bench<Bbr3Sender>,
     rate: Rate,

@@ -12,7 +12,7 @@ use super::super::flight::FlightLimit;
 use crate::api::*;
 use farloop_units::{Bytes, Rate};
 
-/// What [`RateSender`] is built from.
+/// Parameters of [`RateSender`].
 pub struct RateRules {
     /// Gain of α.
     pub g: f64,
@@ -40,9 +40,9 @@ pub struct RateSender {
     /// Marked ACKs of this round, and the packets that it has.
     marked: u64,
     packets: u64,
-    /// What had been sent when this round began; zero before the first one.
+    /// Bytes sent when this round began; zero before the first round.
     round_end: Bytes,
-    /// What had been sent at the cut whose data is not acknowledged yet.
+    /// Bytes sent at the cut whose data is not acknowledged yet.
     reduced_until: Option<Bytes>,
 }
 
@@ -66,7 +66,7 @@ impl RateSender {
         }
     }
 
-    /// Whether this ACK ends a round; α moves then (1).
+    /// Returns true if this ACK ends a round; α moves then (1).
     fn ends_round(&mut self, ack: &Ack<'_>) -> bool {
         self.marked += u64::from(ack.ecn_echo);
         if ack.ack_seq <= self.round_end {
