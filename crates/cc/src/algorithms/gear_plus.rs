@@ -102,7 +102,7 @@ struct Flow {
     control: Control,
 }
 
-/// What the ACKs of a round brought.
+/// Sums over the ACKs of a round.
 #[derive(Clone, Copy, Default)]
 struct Round {
     samples: f64,

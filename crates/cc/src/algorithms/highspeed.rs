@@ -79,7 +79,7 @@ impl Response {
         }
     }
 
-    /// How far the window is from Low_Window to High_Window, in logarithms.
+    /// Position of the window between Low_Window (0) and High_Window (1), in logarithms.
     fn position(&self, w: f64) -> f64 {
         libm::log(w / self.low_window) / self.span
     }

@@ -17,7 +17,8 @@ use super::window::Window;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Time};
 
-/// What remains of RTTmax - RTTmin after a loss, so that a route that has become shorter is noticed (Linux, `htcp_param_update`).
+/// Fraction of RTTmax - RTTmin that remains after a loss, so that the flow notices a shorter route (Linux,
+/// `htcp_param_update`).
 const FADING: f64 = 0.95;
 /// Reference of `rtt_scaling`: that of a path of 100 ms is 1 (Linux, `htcp_alpha_update`) ...
 const REFERENCE: f64 = 0.1;
@@ -87,10 +88,10 @@ impl Algorithm for HTcp {
     }
 }
 
-/// What a loss changes.
+/// The state that a loss changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
-    /// When it was; before the first one when the first ACK came, `None` before that.
+    /// Time of the last loss. Before the first loss, time of the first ACK; `None` before that.
     since: Option<Time>,
     beta: f64,
     /// Largest RTT of late; zero without a sample.
@@ -101,7 +102,7 @@ pub struct Backoff {
     steady: bool,
 }
 
-/// What is [`HTcp`]'s own.
+/// The [`Avoidance`] of [`HTcp`].
 pub struct Elapsed {
     params: Box<HTcpParams>,
     base_rtt: BaseRtt,
@@ -257,7 +258,7 @@ mod tests {
         assert!((b.sender.avoidance().alpha(now) - 0.4 * 22.0).abs() < 1e-9);
     }
 
-    /// What three losses leave, 20 round trips of `segments` packets at `rtt` before each.
+    /// Factors that three losses leave, each after 20 round trips of `segments` packets at `rtt`.
     fn kept(params: &HTcpParams, rtt: Delta, segments: [f64; 3]) -> [f64; 3] {
         let (mut b, mut end) = (at(params, 100.0), 0);
         segments.map(|window| {

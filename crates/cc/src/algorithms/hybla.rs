@@ -49,7 +49,7 @@ impl Algorithm for Hybla {
     }
 }
 
-/// What is [`Hybla`]'s own.
+/// The [`Avoidance`] of [`Hybla`].
 pub struct Reference {
     rtt: BaseRtt,
     rtt0: Delta,

@@ -26,7 +26,7 @@ const CSS_GROWTH_DIVISOR: f64 = 4.0;
 /// Rounds of conservative slow start.
 const CSS_ROUNDS: u32 = 5;
 
-/// What a flow remembers of its rounds.
+/// HyStart's state: the rounds of one flow.
 #[derive(Clone, Debug)]
 pub struct HyStart {
     round_end: Bytes,
@@ -43,7 +43,7 @@ impl Default for HyStart {
     }
 }
 
-/// What an ACK means for slow start.
+/// The consequence of an ACK for slow start.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Verdict {
     /// Grow by this fraction of slow start's growth.

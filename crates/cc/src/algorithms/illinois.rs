@@ -88,7 +88,7 @@ pub struct Steps {
     low: u32,
 }
 
-/// What is [`Illinois`]'s own.
+/// The [`Avoidance`] of [`Illinois`].
 pub struct Delays {
     params: Box<IllinoisParams>,
     base_rtt: BaseRtt,

@@ -17,7 +17,7 @@ use crate::api::*;
 use farloop_units::{Delta, Time};
 use std::collections::VecDeque;
 
-/// How long one entry of the base delay's history takes (RFC 6817, §2.4.2).
+/// Duration of one entry of the base delay's history (RFC 6817, §2.4.2).
 const MINUTE: Delta = Delta::from_secs(60);
 
 farloop_units::params! {
@@ -74,7 +74,7 @@ impl Algorithm for Ledbat {
     }
 }
 
-/// What is [`Ledbat`]'s own.
+/// The [`Avoidance`] of [`Ledbat`].
 pub struct Target {
     /// In seconds.
     target: f64,

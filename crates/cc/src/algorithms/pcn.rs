@@ -64,7 +64,7 @@ impl Algorithm for Pcn {
 /// NP-ECN: the port half of [`Pcn`].
 pub struct NonPauseMarker {
     threshold: Bytes,
-    /// What is left of the queue that stood at the last RESUME: pauses may have built it.
+    /// Bytes left of the queue at the last RESUME: pauses may have built it.
     backlog: Bytes,
 }
 
@@ -242,7 +242,7 @@ mod tests {
         };
         Pcn::port(&params, &info).expect("pcn has a port half")
     }
-    /// Whether a data packet of 1500 B that leaves `queue` bytes behind is marked.
+    /// Returns true if a data packet of 1500 B that leaves `queue` bytes behind is marked.
     fn leaves(port: &mut NonPauseMarker, queue: u64) -> bool {
         let mut head = Head {
             flow: 0,

@@ -26,7 +26,7 @@ use crate::api::*;
 use farloop_units::{Delta, Rate};
 
 farloop_units::choice! {
-    /// What is taken for the delay of hops that do not stamp telemetry.
+    /// The delay assumed for hops that do not stamp telemetry.
     pub enum InferFabric {
         /// Nothing: MPD is the largest stamped delay.
         None = "none",
@@ -61,7 +61,7 @@ farloop_units::params! {
         min_cwnd: f64 = 0.01, in 0.0001 => 1.0;
         /// Timeouts in a row that reset the window to `min_cwnd` (as in Swift).
         retransmit_reset: u32 = 3, in 1 => 1000;
-        /// What is taken for the delay of hops that do not stamp telemetry.
+        /// Delay assumed for hops that do not stamp telemetry.
         infer_fabric: InferFabric = InferFabric::None;
     }
 }

@@ -12,8 +12,9 @@
 //!
 //! Nothing else limits the sender: marks and delays do not reach it. The host's half is in [`credit`](crate::credit).
 //!
-//! What the source leaves open: a sender with several flows divides what it wants by their number; a flow here does not know of others, and
-//! the receiver's turns share its credit. The source combines RCCC with NSCC where both are asked for; here each stands alone.
+//! Differences from the source: there a sender with several flows divides its demand by their number. A flow here does not
+//! know of others, and the receiver shares its credit by turns. The source can combine RCCC with NSCC; here each runs
+//! alone.
 
 use crate::api::*;
 use crate::credit::{CoreLimits, Granter, HostInfo, PullLimits, PullPacer, QUANTUM};
@@ -34,7 +35,7 @@ farloop_units::params! {
         core_target: f64 = 0.3, in 0.0 => 1.0;
         /// Part of the excess by which it falls (uet-htsim, _Md: 0.5).
         core_decrease: f64 = 0.5, in 0.0 => 1.0;
-        /// What it grows by, as a part of the link's rate (uet-htsim, _Ai: 0.01).
+        /// Growth step, as a part of the link's rate (uet-htsim, _Ai: 0.01).
         core_increase: f64 = 0.01, in 0.0 => 1.0;
         /// Weight of a new part of marked packets in its average (uet-htsim, _alpha: 0.5).
         core_weight: f64 = 0.5, in 0.0 => 1.0;
@@ -90,7 +91,7 @@ pub struct RcccSender {
     /// Below zero after a packet that was larger than what was left.
     credit: i64,
     most: u64,
-    /// What was granted in the flow's life.
+    /// Bytes granted in the flow's life.
     granted: u64,
     /// No answer has come yet.
     speculating: bool,

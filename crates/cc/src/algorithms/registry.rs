@@ -39,7 +39,7 @@ macro_rules! registry {
                     AnyParams::Dyn(p) => p.specs(),
                 }
             }
-            /// What the algorithm needs of the network.
+            /// The features that the algorithm needs of the network.
             pub fn needs(&self) -> Needs {
                 match self { $(AnyParams::$variant(p) => $module::$ty::needs(p),)+ AnyParams::Dyn(p) => p.needs() }
             }

@@ -60,7 +60,7 @@ impl Algorithm for Scalable {
     }
 }
 
-/// What is [`Scalable`]'s own.
+/// The [`Avoidance`] of [`Scalable`].
 pub struct Steps {
     increase: f64,
     decrease: f64,

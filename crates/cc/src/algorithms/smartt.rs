@@ -18,7 +18,7 @@
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
-/// What quick adapt counts of a trimmed packet, in bytes (spcl/HTSIM, processNack: 64).
+/// Bytes that quick adapt counts for a trimmed packet (spcl/HTSIM, processNack: 64).
 const TRIMMED: f64 = 64.0;
 
 farloop_units::params! {
@@ -150,7 +150,7 @@ impl SmarttSender {
         self.window = self.window.clamp(self.mss, self.highest);
     }
 
-    /// How far the last round-trip time is from the target, as a part of it.
+    /// Distance of the last round-trip time from the target, as a fraction of the round-trip time.
     fn distance(&self) -> f64 {
         let (rtt, target) = (self.rtt.as_ps(), self.target_rtt.as_ps());
         rtt.abs_diff(target) as f64 / rtt as f64
@@ -182,7 +182,7 @@ impl SmarttSender {
         }
     }
 
-    /// What one ACK does to the window (2) to (6).
+    /// Adjusts the window by one ACK (2) to (6).
     fn adjust(&mut self, acked: f64, marked: bool) {
         if self.p.fast_increase && (self.growing || self.calm > self.calm_window) {
             if !self.p.quick_adapt || self.heard > self.to_ignore {

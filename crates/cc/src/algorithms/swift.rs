@@ -39,7 +39,7 @@ farloop_units::params! {
         /// Queueing that a large window is allowed, beyond the flow's unloaded round-trip time (base_target of §3.5, whose value in
         /// the Falcon simulator is 25 µs). The unloaded round-trip time stands for hop scaling.
         base_target: Delta = Delta::from_us(25), in Delta::ZERO => Delta::from_secs(1);
-        /// What flow scaling adds at most (fs_range of §3.5; Falcon simulator: 100 µs); 0 turns it off.
+        /// Most that flow scaling adds (fs_range of §3.5; Falcon simulator: 100 µs); 0 turns it off.
         fs_range: Delta = Delta::from_us(100), in Delta::ZERO => Delta::from_secs(1);
         /// Window in packets at and below which flow scaling adds `fs_range` (fs_min_cwnd of §3.5; Falcon simulator: 0.1).
         fs_min_cwnd: f64 = 0.1, in 0.001 => 1000.0;

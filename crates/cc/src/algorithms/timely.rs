@@ -40,7 +40,7 @@ farloop_units::choice! {
 }
 
 farloop_units::choice! {
-    /// What happens between the two thresholds.
+    /// The rule between the two thresholds.
     pub enum TimelyVariant {
         /// Algorithm 1 of the TIMELY paper.
         Original = "original",
@@ -87,7 +87,7 @@ farloop_units::params! {
         segment: Bytes = Bytes::new(16_000), in Bytes::new(1) => Bytes::new(1_000_000_000);
         /// When the rate is updated.
         update: TimelyUpdate = TimelyUpdate::Segment;
-        /// What happens between the two thresholds.
+        /// Rule between the two thresholds.
         variant: TimelyVariant = TimelyVariant::Original;
         /// Largest fraction of the rate that one update takes away (0.5 in the authors' published code; 1 for no bound).
         max_decrease: f64 = 0.5, in 0.0 => 1.0;
@@ -150,7 +150,7 @@ pub struct TimelySender {
     segment: Bytes,
     /// Payload acknowledged since the last completion event.
     acked: Bytes,
-    /// What had been sent when the rate was last updated.
+    /// Bytes sent when the rate was last updated.
     round_end: Bytes,
     last_update: farloop_units::Time,
     calm_events: u32,
@@ -198,7 +198,7 @@ impl TimelySender {
         }
     }
 
-    /// Whether this ACK completes what the rate is updated by: a segment, or a round trip.
+    /// Returns true if this ACK completes the unit after which the rate is updated: a segment, or a round trip.
     fn completes(&mut self, ack: &Ack<'_>) -> bool {
         if self.update == TimelyUpdate::Rtt {
             // The ACK of the last packet that the round began with does not end it: that takes one of data sent after the last update.

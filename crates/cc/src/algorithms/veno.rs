@@ -65,7 +65,7 @@ impl Algorithm for Veno {
     }
 }
 
-/// What is [`Veno`]'s own.
+/// The [`Avoidance`] of [`Veno`].
 pub struct Judge {
     base_rtt: BaseRtt,
     /// The latest sample.
@@ -79,7 +79,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Whether N < β (1).
+    /// Returns true if N < β (1).
     fn idle_path(&self, window: &Window) -> bool {
         let queued = window.segments() * (1.0 - self.base_rtt.get().ratio(self.rtt));
         queued < self.beta

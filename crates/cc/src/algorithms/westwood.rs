@@ -69,7 +69,7 @@ impl Algorithm for Westwood {
     }
 }
 
-/// What is [`Westwood`]'s own: the estimate of the bandwidth.
+/// The [`Avoidance`] of [`Westwood`]: the estimate of the bandwidth.
 pub struct Bandwidth {
     alpha: f64,
     stages: usize,
@@ -78,13 +78,13 @@ pub struct Bandwidth {
     rtt_min: BaseRtt,
     /// The latest sample.
     rtt: Delta,
-    /// When the sample at hand began.
+    /// Time at which the current sample began.
     since: Option<Time>,
     /// Payload bytes confirmed since.
     counted: f64,
     /// Payload bytes that duplicate ACKs were counted for, and that a cumulative ACK will confirm again.
     ahead: f64,
-    /// What each filter says, in bytes/s.
+    /// Estimate of each filter, in bytes/s.
     estimates: Option<[f64; 2]>,
 }
 

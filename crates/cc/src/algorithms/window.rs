@@ -30,7 +30,7 @@ pub struct Window {
     ssthresh: f64,
     mss: f64,
     wire_per_payload: f64,
-    /// What the flow started with, and restarts with after idling.
+    /// Window with which the flow started, and restarts after idling.
     restart: f64,
     /// No loss or mark has set the threshold yet; where there is one, an earlier connection left it.
     initial: bool,
@@ -82,7 +82,7 @@ impl Window {
         bytes.as_f64() / self.mss
     }
 
-    /// Whether the window is below the slow start threshold.
+    /// Returns true if the window is below the slow start threshold.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
@@ -103,14 +103,14 @@ impl Window {
         Rate::from_f64((bits / rtt.as_secs_f64()).max(1.0))
     }
 
-    /// Whether this ACK may grow the window: it acknowledges new data outside recovery, the application keeps up, and at
-    /// least half the window was in use (RFC 7661, §4.3: otherwise the window says nothing about the path).
+    /// Returns true if this ACK may grow the window: it acknowledges new data outside recovery, the application keeps
+    /// up, and at least half the window was in use (RFC 7661, §4.3: otherwise the window says nothing about the path).
     pub fn may_grow(&self, ack: &Ack<'_>) -> bool {
         let used = ack.in_flight.as_f64() + ack.acked.as_f64();
         ack.acked > Bytes::ZERO && !ack.in_recovery && !ack.app_limited && 2.0 * used >= self.cwnd
     }
 
-    /// Whether no loss or mark has set a threshold yet.
+    /// Returns true if no loss or mark has set a threshold yet.
     pub fn in_initial_slow_start(&self) -> bool {
         self.initial
     }

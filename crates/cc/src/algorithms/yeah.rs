@@ -9,7 +9,8 @@
 //! 3. Else slow mode: it grows as Reno's, and where Q > 80 it gives up Q at once, at most half (precautionary decongestion), though not
 //!    below what Reno would have.
 //! 4. A loss in fast mode, or soon after, takes Q, between 1/8 and 1/2; after sixteen round trips in slow mode half: others are greedy.
-//! 5. What Reno would have grows by a segment per round trip in slow mode, and is forgotten after fifty round trips in fast mode.
+//! 5. Reno's window, as YeAH estimates it, grows by a segment per round trip in slow mode, and is forgotten after
+//!    fifty round trips in fast mode.
 //!
 //! ```text
 //!   fast: +1 % per round trip --Q > 80 or L > 1/8--> slow: +1 segment; Q > 80: W -= Q
@@ -80,16 +81,16 @@ impl Algorithm for Yeah {
     }
 }
 
-/// What a loss changes.
+/// The state that a loss changes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Counts {
-    /// What Reno would have, in segments; [`MIN_SEGMENTS`] while nobody competes.
+    /// Estimate of Reno's window, in segments; [`MIN_SEGMENTS`] while nobody competes.
     reno: f64,
     /// Round trips in fast mode since.
     fast: u32,
 }
 
-/// What is [`Yeah`]'s own.
+/// The [`Avoidance`] of [`Yeah`].
 pub struct Modes {
     params: Box<YeahParams>,
     base_rtt: BaseRtt,

@@ -16,7 +16,7 @@ pub(super) struct IntraWindow {
     step: Step,
 }
 
-/// Which of the two adjustments the next multiplicative one is.
+/// The next multiplicative adjustment.
 #[derive(Clone, Debug)]
 enum Step {
     /// Step I: to the right rate as if all traffic reacted.
@@ -64,7 +64,8 @@ impl IntraWindow {
     }
 }
 
-/// Whether a reaction to `u0` moves enough traffic to learn from what follows. At `u0 == eta` Eq. 6 has no answer at all.
+/// Returns true if a reaction to `u0` moves enough traffic to learn from the samples after it. At `u0 == eta` Eq. 6
+/// has no answer at all.
 fn informative(p: &GearParams, u0: f64) -> bool {
     let distance = (u0 - p.eta).abs();
     distance >= p.step_threshold && distance > 1e-9

@@ -1,14 +1,15 @@
-//! What Gear's windows keep to.
+//! Bounds of Gear's windows.
 
 use crate::api::FlowInfo;
 use farloop_units::Delta;
 
-/// What every window keeps to.
+/// The bounds of every window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// One packet on the wire.
     pub floor: f64,
-    /// What the NIC sends in one base round trip: more would not change the rate, and would have to be taken back first.
+    /// Bytes that the NIC sends in one base round trip: a larger window would not change the rate, and would have to
+    /// shrink first.
     pub cap: f64,
     pub base_rtt: Delta,
 }

@@ -13,7 +13,7 @@ choice! {
 }
 
 choice! {
-    /// What an intra-DC flow takes for u(t + IRTT) in Eq. 6.
+    /// The estimate of u(t + IRTT) in Eq. 6 that an intra-DC flow uses.
     pub enum StepFeedback {
         /// The mean of the samples since the round began.
         Round = "round",
@@ -23,9 +23,9 @@ choice! {
 }
 
 choice! {
-    /// How a cross-DC flow discounts its own effect on u when it updates its reference window (Eq. 10).
+    /// The discount for a cross-DC flow's own effect on u when it updates its reference window (Eq. 10).
     pub enum OwnCorrection {
-        /// What it added to its rate during the last CRTT, down to the target at most.
+        /// The amount that the flow added to its rate during the last CRTT, down to the target at most.
         Bounded = "bounded",
         /// Eq. 10 as printed: the share Δ.
         Printed = "printed",
@@ -68,7 +68,7 @@ params! {
         step_factor_min: f64 = 0.5, in 0.0 => 1.0;
         /// Largest factor that step III puts on the window. The paper has no bound.
         step_factor_max: f64 = 2.0, in 1.0 => 1e9;
-        /// What step III takes for the utilisation after step I.
+        /// Utilisation after step I, as step III estimates it.
         step_feedback: StepFeedback = StepFeedback::Round;
         /// Until the first full sample, measure utilisation between consecutive ACKs (intra-DC) or since the first ACK (cross-DC). The
         /// paper does not say what to do.
@@ -77,7 +77,7 @@ params! {
         cross_first_update: bool = true;
         /// The additive increase of cross-DC flows enters their reference window, too. In the paper it does not (Algorithm 1, line 21).
         cross_additive_in_reference: bool = true;
-        /// How a cross-DC flow discounts its own effect on u at an update (Eq. 10).
+        /// Discount for a cross-DC flow's own effect on u at an update (Eq. 10).
         own_correction: OwnCorrection = OwnCorrection::Bounded;
         /// The window of a cross-DC flow limits what is in flight, too, and not its pacing rate only.
         cross_window_limit: bool = false;

@@ -13,7 +13,7 @@ use farloop_units::{Bytes, Delta, Rate};
 /// The sender half of [`Gear`](super::Gear).
 pub struct GearSender(Box<Flow>);
 
-/// What is known of the flow, and the law that its kind follows.
+/// The flow's constants, and the law that flows of its kind follow.
 struct Flow {
     params: GearParams,
     info: FlowInfo,
@@ -46,7 +46,7 @@ impl GearSender {
     }
 }
 
-/// Whether a flow with this round-trip time runs inside a datacenter (paper, III-B).
+/// Returns true if a flow with this round-trip time runs inside a datacenter (paper, III-B).
 fn is_intra(params: &GearParams, irtt: Delta, rtt: Delta) -> bool {
     (rtt.as_ps() as f64) < params.cross_factor * irtt.as_ps() as f64
 }

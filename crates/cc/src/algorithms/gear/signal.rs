@@ -8,7 +8,7 @@ use crate::api::{Ack, Sent};
 use crate::int::{IntHistory, IntHop, IntRecord, PathRecords, pairs};
 use farloop_units::{Delta, Rate, Time};
 
-/// How many snapshots of `p.L` one round trip keeps: the error in a sample's span is at most 1/256 of it.
+/// Number of snapshots of `p.L` kept per round trip: the error in a sample's span is at most 1/256 of it.
 const SNAPSHOTS_PER_RTT: u64 = 256;
 
 /// No sample spans more: a longer difference means that telemetry came out of order and a counter seemed to wrap.

@@ -41,7 +41,7 @@ pub const MAX_WINDOW: u64 = ((1 << 36) - 1) << WINDOW_BITS;
 pub const NO_THRESHOLD: u64 = u64::MAX;
 /// The same in packets, as Linux has it (`TCP_INFINITE_SSTHRESH`); windows in packets stay below.
 pub const NO_THRESHOLD_PACKETS: u32 = 0x7fff_ffff;
-/// What round trips count as until there is a first sample, in ns: 1 ms.
+/// Round-trip time assumed before the first sample, in ns: 1 ms.
 pub const ASSUMED_RTT: u64 = 1_000_000;
 /// An ACK, or a connection that starts, without a round-trip time.
 pub const NO_RTT: u64 = 0;
@@ -56,7 +56,7 @@ pub const MAX_THRESHOLD: u64 = 1 << 30;
 /// The largest pacing gain, Q16: 1024 windows per round trip, headers included.
 pub const MAX_GAIN: u64 = 1 << 26;
 
-/// What a flow is given when it starts. Values beyond the bounds in the header of this file are the caller's mistake.
+/// Constants of a flow, set when it starts. Values beyond the bounds in the header of this file are the caller's mistake.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Constants {
     /// Payload of a full-size packet in bytes, 1 to 65535.
@@ -108,7 +108,7 @@ pub struct AckEvent {
     pub app_limited: bool,
 }
 
-/// What was concluded about a loss.
+/// The kind of a loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossEvent {
     /// Lost, while ACKs still flow.
@@ -117,7 +117,7 @@ pub enum LossEvent {
     Timeout,
 }
 
-/// What a flow remembers.
+/// The state of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct State {
@@ -131,7 +131,7 @@ pub struct State {
     pub srtt8: u64,
     /// h times MSS: growth per round trip, Q10 bytes.
     increase: u64,
-    /// What the last division of growth left over.
+    /// Remainder of the last division of growth.
     carry: u64,
     /// Bytes acknowledged, and of those marked, in α's window of data.
     acked: u64,
@@ -152,7 +152,7 @@ pub struct State {
     flags: u32,
 }
 
-/// What Linux keeps for a congestion control in each connection, in bytes (`icsk_ca_priv`).
+/// Bytes that Linux keeps in each connection for its congestion control (`icsk_ca_priv`).
 pub const PRIVATE_BYTES: usize = 104;
 const _: () = assert!(size_of::<State>() <= PRIVATE_BYTES);
 
@@ -169,7 +169,7 @@ const WAS_INITIAL: u32 = 1 << 4;
 /// There has been no round-trip time yet.
 const NO_SAMPLE: u32 = 1 << 5;
 
-/// Whether sequence number `a` comes after `b`: by less than 2^31.
+/// Returns true if sequence number `a` comes after `b`, by less than 2^31.
 fn after(a: u32, b: u32) -> bool {
     b.wrapping_sub(a) >> 31 == 1
 }
@@ -248,12 +248,12 @@ impl State {
         self.set_base_rtt(constants, self.base_rtt);
     }
 
-    /// Whether the window is below the slow start threshold.
+    /// Returns true if the window is below the slow start threshold.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether no loss or cut has set a threshold yet.
+    /// Returns true if no loss or cut has set a threshold yet.
     pub fn in_initial_slow_start(&self) -> bool {
         self.is(INITIAL)
     }

@@ -189,7 +189,7 @@ pub struct GeminiSender {
     /// Bytes to begin with, and to return to after silence.
     initial_cwnd: u64,
     sequence: Sequence,
-    /// What the last ACK still waited for.
+    /// Sequence number that the last ACK waited for.
     una: Bytes,
     /// Window and threshold before the last loss.
     before_loss: (u64, u64),

@@ -31,7 +31,7 @@ pub enum Clock {
     Microseconds,
 }
 
-/// What a flow remembers of its slow start.
+/// The state of one flow's slow start.
 #[derive(Clone, Debug)]
 pub struct LinuxHyStart {
     clock: Clock,

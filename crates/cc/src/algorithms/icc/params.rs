@@ -3,9 +3,9 @@
 use farloop_units::{Bytes, Delta, Rate, choice, params};
 
 choice! {
-    /// What a source sends while there is a queue.
+    /// The rate of a source while there is a queue.
     pub enum IccBounds {
-        /// What comes in over the horizon is what goes out, and what the queue may still take.
+        /// Arrivals over the horizon equal departures plus the room that the queue has left.
         Balanced = "balanced",
         /// The queue, as it will stand when the answer is felt, empties in a round trip.
         Drain = "drain",
@@ -15,7 +15,7 @@ choice! {
 }
 
 choice! {
-    /// How the rate grows where there is no queue.
+    /// The growth of the rate where there is no queue.
     pub enum IccIncrease {
         /// By an equal share of what the link has left.
         Fair = "fair",
@@ -25,7 +25,7 @@ choice! {
 }
 
 choice! {
-    /// Which queues a port reports at once; all others wait for the timer.
+    /// The queues that a port reports at once; all others wait for the timer.
     pub enum IccReports {
         /// One that stands or grows on a busy link: the first condition of Fig. 7.
         Standing = "standing",
@@ -37,11 +37,11 @@ choice! {
 params! {
     /// Parameters of [`Icc`](super::Icc).
     pub struct IccParams {
-        /// What sets the rate while there is a queue (ours; the paper's is "printed").
+        /// Rule for the rate while there is a queue (ours; the paper's is "printed").
         bounds: IccBounds = IccBounds::Balanced;
-        /// How the rate grows where there is none (ICC: Equation 6, "printed").
+        /// Growth of the rate where there is no queue (ICC: Equation 6, "printed").
         increase: IccIncrease = IccIncrease::Printed;
-        /// Which queues a port reports at once (ICC: Fig. 7, whose second condition can be read either way).
+        /// Queues that a port reports at once (ICC: Fig. 7, whose second condition can be read either way).
         reports: IccReports = IccReports::Standing;
         /// The queue that must not be exceeded, Q_d, safely below the threshold of PFC: half of it (ours; the default is that of a buffer
         /// of 5 MB with xoff_alpha = 0.11).
@@ -50,7 +50,7 @@ params! {
         window: Delta = Delta::from_us(5), in Delta::from_ns(100) => Delta::from_ms(10);
         /// With bounds = "balanced": over how many T a queue that does not grow is emptied (ours; 1 as the paper means it).
         emptying: f64 = 2.0, in 0.1 => 100.0;
-        /// How often a port reports whatever it sees (ICC: 15 µs).
+        /// Interval of a port's unconditional reports (ICC: 15 µs).
         interval: Delta = Delta::from_us(15), in Delta::from_ns(100) => Delta::from_ms(10);
         /// Utilisation from which a queue is congestion (ICC: 70 %).
         busy: f64 = 0.7, in 0.0 => 1.0;

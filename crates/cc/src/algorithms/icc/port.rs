@@ -34,7 +34,7 @@ pub struct IccPort {
 /// The last packet of a flow.
 struct Seen {
     at: Time,
-    /// What will have left when it has: [`IccPort::left`].
+    /// Bytes that will have left the port when this packet has: [`IccPort::left`].
     gone: u64,
 }
 
@@ -70,7 +70,7 @@ impl IccPort {
         ctx.arm(Self::WINDOW, now.saturating_add(self.window));
     }
 
-    /// Which part of the window that ends at `now` the link was busy. Begins the next one.
+    /// Returns the fraction of the window ending at `now` that the link was busy. Begins the next window.
     fn utilisation(&mut self, now: Time) -> f64 {
         let over = remaining(self.busy_until, now);
         let busy = std::mem::replace(&mut self.busy_for, over).saturating_sub(over);
@@ -198,7 +198,7 @@ mod tests {
             let queue = Bytes::new(self.queue);
             self.call(|p, ctx| p.on_timer(ctx, IccPort::WINDOW, queue))
         }
-        /// What an ACK brings back that already carries `field`.
+        /// Returns the verdict of an ACK that already carries `field`.
         fn carried_back(&mut self, field: Field) -> Option<Verdict> {
             let (mut head, queue) = (Line::head(1, false, Some(field)), Bytes::new(self.queue));
             self.call(|p, ctx| p.on_reverse(ctx, &mut head, queue));

@@ -22,7 +22,7 @@ pub struct IccSender {
     /// T, and the window that ports measure over, in seconds.
     rtt: f64,
     window: f64,
-    /// How many T emptying a queue takes.
+    /// Time in which a queue shall empty, in units of T.
     emptying: f64,
     /// Q_d in bits.
     q_d: f64,
@@ -50,7 +50,7 @@ impl IccSender {
         }
     }
 
-    /// Whether a verdict of this stamp is newer than the last one that was followed; it is the last one then.
+    /// Returns true if a verdict of this stamp is newer than the last one followed, and records it as the last.
     fn is_news(&mut self, stamp: u32, now: Time) -> bool {
         let newer = |(last, at): (u32, Time)| stamp.wrapping_sub(last) as i32 > 0 || now.since(at) > STALE;
         let news = self.last.is_none_or(newer);

@@ -1,4 +1,4 @@
-//! What a port reports, and how it fits into one header field.
+//! The report of a port, and its encoding in one header field.
 
 use crate::api::Field;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -14,9 +14,9 @@ pub struct Verdict {
     pub queue: u64,
     /// By how many bytes the queue grew over the last window.
     pub change: i64,
-    /// Which part of the last window the link was busy with data.
+    /// Fraction of the last window that the link was busy with data.
     pub utilisation: f64,
-    /// How many flows the port serves; at least 1.
+    /// Number of flows that the port serves; at least 1.
     pub flows: u32,
     /// Rate of the port.
     pub capacity: Rate,
@@ -40,7 +40,7 @@ const CAPACITY: u32 = FLOWS + 16;
 const STAMP: u32 = CAPACITY + 20;
 
 impl Verdict {
-    /// What it takes in the header of a packet.
+    /// Bytes that it takes in the header of a packet.
     pub const BYTES: u16 = 16;
 
     /// The field that says nothing: what data packets carry.
@@ -86,7 +86,7 @@ impl Verdict {
         })
     }
 
-    /// How long the queue takes to drain.
+    /// Time that the queue takes to drain.
     fn drain_time(&self) -> Delta {
         Rate::from_bps(self.capacity.as_bps().max(1)).time_to_send(Bytes::new(self.queue))
     }

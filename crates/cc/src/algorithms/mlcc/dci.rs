@@ -18,7 +18,7 @@ enum Side {
     Inward(Box<Credits>),
 }
 
-/// What an inward port knows of the flows that pass.
+/// Credit that an inward port keeps for each flow that passes.
 struct Credits {
     flows: BTreeMap<u32, Credit>,
     idle_timeout: Delta,

@@ -27,7 +27,7 @@ pub struct Dqm {
     packet_bits: f64,
     /// The last `averaging` values of R_credit, latest first.
     credits: VecDeque<f64>,
-    /// What was asked of the source, since when.
+    /// Rates requested from the source, with the time of each request.
     asked: Asked,
     /// R_DQM (Eq. 5).
     target: f64,

@@ -11,12 +11,12 @@ use crate::api::*;
 use crate::int::IntRecord;
 use farloop_units::{Bytes, Delta, Rate};
 
-/// Whether a report is the first one of a round.
+/// A report's place in its round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It is.
+    /// The report is the first of a round.
     NewRound,
-    /// It belongs to the current one.
+    /// The report belongs to the current round.
     SameRound,
 }
 
@@ -55,7 +55,7 @@ impl RateLaw {
         RateLaw { sender, bdp: flow.bdp().get().max(1), rounds: 0 }
     }
 
-    /// What the law says as a sender.
+    /// The law's window and rate.
     pub fn control(&self) -> Control {
         match &self.sender {
             LawSender::Hpcc(sender) => sender.control(),
@@ -63,7 +63,7 @@ impl RateLaw {
         }
     }
 
-    /// What it says as a rate.
+    /// The law's rate.
     pub fn rate(&self) -> Rate {
         self.control().pacing
     }

@@ -1,7 +1,7 @@
 //! `mlcc`: three short control loops where one long one would be slow, with the help of the switches that join datacenters.
 //!
-//! Source: Zhao et al., "Efficient Cross-Datacenter Congestion Control with Fast Control Loops", ICPP 2025. What the paper leaves open and
-//! what is ours: `spec/mlcc.md`.
+//! Source: Zhao et al., "Efficient Cross-Datacenter Congestion Control with Fast Control Loops", ICPP 2025. `spec/mlcc.md`
+//! lists the points that the paper leaves open, and our own additions.
 //!
 //! The model in five lines:
 //! - near source: the sender's DCI switch takes the telemetry off data and sends it back, so that the sender's datacenter answers within

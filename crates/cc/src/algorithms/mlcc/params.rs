@@ -13,7 +13,7 @@ choice! {
 }
 
 choice! {
-    /// How the rate that DQM asks for is smoothed.
+    /// The smoothing of the rate that DQM requests.
     pub enum Smoothing {
         /// The window forgets with a time constant of RTT_C.
         Leaky = "leaky",

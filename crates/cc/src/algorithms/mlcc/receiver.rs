@@ -20,7 +20,7 @@ use farloop_units::Rate;
 /// The receiver half of [`Mlcc`](super::Mlcc).
 pub struct MlccReceiver(Option<Box<Crediting>>);
 
-/// What it does for a flow across datacenters.
+/// The state of a receiver whose flow crosses datacenters.
 struct Crediting {
     /// Gives R_credit, with the round-trip time inside the datacenter.
     law: RateLaw,

@@ -10,7 +10,7 @@
 use crate::api::{Field, Fields};
 use farloop_units::{Bytes, Rate};
 
-/// What they take on the wire, in every packet.
+/// Bytes of the header on the wire, in every packet.
 pub const BYTES: u16 = 16;
 
 const ROUND_SHIFT: u32 = 8;
@@ -26,7 +26,7 @@ const HAS_DQM: u128 = 2;
 /// Largest number of 40 bits.
 const LARGEST: u64 = (1 << 40) - 1;
 
-/// What a data packet carries.
+/// The header of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DataHeader {
     /// It is of a flow across datacenters.
@@ -37,7 +37,7 @@ pub struct DataHeader {
     pub credit: Option<(u32, Bytes)>,
 }
 
-/// What an ACK carries.
+/// The header of an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct AckHeader {
     /// C_R: the round that the receiver waits for.

@@ -99,7 +99,7 @@ impl Algorithm for Nscc {
     }
 }
 
-/// What does not change in the life of a flow.
+/// The constants of a flow.
 #[derive(Clone, Debug)]
 struct Law {
     /// Bits per second.
@@ -277,7 +277,7 @@ impl NsccSender {
         taken
     }
 
-    /// What the window collects or gets from an unmarked ACK below the target (5) (6).
+    /// Counts an unmarked ACK below the target, or grows the window by it (5) (6).
     fn below_target(&mut self, delay: u64, acked: u64) {
         if delay < self.law.fast_delay {
             self.calm = self.calm.saturating_add(acked);

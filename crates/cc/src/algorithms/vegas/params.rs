@@ -1,4 +1,4 @@
-//! What both of Vegas' senders go by: its parameters, and when a round says nothing.
+//! Parameters of both Vegas senders, and the rule for rounds without a usable sample.
 
 farloop_units::params! {
     /// Parameters of [`Vegas`](super::Vegas).
