@@ -16,7 +16,7 @@ pub use crate::needs::Needs;
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Params, Rate, Time};
 
-/// What the sender may do: at most `cwnd` payload bytes in flight, at most `pacing` bits per second on the wire.
+/// The limits on a sender: at most `cwnd` payload bytes in flight, at most `pacing` bits per second on the wire.
 ///
 /// [`Bytes::MAX`] and [`Rate::MAX`] mean "no limit" (the NIC's line rate always holds). A window below one packet still
 /// lets one packet be in flight.
@@ -89,7 +89,7 @@ pub struct Ack<'a> {
     pub in_recovery: bool,
     /// The sender has less to send than its window and rate allow.
     pub app_limited: bool,
-    /// How fast data is being delivered, from an endpoint that measures it ([`Needs::delivery_rate`]).
+    /// Rate at which data is being delivered, from an endpoint that measures it ([`Needs::delivery_rate`]).
     pub delivery: Option<Delivery>,
     /// In-band telemetry stamped on the data packet, in path order.
     pub int: &'a [IntRecord],
@@ -97,7 +97,8 @@ pub struct Ack<'a> {
     pub fields: &'a [Field],
 }
 
-/// A header field that an algorithm owns: 16 bytes that mean what it says. What it takes on the wire is counted by [`Needs::header_bytes`].
+/// A header field that an algorithm owns: 16 bytes whose meaning the algorithm defines. [`Needs::header_bytes`]
+/// counts its bytes on the wire.
 pub type Field = u128;
 
 /// Most header fields of one algorithm.
@@ -188,7 +189,7 @@ pub enum LossKind {
 /// A loss event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loss {
-    /// What happened.
+    /// The kind of loss.
     pub kind: LossKind,
     /// Payload bytes that were in flight when the loss was detected.
     pub in_flight: Bytes,
@@ -196,7 +197,7 @@ pub struct Loss {
     pub snd_nxt: Bytes,
 }
 
-/// How an endpoint that repairs packet by packet learned that one does not arrive.
+/// The way by which an endpoint that repairs packet by packet learned of a lost packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketLossKind {
     /// A switch cut off its payload for want of room, and the receiver asked for it again: congestion.
@@ -210,7 +211,7 @@ pub enum PacketLossKind {
 /// A packet that has to be sent again, from an endpoint that repairs packet by packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketLoss {
-    /// How this is known.
+    /// The way by which the endpoint learned of it.
     pub kind: PacketLossKind,
     /// Its payload.
     pub payload: Bytes,
@@ -244,11 +245,11 @@ pub enum Signal {
 pub struct TimerId(pub u8);
 
 impl TimerId {
-    /// How many timers a half has.
+    /// Number of timers of a half.
     pub const COUNT: usize = 4;
 }
 
-/// What a handler asks for.
+/// A request of a handler.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect {
     /// Call `on_timer` at the given time; replaces an earlier setting of the same timer.
@@ -322,9 +323,9 @@ pub trait Sender: Send {
     fn ssthresh(&self) -> Option<Bytes> {
         None
     }
-    /// The connection stands: the round-trip time that its handshake measured, queues included. Called before [`Sender::on_start`],
-    /// over a TCP endpoint with a handshake only. What the flow knows of its path is this, where the algorithm keeps a base
-    /// round-trip time as the smallest of its samples.
+    /// The connection is established: the round-trip time that its handshake measured, queues included. Called before
+    /// [`Sender::on_start`], over a TCP endpoint with a handshake only. It is the first sample of an algorithm that keeps
+    /// the smallest one as its base round-trip time.
     fn on_established(&mut self, _rtt: Delta) {}
     /// The flow starts.
     fn on_start(&mut self, _ctx: &mut Ctx<'_>) {}
@@ -335,7 +336,8 @@ pub trait Sender: Send {
     }
     /// A data packet was handed to the wire.
     fn on_send(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) {}
-    /// Whether [`Sender::on_send`] does anything, which never changes; who says no may not be told.
+    /// Returns true if the endpoint must call [`Sender::on_send`]. The answer never changes; after false the endpoint
+    /// may skip the calls.
     fn hears_sends(&self) -> bool {
         true
     }
@@ -354,7 +356,7 @@ pub trait Sender: Send {
     fn on_signal(&mut self, _ctx: &mut Ctx<'_>, _signal: &Signal) {}
     /// Credit arrived: bytes on the wire that the receiving host granted in the flow's life, so that the next makes up for a lost one.
     fn on_credit(&mut self, _ctx: &mut Ctx<'_>, _total: Bytes) {}
-    /// How much credit in the flow's life a packet that leaves now asks for, where `backlog` bytes on the wire have yet to be sent.
+    /// Credit in the flow's life that a packet leaving now requests, where `backlog` bytes on the wire have yet to be sent.
     fn wanted_credit(&mut self, _backlog: Bytes) -> Bytes {
         Bytes::new(0)
     }
@@ -379,7 +381,7 @@ pub struct Data<'a> {
     pub fields: &'a [Field],
 }
 
-/// What the receiver's ACK echoes.
+/// The answer of a receiver, which its ACK carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feedback {
     /// Echo a Congestion Experienced mark.
@@ -419,7 +421,7 @@ pub enum Border {
     Inward,
 }
 
-/// What an algorithm knows of a switch's egress port.
+/// A switch's egress port, as an algorithm sees it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PortInfo {
     /// Rate of the port.
@@ -449,11 +451,12 @@ pub struct Head {
     pub ecn_marked: bool,
     /// The header fields that the algorithm of its flow owns; an agent may change them.
     pub fields: Fields,
-    /// What waits in the queue of its flow, where the port has queues of flows: as `queue` of [`PortAgent`], without the packet at hand.
+    /// Bytes in the queue of its flow, where the port has queues of flows: as `queue` of [`PortAgent`], without the
+    /// packet at hand.
     pub flow_queue: Bytes,
 }
 
-/// Whether a port takes a packet.
+/// A port's decision on an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admit {
     /// Into the queue.
@@ -515,7 +518,7 @@ pub trait Algorithm: 'static {
     const SUMMARY: &'static str;
     /// Where it is specified.
     const SOURCE: &'static str;
-    /// What the network must offer, with the default parameters.
+    /// Features that the network must offer, with the default parameters.
     const NEEDS: Needs;
     /// Its parameters.
     type Params: Params;
@@ -531,7 +534,8 @@ pub trait Algorithm: 'static {
     /// Parameters as the hosts have them that a scenario's `[transport] preset` names: "linux-4.9" or "linux-6".
     const HOSTS: &'static [Preset] = &[];
 
-    /// What the network must offer with these parameters; other than [`Algorithm::NEEDS`] where one of them uses more.
+    /// Features that the network must offer with these parameters. It differs from [`Algorithm::NEEDS`] where a
+    /// parameter uses more.
     fn needs(_params: &Self::Params) -> Needs {
         Self::NEEDS
     }

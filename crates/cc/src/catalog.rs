@@ -1,7 +1,7 @@
 //! The catalog: every algorithm and preset that a name can stand for.
 //!
-//! A catalog is a value. Who parses a scenario hands one over, and what the scenario names is looked up there: two programs, two tests or
-//! two threads with different plug-ins do not meet. It is cheap to clone.
+//! A catalog is a value. The caller that parses a scenario passes a catalog, and the names in the scenario are looked up
+//! there: two programs, two tests or two threads with different plug-ins do not meet. It is cheap to clone.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use farloop_units::{Bytes, Delta, Kind, ParamError, ParamSpec, Rate, Value};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What a catalog knows of one algorithm or preset.
+/// The entry of one algorithm or preset in a catalog.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AlgorithmInfo {
     /// Its name.
@@ -59,7 +59,7 @@ struct Entry {
     info: AlgorithmInfo,
     /// At its defaults.
     params: AnyParams,
-    /// What a preset sets.
+    /// Parameters that a preset sets.
     settings: Vec<(String, Value)>,
     /// Of an algorithm that is no preset.
     hosts: Vec<Variant>,
@@ -91,7 +91,7 @@ impl Catalog {
         self.infos().map(|info| info.name.as_str())
     }
 
-    /// What there is to know of the algorithm or preset `name`; `None` for an unknown name.
+    /// The entry of the algorithm or preset `name`; `None` for an unknown name.
     pub fn info(&self, name: &str) -> Option<&AlgorithmInfo> {
         self.entry(name).map(|e| &e.info)
     }
@@ -181,7 +181,7 @@ pub enum RegisterError {
     Declaration {
         /// The algorithm.
         algorithm: String,
-        /// What is wrong, and what would be right.
+        /// The problem, and the accepted form.
         problem: String,
     },
     /// A parameter cannot be used as it is declared.
@@ -190,7 +190,7 @@ pub enum RegisterError {
         algorithm: String,
         /// The parameter.
         parameter: String,
-        /// What is wrong, and what would be right.
+        /// The problem, and the accepted form.
         problem: String,
     },
     /// A preset, or the settings for some hosts, cannot be applied.
@@ -199,7 +199,7 @@ pub enum RegisterError {
         algorithm: String,
         /// The preset, or the hosts.
         variant: String,
-        /// What is wrong, and what would be right.
+        /// The problem, and the accepted form.
         problem: String,
     },
 }
@@ -324,7 +324,7 @@ fn check_specs(algorithm: &str, params: &AnyParams, specs: &[ParamSpec]) -> Resu
     }
 }
 
-/// What is wrong with how a parameter is declared after those `before` it.
+/// The problem in the declaration of a parameter that follows those in `before`; `None` if there is none.
 fn declaration_problem(spec: &ParamSpec, before: &[ParamSpec]) -> Option<&'static str> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if !spec.name.starts_with(|c: char| c.is_ascii_lowercase()) || !spec.name.chars().all(allowed) {
@@ -348,7 +348,7 @@ fn check_port(algorithm: &str, params: &AnyParams) -> Result<(), RegisterError> 
     Ok(())
 }
 
-/// Whether a parameter of this kind can have the value, as scenarios and the editors' schema write it.
+/// Returns true if a parameter of this kind can have the value, as scenarios and the editors' schema write it.
 fn is_of(kind: &Kind, value: &Value) -> bool {
     match (kind, value) {
         (Kind::Bool, Value::Bool(_))

@@ -10,7 +10,7 @@
 use farloop_units::{Delta, Time};
 use std::collections::BTreeMap;
 
-/// How a flow's packets make blocks.
+/// The division of a flow's packets into blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Data packets of the flow.
@@ -27,7 +27,7 @@ impl Blocks {
         Blocks { packets, data: data.max(1), repair }
     }
 
-    /// How many blocks.
+    /// Number of blocks.
     pub fn count(&self) -> u64 {
         self.packets.div_ceil(u64::from(self.data))
     }
@@ -88,14 +88,15 @@ pub fn block_failure(data: u32, repair: u32, loss: f64) -> f64 {
     sum
 }
 
-/// How long a receiver waits for the rest of a block, from its first packet on (2): `inside` times what the queue of a port inside a
-/// datacenter takes to drain, and `between` times that of one between datacenters. Uno: 5, and 3 across.
+/// Time that a receiver waits for the rest of a block, from its first packet on (2): a multiple of `inside`, the time in
+/// which the queue of a port inside a datacenter drains, and of `between`, that of a port between datacenters. Uno: 5, and
+/// 3 across.
 pub fn wait_time(inside: Delta, between: Delta, crosses: bool) -> Delta {
     let near = inside.mul_f64(5.0);
     if crosses { near + between.mul_f64(3.0) } else { near }
 }
 
-/// What a packet did to its block.
+/// The effect of a packet on its block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrived {
     /// It had not come before, and its block still needed it.
@@ -106,7 +107,7 @@ pub struct Arrived {
 
 #[derive(Clone, Debug)]
 struct Waiting {
-    /// Which of its packets have come.
+    /// Bits of its packets that have come.
     seen: Vec<u64>,
     count: u32,
     /// When to ask for it again; nothing while an answer is out.

@@ -15,7 +15,7 @@ use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a granter knows of its host and network.
+/// The host and network of a granter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HostInfo {
     /// Rate of the link by which data arrives.
@@ -41,7 +41,7 @@ pub struct GrantCtx<'a> {
 pub struct Grant {
     /// The flow, by its number in the network.
     pub flow: u32,
-    /// What it has been granted in its life, this grant included: bytes on the wire.
+    /// Bytes on the wire granted in the flow's life, this grant included.
     pub total: Bytes,
 }
 
@@ -74,13 +74,13 @@ pub struct PullLimits {
     pub share: f64,
     /// Most credit that a flow holds beyond what it wanted, in its bandwidth-delay products.
     pub cap: f64,
-    /// What slows it where the network is oversubscribed.
+    /// Limits that slow it where the network is oversubscribed.
     pub core: Option<CoreLimits>,
 }
 
 /// Credit of one time unit of the pacer, in bytes (UEC_PULL_QUANTUM).
 pub const QUANTUM: u64 = 256;
-/// What a pull that grants nothing takes of the pacer's time, in bytes of credit.
+/// Pacer time that a pull without a grant takes, in bytes of credit.
 const EMPTY_PULL: u64 = 1024;
 
 /// Where a flow waits.
@@ -246,7 +246,7 @@ pub struct CoreLimits {
     pub target: f64,
     /// Part of the excess by which it falls.
     pub decrease: f64,
-    /// What it grows by.
+    /// Growth step.
     pub increase: f64,
     /// Weight of a new part of marked packets.
     pub weight: f64,
@@ -267,7 +267,7 @@ enum Arrival {
 /// Periods of a long silence whose lengths are drawn: their sum has a standard deviation of more than a period.
 const DRAWN_PERIODS: u64 = 64;
 
-/// What a receiving host grants in all where the network's core is oversubscribed: less after marks and trims, more without.
+/// Total grants of a receiving host where the network's core is oversubscribed: less after marks and trims, more without.
 #[derive(Clone, Debug)]
 pub struct CoreControl {
     limits: CoreLimits,

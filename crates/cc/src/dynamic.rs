@@ -1,8 +1,8 @@
-//! Algorithms behind a trait object: what comes from outside of this crate.
+//! Algorithms behind a trait object, from outside of this crate.
 //!
-//! Who writes an algorithm in Rust implements [`Algorithm`], and [`Catalog::register`](crate::Catalog::register) makes the rest. Who makes
-//! algorithms at run time (from a class of another language, from a library with a C interface) implements [`DynAlgorithm`] itself: nothing
-//! in it needs to be known when the program is compiled, neither names nor parameters.
+//! An algorithm written in Rust implements [`Algorithm`], and [`Catalog::register`](crate::Catalog::register) makes the
+//! rest. A maker of algorithms at run time (from a class of another language, from a library with a C interface) implements
+//! [`DynAlgorithm`] itself: it needs neither names nor parameters at compile time.
 
 use crate::api::*;
 use crate::credit::{Granter, HostInfo};
@@ -14,16 +14,17 @@ use std::fmt;
 /// A catalog keeps one with the defaults and clones it; what is set and built is a clone. Two are taken for equal when their names and all
 /// values are.
 pub trait DynAlgorithm: fmt::Debug + Send + Sync {
-    /// What it is; the same for all parameters.
+    /// The algorithm's description; the same for all parameters.
     fn about(&self) -> About;
     /// Its parameters in the order in which they are listed. The defaults are what [`DynAlgorithm::get`] says before anything is set.
     fn specs(&self) -> Vec<ParamSpec>;
-    /// Sets the parameter `name`; nothing changes on error. Whether a value is accepted must not depend on those of other parameters: what
-    /// a preset, a table and a host set is checked apart, and applied in the order in which they override each other.
+    /// Sets the parameter `name`; nothing changes on error. Acceptance of a value must not depend on other parameters: the
+    /// settings of a preset, a table and a host are checked separately, and applied in the order in which they override
+    /// each other.
     fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError>;
     /// The current value of `name`: `None` for an unknown name, `Some(None)` for an optional parameter that is not set.
     fn get(&self, name: &str) -> Option<Option<Value>>;
-    /// What the network must offer with these parameters.
+    /// Features that the network must offer with these parameters.
     fn needs(&self) -> Needs;
     /// A sender for a flow that starts now.
     fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender>;
@@ -49,7 +50,7 @@ impl Clone for Box<dyn DynAlgorithm> {
     }
 }
 
-/// What an algorithm is: its name, where it comes from, its variants.
+/// The description of an algorithm: its name, source and variants.
 #[derive(Clone, PartialEq, Debug)]
 pub struct About {
     /// Its name in scenarios and on the command line; [`Algorithm::NAME`].
@@ -65,7 +66,7 @@ pub struct About {
 }
 
 impl About {
-    /// What an algorithm declares of itself.
+    /// The declaration of the algorithm `A`.
     pub fn of<A: Algorithm>() -> About {
         About {
             name: A::NAME.to_string(),

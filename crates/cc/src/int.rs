@@ -133,7 +133,7 @@ impl IntRecord {
         Bytes::new((self.0 >> (TS_BITS + TX_BITS)) as u64 & QLEN_MAX)
     }
 
-    /// How long the queue takes to drain, ql/bw of Gear's Eq. 3, in units that only comparisons between records can use.
+    /// Time that the queue takes to drain, ql/bw of Gear's Eq. 3, in units that only comparisons between records can use.
     ///
     /// As a P4 program would compute it: without division, the rate rounded down to a power of two bits per second. Rates
     /// that are powers of two of each other (25, 50, 100, 200 Gbps) are compared exactly.
@@ -159,9 +159,9 @@ impl IntHop {
         let mask = if self.option { OPTION_TX_MASK } else { TX_MASK };
         Bytes::new(self.tx.wrapping_sub(earlier.tx) & mask)
     }
-    /// Whether a port that could have sent `capacity`, in picoseconds times bits per second, may have made its counter of
-    /// transmitted bytes wrap, so that [`IntHop::sent`] means nothing: after 344 ms at 100 Gbps with the option's entries, 5.5 s
-    /// with ideal records.
+    /// Returns true if a port that could have sent `capacity`, in picoseconds times bits per second, may have made its
+    /// counter of transmitted bytes wrap, so that [`IntHop::sent`] means nothing: after 344 ms at 100 Gbps with the
+    /// option's entries, 5.5 s with ideal records.
     #[inline]
     pub fn may_have_wrapped(&self, capacity: f64) -> bool {
         const IDEAL: f64 = (TX_MASK + 1) as f64 * 8e12;
@@ -178,7 +178,7 @@ impl IntHop {
     }
 }
 
-/// What a hop did between two of its records, in floating point, for who computes with nothing else.
+/// The work of a hop between two of its records, in floating point, for algorithms that compute with nothing else.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
     /// Picoseconds.
@@ -309,7 +309,7 @@ impl std::ops::Deref for PathRecords {
     }
 }
 
-/// What the sender knew of the path when it sent each outstanding byte: `p.L` of Gear (Eq. 1).
+/// The sender's view of the path when it sent each outstanding byte: `p.L` of Gear (Eq. 1).
 ///
 /// Snapshots are kept in a ring at a bounded density, so that a flow with 300,000 packets in flight needs a few hundred of
 /// them: [`IntHistory::record`] skips snapshots that come less than `spacing` after the one kept before.
@@ -358,7 +358,7 @@ impl IntHistory {
         self.entries.len()
     }
 
-    /// Whether no snapshot is held.
+    /// Returns true if it holds no snapshot.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

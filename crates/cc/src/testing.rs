@@ -131,8 +131,8 @@ pub fn any_signals() -> impl Strategy<Value = Vec<AnySignal>> {
 }
 
 /// Feeds `signals` to `sender` and asserts after each that window and rate are usable: the window at least one byte, the
-/// rate at least 1 bit/s, and no panic on the way (overflow checks are on in tests). What they were after each signal, for those that
-/// are to do the same as others.
+/// rate at least 1 bit/s, and no panic on the way (overflow checks are on in tests). Returns them after each signal, so
+/// that a test can compare two senders.
 pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal], name: &str) -> Vec<Control> {
     let mut random = RandomStream::new(1, "torture", 0);
     let (mut effects, mut controls) = (Vec::new(), Vec::with_capacity(signals.len()));

@@ -1,4 +1,4 @@
-//! What the catalog takes, what it refuses, and that what comes from elsewhere is treated as what is built in.
+//! The catalog's registration: accepted and refused algorithms, and plug-ins that behave as built-in algorithms do.
 
 use super::*;
 use crate::testing::plugins::{Aimd, MadeAtRunTime};

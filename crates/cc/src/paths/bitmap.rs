@@ -8,8 +8,8 @@
 //! - the turn goes round as in `oblivious`; a value with a penalty is passed over, and the first of a row of such loses 1 (B2);
 //! - where all have a penalty, the one whose turn it is next takes the packet.
 //!
-//! What differs from the source, on purpose: there every timeout blames entropy value 0, whichever packet was lost (`uec.cpp` calls
-//! `processEv(UNKNOWN_EV, PATH_TIMEOUT)`, and `UNKNOWN_EV` is the first of an enumeration; reported as issue 2 of
+//! An intended difference from the source: there every timeout blames entropy value 0, whichever packet was lost (`uec.cpp`
+//! calls `processEv(UNKNOWN_EV, PATH_TIMEOUT)`, and `UNKNOWN_EV` is the first of an enumeration; reported as issue 2 of
 //! craiciu/sigcomm25-ethernet-ai-tutorial). Here a timeout blames the value that its packet carried.
 
 use super::oblivious::Passes;
@@ -100,7 +100,7 @@ mod tests {
         let values = (0..4).map(|_| driver.next(&mut state)).collect();
         (state, values)
     }
-    /// How often each of the values comes in so many packets.
+    /// Number of times that each value comes in `packets` packets.
     fn counts(driver: &mut ChooserDriver, state: &mut BitmapState, values: &[Entropy], packets: usize) -> Vec<usize> {
         let seen: Vec<Entropy> = (0..packets).map(|_| driver.next(state)).collect();
         values.iter().map(|v| seen.iter().filter(|s| *s == v).count()).collect()

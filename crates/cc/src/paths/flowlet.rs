@@ -8,9 +8,9 @@
 //! - a packet after a longer pause begins another flowlet, whose entropy value is drawn at random (F1);
 //! - congested paths make pauses, so flowlets are short on them and long on others: that balances, without any feedback.
 //!
-//! What differs from the source: there switches draw, here the sender does, which gives the same paths to its own flow. The paper's
-//! testbed takes 500 us for its gap, at 10 Gbps. Without a value the gap here is a base round-trip time: packets of the
-//! next flowlet then overtake only where paths differ by more than that.
+//! A difference from the source: there switches draw, here the sender does, which gives the same paths to its own flow. The
+//! paper's testbed takes 500 us for its gap, at 10 Gbps. Without a value the gap here is a base round-trip time: packets of
+//! the next flowlet then overtake only where paths differ by more than that.
 
 use super::*;
 

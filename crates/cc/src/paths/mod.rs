@@ -51,7 +51,7 @@ choosers! {
 /// An entropy value: 16 bits of header that switches hash (Ultra Ethernet 1.0, §3.5; the UDP source port of RoCEv2 does the same).
 pub type Entropy = u16;
 
-/// What a packet with an entropy value met.
+/// The fate of a packet with an entropy value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathFeedback {
     /// It was acknowledged without a mark.
@@ -64,7 +64,7 @@ pub enum PathFeedback {
     Timeout,
 }
 
-/// What a chooser knows of its flow.
+/// The flow of a chooser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathInfo {
     /// Round-trip time of a full-size packet and its ACK in the empty network.
@@ -91,7 +91,8 @@ pub struct PathCtx<'a> {
 pub trait PathChooser: Send {
     /// The entropy value of the packet that leaves now.
     fn next(&mut self, ctx: &mut PathCtx<'_>) -> Entropy;
-    /// What a packet with this entropy value met. Under ACK coalescing only the packet that an ACK answers is reported.
+    /// Reports the fate of a packet with this entropy value. Under ACK coalescing only the packet that an ACK answers
+    /// is reported.
     fn feedback(&mut self, ctx: &mut PathCtx<'_>, entropy: Entropy, feedback: PathFeedback);
 }
 
@@ -105,7 +106,7 @@ pub trait Chooser: 'static {
     const SOURCE: &'static str;
     /// Its parameters.
     type Params: Params + PartialEq;
-    /// What it keeps for a flow.
+    /// Its state for one flow.
     type State: PathChooser + 'static;
 
     /// The chooser of a flow that starts now; `random` is the stream of the flow's host.
@@ -115,7 +116,7 @@ pub trait Chooser: 'static {
 /// Most state of a chooser that lives inline in [`AnyChooser`]; what is larger is boxed.
 pub const MAX_CHOOSER_BYTES: usize = 64;
 
-/// What there is to know of a chooser.
+/// The description of a chooser.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChooserInfo {
     /// Its name.
@@ -138,7 +139,8 @@ pub fn chooser(name: &str) -> Option<ChooserParams> {
     prototypes().into_iter().find(|params| params.info().name == name)
 }
 
-/// How many entropy values a flow uses: a power of two from 1 to 32,768, so that a mask cuts a number down to one of them.
+/// Number of entropy values that a flow uses: a power of two from 1 to 32,768, so that a mask cuts a number down to
+/// one of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct PathCount(u32);
 
@@ -185,7 +187,7 @@ impl EntropySet {
         let mask = (count.get() - 1) as u16;
         EntropySet { mask, upper: random.bits() as u16 & !mask }
     }
-    /// How many.
+    /// Number of values.
     fn len(self) -> usize {
         usize::from(self.mask) + 1
     }

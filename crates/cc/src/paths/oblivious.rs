@@ -49,12 +49,12 @@ impl Passes {
         Passes { set, xor: random.bits() as u16, position: 0 }
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn paths(&self) -> usize {
         self.set.len()
     }
 
-    /// Which of them an entropy value is.
+    /// Index of an entropy value among them.
     pub fn index(&self, entropy: Entropy) -> usize {
         self.set.index(entropy)
     }

@@ -10,8 +10,8 @@
 //! - after 3 that is done already where nothing is in flight, because then no packet can be overtaken (P3);
 //! - a timeout draws another value at once, and suspends the rest for 60 to 120 s, drawn at random (P4).
 //!
-//! What the source leaves open: a chooser sees no sequence numbers. A round lasts until as many packets have left as were in flight at its
-//! beginning, and at least a base round-trip time. A trimmed packet counts as marked.
+//! A choice that the source leaves open: a chooser sees no sequence numbers. A round lasts until as many packets have left
+//! as were in flight at its beginning, and at least a base round-trip time. A trimmed packet counts as marked.
 
 use super::*;
 

@@ -20,7 +20,7 @@ macro_rules! choosers {
         }
 
         impl ChooserParams {
-            /// What the chooser is; the parameters' defaults are their present values.
+            /// The chooser's description; the parameters' defaults are their present values.
             pub fn info(&self) -> ChooserInfo {
                 let mut info = match self {
                     $(ChooserParams::$variant(_) => ChooserInfo {

@@ -11,8 +11,9 @@
 //! - after 10 ms without a new freeze the ring is emptied, and sixteen packets explore: any of k (R4);
 //! - marks and trimmed packets only fail to refresh their value.
 //!
-//! What the source leaves open: it refuses to freeze without trimming (the program ends), here a timeout freezes in any network. Its
-//! entropy values have no random upper bits, here they have, as those of the other choosers; hashes mix in addresses anyway.
+//! Differences from the source: it refuses to freeze without trimming (the program ends); here a timeout freezes in any
+//! network. Its entropy values have no random upper bits; here they have, as those of the other choosers do. Hashes mix in
+//! addresses anyway.
 
 use super::*;
 

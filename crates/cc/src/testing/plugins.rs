@@ -9,7 +9,7 @@ farloop_units::params! {
     pub struct AimdParams {
         /// Growth of the window per round trip, in packets.
         increase: f64 = 1.0, in 0.0 => 1000.0;
-        /// What a signal of congestion leaves of the window, as a fraction.
+        /// Fraction of the window that remains after a signal of congestion.
         decrease: f64 = 0.5, in 0.0 => 1.0;
         /// Least window.
         least: Bytes = Bytes::new(1500), in Bytes::new(1) => Bytes::new(1_000_000);
