@@ -1,5 +1,5 @@
-//! What follows from a scenario's circuits: the week, AccelToR's numbers, the timeouts that hosts need, and what acceleration asks of the
-//! packet network.
+//! Consequences of a scenario's circuits: the week, AccelToR's numbers, the timeouts that hosts need, and the load of
+//! acceleration on the packet network.
 
 use crate::acceltor;
 use crate::diagnostic::Diagnostic;
@@ -14,59 +14,59 @@ use farloop_units::{Delta, Rate};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// How many times as much as acceleration asks for a rack's links to the packet network should carry: mice need some of it, and flows do
-/// not come evenly.
+/// Factor by which a rack's links to the packet network should exceed the demand of acceleration: mice need some of the
+/// capacity, and flows do not come evenly.
 const HEADROOM: f64 = 1.8;
 
-/// What a scenario's circuits come to.
+/// Numbers that follow from a scenario's circuits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CircuitFacts {
-    /// Which data top-of-rack switches send by circuits.
+    /// The data that top-of-rack switches send by circuits.
     pub scheduling: SchedulingChoice,
     /// Neighbours of the circuit switch that has most.
     pub racks: u32,
     /// Slots in the longest cycle.
     pub slots: u64,
-    /// How long the longest cycle takes.
+    /// Duration of the longest cycle.
     pub week: Delta,
     /// AccelToR's numbers, where switches schedule so.
     pub acceltor: Option<AccelToRNumbers>,
-    /// How many days have a queue, K: `circuits.days`, or what Eq. 1 gives.
+    /// Number of days that have a queue, K: `circuits.days`, or the result of Eq. 1.
     pub days: Option<u32>,
     /// The lower bound of timeouts that hosts should have: by Eq. 6 with AccelToR, by Eq. 7 where elephants wait for their circuit.
     pub min_rto: Option<Delta>,
-    /// What TCP's hosts have, and whether it bounds the whole timeout.
+    /// Lower bound that TCP's hosts have, and true if it bounds the whole timeout.
     pub hosts_min_rto: Option<(Delta, bool)>,
     /// Of the rack pairs with elephants the one that the packet network leaves least headroom, where they are accelerated.
     pub demand: Option<Demand>,
-    /// Whether there are elephants.
+    /// True if there are elephants.
     pub elephants: bool,
 }
 
-/// What acceleration asks of a rack's links to the packet network, and what they carry.
+/// The demand of acceleration on a rack's links to the packet network, and their capacity.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Demand {
     /// Top-of-rack switch of the elephants' sources.
     pub from: String,
     /// That of their destinations.
     pub to: String,
-    /// How many elephants the pair has.
+    /// Number of elephants of the pair.
     pub elephants: u64,
-    /// What they ask for, in the slot in which they are accelerated.
+    /// Demand of these elephants, in the slot in which they are accelerated.
     pub asked: Rate,
-    /// What the links of `from` to the packet network carry together.
+    /// Capacity of all links of `from` to the packet network.
     pub offered: Rate,
 }
 
 impl Demand {
-    /// How many times what is asked for is offered.
+    /// Ratio of capacity to demand.
     pub fn headroom(&self) -> f64 {
         self.offered.as_f64() / self.asked.as_f64()
     }
 }
 
 impl CircuitFacts {
-    /// What can be simulated and is most likely not meant.
+    /// Warnings: settings that can be simulated but are most likely a mistake.
     pub(crate) fn notes(&self) -> Vec<String> {
         let little = self.demand.iter().filter(|demand| demand.headroom() < HEADROOM).map(|demand| {
             let Demand { from, to, elephants, asked, offered } = demand;
@@ -119,7 +119,7 @@ impl CircuitFacts {
     }
 }
 
-/// What the circuits of a network come to, with its slots in place; `None` without circuit switches.
+/// Computes the facts of a network's circuits, with its slots in place; `None` without circuit switches.
 pub(super) fn facts(
     scenario: &Scenario,
     layout: &Layout,
@@ -201,7 +201,7 @@ pub(super) fn cycle(layout: &Layout) -> (u64, Delta) {
     layout.circuits().into_iter().map(of).max_by_key(|(_, week)| *week).unwrap_or((0, Delta::ZERO))
 }
 
-/// How many elephants a switch finds for each rack, where it does.
+/// Most elephants that a switch detects for each rack; `None` where it detects none.
 fn most_found(layout: &Layout, switch: NodeId) -> Option<u64> {
     match &layout.nodes[switch as usize].kind {
         NodeKind::Switch(switch) => switch.elephants.as_ref().map(|elephants| u64::from(elephants.limit)),

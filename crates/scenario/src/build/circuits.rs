@@ -91,7 +91,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
     }
 }
 
-/// How switches find elephants, where they do.
+/// The rules by which switches detect elephants; `None` where flows are labelled.
 fn elephants(scenario: &Scenario, layout: &Layout, keys: &CircuitKeys) -> Result<Option<ElephantSpec>, Diagnostic> {
     if keys.elephants == ElephantsChoice::Labelled {
         return Ok(None);

@@ -95,7 +95,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// What one rank sends to another one.
+/// The data that one rank sends to another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Send {
     from: usize,

@@ -7,7 +7,7 @@ use crate::topology::Layout;
 use farloop_net::spec::{DetourSpec, NodeId, NodeKind};
 use std::collections::{BTreeMap, HashMap};
 
-/// The detours, for names that are there. Whether they lead anywhere, the finished network knows.
+/// Resolves the names of detours. The finished network checks that they lead to their destinations.
 pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<DetourSpec>, Diagnostic> {
     if scenario.detours.is_empty() {
         return Ok(Vec::new());

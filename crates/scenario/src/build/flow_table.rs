@@ -25,7 +25,7 @@ pub(crate) struct FlowTable {
     pub pairs: Vec<(String, ScopedAlgorithm)>,
     /// Nothing was left out.
     pub complete: bool,
-    /// How many flows `[[flow]]` and files list.
+    /// Number of flows that `[[flow]]` and files list.
     pub listed: usize,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Group {
 #[derive(Debug)]
 pub(crate) struct Follower {
     pub flows: Range<u32>,
-    /// What they wait for, as it is written.
+    /// The flows that they wait for, as written.
     pub after: Vec<String>,
     pub place: Place,
 }

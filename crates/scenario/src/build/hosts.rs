@@ -1,4 +1,4 @@
-//! What flows need to know of hosts.
+//! Hosts, as the flows' builder needs them.
 
 use crate::diagnostic::{listing, nearest};
 use crate::topology::Layout;
@@ -6,7 +6,7 @@ use farloop_net::spec::{NodeId, NodeKind};
 use farloop_units::Rate;
 use std::collections::HashMap;
 
-/// What flows need to know of a host.
+/// A host, as the flows' builder needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostFacts {
     /// Rate of its link.

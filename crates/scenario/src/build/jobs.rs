@@ -127,7 +127,7 @@ fn at(scenario: &Scenario, section: &JobSection, key: &str, problem: String, exp
     scenario.at(&["job", &section.element, key], problem, expected).into()
 }
 
-/// What is wrong with a job, at the key at fault. Refusals of plans begin with the name of their key.
+/// Reports a job's error at the key at fault. Refusals of plans begin with the name of their key.
 fn refused(scenario: &Scenario, section: &JobSection, error: JobError) -> RunError {
     if error.cancelled {
         return RunError::Cancelled;

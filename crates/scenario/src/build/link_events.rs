@@ -19,7 +19,7 @@ pub struct EventFact {
     pub at: Time,
     /// The links, or directions of them.
     pub links: Vec<String>,
-    /// What happens, such as "down" or "rate 10Gbps".
+    /// The change, such as "down" or "rate 10Gbps".
     pub what: String,
 }
 
@@ -33,7 +33,7 @@ impl EventFact {
 /// Most changes of single links, of which each takes some hundred bytes.
 const MOST_CHANGES: usize = 5_000_000;
 
-/// What happens, event by event; links by index.
+/// The changes of links, event by event; links by index.
 pub(crate) struct Happening {
     pub specs: Vec<LinkEventSpec>,
     /// Of each of these the `[[event]]`, by index.
@@ -83,7 +83,7 @@ fn changes(keys: &EventKeys) -> Vec<LinkChange> {
     [state, rate, delay, loss, corruption, lose_data, lose_acks, late].into_iter().flatten().collect()
 }
 
-/// What an event does.
+/// Describes the changes of an event.
 fn words(keys: &EventKeys) -> String {
     let state = keys.state.as_ref().and_then(ParamType::to_value).map(|state| state.to_string());
     let set = |name: &&str| keys.get(name).flatten().map(|value| format!("{name} {value}"));
@@ -91,7 +91,7 @@ fn words(keys: &EventKeys) -> String {
     state.into_iter().chain(others).collect::<Vec<_>>().join(", ").replace('"', "")
 }
 
-/// What links are called.
+/// Names of links.
 struct Names {
     /// By port, two for each link: from, and to with its number.
     ports: Vec<(String, String)>,

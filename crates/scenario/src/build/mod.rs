@@ -45,10 +45,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use switches::setting_path;
 
-/// What [`Scenario::build`] makes: the specification, and the names behind its indices.
+/// The result of [`Scenario::build`]: the specification, and the names behind its indices.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// What the simulator runs.
+    /// The network for the simulator.
     pub spec: NetworkSpec,
     /// Names of [`NetworkSpec::flows`].
     pub flow_names: Vec<String>,
@@ -61,13 +61,13 @@ pub struct Built {
     pub algorithm_names: Vec<String>,
     /// Those of [`NetworkSpec::nodes`] that are routers of the wide-area network.
     pub routers: BTreeSet<NodeId>,
-    /// What its circuits come to, where it has any.
+    /// Facts about its circuits, where it has any.
     pub circuits: Option<CircuitFacts>,
     /// Shortest time of an iteration, by job.
     pub(crate) shortest_iterations: Vec<Delta>,
-    /// What happens to its links.
+    /// Changes of its links.
     pub events: Vec<EventFact>,
-    /// What can be simulated and is most likely not meant, in words.
+    /// Warnings: settings that can be simulated but are most likely a mistake.
     pub notes: Vec<String>,
 }
 

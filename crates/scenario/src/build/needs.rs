@@ -1,4 +1,4 @@
-//! Whether the network offers what algorithms need.
+//! Checks that the network offers the features that algorithms need.
 
 use super::switches::setting_path;
 use crate::diagnostic::Diagnostic;
@@ -91,7 +91,7 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
         .collect()
 }
 
-/// What needs the one path of its flow is refused over many.
+/// Refuses algorithms and choices that need a single path per flow over multipath endpoints.
 fn check_multipath(
     scenario: &Scenario,
     layout: &Layout,

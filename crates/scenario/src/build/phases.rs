@@ -1,4 +1,4 @@
-//! What real hosts have that keeps them out of step: clocks that are off, and starts at no round moment.
+//! Two properties that keep real hosts out of step: inexact clocks, and starts at no round moment.
 
 use super::hosts::Hosts;
 use crate::diagnostic::{Diagnostic, listing, nearest};
@@ -9,7 +9,7 @@ use farloop_engine::RandomStream;
 use farloop_net::spec::{ClockOffset, FlowSpec, NicOrder, NodeKind, StallLaw, StallSpec};
 use farloop_units::{Bytes, Delta};
 
-/// How far the clocks of nodes are off, by node; empty where all are exact.
+/// Clock offsets, by node; empty where all clocks are exact.
 pub(crate) fn clock_offsets(scenario: &Scenario, hosts: &Hosts<'_>) -> Result<Vec<ClockOffset>, Diagnostic> {
     let keys = &scenario.hosts.clock_offset;
     if keys.are_none() {
@@ -64,7 +64,7 @@ pub(crate) fn stalls(scenario: &Scenario) -> Result<Option<StallSpec>, Diagnosti
     Ok(None)
 }
 
-/// Which flow of a host sends next.
+/// The order in which a host's flows send.
 pub(crate) fn nic_order(scenario: &Scenario) -> NicOrder {
     match scenario.hosts.order {
         NicOrderChoice::Ready => NicOrder::Ready,

@@ -167,7 +167,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// What to draw; for rounds also the key that most easily makes too many of them.
+/// The flows to draw; for rounds also the key that most easily makes too many of them.
 enum Draw {
     Poisson(Poisson),
     Rounds(Pattern, Rounds, &'static str),
@@ -226,7 +226,7 @@ pub(super) fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Res
     Ok(sizes)
 }
 
-/// What is wrong with an elephant, and what would be right.
+/// The problem with an elephant, and the accepted form; `None` if there is none.
 pub(crate) fn elephant_problem(scenario: &Scenario, elephant: bool) -> Option<(&'static str, &'static str)> {
     let schedules =
         || scenario.circuits.as_ref().is_some_and(|settings| settings.keys.scheduling != SchedulingChoice::None);

@@ -24,7 +24,7 @@ const MOST_WATCHED: u64 = 200_000;
 /// Fewer samples of a port than this show no course: where there are so many ports, none is watched.
 const LEAST_WATCHED: u64 = 20;
 
-/// What is recorded, for names that are there and a size that is bearable.
+/// Resolves the recorded names; refuses unknown names and records that would be too large.
 pub(crate) fn record(
     scenario: &Scenario,
     layout: &Layout,
@@ -47,8 +47,8 @@ pub(crate) fn record(
     Ok(RecordSpec { interval: Some(interval), flows, ports, queues, worst })
 }
 
-/// How often the ports are sampled of which the worst are kept: at each interval, or, where that is too often, at every second, third, …
-/// one.
+/// Sampling of the ports of which the worst are kept: at each interval, or, where that is too often, at every second,
+/// third, … one.
 fn worst(samples: u64, ports: u64) -> Option<WorstRecordSpec> {
     let of_port = MOST_WATCHED / ports.max(1);
     let every = samples.div_ceil(of_port.max(1)).max(1);

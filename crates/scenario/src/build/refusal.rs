@@ -1,5 +1,5 @@
-//! What the network model refuses, as messages about the keys that decide about it. Each rule stands in `farloop_net`; here is where a
-//! scenario breaks it.
+//! Maps errors of the network model to messages about the scenario's keys. The rules are in `farloop_net`; this module
+//! finds the key that breaks one.
 
 use super::circuits;
 use super::link_events;
@@ -12,7 +12,7 @@ use crate::transport::EndpointKeys;
 use farloop_net::spec::NodeId;
 use farloop_net::{BuildError, CircuitPart};
 
-/// What [`farloop_net::spec::NetworkSpec::check`] refuses of `layout` with the algorithms of these names.
+/// Maps an error of [`farloop_net::spec::NetworkSpec::check`] about `layout`, with the algorithms of these names.
 pub(crate) fn of_network(
     scenario: &Scenario,
     layout: &Layout,
@@ -134,8 +134,8 @@ pub(crate) fn of_network(
     }
 }
 
-/// What only the finished network refuses: flows by their paths. `flow_name` and `node_name` give the names of flows and nodes by
-/// index.
+/// Maps an error that only the finished network can find: flows and their paths. `flow_name` and `node_name` give the names
+/// of flows and nodes by index.
 pub(crate) fn of_paths<'n>(
     scenario: &Scenario,
     flow_name: impl Fn(usize) -> &'n str,

@@ -59,7 +59,7 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
     Ok(())
 }
 
-/// What a switch's own settings come to.
+/// A switch's settings after its overrides.
 struct Settled<'s> {
     spec: SwitchSpec,
     thresholds: (Bytes, Bytes),
@@ -79,8 +79,8 @@ impl<'s> Settled<'s> {
     }
 }
 
-/// Which overrides a name has: those for a single name are looked up, so that a thousand of them do not cost every switch a thousand
-/// comparisons.
+/// The overrides of each name: those for a single name are looked up, so that a thousand of them do not cost every switch a
+/// thousand comparisons.
 struct Index<'s> {
     single: HashMap<&'s str, usize>,
     patterns: Vec<(usize, &'s str)>,
