@@ -10,7 +10,7 @@ use farloop_units::{Params, Value};
 /// Parameters as scenarios set them, by algorithm or preset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AlgorithmSettings {
-    /// What their names stand for.
+    /// The algorithms and presets that their names mean.
     pub catalog: Catalog,
     /// The hosts that `[transport] preset` names.
     hosts: &'static str,

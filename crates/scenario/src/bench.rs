@@ -24,12 +24,12 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "D3", scenario: include_str!("../../../benches/d3.toml") },
 ];
 
-/// What a bench measured.
+/// The measurements of a bench.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measurement {
     /// Packets (data, ACK or control) that arrived at a node.
     pub packet_hops: u64,
-    /// How many parts the network was simulated in.
+    /// Number of parts in which the network was simulated.
     pub parts: usize,
     /// Seconds of wall time from the scenario's text to the result.
     pub wall_s: f64,

@@ -7,7 +7,7 @@ use crate::reader::{Section, word};
 use crate::sections::{CircuitKeys, ElephantsChoice, NodeRole, SchedulingChoice, SlotKeys};
 use farloop_units::{Kind, ParamSpec, Params, Value};
 
-/// What a scenario says of its circuit switches.
+/// A scenario's settings of its circuit switches.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CircuitSettings {
     /// `[circuits]`.

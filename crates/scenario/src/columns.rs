@@ -1,4 +1,5 @@
-//! What a run gives, declared once: each column of its tables, each metric of its series, each total, with type, unit and meaning.
+//! The outputs of a run, declared once: each column of its tables, each metric of its series, each total, with type,
+//! unit and meaning.
 //!
 //! A declaration makes a list of [`Declared`] and a struct with one field for each column, of the column's type. `tables` fills the struct,
 //! so the compiler refuses a column that is left out, named twice or of another type. Python reads [`outputs`]: metadata of Parquet files,
@@ -31,11 +32,11 @@ pub struct Declared {
     pub name: &'static str,
     /// The unit of its values; "text", "count", "number", "0 or 1" or "1" (a fraction) where there is none.
     pub unit: &'static str,
-    /// What it says, as Markdown.
+    /// Its meaning, as Markdown.
     pub meaning: &'static str,
-    /// What its values are: "i64", "u32", "f64", or "dict" for texts.
+    /// Type of its values: "i64", "u32", "f64", or "dict" for texts.
     pub kind: &'static str,
-    /// Whether a value can be missing; the meaning says when.
+    /// True if a value can be missing; the meaning says when.
     pub nullable: bool,
 }
 
@@ -70,7 +71,7 @@ pub const METRICS: [(&str, &[Declared]); 4] =
 /// Texts: indices into a list of them.
 pub(crate) struct Words(pub Vec<u32>, pub Vec<String>);
 
-/// What a declaration may say that values are.
+/// A type of values that a declaration can name.
 trait Values {
     const KIND: &'static str;
     const NULLABLE: bool = false;

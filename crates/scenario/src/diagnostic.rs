@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and what would be accepted.
+//! An error in a scenario: the problem, its place, and the accepted form.
 
 pub(crate) use farloop_units::shown;
 use std::fmt;
@@ -17,9 +17,9 @@ pub struct Diagnostic {
     pub column: u32,
     /// Dotted path of the key at fault; empty where the file as a whole is.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What would be accepted, as a phrase: "expected …", "accepted keys: …". Empty where the problem says it.
+    /// The accepted form, as a phrase: "expected …", "accepted keys: …". Empty where the problem says it.
     pub expected: String,
     /// The nearest valid name.
     pub suggestion: Option<String>,

@@ -62,7 +62,7 @@ impl Table {
 }
 
 impl Node {
-    /// What this is, for messages.
+    /// The kind of this node, for messages.
     pub fn describe(&self) -> &'static str {
         match self {
             Node::Scalar(Value::Bool(_)) => "a boolean",

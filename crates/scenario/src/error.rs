@@ -8,14 +8,14 @@ use farloop_trace::SpecError;
 pub enum RunError {
     /// The scenario is wrong.
     Scenario(Box<Diagnostic>),
-    /// What to trace is wrong.
+    /// The specification of a trace is wrong.
     Trace(Box<SpecError>),
     /// `progress` asked to stop.
     Cancelled,
 }
 
 impl RunError {
-    /// What is wrong, of an error of who cannot cancel.
+    /// Returns the diagnostic, for callers that neither trace nor cancel.
     pub(crate) fn diagnostic(self) -> Diagnostic {
         match self {
             RunError::Scenario(diagnostic) => *diagnostic,

@@ -1,4 +1,5 @@
-//! How much memory a run takes, said before it runs: so that what cannot fit does not start, and only as many run side by side as fit.
+//! Estimates the memory of a run before it starts: a run that cannot fit does not start, and only as many run side by
+//! side as fit.
 //!
 //! The constants were measured as resident memory of whole runs, tables of Python included (docs/network-model.md says on which);
 //! `tests/running/test_memory.py` holds the estimate to such runs.
@@ -20,7 +21,7 @@ const PACKED_FROM: f64 = 1024.0;
 const GROWTH: f64 = 2.0;
 /// A flow, its results, and its rows in the tables of Rust and Arrow.
 const FLOW: f64 = 660.0;
-/// What a flow takes besides while it is active.
+/// Further bytes of a flow while it is active.
 const ACTIVE_TCP: f64 = 1100.0;
 const ACTIVE_RDMA: f64 = 300.0;
 const PORT: f64 = 2000.0;
@@ -47,8 +48,8 @@ const RANK_ITERATION: f64 = 460.0;
 const COUNTER: f64 = 16.0;
 
 impl Built {
-    /// What its simulation takes, the largest share first: packets as many as the network holds or the flows have to send, all else as it
-    /// most likely is.
+    /// Memory of its simulation, the largest share first. Packets count as many as the network holds or the flows have to
+    /// send; all else is the most likely size.
     pub(crate) fn memory(&self) -> Vec<MemoryShare> {
         let spec = &self.spec;
         let share = |what, bytes: f64, keys| MemoryShare { what, bytes: bytes as u64, keys };
@@ -117,9 +118,9 @@ fn host_rates(spec: &NetworkSpec) -> BTreeMap<u32, f64> {
     hosts.map(|(node, link)| (node, link.rate.as_bps() as f64 / 8.0)).collect()
 }
 
-/// What most packets in flight take at once: those that fill every link, data one way and their ACKs back, and every switch's buffer; all
-/// that the links of hosts with flows let out until the end; or all that the flows have to send that are active at once; whichever is
-/// least.
+/// Upper bound on the packets in flight at once: those that fill every link, data one way and their ACKs back, and every
+/// switch's buffer; all that the links of hosts with flows let out until the end; or all that the flows have to send that
+/// are active at once; whichever is least.
 fn most_in_flight(spec: &NetworkSpec, to_send: f64) -> f64 {
     let mtu = spec.transport.mtu.as_f64().max(1.0);
     // Small flows have small packets.
@@ -150,7 +151,7 @@ fn packets_of(spec: &NetworkSpec, size: Bytes) -> f64 {
 /// Most flows that are active at once, and most packets that those which are have to send.
 ///
 /// Hosts send and receive one flow after the other at the rates of their links, and the path between is empty: it takes no longer for sure.
-/// What follows another flow takes its place.
+/// A flow that follows another takes its place.
 fn most_active(spec: &NetworkSpec) -> (f64, f64) {
     let rates = host_rates(spec);
     let follows: BTreeSet<u32> = spec.follows.iter().map(|follow| follow.flow).collect();

@@ -1,4 +1,4 @@
-//! What a file under `papers/` says about a figure: its cases and the claims that are checked against it.
+//! A figure, as a file under `papers/` describes it: its cases and the claims that are checked against it.
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Item, Node, Table};
@@ -82,7 +82,7 @@ pub struct Claim {
     pub calibrated: Option<String>,
     /// The published numbers.
     pub paper: Json,
-    /// How far a measurement may be from them.
+    /// Accepted distance of a measurement from them.
     pub tolerance: Json,
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Vec<Flow>, Diagnostic> {
     Ok(flows)
 }
 
-/// What is wrong with the end of a flow, and what would be right.
+/// The problem with the end of a flow, and the accepted form; `None` if there is none.
 pub(crate) fn stop_problem(flow: &Flow) -> Option<(String, &'static str)> {
     if flow.stop.is_some() && flow.after.is_some() {
         return Some(("the flow begins after others, at no known time".into(), "expected \"none\", or no after"));

@@ -1,6 +1,6 @@
 //! Patterns for names.
 
-/// Whether `pattern` matches all of `name`: "*" matches any characters, "?" any one, everything else for itself.
+/// Returns true if `pattern` matches all of `name`: "*" matches any characters, "?" any one, everything else for itself.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (mut p, mut n) = (pattern.chars(), name.chars());
     // Behind the last "*", and the name from where it stops taking: only this one can need to take more.

@@ -66,7 +66,7 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
     }
 }
 
-/// What `[algorithm]` has for the hosts of a preset; see [`farloop_cc::Catalog::host_settings`].
+/// The name under which `[algorithm]` has settings for the hosts of a preset; see [`farloop_cc::Catalog::host_settings`].
 pub(crate) fn name(preset: HostsChoice) -> &'static str {
     match preset {
         HostsChoice::None => "",
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use farloop_units::{Params, Value};
 
-    /// What a preset changes, as the file would have it.
+    /// The keys that a preset changes, with their values as a file would have them.
     fn changes(preset: HostsChoice) -> Vec<(String, Option<Value>)> {
         let (own, default) = (keys(preset), TcpKeys::default());
         let names = TcpKeys::specs().into_iter().map(|s| s.name);

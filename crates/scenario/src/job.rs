@@ -22,7 +22,7 @@ pub struct JobSection {
     pub keys: JobKeys,
     /// Those of its plan.
     pub plan: Plan,
-    /// Which of `OF_RANKS` are written.
+    /// True for each key of `OF_RANKS` that is written.
     pub written: [bool; 2],
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn wanted(path: &JobPath) -> Vec<Wanted> {
 /// Causes of a job's time beside those of flows ([`Why`]).
 pub const JOB_CAUSES: [&str; 5] = ["computing", "overhead", "domain queue", "domain latency", "domain serialisation"];
 
-/// What a part of the time is blamed on.
+/// The cause of a part of the time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Part {
     cause: &'static str,
@@ -36,7 +36,7 @@ struct Part {
 }
 
 impl Part {
-    /// What a step of a job's path is as a whole.
+    /// The part that a whole step of a job's path belongs to.
     fn of(job: &Job, step: &Step) -> Part {
         let (cause, to) = match step.stretch {
             Stretch::Computing if job.is_stall(step.phase) => (Why::Stall.name(), None),

@@ -11,7 +11,7 @@ use farloop_units::{Delta, Rate, Time};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// What the tables need of jobs.
+/// The facts about jobs from which the tables are made.
 #[derive(Clone, Debug)]
 pub(crate) struct Jobs {
     specs: Vec<JobSpec>,
@@ -120,9 +120,9 @@ impl Jobs {
         columns.table()
     }
 
-    /// What each job has sent over the network: payload of all queue pairs until the end of the run, and the bytes of an iteration that go
-    /// from one datacenter to another one. With that the least and the largest base round-trip time of its messages, `null` where none
-    /// takes the network.
+    /// Data that each job has sent over the network: payload of all queue pairs until the end of the run, and the bytes of
+    /// an iteration that go from one datacenter to another one. With that the least and the largest base round-trip time of
+    /// its messages, `null` where none takes the network.
     pub fn carried(&self, result: &RunResult) -> Json {
         let row = |(number, job): (u32, &JobSpec)| {
             let own = || result.queue_pairs.iter().filter(|pair| pair.job == number).map(|pair| &pair.counts);

@@ -1,4 +1,4 @@
-//! What training jobs come to, before a run and after it.
+//! Summaries of training jobs, before a run and after it.
 
 use farloop_job::{Program, Work};
 use farloop_net::RunResult;

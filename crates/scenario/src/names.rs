@@ -1,4 +1,4 @@
-//! Which names can be addressed in overrides and lists.
+//! Rules for names, so that overrides and lists can address them.
 
 use crate::diagnostic::{Diagnostic, listing};
 use crate::reader::Section;

@@ -20,7 +20,7 @@ pub enum NetworkKeys {
     SpineLeaf(SpineLeaf),
     /// `topology = "datacenters"`.
     Datacenters {
-        /// How many, and how they are joined.
+        /// Number of datacenters, and the links between them.
         keys: Datacenters,
         /// The network inside each of them.
         fabric: FabricKeys,

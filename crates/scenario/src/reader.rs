@@ -8,7 +8,7 @@ use farloop_units::{Kind, ParamError, ParamSpec, ParamType, Params, Value};
 /// A table of a scenario, or the place where one could be.
 pub(crate) struct Section<'d> {
     pub document: &'d Document,
-    /// What names of algorithms stand for.
+    /// The algorithms and presets that names mean.
     pub catalog: &'d Catalog,
     /// Dotted path, for messages; empty for the top level.
     pub path: String,
@@ -56,7 +56,7 @@ impl<'d> Section<'d> {
         element_names(name, elements).into_iter().zip(elements).map(read).collect()
     }
 
-    /// Whether `name` is a list, such as tables `[[name]]`.
+    /// Returns true if `name` is a list, such as tables `[[name]]`.
     pub fn is_list(&self, name: &str) -> bool {
         self.table.and_then(|t| t.get(name)).is_some_and(|entry| matches!(entry.item.node, Node::List(_)))
     }
@@ -72,7 +72,7 @@ impl<'d> Section<'d> {
         self.document.diagnostic(place, &self.key(key), problem, expected)
     }
 
-    /// Whether the section was written.
+    /// Returns true if the file has the section.
     pub fn written(&self) -> bool {
         self.table.is_some()
     }
@@ -179,7 +179,7 @@ impl<'d> Section<'d> {
     }
 }
 
-/// How the scenario writes a choice.
+/// The word by which a scenario writes a choice.
 pub(crate) fn word(choice: &impl ParamType) -> String {
     match choice.to_value() {
         Some(Value::Text(word)) => word,
@@ -236,7 +236,7 @@ fn value_of(node: &Node) -> Option<Value> {
     }
 }
 
-/// What a parameter accepts, in words.
+/// Describes the values that a parameter accepts.
 pub(crate) fn wanted(spec: &ParamSpec) -> String {
     let kind = match &spec.kind {
         Kind::Bool => "true or false".to_string(),

@@ -34,23 +34,23 @@ pub struct Outcome {
     pub invariants: Vec<Invariant>,
     /// PFC deadlocks of the simulated network, in words.
     pub deadlocks: Vec<String>,
-    /// What the circuits of the network come to, where it has any.
+    /// Facts about the network's circuits, where it has any.
     pub circuits: Option<CircuitFacts>,
-    /// What happened to links.
+    /// Changes of links.
     pub events: Vec<EventFact>,
-    /// What was simulated and is most likely not meant, in words.
+    /// Warnings: simulated settings that are most likely a mistake.
     pub notes: Vec<String>,
-    /// How flows began, by algorithm and kind of path, as JSON.
+    /// Initial windows and rates of flows, by algorithm and kind of path, as JSON.
     pub starts: Json,
-    /// What limited the flows of each algorithm and kind of path.
+    /// Limits of the flows of each algorithm and kind of path.
     pub limits: Json,
     /// Flows that the receive window keeps below the rates of their paths, by kind of path, as JSON.
     pub capped: Json,
-    /// What the jobs have sent, as JSON.
+    /// Data that the jobs have sent, as JSON.
     pub jobs: Json,
-    /// What was traced, where that was asked for.
+    /// The trace, where one was requested.
     pub trace: Option<Traced>,
-    /// How many parts the network was simulated in. This, [`Totals::packet_memory`] and
+    /// Number of parts in which the network was simulated. This, [`Totals::packet_memory`] and
     /// [`Totals::events`] are all that depends on [`Settings::cores`].
     pub parts: usize,
 }
@@ -62,7 +62,7 @@ impl Outcome {
     }
 }
 
-/// How often who waits for a network to be built is asked whether to go on.
+/// Interval at which a build of a network calls back to ask if it shall go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Asks `go_on` now and then, however often the answer is called for.
@@ -113,7 +113,7 @@ impl Prepared {
         Ok(Prepared { scenario, built: Mutex::new(None), builds: AtomicU32::new(0) })
     }
 
-    /// How often its network has been built.
+    /// Number of times that its network has been built.
     pub fn builds(&self) -> u32 {
         self.builds.load(Ordering::Relaxed)
     }
@@ -128,18 +128,18 @@ impl Prepared {
         self.look(go_on, |_, _| self.parsed())
     }
 
-    /// What its run takes of memory, the largest share first; checks as [`Prepared::resolved`].
+    /// Memory of its run, the largest share first; checks as [`Prepared::resolved`].
     pub fn memory(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Vec<MemoryShare>, RunError> {
         self.look(go_on, |built, _| built.memory())
     }
 
-    /// What it comes to, as JSON: nodes, links, flows, what its circuits need, what is most likely not meant. Checks as
+    /// Summarises it as JSON: nodes, links, flows, the needs of its circuits, and warnings. Checks as
     /// [`Prepared::resolved`].
     pub fn explain(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
         self.look(go_on, |built, _| explained(built).to_string())
     }
 
-    /// What a testbed builds of it, as JSON; refuses what none can build.
+    /// The network for a testbed to build, as JSON; refuses scenarios that none can build.
     pub fn testbed(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
         testbed::check_algorithms(&self.scenario)?;
         self.look(go_on, |built, go_on| testbed::testbed(&self.scenario, built, go_on))?
@@ -219,12 +219,12 @@ fn explained(built: &Built) -> Json {
     })
 }
 
-/// How a scenario is run; nothing of this changes its result.
+/// Settings of a run; none of them changes its result.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The processors that the simulation may use.
     pub cores: Cores,
-    /// What to trace.
+    /// The packets and flows to trace.
     pub trace: Option<TraceSpec>,
 }
 

@@ -41,7 +41,7 @@ pub struct Scenario {
     pub circuits: Option<CircuitSettings>,
     /// Every `[[detour]]`, with the name by which messages and overrides call it: "switch->destination".
     pub detours: Vec<(String, DetourKeys)>,
-    /// What `[network]` says of routes.
+    /// Keys of `[network]` about routes.
     pub routing: RoutingKeys,
     /// Every `[[event]]`.
     pub events: Vec<EventKeys>,
@@ -74,8 +74,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// What to run for the figure: the name of each case, its overrides (as for [`crate::parse`]), its algorithms. A scenario without
-    /// a figure and without cases is one case called "main".
+    /// The cases of the figure: the name of each case, its overrides (as for [`crate::parse`]), its algorithms. A scenario
+    /// without a figure and without cases is one case called "main".
     pub fn cases(&self) -> Vec<(String, Overrides, Vec<String>)> {
         if self.cases.is_empty() {
             return vec![("main".to_string(), Vec::new(), vec![self.algorithm.name.clone()])];
@@ -113,12 +113,12 @@ impl Scenario {
         end_of(&self.run)
     }
 
-    /// What a full packet takes on the wire.
+    /// Bytes of a full packet on the wire.
     pub(crate) fn packet(&self) -> Bytes {
         self.transport.mtu + self.transport.framing
     }
 
-    /// What the names of algorithms stand for.
+    /// The algorithms and presets that names mean.
     pub fn catalog(&self) -> &Catalog {
         &self.algorithm_settings.catalog
     }

@@ -61,7 +61,7 @@ params! {
 }
 
 choice! {
-    /// What chooses among equally short paths.
+    /// The chooser among equally short paths.
     pub enum EcmpChoice {
         /// The flow.
         Flow = "flow",
@@ -75,7 +75,7 @@ choice! {
 }
 
 choice! {
-    /// Which queue a packet is marked by.
+    /// The queue whose length marks a packet.
     pub enum EcnAtChoice {
         /// The one that it finds.
         Arrival = "arrival",
@@ -87,7 +87,7 @@ choice! {
 }
 
 choice! {
-    /// What orders the data that waits at a port.
+    /// The order of the data that waits at a port.
     pub enum DisciplineChoice {
         /// First in, first out.
         Fifo = "fifo",
@@ -96,13 +96,13 @@ choice! {
     }
 }
 
-/// What both kinds of switches have.
+/// The keys that both kinds of switches have.
 pub(crate) trait SwitchKeys: Params {
     /// `kmin` and `kmax`.
     fn thresholds(&self) -> (Bytes, Bytes);
     /// A key that is set and has no effect, why it has none, and what is expected.
     fn idle_key(&self) -> Option<(&'static str, &'static str, &'static str)>;
-    /// What the network model builds from the keys, where the largest packet takes `packet` on the wire.
+    /// The network model's specification of the switch, where the largest packet takes `packet` on the wire.
     fn spec(&self, packet: Bytes) -> SwitchSpec;
 }
 
@@ -380,10 +380,10 @@ params! {
     }
 }
 
-/// Which flows or ports get time series.
+/// The flows or ports that get time series.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Selection {
-    /// What is most often wanted, and never too many.
+    /// Those that are most often needed, and never too many.
     Auto,
     /// All of them.
     All,

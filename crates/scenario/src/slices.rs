@@ -2,7 +2,7 @@
 
 use farloop_units::Time;
 
-/// How many.
+/// Number of slices.
 const SLICES: u64 = 100;
 
 /// Of the time from `start` to `end` that `segments` are, in order: of each slice the places of the parts in it, with picoseconds.

@@ -20,11 +20,11 @@ use farloop_units::{Bytes, Rate, Time};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// What became of a flow: its last byte was acknowledged; its application stopped before; it was going on at the end (or had not
-/// begun); TCP gave up.
+/// Outcomes of a flow: its last byte was acknowledged; its application stopped before; it was going on at the end (or had
+/// not begun); TCP gave up.
 const OUTCOMES: [&str; 4] = ["finished", "stopped", "unfinished", "gave-up"];
 
-/// What a node is.
+/// Kinds of nodes.
 const KINDS: [&str; 4] = ["host", "switch", "router", "circuit"];
 
 /// The tables of one run.
@@ -48,7 +48,7 @@ pub struct Tables {
     pub ranks: Table,
 }
 
-/// What tables need of the scenario, kept while the simulation consumes the specification.
+/// The facts about the scenario from which tables are made, kept while the simulation consumes the specification.
 #[derive(Clone, Debug)]
 pub struct Names {
     flows: Vec<String>,
@@ -123,8 +123,8 @@ impl Names {
         }
     }
 
-    /// How the flows of each algorithm and kind of path began: least and most, `null` for no limit. Windows in bytes of payload, rates in
-    /// bit/s on the wire.
+    /// Initial windows and rates of the flows of each algorithm and kind of path: least and most, `null` for no limit.
+    /// Windows in bytes of payload, rates in bit/s on the wire.
     pub(crate) fn starts(&self, result: &RunResult) -> Json {
         let range = |r: Range<u64>| json!([r.least, r.most]);
         let bounded = |r: Range<u64>| json!([r.least, r.most].map(|n| (n < u64::MAX).then_some(n)));
@@ -145,7 +145,8 @@ impl Names {
         result.starts.iter().map(row).collect()
     }
 
-    /// What limited the flows of each algorithm and kind of path: the time under each limit, in picoseconds, without those of no time.
+    /// Limits of the flows of each algorithm and kind of path: the time under each limit, in picoseconds, without
+    /// those of no time.
     pub(crate) fn limits(&self, result: &RunResult) -> Json {
         let row = |r: &LimitRow| {
             let held = Limit::ALL.into_iter().zip(r.time).filter(|(_, time)| *time > 0);
@@ -181,7 +182,7 @@ impl Names {
         result.capped.iter().map(row).collect()
     }
 
-    /// What a deadlock is, in words: its ports, and since when.
+    /// Describes a deadlock: its ports, and the time of its beginning.
     pub fn describe(&self, deadlock: &Deadlock, result: &RunResult) -> String {
         let ports: Vec<String> = deadlock.cycle.iter().map(|p| self.port_name(*p, result)).collect();
         let (since, blocked) = (deadlock.since.as_secs_f64() * 1e3, deadlock.blocked);

@@ -1,4 +1,5 @@
-//! What a testbed of network namespaces builds of a scenario (`docs/testbed.md`), and what it cannot build.
+//! The network that a testbed of network namespaces builds for a scenario (`docs/testbed.md`); refuses scenarios that
+//! it cannot build.
 
 use crate::algorithms;
 use crate::algorithms::AlgorithmSettings;
@@ -59,8 +60,8 @@ pub(crate) fn check_algorithms(scenario: &Scenario) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand.
-/// `go_on` is called now and then and returns `false` to stop.
+/// The network for a testbed to build, as JSON: nodes, links with the settings of their ports, and flows with the facts
+/// known beforehand. `go_on` is called now and then and returns `false` to stop.
 pub(crate) fn testbed(scenario: &Scenario, built: &Built, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
     let placed = layout(scenario)?.links;
     check_transport(scenario)?;
@@ -285,7 +286,7 @@ fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// What the kernel calls an algorithm.
+/// The kernel's name of an algorithm.
 fn of_kernel(scenario: &Scenario, name: &str) -> Result<&'static str, Diagnostic> {
     let known = ALGORITHMS.into_iter().find(|(own, _)| *own == name);
     known.map(|(_, kernel)| kernel).ok_or_else(|| {
@@ -294,7 +295,7 @@ fn of_kernel(scenario: &Scenario, name: &str) -> Result<&'static str, Diagnostic
     })
 }
 
-/// What the kernel calls an algorithm, with its parameters; those of the kernel's own are the kernel's.
+/// The kernel's name of an algorithm, with its parameters. Algorithms that the kernel brings use the kernel's parameters.
 fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> {
     let kernel = of_kernel(scenario, name)?;
     let own = scenario.algorithm_settings.params(name).expect("flows name what the catalog knows");
@@ -382,7 +383,8 @@ fn blueprint(
     }))
 }
 
-/// What an egress port of a switch does, in bytes on the wire. Of a shared buffer a port has what it could have while all others are empty.
+/// Settings of an egress port of a switch, in bytes on the wire. A port counts as much of a shared buffer as it could
+/// have while all others are empty.
 fn of_port(switch: &SwitchSpec, rate: Rate) -> Json {
     let alone = (switch.buffer.as_f64() * switch.alpha / (1.0 + switch.alpha)) as u64;
     let limit = switch.queue_limit.bytes.map_or(alone, |limit| limit.get().min(alone));

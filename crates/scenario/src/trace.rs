@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// What a run's tracer has kept.
+/// The records that a run's tracer has kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Traced {
     trace: Trace,
@@ -38,7 +38,7 @@ impl Traced {
     }
 }
 
-/// What ports, hosts and flows are called.
+/// Names of ports, hosts and flows.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct TraceNames {
     nodes: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) struct TraceNames {
     groups: Vec<(String, Range<u32>)>,
     /// Nodes of each egress port and its neighbour, as the network model numbers ports: two for each link.
     ports: Vec<(NodeId, NodeId)>,
-    /// Which of the links that join these nodes, from 1.
+    /// Number of the link among those that join these nodes, from 1.
     parallel: Vec<u32>,
     /// The node of each host.
     hosts: Vec<NodeId>,
@@ -87,7 +87,7 @@ impl TraceNames {
         }
     }
 
-    /// What `spec` means here.
+    /// Resolves the names in `spec`.
     pub fn filter(&self, spec: &TraceSpec) -> Result<Filter, SpecError> {
         spec.resolve(self)
     }

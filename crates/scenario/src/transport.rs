@@ -28,7 +28,7 @@ impl EndpointKeys {
         }
     }
 
-    /// Whether it is TCP.
+    /// Returns true if it is TCP.
     pub fn is_tcp(&self) -> bool {
         matches!(self, EndpointKeys::Tcp(_))
     }
@@ -182,7 +182,7 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
     }
 }
 
-/// What the network model builds from it.
+/// The network model's specification of it.
 pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
     let int_carriage = match keys.int_carriage {
         IntCarriageChoice::All => IntCarriage::All,

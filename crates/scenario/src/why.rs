@@ -15,7 +15,7 @@ use farloop_trace::why::{Answer, Blame};
 use farloop_units::{Delta, Time};
 use serde_json::{Value as Json, json};
 
-/// What is asked about.
+/// The flow or job to explain, by number.
 enum Asked {
     Flow(u32),
     Job(u32),
@@ -123,7 +123,7 @@ fn not_over(file: &str, spec: &JobSpec, iteration: Option<u32>, end: Time) -> Ru
     refused(file, problem, "expected an iteration that is over at all ranks, or a longer run.duration")
 }
 
-/// Which flow or job that is, if it can be followed.
+/// Looks up a flow or job by name; refuses those that cannot be followed.
 fn asked(file: &str, built: &Built, name: &str) -> Result<Asked, RunError> {
     let (flows, jobs) = (&built.flow_names, &built.spec.jobs);
     let flow = flows.iter().position(|flow| flow == name);

@@ -11,7 +11,7 @@ use crate::sections::*;
 pub struct Workload {
     /// The name by which messages and overrides call it; `None` for the only one, written `[workload]`.
     pub element: Option<String>,
-    /// What it is.
+    /// Its pattern and keys.
     pub keys: WorkloadKeys,
 }
 
@@ -40,7 +40,7 @@ impl Workload {
         ["workload"].into_iter().chain(self.element.as_deref()).chain([key]).collect()
     }
 
-    /// What all patterns have but "elephants", "all-reduce" and "list".
+    /// The keys that all patterns but "elephants", "all-reduce" and "list" share.
     pub fn random(&self) -> Option<&RandomFlows> {
         match &self.keys {
             WorkloadKeys::Poisson(flows, _)

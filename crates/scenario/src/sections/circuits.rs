@@ -9,7 +9,7 @@ const LONGEST: Delta = Delta::from_secs(3600);
 const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
 
 choice! {
-    /// Which packets of their racks top-of-rack switches send by circuits.
+    /// The packets of their racks that top-of-rack switches send by circuits.
     pub enum SchedulingChoice {
         /// None but by detours.
         None = "none",
@@ -33,7 +33,7 @@ choice! {
 }
 
 choice! {
-    /// Who says which flows are elephants.
+    /// The source of the set of elephants.
     pub enum ElephantsChoice {
         /// The scenario.
         Labelled = "labelled",
@@ -118,7 +118,7 @@ params! {
 }
 
 impl CircuitKeys {
-    /// What switches are to do, with AccelToR's numbers of the network where they have one.
+    /// The scheduling of switches, with AccelToR's numbers of the network where they have one.
     pub(crate) fn scheduling(&self, numbers: Option<&AccelToRNumbers>) -> Option<SchedulingSpec> {
         match self.scheduling {
             SchedulingChoice::None => None,
@@ -144,7 +144,8 @@ impl CircuitKeys {
         }
     }
 
-    /// How switches find elephants, of which a pair of racks has at most `limit`; `cycle` is how long a week takes.
+    /// The rules by which switches detect elephants, of which a pair of racks has at most `limit`; `cycle` is the
+    /// duration of a week.
     pub(crate) fn finding(&self, limit: u32, cycle: Delta) -> ElephantSpec {
         let idle = self.elephant_idle.unwrap_or(Delta::from_ps(cycle.as_ps().saturating_mul(4)));
         ElephantSpec { limit, idle, bytes: self.elephant_bytes, rows: self.sketch_rows, width: self.sketch_width }
@@ -172,7 +173,7 @@ params! {
     }
 }
 
-/// What AccelToR's arithmetic gives for a network ([`farloop_net::acceltor`]).
+/// AccelToR's numbers for a network ([`farloop_net::acceltor`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccelToRNumbers {
     /// Round-trip time through the packet network.

@@ -4,7 +4,7 @@ use super::{FASTEST, LONGEST, LONGEST_DELAY, OneOrMore, SLOWEST};
 use farloop_units::{Delta, Numbers, Rate, choice, params};
 
 choice! {
-    /// Whether a link carries anything.
+    /// The state of a link.
     pub enum LinkState {
         /// Nothing: what is on it is lost.
         Down = "down",
@@ -14,7 +14,7 @@ choice! {
 }
 
 params! {
-    /// What `[network]` says of routes, whatever the topology.
+    /// Keys of `[network]` about routes, the same for every topology.
     pub struct RoutingKeys {
         /// Time from a link's failure or repair ([[event]]) until all switches use the new routes; until then they keep the old
         /// ones.

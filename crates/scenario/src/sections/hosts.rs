@@ -4,7 +4,7 @@ use farloop_net::spec::ClockOffset;
 use farloop_units::{Delta, Kind, ParamType, Value, choice, params};
 
 choice! {
-    /// How long hosts stall.
+    /// The distribution of the duration of stalls.
     pub enum StallLawChoice {
         /// Always as long.
         Fixed = "fixed",
@@ -16,7 +16,7 @@ choice! {
 }
 
 choice! {
-    /// Which flow of a host sends next.
+    /// The order in which a host's flows send.
     pub enum NicOrderChoice {
         /// The one that has waited longest.
         Ready = "ready",
@@ -51,7 +51,7 @@ params! {
     }
 }
 
-/// How far clocks are off.
+/// The offsets of clocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ClockOffsets {
     /// Drawn uniformly up to this, to both sides.

@@ -5,7 +5,7 @@ use farloop_net::spec::FlowSpec;
 use farloop_units::{Delta, ParamSpec, Params, Rate, choice, params};
 
 choice! {
-    /// Which host a rank gets.
+    /// The rule that assigns hosts to ranks.
     pub enum Placement {
         /// Hosts one after the other.
         Packed = "packed",

@@ -130,7 +130,7 @@ choice! {
 }
 
 choice! {
-    /// What stands at the other ends of the long-haul links of datacenter 0.
+    /// The network at the other ends of datacenter 0's long-haul links.
     pub enum Remote {
         /// The same fabric in every datacenter.
         Fabric = "fabric",
@@ -224,7 +224,7 @@ params! {
 }
 
 choice! {
-    /// What a listed node is.
+    /// The role of a listed node.
     pub enum NodeRole {
         /// A host: it has exactly one link.
         Host = "host",

@@ -1,4 +1,4 @@
-//! How flows begin: `start` of `[transport]`.
+//! The start of flows: `start` of `[transport]`.
 
 use farloop_net::spec::Start;
 use farloop_units::{Kind, ParamType, Value};

@@ -7,7 +7,7 @@ use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
 const LONGEST_TIMEOUT: Delta = Delta::from_secs(60);
 
 choice! {
-    /// What the endpoints are.
+    /// The kind of endpoints.
     pub enum TransportChoice {
         /// RoCE-like: in order only, NACK, go-back-N.
         Rdma = "rdma",
@@ -19,7 +19,7 @@ choice! {
 }
 
 choice! {
-    /// Which telemetry records packets carry.
+    /// The telemetry records that packets carry.
     pub enum IntCarriageChoice {
         /// Every hop's, at no cost on the wire.
         All = "all",
@@ -81,7 +81,7 @@ params! {
 }
 
 choice! {
-    /// What chooses the paths of a multipath flow's packets.
+    /// The chooser of paths for a multipath flow's packets.
     pub enum PathsChoice {
         /// One path for each flow.
         Single = "single",
@@ -123,7 +123,7 @@ params! {
 }
 
 choice! {
-    /// How TCP finds losses.
+    /// TCP's method of loss detection.
     pub enum RecoveryChoice {
         /// Duplicate ACKs alone.
         NewReno = "newreno",
@@ -135,7 +135,7 @@ choice! {
 }
 
 choice! {
-    /// What TCP's `min_rto` bounds.
+    /// The quantity that TCP's `min_rto` bounds.
     pub enum RtoFloorChoice {
         /// The timeout.
         Total = "total",
@@ -145,7 +145,7 @@ choice! {
 }
 
 choice! {
-    /// What ends the back-off of TCP's timeout.
+    /// The event that ends the back-off of TCP's timeout.
     pub enum BackoffEndChoice {
         /// A round-trip time sample.
         Sample = "sample",
@@ -167,7 +167,7 @@ choice! {
 }
 
 choice! {
-    /// Whether TCP paces algorithms that give no rate.
+    /// TCP's pacing for algorithms that give no rate.
     pub enum PacingChoice {
         /// No: bursts as the window allows.
         None = "none",
@@ -177,7 +177,7 @@ choice! {
 }
 
 choice! {
-    /// How long TCP connections live.
+    /// The lifetime of TCP connections.
     pub enum ConnectionsChoice {
         /// As long as a flow.
         PerFlow = "per-flow",

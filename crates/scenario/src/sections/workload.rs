@@ -5,7 +5,7 @@ use farloop_net::spec::FlowSpec;
 use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
 
 choice! {
-    /// How flows arrive.
+    /// The arrival pattern of flows.
     pub enum Arrivals {
         /// One by one, at random.
         Poisson = "poisson",
@@ -36,7 +36,7 @@ params! {
 }
 
 choice! {
-    /// Which pairs of hosts exchange flows.
+    /// The pairs of hosts that exchange flows.
     pub enum Pairs {
         /// All of them.
         All = "all",
@@ -148,7 +148,7 @@ params! {
 }
 
 choice! {
-    /// How hosts reduce.
+    /// The algorithm of an all-reduce.
     pub enum Collective {
         /// Around a ring, twice.
         Ring = "ring",

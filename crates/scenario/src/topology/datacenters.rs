@@ -94,7 +94,7 @@ pub(crate) fn resolved(keys: &Datacenters, fabric: &FabricKeys) -> Datacenters {
     }
 }
 
-/// Whether the keys fit together.
+/// Checks that the keys fit together.
 pub(crate) fn check(keys: &Datacenters, fabric: &FabricKeys) -> Result<(), Misfit> {
     fabric.check()?;
     let (top, key) = fabric.top();

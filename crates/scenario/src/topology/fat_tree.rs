@@ -5,7 +5,7 @@ use super::{Layout, Misfit, Switches, too_large};
 use crate::sections::FatTree;
 use farloop_net::spec::NodeId;
 
-/// Whether these numbers make a fat-tree.
+/// Checks that these numbers make a fat-tree.
 pub(crate) fn check(keys: &FatTree) -> Result<(), Misfit> {
     if !keys.cores.is_multiple_of(keys.aggs_per_pod) {
         let problem = format!("{} core switches cannot be shared by {} per pod", keys.cores, keys.aggs_per_pod);

@@ -11,7 +11,7 @@ use crate::sections::Hybrid;
 use farloop_net::spec::LinkSpec;
 use farloop_units::{Bytes, Delta, Rate};
 
-/// What packets take on the wire: a full one, and an ACK.
+/// Bytes of packets on the wire: a full one, and an ACK.
 #[derive(Clone, Copy)]
 pub(crate) struct Sizes {
     pub packet: Bytes,
@@ -39,7 +39,7 @@ fn delays(keys: &Hybrid, sizes: Sizes) -> Result<(Delta, Delta), Misfit> {
     Ok((Delta::from_ps(eps), Delta::from_ps(ocs / 2)))
 }
 
-/// Whether a network of these keys can be simulated.
+/// Checks that a network of these keys can be simulated.
 pub(crate) fn check(keys: &Hybrid) -> Result<(), Misfit> {
     let hosts = u64::from(keys.racks) * u64::from(keys.hosts_per_rack);
     let links = hosts + u64::from(keys.racks) * (u64::from(keys.eps_uplinks) + 1);

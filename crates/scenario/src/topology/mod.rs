@@ -68,7 +68,7 @@ impl RateKey {
 pub(crate) struct Switches<'a> {
     pub datacenter: &'a Switch,
     pub wide_area: &'a WanSwitch,
-    /// What the largest packet takes on the wire.
+    /// Bytes of the largest packet on the wire.
     pub packet: Bytes,
 }
 

@@ -4,7 +4,7 @@ use super::{Layout, Misfit, Switches, too_large};
 use crate::sections::SpineLeaf;
 use farloop_net::spec::NodeId;
 
-/// Whether a network of these numbers can be simulated.
+/// Checks that a network of these numbers can be simulated.
 pub(crate) fn check(keys: &SpineLeaf) -> Result<(), Misfit> {
     let (hosts, links) = size(keys);
     too_large(hosts, links).map_or(Ok(()), |(problem, expected)| Err(("leaves", problem, expected)))
