@@ -1,4 +1,4 @@
-//! What is wrong with a job, and where.
+//! An error in a job: the problem and its place.
 
 use farloop_units::shown;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct JobError {
     pub file: String,
     /// Where in it.
     pub place: Place,
-    /// What is wrong and what is accepted.
+    /// The problem, and the accepted form.
     pub reason: String,
     /// The caller asked to stop: nothing is wrong.
     pub cancelled: bool,

@@ -16,16 +16,16 @@ use std::io::{self, Write};
 /// Opens a file to write. Whoever gives it makes the file whole once the import has succeeded, and removes it otherwise.
 pub type Open<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Write>>;
 
-/// What is asked for.
+/// A request to import a job.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The job's files.
     pub files: Vec<String>,
     /// Their format; by content where it is not said.
     pub format: Option<Format>,
-    /// What the trace does not say.
+    /// Facts that the trace does not hold.
     pub options: Options,
-    /// How collectives are expanded.
+    /// Algorithms by which collectives are expanded.
     pub choice: Choice,
     /// Ranks of a site and of a host, in order.
     pub ranks_per: (u32, u32),

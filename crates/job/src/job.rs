@@ -56,7 +56,7 @@ impl Collective {
     }
 }
 
-/// What an operation does.
+/// The work of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// Computes: keeps its stream busy for so long.
@@ -81,7 +81,7 @@ pub enum Work {
     },
     /// Takes part in a collective, which [`crate::collectives::expand`] turns into sends and receives.
     Collective {
-        /// Which one.
+        /// Its kind.
         kind: Collective,
         /// The group that does it: a position in [`Job::groups`].
         group: u32,
@@ -95,13 +95,13 @@ pub enum Work {
 /// An operation of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// What it does.
+    /// Its work.
     pub work: Work,
     /// The processor or GPU stream that does it, one operation at a time.
     pub stream: u16,
     /// The network interface of a message.
     pub nic: u8,
-    /// What it is for: a position in [`Job::phases`].
+    /// Its purpose: a position in [`Job::phases`].
     pub phase: u8,
     /// Where it stands in its file: a line, an offset or a node, as [`Job::places`] says.
     pub place: u64,
@@ -157,7 +157,7 @@ impl Program {
         &self.operations
     }
 
-    /// What waits for an operation.
+    /// Operations that wait for an operation.
     pub fn followers(&self, operation: u32) -> impl Iterator<Item = Follower> + '_ {
         let (begin, end) = (self.first[operation as usize], self.first[operation as usize + 1]);
         self.followers[begin as usize..end as usize]
@@ -165,7 +165,7 @@ impl Program {
             .map(|&f| Follower { operation: f & !START, at_start: f & START != 0 })
     }
 
-    /// How many starts and ends each operation waits for.
+    /// Number of starts and ends that each operation waits for.
     pub fn needs(&self) -> &[u32] {
         &self.needs
     }
@@ -175,7 +175,7 @@ impl Program {
         self.streams
     }
 
-    /// Whether some receive takes any source or tag.
+    /// Returns true if some receive takes any source or tag.
     pub fn has_wildcards(&self) -> bool {
         self.wildcards
     }
@@ -200,7 +200,7 @@ impl Program {
         (self.operations.len() * (size_of::<Operation>() + 8) + self.followers.len() * 4) as u64
     }
 
-    /// Whether the other does the same, wherever its operations stand.
+    /// Returns true if the other does the same; places in files do not count.
     pub fn same_as(&self, other: &Program) -> bool {
         let alike = |(a, b): (&Operation, &Operation)| Operation { place: 0, ..*a } == Operation { place: 0, ..*b };
         self.operations.len() == other.operations.len()
@@ -266,12 +266,12 @@ impl ProgramBuilder {
         self.operations[operation as usize].phase = phase;
     }
 
-    /// How many operations there are.
+    /// Number of operations.
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
@@ -370,7 +370,7 @@ fn sort_members(ranks: &[u32]) -> Sorted {
     members
 }
 
-/// What the numbers in [`Operation::place`] are.
+/// The meaning of the numbers in [`Operation::place`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Places {
     /// Lines of a text.
@@ -393,13 +393,13 @@ pub struct Job {
     pub programs: Vec<Arc<Program>>,
     /// The groups that its collectives name.
     pub groups: Vec<Group>,
-    /// What operations are for, by number; the first is "".
+    /// Purposes of operations, by number; the first is "".
     pub phases: Vec<String>,
     /// The file it comes from, or one for each rank.
     pub files: Vec<String>,
-    /// What the places of operations are.
+    /// The meaning of the places of operations.
     pub places: Places,
-    /// What a reader is to be told about it, such as dependencies on absent nodes.
+    /// Remarks for its reader, such as dependencies on absent nodes.
     pub notes: Vec<String>,
     /// Its messages and collectives have their bytes divided by this, as a plan may ask for; 1 where they have all of them.
     pub scale: u64,
@@ -419,7 +419,8 @@ impl Job {
         }
     }
 
-    /// Whether the host stalls in a phase, so that what takes its time is no computation: see [`crate::generate::Plan::stall`].
+    /// Returns true if the host stalls in a phase: its time does not count as computation. See
+    /// [`crate::generate::Plan::stall`].
     pub fn is_stall(&self, phase: u8) -> bool {
         self.phases.get(usize::from(phase)).is_some_and(|name| name == STALL)
     }
@@ -453,7 +454,7 @@ impl Job {
         self.programs.iter().map(|p| p.operations().len() as u64).sum()
     }
 
-    /// Whether the other does the same, wherever its operations stand.
+    /// Returns true if the other does the same; places in files do not count.
     pub fn same_as(&self, other: &Job) -> bool {
         self.programs.len() == other.programs.len()
             && self.groups == other.groups

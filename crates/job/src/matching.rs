@@ -1,4 +1,4 @@
-//! Which receive takes which message.
+//! The matching of messages and receives.
 //!
 //! The n-th message of a source and tag goes to the n-th receive posted for them, whatever order the network delivers in (MPI's rule that
 //! messages do not overtake one another). A rank with a receive for any source or tag takes messages in the order of their arrival, by the
@@ -16,13 +16,13 @@ pub struct Message {
     pub tag: u32,
     /// Its size.
     pub bytes: u64,
-    /// How many of this pair and tag were sent before it.
+    /// Number of messages of this pair and tag sent before it.
     pub order: u64,
     /// The operation that sends it, of its rank.
     pub operation: u32,
 }
 
-/// Posted receives and messages that nobody has asked for yet.
+/// Posted receives and messages that no receive has taken yet.
 #[derive(Debug, Default)]
 pub struct Mailbox {
     /// By source and tag; nobody goes through it in its order.
@@ -98,7 +98,7 @@ impl Mailbox {
         }
     }
 
-    /// Whether a receive is posted that will take this message; with wildcards, whether one fits.
+    /// Returns true if a receive is posted that will take this message; with wildcards, if one fits.
     pub fn expects(&self, from: u32, tag: u32, order: u64) -> bool {
         if let Some(lists) = &self.lists {
             return lists.waiting.iter().any(|&(_, f, t)| (f == ANY || f == from) && (t == ANY || t == tag));

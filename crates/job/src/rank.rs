@@ -12,7 +12,7 @@ use farloop_units::{Delta, Time};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// What messages cost the processors of a host: LogGOPS's o and O.
+/// The cost of messages at the processors of a host: LogGOPS's o and O.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Host {
     /// To send or receive a message: o.
@@ -23,7 +23,7 @@ pub struct Host {
     pub received_byte_fs: u64,
 }
 
-/// What happened.
+/// An event at a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input {
     /// The job begins.
@@ -36,7 +36,7 @@ pub enum Input {
     Received(Message),
 }
 
-/// What a rank asks for.
+/// A request of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
     /// Call with [`Input::Timer`] after so long.
@@ -82,7 +82,7 @@ pub struct Record {
     pub matched: Time,
     /// Its message (of a receive).
     pub message: Option<Message>,
-    /// What happened last of that for which it waited: the operation, and whether its start counted; `None` at the iteration's begin.
+    /// The last event that it waited for: the operation, and true if its start counted; `None` at the iteration's begin.
     pub cause: Option<(u32, bool)>,
     /// The operation after which its stream took it, where it had to wait for that.
     pub before: Option<u32>,
@@ -119,7 +119,7 @@ pub struct Rank {
     mailbox: Mailbox,
     /// Messages sent so far, by receiver and tag.
     sent: HashMap<(u32, u32), u64>,
-    /// What became ready and has not begun.
+    /// Operations that became ready and have not begun.
     ready: Vec<u32>,
     /// Streams that compute.
     computing: u32,
@@ -185,17 +185,17 @@ impl Rank {
         self.run(now, out);
     }
 
-    /// Whether a receive is posted that will take this message.
+    /// Returns true if a receive is posted that will take this message.
     pub fn expects(&self, message: &Message) -> bool {
         self.mailbox.expects(message.from, message.tag, message.order)
     }
 
-    /// How long at least one of its streams has computed.
+    /// Time in which at least one of its streams has computed.
     pub fn computed(&self) -> Delta {
         self.computed
     }
 
-    /// Whether all iterations are over.
+    /// Returns true if all iterations are over.
     pub fn is_done(&self) -> bool {
         self.iteration == self.iterations
     }
@@ -205,7 +205,7 @@ impl Rank {
         self.undone
     }
 
-    /// What happened to each operation in the newest iteration, where that is recorded.
+    /// Times of each operation in the newest iteration, where they are recorded.
     pub fn records(&self) -> Option<&[Record]> {
         self.records.as_deref()
     }
@@ -285,7 +285,7 @@ impl Rank {
         self.acquire(now, operation, out);
     }
 
-    /// How long an operation keeps its stream busy.
+    /// Time for which an operation keeps its stream busy.
     fn cost(&self, operation: u32) -> Delta {
         match self.program.operations()[operation as usize].work {
             Work::Compute(duration) => duration,
@@ -385,7 +385,7 @@ impl Rank {
         self.release(now, operation, false);
     }
 
-    /// What waits for the start or the end of an operation has one wait less.
+    /// Takes one wait from each operation that waits for the start or the end of this one.
     fn release(&mut self, now: Time, operation: u32, at_start: bool) {
         let program = self.program.clone();
         for follower in program.followers(operation).filter(|f| f.at_start == at_start) {

@@ -1,4 +1,4 @@
-//! What is in a job, before anything runs.
+//! The contents of a job, before anything runs.
 
 use crate::job::{Collective, Job, Work};
 use farloop_units::Delta;

@@ -1,5 +1,5 @@
-//! What a job must have before it runs: peers that exist, a receive for each send and a send for each receive, and no operations that
-//! wait for one another.
+//! Checks a job before it runs: peers exist, each send has a receive and each receive a send, and no operations wait for
+//! one another.
 
 use crate::error::JobError;
 use crate::ideal::{self, Network};

@@ -27,7 +27,7 @@ use crate::job::{Collective, Group, Job, MemberIndex, Operation, Program, Progra
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How collectives are done.
+/// The algorithm of a collective.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Algorithm {
     /// To the next rank of a ring, from the last.
@@ -64,12 +64,12 @@ impl Algorithm {
     }
 }
 
-/// Which algorithm does what.
+/// The choice of an algorithm for each collective.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Choice {
-    /// This one where it can, else what [`usual`] says.
+    /// This one where it can, else that of [`usual`].
     Told(Algorithm),
-    /// All-reduce as NCCL chooses ([`nccl::choose`]) and sends it ([`channels`]); else what [`usual`] says.
+    /// All-reduce as NCCL chooses ([`nccl::choose`]) and sends it ([`channels`]); else that of [`usual`].
     Nccl(nccl::Machine),
 }
 
@@ -86,7 +86,7 @@ pub struct Location {
 /// gigabyte.
 pub const MAX_MESSAGES: u64 = 1 << 22;
 
-/// What a collective is done by where nobody says otherwise: rings; direct where each rank has something for each; trees from a root.
+/// The default algorithm of a collective: rings; direct where each rank has something for each; trees from a root.
 pub fn usual(kind: Collective) -> Algorithm {
     match kind {
         Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter => Algorithm::Ring,
@@ -96,7 +96,7 @@ pub fn usual(kind: Collective) -> Algorithm {
     }
 }
 
-/// Whether an algorithm does a collective among `sites` (the site of each rank, in the order of the group).
+/// Returns true if an algorithm supports a collective among `sites` (the site of each rank, in the order of the group).
 pub fn does(algorithm: Algorithm, kind: Collective, sites: &[u32]) -> bool {
     does_among(algorithm, kind, sites.len(), || hierarchical::equal_sites(sites).is_some())
 }
@@ -114,9 +114,9 @@ fn does_among(algorithm: Algorithm, kind: Collective, n: usize, of_equal_sites: 
     }
 }
 
-/// What each of the ranks at `sites` sends and receives for a collective of `bytes`. Roots are the first rank.
+/// The messages that each of the ranks at `sites` sends and receives for a collective of `bytes`. Roots are the first rank.
 ///
-/// Panics if the algorithm does not do it ([`does`]).
+/// Panics if the algorithm does not support it ([`does`]).
 pub fn schedule(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32]) -> Schedule {
     assert!(does(algorithm, kind, sites), "{} does no {} of {} ranks", algorithm.name(), kind.name(), sites.len());
     let mut made = Schedule::new(sites.len());

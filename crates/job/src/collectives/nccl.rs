@@ -99,7 +99,7 @@ const RING_LL128: [f64; 3] = [36.7, 36.7, 36.7];
 const TREE_LL128: [f64; 3] = [36.7, 36.7, 29.0];
 const TREE: [f64; 3] = [38.7, 41.4, 36.0];
 
-/// What a channel carries, GB/s, from which the number of channels follows.
+/// Bandwidth of a channel, GB/s, from which the number of channels follows.
 const CHANNEL: f64 = 20.0;
 
 /// Trees reach only this share of their bandwidth at sizes from 64 B in powers of two, by protocol.

@@ -1,4 +1,4 @@
-//! What each rank of a group sends and receives, and in which order.
+//! The schedule of a collective: the messages of each rank of a group, in order.
 
 use crate::job::{Job, ProgramBuilder, Work};
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// A message of a member: sent or received.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Whether the member sends it.
+    /// True if the member sends it.
     pub send: bool,
     /// The other member, by place in the group.
     pub peer: u32,

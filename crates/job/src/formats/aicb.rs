@@ -69,7 +69,7 @@ pub struct Workload {
     pub layers: Vec<Layer>,
 }
 
-/// Whether a file begins as one.
+/// Returns true if a file begins as one.
 pub fn begins(head: &[u8]) -> bool {
     head.starts_with(b"HYBRID_") || head.starts_with(MICRO.as_bytes())
 }
@@ -207,7 +207,7 @@ impl<R: BufRead> Lines<'_, R> {
     }
 }
 
-/// Which ranks take part.
+/// The ranks that take part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ranks {
     Usual,

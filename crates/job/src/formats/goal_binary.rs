@@ -26,9 +26,9 @@ use crate::memory::MemoryMeter;
 use farloop_units::Delta;
 use std::io::{BufRead, Write};
 
-/// What a file begins with.
+/// First number of a file.
 pub const MAGIC: u64 = 4223;
-/// What a file begins with that a run has changed.
+/// First number of a file that a run has changed.
 pub const MAGIC_USED: u64 = 2342;
 
 const NODE: usize = 39;

@@ -1,4 +1,5 @@
-//! Writes GOAL's text form. What GOAL cannot say is refused: a collective has to be expanded before, a stream beyond 255 has no processor.
+//! Writes GOAL's text form. The writer refuses operations that GOAL cannot express: a collective has to be expanded
+//! before, and a stream beyond 255 has no processor.
 
 use crate::error::JobError;
 use crate::job::{ANY, Job, Work};

@@ -1,7 +1,7 @@
-//! Files of others: GOAL as text and binary, Chakra execution traces, AICB/SimAI workloads.
+//! Job files of other tools: GOAL as text and binary, Chakra execution traces, AICB/SimAI workloads.
 //!
-//! Each is read as a stream, rank by rank or node by node: memory is that of the programs read, not of the file. What is broken is refused
-//! with its line, offset or node.
+//! Each is read as a stream, rank by rank or node by node: memory is that of the programs read, not of the file. Readers
+//! refuse a broken file and name the line, offset or node.
 
 pub mod aicb;
 pub mod chakra;
@@ -56,7 +56,7 @@ impl Format {
     }
 }
 
-/// What a trace does not say.
+/// Facts that a trace does not hold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     /// Operations per second of a rank, for nodes with `num_ops` and no duration.

@@ -24,7 +24,7 @@ use crate::memory::{Budget, Keys, MemoryLimit};
 use farloop_units::{Delta, choice, params};
 
 choice! {
-    /// What ranks keep for one another.
+    /// The state that data-parallel ranks share out among them.
     pub enum Zero {
         /// Each has all: gradients are all-reduced.
         None = "none",
@@ -36,7 +36,7 @@ choice! {
 }
 
 choice! {
-    /// What the last ranks in the order part.
+    /// The dimension of parallelism that is last in the order of ranks.
     pub enum Outermost {
         /// The pipeline's stages.
         Pipeline = "pipeline",
@@ -46,7 +46,7 @@ choice! {
 }
 
 choice! {
-    /// How long a host stalls.
+    /// The distribution of a host's stalls.
     pub enum Stall {
         /// Never.
         None = "none",
@@ -117,7 +117,7 @@ params! {
     }
 }
 
-/// What operations are for.
+/// The purposes of operations.
 pub(crate) const PHASES: [&str; 10] =
     ["", "forward", "backward", "optimizer", job::STALL, "tensor", "expert", "pipeline", "gradients", "outer step"];
 pub(crate) const FORWARD: u8 = 1;

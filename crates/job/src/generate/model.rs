@@ -19,7 +19,7 @@ pub struct Shape {
     pub kv_heads: u64,
     /// Tokens that there are.
     pub vocabulary: u64,
-    /// Whether one matrix turns tokens into states and back.
+    /// True if one matrix turns tokens into states and back.
     pub tied: bool,
     /// Positions that are learnt; 0 where they are computed.
     pub positions: u64,

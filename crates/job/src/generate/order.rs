@@ -5,9 +5,9 @@
 pub struct Slot {
     /// Forward, or backward.
     pub forward: bool,
-    /// Which of the stage's parts of the model; 0 without interleaving.
+    /// The part of the model among those of the stage; 0 without interleaving.
     pub part: u32,
-    /// Which microbatch.
+    /// The microbatch.
     pub microbatch: u32,
 }
 

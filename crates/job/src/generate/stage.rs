@@ -1,4 +1,4 @@
-//! What a rank does in a training step.
+//! The operations of a rank in a training step.
 //!
 //! - Tensor parallelism: two all-reduces of the activations in a layer's forward pass, two in its backward pass (M. Shoeybi et al.,
 //!   "Megatron-LM", 2019, section 3).
@@ -33,7 +33,7 @@ pub struct Stage<'a> {
     pub builder: ProgramBuilder,
     /// The newest computation: the next one follows it.
     last: Option<u32>,
-    /// What the next computation waits for besides.
+    /// Further operations that the next computation waits for.
     waits: Vec<u32>,
     /// The newest collective of parameters or gradients.
     exchanged: Option<u32>,
@@ -213,7 +213,7 @@ impl<'a> Stage<'a> {
         self.wait_for(Collective::AllReduce, self.groups.tensor, tensor, hidden, TENSOR);
     }
 
-    /// Whether nothing happens between the layers of a pass, which then are one computation.
+    /// Returns true if nothing happens between the layers of a pass, so that they are one computation.
     pub fn plain(&self) -> bool {
         let experts = self.shape.experts > 1 && self.plan.expert > 1;
         self.plan.tensor == 1 && !experts && self.plan.zero != Zero::Parameters

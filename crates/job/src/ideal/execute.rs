@@ -9,10 +9,10 @@ use farloop_units::{Delta, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What came out.
+/// The outcome of an execution.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// How long each iteration took: from the end of the last one at the last rank to its own.
+    /// Duration of each iteration: from the end of the last one at the last rank to its own.
     pub iterations: Vec<Delta>,
     /// When the last rank was done.
     pub end: Time,
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What decided about the end, where that was asked for.
+    /// The critical path, where it was requested.
     pub path: Option<CriticalPath>,
 }
 
@@ -31,7 +31,7 @@ pub struct Outcome {
 pub struct RankTimes {
     /// When it was done.
     pub end: Time,
-    /// How long at least one of its streams computed.
+    /// Time in which at least one of its streams computed.
     pub computing: Delta,
     /// The rest until the job's end: communication that no computing hides, and waiting.
     pub exposed: Delta,

@@ -19,7 +19,7 @@ use crate::rank::{Host, further};
 use farloop_units::{Delta, Rate};
 use std::sync::Arc;
 
-/// What a message costs on its way.
+/// The cost of a message on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
     /// L: from the first byte's leaving to its arrival.

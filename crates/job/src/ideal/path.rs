@@ -1,11 +1,12 @@
-//! The critical path: what decided when the last rank was done, walked back from there, exact to the picosecond.
+//! The critical path: the operations and messages that decided when the last rank was done, walked back from there,
+//! exact to the picosecond.
 
 use super::Network;
 use crate::job::{Job, Work};
 use crate::rank::{Message, Rank, Record};
 use farloop_units::{Delta, Time};
 
-/// What a stretch of the critical path went to.
+/// The use of a stretch of the critical path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Share {
     /// A rank computed.
@@ -55,7 +56,7 @@ pub struct Step {
     pub rank: u32,
     /// The operation, of that rank; of a message the one that sends it.
     pub operation: u32,
-    /// What it went to.
+    /// Its use.
     pub share: Share,
     /// When it began.
     pub from: Time,
@@ -63,7 +64,7 @@ pub struct Step {
     pub to: Time,
 }
 
-/// What decided about the end: its steps follow one another without a gap, from the start of the job.
+/// The critical path of a job: its steps follow one another without a gap, from the start of the job.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CriticalPath {
     /// In the order of time.
@@ -71,12 +72,12 @@ pub struct CriticalPath {
 }
 
 impl CriticalPath {
-    /// How much went to `share`.
+    /// Time that went to `share`.
     pub fn total(&self, share: Share) -> Delta {
         self.steps.iter().filter(|s| s.share == share).fold(Delta::ZERO, |sum, s| sum + s.to.since(s.from))
     }
 
-    /// How much went to computing, by phase: positions in [`Job::phases`].
+    /// Time that went to computing, by phase: positions in [`Job::phases`].
     pub fn computing_by_phase(&self, job: &Job) -> Vec<Delta> {
         let mut sums = vec![Delta::ZERO; job.phases.len()];
         for step in self.steps.iter().filter(|s| s.share == Share::Compute) {
@@ -87,7 +88,7 @@ impl CriticalPath {
         sums
     }
 
-    /// How often it goes from one rank to another.
+    /// Number of times that it goes from one rank to another.
     pub fn messages(&self) -> usize {
         let of_messages = |s: &&Step| matches!(s.share, Share::Latency | Share::Serialisation | Share::Interface);
         let mut seen: Vec<(u32, u32)> = self.steps.iter().filter(of_messages).map(|s| (s.rank, s.operation)).collect();

@@ -16,7 +16,7 @@ pub struct Frames<'a, R> {
     total: u64,
     buffer: Vec<u8>,
     nodes: u64,
-    /// What the trace says about itself.
+    /// Metadata of the trace.
     pub metadata: GlobalMetadata,
 }
 

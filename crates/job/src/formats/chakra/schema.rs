@@ -2,7 +2,7 @@
 
 use prost::{Message, Oneof};
 
-/// What the trace says about itself.
+/// Metadata of a trace.
 #[derive(Clone, PartialEq, Message)]
 pub struct GlobalMetadata {
     /// Version of the schema; empty in traces of generators.
@@ -22,7 +22,7 @@ pub struct Node {
     /// Its name.
     #[prost(string, tag = "2")]
     pub name: String,
-    /// What it is: see [`kind`].
+    /// Its kind: see [`kind`].
     #[prost(int32, tag = "3")]
     pub kind: i32,
     /// Nodes that control lets come before.
@@ -34,13 +34,13 @@ pub struct Node {
     /// When it began in the recorded run.
     #[prost(uint64, tag = "6")]
     pub start_time_micros: u64,
-    /// How long it took there.
+    /// Its duration there.
     #[prost(uint64, tag = "7")]
     pub duration_micros: u64,
-    /// What it takes.
+    /// Its inputs.
     #[prost(message, optional, tag = "8")]
     pub inputs: Option<IoInfo>,
-    /// What it gives.
+    /// Its outputs.
     #[prost(message, optional, tag = "9")]
     pub outputs: Option<IoInfo>,
     /// Anything else.
@@ -72,7 +72,7 @@ pub struct Attribute {
     /// Its name.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     #[prost(string, tag = "2")]
     pub doc_string: String,
     /// Its value.
