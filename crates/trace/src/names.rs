@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What the numbers in records are called. Asked once for each port, host and flow that a trace holds.
+/// Names for the numbers in records. Writers ask once for each port, host and flow that a trace holds.
 pub trait Names {
     /// A port's node and its neighbour.
     fn port(&self, port: u32) -> (Cow<'_, str>, Cow<'_, str>);
@@ -15,13 +15,13 @@ pub trait Names {
 /// A flow's name, ends and transport.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowName<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: Cow<'a, str>,
     /// Number of its source among the hosts.
     pub from: u32,
     /// Number of its destination among the hosts.
     pub to: u32,
-    /// What its packets look like.
+    /// Protocol of its packets.
     pub protocol: Protocol,
 }
 

@@ -1,8 +1,8 @@
 //! Traces for Wireshark and its relatives: [pcapng](https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html).
 //!
 //! One interface for each port, named NODE:NEIGHBOUR. Captured are packets as they leave by a port (outbound), packets as they arrive
-//! (inbound), packets that a port dropped before they left, and PFC frames that a port obeyed. What a link lost left its port before, and
-//! is there as that. Headers are made up ([`write()`]); payload is not there.
+//! (inbound), packets that a port dropped before they left, and PFC frames that a port obeyed. A packet that a link lost is
+//! captured as it left its port. Headers are made up ([`write()`]); payload is not there.
 
 use crate::{Cause, Event, FlowName, Names, Place, Record, Trace, frame};
 use std::collections::BTreeMap;

@@ -39,7 +39,7 @@ const PORTS: u64 = 2;
 const FLOWS: u64 = 3;
 const HOSTS: u64 = 4;
 
-/// What a track below a port, flow or host is for.
+/// The purpose of a track below a port, flow or host.
 #[derive(Clone, Copy)]
 enum Lane {
     Events = 0,

@@ -6,13 +6,13 @@ use std::fmt;
 /// One thing that happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// When.
+    /// Time of the event.
     pub time: Time,
-    /// Where. All records of one place come from one tracer.
+    /// Place of the event. All records of one place come from one tracer.
     pub place: Place,
     /// The flow; `None` where it belongs to none, as a PFC frame.
     pub flow: Option<u32>,
-    /// What.
+    /// The event.
     pub event: Event,
 }
 
@@ -25,7 +25,7 @@ pub enum Place {
     Host(u32),
 }
 
-/// What happened.
+/// An event.
 ///
 /// `queue` is the data that waits at the port after the event, in bytes on the wire; ACKs and signals that go before data do not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,7 +99,7 @@ pub enum Event {
     },
     /// A timer of the flow fired.
     Timer {
-        /// Which, in one or two words, such as "retransmission".
+        /// The timer, in one or two words, such as "retransmission".
         timer: &'static str,
     },
     /// The flow began.
@@ -134,7 +134,7 @@ pub struct Packet {
     pub wire: u32,
     /// Payload in bytes.
     pub payload: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: PacketKind,
     /// Class of service: the DSCP is eight times this number (class selector), 0 to 7.
     pub class: u8,
@@ -144,7 +144,7 @@ pub struct Packet {
     pub flags: TcpFlags,
 }
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PacketKind {
     /// Payload, or a segment of the source without payload.
@@ -265,13 +265,13 @@ impl Cause {
         Cause::Corruption,
     ];
 
-    /// Whether the packet was lost on a link or by a circuit switch, which has no buffer; all else is dropped by who should have sent it
-    /// on.
+    /// Returns true if the packet was lost on a link or by a circuit switch, which has no buffer. All other packets are
+    /// dropped by the node that should have sent them on.
     pub fn is_on_link(self) -> bool {
         matches!(self, Cause::Loss | Cause::Circuit | Cause::Cut | Cause::Corruption)
     }
 
-    /// Whether the packet had left its port and got lost behind it, on the link or at the link's far end.
+    /// Returns true if the packet had left its port and got lost behind it, on the link or at the link's far end.
     pub fn is_behind_port(self) -> bool {
         self.is_on_link() || self == Cause::NoRoute
     }

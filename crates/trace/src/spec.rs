@@ -4,8 +4,8 @@ use crate::{Choice, Filter};
 use farloop_units::Time;
 use std::fmt;
 
-/// What to trace, in words: `flows=NAME,...`, `ports=NODE:NEIGHBOUR,...`, `window=FROM..UNTIL`, `limit=RECORDS`. `flows` and `ports`
-/// may be given again, which adds to them.
+/// The text form of a filter: `flows=NAME,...`, `ports=NODE:NEIGHBOUR,...`, `window=FROM..UNTIL`, `limit=RECORDS`. `flows`
+/// and `ports` may be given again, which adds to them.
 ///
 /// Without `flows` and `ports` everything is traced. `flows` alone: these flows and their packets at all ports, and all pauses.
 /// `ports` alone: the packets of all flows at these ports, their pauses, and no flow's own events. Both: the flows' packets at the
@@ -32,14 +32,14 @@ pub trait Resolver {
     fn ports(&self, node: &str, neighbour: &str) -> Vec<u32>;
 }
 
-/// What is wrong with a filter.
+/// An error in a filter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpecError {
     /// The item, as given.
     pub item: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub wrong: String,
-    /// What is accepted.
+    /// The accepted form.
     pub accepted: String,
 }
 

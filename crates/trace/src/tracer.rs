@@ -16,7 +16,7 @@ pub struct Tracer {
     left_out: u64,
 }
 
-/// What is of interest.
+/// The records that a tracer keeps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filter {
     /// Flows whose own events (ACKs, windows, timers, start and finish) are recorded.
@@ -47,7 +47,7 @@ pub enum Choice {
 pub struct Trace {
     /// By time, then place; of one place in the order in which they happened.
     pub records: Vec<Record>,
-    /// How many older records were wanted but did not fit the limit.
+    /// Number of older records that the filter wanted but that did not fit the limit.
     pub left_out: u64,
     /// Where the time of one flow went, where that was asked for.
     pub why: Option<Answer>,
@@ -72,7 +72,7 @@ impl Choice {
         Choice::Only(bits)
     }
 
-    /// Whether `number` is among them.
+    /// Returns true if `number` is among them.
     #[inline]
     pub fn has(&self, number: u32) -> bool {
         match self {
@@ -97,7 +97,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Whether [`Tracer::record`] would take the record.
+    /// Returns true if [`Tracer::record`] would take the record.
     pub fn wants(&self, record: &Record) -> bool {
         let flow = match (record.place, record.flow) {
             (Place::Port(_), Some(flow)) => self.packets.has(flow),
@@ -118,19 +118,19 @@ impl Tracer {
         Tracer { filter, kept: Vec::new(), controls: BTreeMap::new(), left_out: 0 }
     }
 
-    /// Whether the flow's own events are of interest: one bit test.
+    /// Returns true if the flow's own events are of interest: one bit test.
     #[inline]
     pub fn wants_flow(&self, flow: u32) -> bool {
         self.filter.flows.has(flow)
     }
 
-    /// Whether what happens at the port is of interest, for some flow at least: one bit test.
+    /// Returns true if events at the port are of interest, for some flow at least: one bit test.
     #[inline]
     pub fn wants_port(&self, port: u32) -> bool {
         self.filter.ports.has(port)
     }
 
-    /// Whether a flow's packets are of interest at the port: two bit tests.
+    /// Returns true if a flow's packets are of interest at the port: two bit tests.
     #[inline]
     pub fn wants_packet(&self, port: u32, flow: u32) -> bool {
         self.filter.ports.has(port) && self.filter.packets.has(flow)
@@ -153,7 +153,7 @@ impl Tracer {
 }
 
 impl Tracer {
-    /// Whether anything is new in it, and takes note of window and rate; before the window of time, too.
+    /// Returns true if the record has news, and notes window and rate; before the window of time, too.
     fn changes(&mut self, record: &Record) -> bool {
         let Some(flow) = record.flow.filter(|flow| self.filter.flows.has(*flow)) else { return true };
         match record.event {
@@ -171,8 +171,8 @@ impl Tracer {
     }
 }
 
-/// Puts the records of a simulation's parts into one order, and keeps the newest. How the simulation was cut makes no difference, as
-/// long as all records of a place come from one of the tracers, and these have one filter.
+/// Puts the records of a simulation's parts into one order, and keeps the newest. The partition of the simulation makes no
+/// difference, as long as all records of a place come from one of the tracers, and these have one filter.
 ///
 /// The order is by time, then by place, then as recorded. Each tracer keeps its newest by this order, so that the newest of all are
 /// among what it kept.

@@ -1,4 +1,4 @@
-//! What journals are told, and what they keep of it: events, and the edges between them.
+//! The inputs of journals, and the events and edges that they keep.
 
 use super::{Limit, Why};
 use farloop_units::{Bytes, Delta, Time};
@@ -6,18 +6,18 @@ use farloop_units::{Bytes, Delta, Time};
 /// No event.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a journal is to know of its flow.
+/// A flow, as its journal sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// The egress port of the source; the other end of its link is this number with the last bit turned.
     pub source_port: u32,
     /// That of the destination.
     pub destination_port: u32,
-    /// What its window is: [`Limit::Window`], or [`Limit::Credit`].
+    /// The kind of its window: [`Limit::Window`], or [`Limit::Credit`].
     pub limit: Limit,
 }
 
-/// What a packet is, as far as it matters here.
+/// The kind of a packet, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Payload of the flow.
@@ -28,24 +28,24 @@ pub enum Kind {
     Bare,
     /// The first of those.
     Syn,
-    /// What a data packet has become at the destination: an ACK or a NACK.
+    /// The destination's answer to a data packet: an ACK or a NACK.
     Answer,
-    /// What somebody says to the source by a packet of its own.
+    /// A control packet sent to the source, such as a CNP.
     Signal,
     /// Credit of the receiving host.
     Credit,
 }
 
-/// A packet at a port, as journals are told of it.
+/// A packet at a port, as the simulation reports it to journals.
 #[derive(Clone, Copy, Debug)]
 pub struct Passing {
     /// The egress port.
     pub port: u32,
     /// Where the packet lies in memory; stays the same from the arrival at a node to the departure there.
     pub slot: u32,
-    /// Whose it is; `None` for frames of the link.
+    /// The flow that it belongs to; `None` for frames of the link.
     pub flow: Option<u32>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// From the flow's source to its destination.
     pub forward: bool,
@@ -57,7 +57,7 @@ pub struct Passing {
     pub payload: u32,
 }
 
-/// What holds at the source of a flow.
+/// The state of a flow's source.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     /// Data packets that it has made, those that are sent again included.

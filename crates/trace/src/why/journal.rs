@@ -1,4 +1,4 @@
-//! What is told of a flow while it runs, and the events and edges that come of it.
+//! The journal of one flow: it turns reports of the running flow into events and edges.
 
 use super::event::{Bond, Edge, Ends, Event, Kind, NONE, Passing, Source, Turn};
 use super::messages::Messages;
@@ -16,7 +16,7 @@ pub(super) struct Own {
     pub last: Option<u32>,
 }
 
-/// What happened to one flow. Told by a simulation, in the order of time.
+/// The history of one flow. The simulation reports to it in the order of time; [`super::journals::Journals`] owns it.
 pub(super) struct Journal {
     pub flow: u32,
     pub events: Vec<Event>,
@@ -33,7 +33,7 @@ pub(super) struct Journal {
     pub came: BTreeMap<u32, u32>,
     /// The ports at which packets wait.
     waiting: BTreeMap<u32, u32>,
-    /// What happened last at the source.
+    /// The last event at the source.
     pub cause: u32,
     /// The last arrival of an ACK or signal there.
     pub last_answer: Option<u32>,
@@ -59,7 +59,8 @@ pub(super) struct Journal {
     /// Of TCP what let it send again after something forbade that since the last departure.
     pub opened: Option<(u32, Limit)>,
     held: Turn,
-    /// What segmentation offload cost of the time until then; and the right edges of what both windows had room for, as `edges`.
+    /// Time that segmentation offload cost until then; and the right edges of the payload that both windows had room
+    /// for, as `edges`.
     waited: Delta,
     pub rooms: Vec<(u64, u32)>,
     /// The window, and what it was before the algorithm cut it for a loss, until it is as large again.
@@ -67,7 +68,7 @@ pub(super) struct Journal {
     before_cut: Option<u64>,
     /// A packet was lost since the window was last cut.
     lost_one: bool,
-    /// What last raised the rate while the flow waited for its pacing time.
+    /// The event that last raised the rate while the flow waited for its pacing time.
     pub raised: Option<u32>,
     /// Departures of data that is not acknowledged, by offset.
     pub sent: BTreeMap<u64, u32>,
@@ -233,7 +234,7 @@ impl Journal {
         }
     }
 
-    /// What a packet on its way has to wait for.
+    /// Returns the events that a packet on its way has to wait for.
     fn passes(&mut self, now: Time, packet: &Passing) -> Vec<Edge> {
         let mut edges = Vec::with_capacity(2);
         let fresh = packet.port == self.ends.destination_port && matches!(packet.kind, Kind::Signal | Kind::Credit);
@@ -269,7 +270,7 @@ impl Journal {
         Some(Edge { from, cost: self.events[from as usize].serialisation, bond: Bond::Behind })
     }
 
-    /// What a packet has to wait for at its source.
+    /// Returns the events that a packet has to wait for at its source.
     fn sends(&mut self, now: Time, packet: &Passing) -> Vec<Edge> {
         self.came.remove(&packet.slot);
         let before = match packet.kind {
@@ -321,8 +322,8 @@ impl Journal {
         edges
     }
 
-    /// How much of the time until now segmentation offload has cost the next packet, which may leave now: as long as both windows
-    /// had room for it at most, and of the round trip that ends as much as it left unused of the window.
+    /// Time until now that segmentation offload has cost the next packet, which may leave now: at most as long as both
+    /// windows had room for it, and of the round trip that ends as much as it left unused of the window.
     fn wait_for_chunk(&self, now: Time, source: &Source, room: u64) -> Delta {
         let end = self.sent_bytes + u64::from(source.payload);
         let first = self.rooms.partition_point(|(right, _)| *right < end);

@@ -9,13 +9,13 @@ use super::walk::Walk;
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What is found out of the flows that are watched. Told by a simulation, in the order of time.
+/// The journals of all watched flows. The simulation reports to them in the order of time.
 #[derive(Default)]
 pub struct Journals {
     journals: BTreeMap<u32, Journal>,
     ports: Ports,
     unfinished: usize,
-    /// What was told of ports since they were last looked through.
+    /// Number of reports about ports since they were last looked through.
     served: usize,
 }
 

@@ -20,7 +20,7 @@ pub struct Wanted {
 /// Where the time of a message went.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explained {
-    /// Which message.
+    /// The message.
     pub wanted: Wanted,
     /// When its last byte was there.
     pub until: Time,
@@ -28,7 +28,7 @@ pub struct Explained {
     pub segments: Vec<Segment>,
 }
 
-/// See the module.
+/// The messages of one queue pair. Its flow's journal owns them and hands them events.
 pub(super) struct Messages {
     /// Where messages end that were handed over, and when they were: the event. Those that have begun to leave are forgotten.
     pub posted: VecDeque<(u64, u32)>,
@@ -60,7 +60,7 @@ impl Messages {
         self.posted.front().map(|(_, event)| *event)
     }
 
-    /// Whether the next message that is asked for waits for this byte.
+    /// Returns true if the next requested message waits for this byte.
     pub fn asks_for(&self, sequence: u64) -> bool {
         self.wanted.front().is_some_and(|wanted| sequence < wanted.end)
     }
@@ -70,7 +70,7 @@ impl Messages {
         self.wanted.front().map(|wanted| wanted.from)
     }
 
-    /// What was found out.
+    /// Takes the messages explained so far.
     pub fn take(&mut self) -> Vec<Explained> {
         std::mem::take(&mut self.explained)
     }

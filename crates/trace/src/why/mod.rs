@@ -33,7 +33,7 @@ pub use messages::{Explained, Wanted};
 use farloop_units::{Delta, Time};
 use std::collections::BTreeMap;
 
-/// What time went by with.
+/// The activity on which time was spent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Why {
     /// Bits of the flow's packets were put on the link.
@@ -106,7 +106,7 @@ impl Why {
     }
 }
 
-/// Which limit of the source the time was spent under.
+/// The source's limit under which the time was spent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Limit {
     /// None: data left as fast as its NIC took it, and this is its way.
@@ -163,7 +163,7 @@ impl Limit {
     }
 }
 
-/// What a part of the time is blamed on.
+/// The cause of a part of the time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Blame {
     /// With what it went by.
@@ -198,7 +198,7 @@ pub struct Answer {
     pub start: Time,
     /// When its last byte was acknowledged, or the run ended.
     pub end: Time,
-    /// Whether its last byte was acknowledged.
+    /// True if its last byte was acknowledged.
     pub finished: bool,
     /// In the order of time, each beginning where the one before ends: from `start` to `end`.
     pub segments: Vec<Segment>,

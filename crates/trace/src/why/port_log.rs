@@ -1,4 +1,4 @@
-//! What a port did while packets of the flow waited there.
+//! Logs of ports: their services and pauses while packets of the flow waited there.
 
 use super::event::Passing;
 use super::{Blame, Limit, Segment, Why};
@@ -23,12 +23,12 @@ struct Pause {
     root: u32,
 }
 
-/// See the module.
+/// The log of one port. [`Ports`] owns it; journals write to it while packets of their flows wait at the port.
 #[derive(Default)]
 pub(super) struct PortLog {
-    /// What was served while somebody watched, in order.
+    /// Services while a journal watched, in order.
     services: Vec<Service>,
-    /// The last service, whether somebody watched or not.
+    /// The last service, watched or not.
     last: Option<Service>,
     pauses: Vec<Pause>,
     /// Packets of watched flows that wait here, and one more for each of their sources.

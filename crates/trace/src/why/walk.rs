@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether it is a departure of data from its source.
+    /// Returns true if it is a departure of data from its source.
     fn departs(&self, id: u32) -> bool {
         let edges = [self.event(id).edge(), self.journal.decided.get(&id).copied()];
         edges.into_iter().flatten().any(|edge| {
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// What happened from `from` until an event, which could have been earlier by the edge that is followed; `did` decided.
+    /// Explains the time from `from` until an event that could have been earlier by the followed edge; `did` decided.
     fn waited(&mut self, id: u32, did: &Edge, from: Time) {
         let until = self.event(id).at;
         if from >= until {
