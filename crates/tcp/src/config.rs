@@ -1,9 +1,9 @@
-//! What an endpoint is set to; both ends of a flow share one [`Config`].
+//! Settings of an endpoint; both ends of a flow share one [`Config`].
 
 use farloop_units::{Bytes, Delta};
 use std::fmt;
 
-/// How losses are found and repaired.
+/// The method by which losses are found and repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recovery {
     /// Duplicate ACKs only (RFC 5681, RFC 6582): one repair per round trip.
@@ -14,7 +14,7 @@ pub enum Recovery {
     Rack,
 }
 
-/// How congestion marks travel back to the sender.
+/// The path of congestion marks back to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ecn {
     /// Segments are not ECN-capable.
@@ -25,7 +25,7 @@ pub enum Ecn {
     Accurate,
 }
 
-/// What `min_rto` bounds.
+/// The quantity that `min_rto` bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RtoFloor {
     /// The timeout (RFC 6298 §2.4).
@@ -34,7 +34,7 @@ pub enum RtoFloor {
     Variance,
 }
 
-/// What ends the back-off of the retransmission timeout.
+/// The event that ends the back-off of the retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BackoffEnd {
     /// A round-trip sample (RFC 6298 §5, Karn): without timestamps, an ACK of what was sent once.
@@ -52,7 +52,8 @@ pub struct Config {
     pub ecn: Ecn,
     /// Payload of a full segment in bytes: 1 to 65535.
     pub mss: Bytes,
-    /// How long an ACK may wait for more data; `None` acknowledges every segment at once. Linux: 40 ms; RFC 9293: at most 0.5 s.
+    /// Time that an ACK may wait for more data; `None` acknowledges every segment at once. Linux: 40 ms; RFC 9293: at
+    /// most 0.5 s.
     pub delayed_ack: Option<Delta>,
     /// Full segments of data that one ACK may cover before it goes out at once (RFC 5681 §4.2: 2).
     pub ack_every: u32,
@@ -63,9 +64,9 @@ pub struct Config {
     pub initial_rto: Delta,
     /// Smallest timeout (RFC 6298 §2.4: 1 s; Linux: 200 ms).
     pub min_rto: Delta,
-    /// What `min_rto` bounds.
+    /// Quantity that `min_rto` bounds.
     pub rto_floor: RtoFloor,
-    /// What ends the back-off of the timeout.
+    /// Event that ends the back-off of the timeout.
     pub backoff_ends: BackoffEnd,
     /// Largest timeout, back-off included (RFC 6298 §2.5: at least 60 s; Linux: 120 s).
     pub max_rto: Delta,
@@ -155,7 +156,7 @@ impl Config {
         need(self.receive_window.get() <= 1 << 30, "receive_window", "at most 1 GiB (RFC 7323 §2.3)")
     }
 
-    /// Whether the ends exchange selective acknowledgements.
+    /// Returns true if the ends exchange selective acknowledgements.
     pub fn sack(&self) -> bool {
         self.recovery != Recovery::NewReno
     }
@@ -164,9 +165,9 @@ impl Config {
 /// A setting that does not do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConfigError {
-    /// Which field of [`Config`].
+    /// The field of [`Config`].
     pub setting: &'static str,
-    /// What it must be.
+    /// The accepted values.
     pub expected: &'static str,
 }
 

@@ -41,7 +41,7 @@ impl Echo {
         };
     }
 
-    /// Whether ACKs echo a mark now.
+    /// Returns true if ACKs echo a mark now.
     pub fn on(&self) -> bool {
         self.on
     }
@@ -71,7 +71,7 @@ impl Reaction {
         self.confirm = true;
     }
 
-    /// Whether the new segment being sent carries CWR: once for each reduction.
+    /// Returns true if the new segment being sent carries CWR: once for each reduction.
     pub fn confirm(&mut self) -> bool {
         std::mem::take(&mut self.confirm)
     }

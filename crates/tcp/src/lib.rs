@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Sequence numbers are byte offsets in 64 bits: the first byte of data is 0, and nothing wraps. SYN and the mark of the last
-//! segment take no number of their own. Which RFCs are followed, and where not: `docs/decisions/tcp.md`.
+//! segment take no number of their own. `docs/decisions/tcp.md` lists the RFCs that it follows, and the deviations.
 
 mod clock;
 pub mod config;

@@ -98,7 +98,7 @@ impl Rack {
         (min * u64::from(self.mult) / 4).min(rtt.srtt().unwrap_or(Delta::ZERO))
     }
 
-    /// How long ago a segment must have been sent to be lost, with the window `reo_wnd`.
+    /// Time after its sending at which a segment counts as lost, with the window `reo_wnd`.
     pub fn patience(&self, reo_wnd: Delta) -> Delta {
         self.rtt + reo_wnd
     }
@@ -118,7 +118,7 @@ pub(crate) struct Probe {
     pub again: bool,
 }
 
-/// What an ACK means for a probe (§7.4.2).
+/// The result of an ACK for a probe (§7.4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProbeEnd {
     /// Nothing yet.

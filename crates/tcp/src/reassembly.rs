@@ -1,14 +1,14 @@
-//! What has arrived, in order and beyond; and which of it an ACK reports.
+//! Reassembly: the data that has arrived, in order and beyond, and the part that an ACK reports.
 //!
 //! Source: RFC 9293 §3.10.7.4 (reassembly), RFC 2018 §4 (blocks, the most recent first), RFC 2883 §4 (duplicates as the first block).
 
 use crate::segment::{Range, SackBlocks};
 use std::collections::BTreeMap;
 
-/// How many ranges are remembered as recent. With three blocks in an ACK a fourth comes up when a duplicate takes no place.
+/// Number of ranges remembered as recent. With three blocks in an ACK a fourth comes up when a duplicate takes no place.
 const RECENT: usize = 4;
 
-/// What a segment was.
+/// The class of an arriving segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
     /// The next bytes expected, and nothing waits behind: the common case.
@@ -25,7 +25,7 @@ pub(crate) enum Arrival {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Reassembly {
     expected: u64,
-    /// What arrived beyond `expected`, merged: begin → end.
+    /// Data that arrived beyond `expected`, merged: begin → end.
     early: BTreeMap<u64, u64>,
     /// A byte in each of the ranges touched last, the latest first.
     recent: [u64; RECENT],

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The right edge of the advertised window never moves left (RFC 9293 §3.8.6), and moves right in steps of a segment or half the
-//! buffer. What lies beyond it is not taken.
+//! buffer. The receiver drops data beyond it.
 
 use crate::config::Config;
 use crate::ecn::Echo;
@@ -45,7 +45,7 @@ pub struct Receiver {
     unacked: u64,
     /// When a delayed ACK goes out.
     deadline: Time,
-    /// What the application has read.
+    /// Bytes that the application has read.
     read: u64,
     auto_read: bool,
     /// Right edge of the window as advertised.
@@ -141,8 +141,8 @@ impl Receiver {
         (now >= self.deadline).then(|| self.ack(now, None))
     }
 
-    /// Whether the application reads everything at once (as from the start), or only what [`Receiver::read`] takes. Switching it on
-    /// reads what is there; the answer is an update of the window, if that opens enough.
+    /// Sets if the application reads everything at once (as from the start), or only the bytes that [`Receiver::read`]
+    /// takes. Switching it on reads the data that is there; the answer is an update of the window, if that opens enough.
     pub fn set_auto_read(&mut self, now: Time, auto: bool) -> Option<Segment> {
         self.auto_read = auto;
         if auto { self.read(now, Bytes::MAX) } else { None }

@@ -41,7 +41,7 @@ enum Spurious {
 pub(crate) struct AckFacts {
     /// `snd_una` before it.
     pub before: u64,
-    /// What it newly delivers.
+    /// Segments that it newly delivers.
     pub tally: Tally,
     /// The duplicate that it reports.
     pub dsack: Option<Range>,

@@ -1,4 +1,4 @@
-//! What loss recovery remembers of one sender.
+//! State of one sender's loss recovery.
 
 use crate::rack::Probe;
 use farloop_units::Time;
@@ -14,7 +14,7 @@ pub(crate) enum Frto {
     New(u8),
 }
 
-/// What is kept to find out whether a reduction was a mistake.
+/// State from which a sender finds out if a reduction was a mistake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
     /// `snd_una` at the reduction: D-SACKs below belong to something else (Linux: `undo_marker`).

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The clock is exact, so its granularity G is nothing. Each timeout doubles RTO up to `max_rto` (5.5); a valid sample ends
-//! that (§5, end), or, as in ns-3, any ACK of something new. What counts as valid (Karn, timestamps) is the sender's business.
+//! that (§5, end), or, as in ns-3, any ACK of something new. The sender decides which samples are valid (Karn, timestamps).
 
 use crate::config::{Config, RtoFloor};
 use farloop_units::Delta;

@@ -1,4 +1,4 @@
-//! What is outstanding, and what is known of it: sacked, lost, sent again.
+//! The outstanding segments and their state: sacked, lost, sent again.
 //!
 //! Source: RFC 6675 §3-§4 (scoreboard, `IsLost`, `SetPipe`, `NextSeg`), RFC 8985 §6.2 (losses by time).
 //!
@@ -14,10 +14,10 @@
 //!
 //! and `pipe` = outstanding − sacked − lost + copies in flight, which is what `SetPipe` counts octet by octet.
 //!
-//! No operation looks at the whole window except those of a timeout. What is sacked is kept as merged ranges, so that a block seen
-//! before costs a look-up. `IsLost` is monotone: everything unsacked below some offset is lost, and only the way from the old
-//! to the new one is walked. RACK's list in order of sending is in two parts: first transmissions, which are in order of
-//! sequence, and a queue of retransmissions. [`Scoreboard::touched`] counts the records looked at.
+//! No operation looks at the whole window except those of a timeout. Sacked data is kept as merged ranges, so that a block
+//! seen before costs a look-up. `IsLost` is monotone: everything unsacked below some offset is lost, and only the way from
+//! the old to the new one is walked. RACK's list in order of sending is in two parts: first transmissions, which are in
+//! order of sequence, and a queue of retransmissions. [`Scoreboard::touched`] counts the records looked at.
 
 mod by_time;
 
@@ -34,7 +34,7 @@ pub(crate) struct Scoreboard {
     una: u64,
     nxt: u64,
     records: VecDeque<Record>,
-    /// What is sacked beyond `una`, merged: begin → end.
+    /// Data sacked beyond `una`, merged: begin → end.
     ranges: BTreeMap<u64, u64>,
     /// Gaps that a block closes; kept to save the allocation.
     gaps: Vec<Range>,
@@ -159,7 +159,7 @@ impl Scoreboard {
     pub fn estimate_delivered(&mut self, bytes: u64) {
         self.estimated = bytes.min(self.outstanding() - self.lost);
     }
-    /// What [`Scoreboard::estimate_delivered`] holds.
+    /// The estimate of [`Scoreboard::estimate_delivered`].
     pub fn estimated(&self) -> u64 {
         self.estimated
     }
@@ -272,7 +272,7 @@ impl Scoreboard {
         self.una = ack;
     }
 
-    /// A block of selective acknowledgement. What lies outside `una..nxt`, and what is known already, is passed over.
+    /// A block of selective acknowledgement. Bytes outside `una..nxt`, and bytes known already, are passed over.
     pub fn sack(&mut self, block: Range, tally: &mut Tally) {
         let (low, high) = (block.begin.max(self.una), block.end.min(self.nxt));
         if low >= high {

@@ -1,4 +1,4 @@
-//! What travels between the endpoints: a segment with the options that matter here.
+//! A segment between the endpoints, with the options that matter here.
 
 use farloop_units::Time;
 
@@ -20,7 +20,7 @@ impl Range {
     pub const fn bytes(self) -> u64 {
         self.end - self.begin
     }
-    /// Whether `other` lies within.
+    /// Returns true if `other` lies within.
     pub const fn contains(self, other: Range) -> bool {
         self.begin <= other.begin && other.end <= self.end
     }
@@ -118,7 +118,7 @@ pub struct Segment {
     pub ack_seq: u64,
     /// Bytes that the receiver takes beyond `ack_seq`.
     pub window: u64,
-    /// What has arrived beyond `ack_seq`.
+    /// Ranges that have arrived beyond `ack_seq`.
     pub sack: SackBlocks,
     /// When sent, and what is answered.
     pub timestamps: Option<Timestamps>,

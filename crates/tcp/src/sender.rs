@@ -1,7 +1,7 @@
 //! The sending endpoint: what may be sent, what ACKs and timers mean.
 //!
 //! Source: RFC 9293 (connection, window), RFC 6298 §5 (retransmission timer), RFC 3042 (limited transmit), RFC 7323 §4 (round-trip
-//! samples). What is lost and when that is over: `recovery.rs`; what goes out next: `transmit.rs`.
+//! samples). `recovery.rs` finds losses and ends their repair; `transmit.rs` chooses the next segment.
 //!
 //! ```text
 //!   Closed ─ open ─► SynSent ─ SYN-ACK ─► Open ◄──► Recovery, Loss (see `recovery.rs`) ─► Finished
@@ -94,13 +94,14 @@ impl Sender {
         self.finish()
     }
 
-    /// What was written so far is a whole message: the receiver acknowledges its last byte at once, as after [`Sender::close`] (PSH; the
-    /// application has read everything: Linux, `tcp_cleanup_rbuf`), and the connection stays open for the next one.
+    /// Marks the data written so far as a whole message: the receiver acknowledges its last byte at once, as after
+    /// [`Sender::close`] (PSH; the application has read everything: Linux, `tcp_cleanup_rbuf`), and the connection stays
+    /// open for the next one.
     pub fn push(&mut self) {
         self.pushed = true;
     }
 
-    /// What was written but never sent is withdrawn; the connection stays open.
+    /// Withdraws data that was written but never sent; the connection stays open.
     pub fn withdraw(&mut self, now: Time) {
         self.limit = self.board.nxt();
         self.settle(now);
@@ -134,8 +135,8 @@ impl Sender {
         out
     }
 
-    /// Whether [`Sender::next_segment`] would give a segment now, and how many bytes of payload it would have (zero for SYN, a pure ACK
-    /// and a probe of the window). Cheap: meant to be asked often.
+    /// Bytes of payload of the segment that [`Sender::next_segment`] would give now (zero for SYN, a pure ACK and a probe
+    /// of the window); `None` if it would give none. Cheap: meant to be called often.
     pub fn ready(&self) -> Option<u32> {
         let payload = match self.next {
             Next::Nothing => None,
@@ -194,7 +195,7 @@ impl Sender {
         self.timer_at.min(self.probe_at).min(self.reorder_at).min(self.persist_at)
     }
 
-    /// Which timer [`Sender::timer`] is about, in a word or two, for those who watch.
+    /// Name of the timer that [`Sender::timer`] returns, in a word or two, for traces.
     pub fn timer_name(&self) -> &'static str {
         match self.timer() {
             at if at == self.reorder_at => "reordering",
@@ -205,8 +206,8 @@ impl Sender {
         }
     }
 
-    /// The time that [`Sender::timer`] named has come (calls before it do nothing). What there is to send is then
-    /// given by [`Sender::next_segment`].
+    /// The time that [`Sender::timer`] named has come (calls before it do nothing). Then [`Sender::next_segment`]
+    /// gives the segments to send.
     pub fn on_timer(&mut self, now: Time) -> Meaning {
         let mut out = Meaning::default();
         if now < self.timer() {
@@ -315,7 +316,7 @@ impl Sender {
         self.rtt.min_rtt()
     }
 
-    /// What was done so far.
+    /// Counts of this sender's work so far.
     pub fn counters(&self) -> Counters {
         Counters {
             lost_retransmissions: self.board.lost_retransmissions(),

@@ -1,7 +1,7 @@
-//! What a sender knows, and what it tells its caller; the timers and ends that all its parts share.
+//! A sender's state and its reports to the caller; the timers and ends that all its parts share.
 //!
-//! The parts stand in files of their own, each of which calls only those before it: what goes out next (`transmit.rs`), what is lost and
-//! when that is over (`recovery.rs`), segments, timers and the application (`sender.rs`).
+//! The parts are in separate files, each of which calls only those before it: the choice of the next segment
+//! (`transmit.rs`), losses and their repair (`recovery.rs`), segments, timers and the application (`sender.rs`).
 
 use crate::config::Config;
 use crate::delivery::DeliveryRate;
@@ -59,7 +59,7 @@ pub enum GiveUp {
     WindowProbes,
 }
 
-/// What a segment or a timer meant.
+/// The report of a segment or a timer to the caller.
 ///
 /// The caller reports to the algorithm, in this order: `spurious`, `loss`, then (if `is_ack`) the ACK itself.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -95,7 +95,7 @@ pub struct Meaning {
     pub failed: Option<GiveUp>,
 }
 
-/// What a sender has done so far.
+/// Counts of a sender's work so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Data segments sent.
@@ -133,12 +133,12 @@ pub struct Sender {
     pub(crate) cwnd: u64,
     /// The reduction going on, with [`Config::prr`].
     pub(crate) prr: Option<Prr>,
-    /// What was ever found lost, before the ACK at hand.
+    /// Bytes ever found lost before the current ACK.
     pub(crate) lost_before: u64,
     /// Bytes that the application has written so far.
     pub(crate) limit: u64,
     pub(crate) closed: bool,
-    /// What was written so far ends a message.
+    /// The data written so far ends a message.
     pub(crate) pushed: bool,
     pub(crate) next: Next,
     /// Right edge of the receiver's window, the ACK that set it, and the largest window seen.
@@ -165,7 +165,7 @@ pub struct Sender {
     pub(crate) counters: Counters,
 }
 
-/// What goes out next.
+/// The next segment to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     Nothing,
@@ -205,7 +205,7 @@ impl Sender {
         matches!(self.state, State::Open | State::Recovery | State::Loss)
     }
 
-    /// Whether the flow is over: it ends here if so.
+    /// Ends the flow if it is over, and returns true then.
     pub(crate) fn finish(&mut self) -> bool {
         let done = self.is_established() && self.closed && self.board.una() == self.limit;
         if done {

@@ -1,4 +1,4 @@
-//! What one ACK says for the first time, as round-trip times, delivery rate, RACK and F-RTO want to know it.
+//! The news of one ACK, as round-trip times, delivery rate, RACK and F-RTO need it.
 //!
 //! Source: RFC 8985 §6.2 steps 2-3, RFC 5682 §3, RFC 6298 §3 (Karn), draft-cheng-iccrg-delivery-rate-estimation §3.3.
 
@@ -9,15 +9,15 @@ use farloop_units::{Delta, Time};
 pub(crate) struct Snapshot {
     /// Payload delivered so far.
     pub delivered: u64,
-    /// How long ago that was.
+    /// Time since the last delivery.
     pub since_delivered: u32,
-    /// How long ago the first segment of the sampling interval was sent.
+    /// Time since the first segment of the sampling interval was sent.
     pub since_first: u32,
     /// Less to send than allowed.
     pub app_limited: bool,
 }
 
-/// What an ACK says for the first time, gathered while its records are visited.
+/// The news of an ACK, gathered while its records are visited.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
     /// Latest time at which the segment can have been sent whose timestamp the ACK echoes.

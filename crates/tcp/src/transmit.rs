@@ -1,11 +1,11 @@
-//! What goes out next, and when the sender asks for attention by itself.
+//! The choice of the next segment, and the sender's timers.
 //!
 //! Source: RFC 6675 §4 `NextSeg`, RFC 9293 §3.8.6.1 (persist timer) and §3.8.6.2.1 (silly window avoidance), RFC 8985 §7.2-§7.3
 //! (tail-loss probe), RFC 5682 §3 (new data after a timeout), RFC 3168 §6.1 (which segments are ECN-capable).
 //!
-//! What goes out next is chosen after every event and kept: first what was asked for regardless of the window (SYN, probes, the first
-//! retransmission), then what is lost, lowest first, then new data, then what might be lost (`NextSeg` rules 3 and 4). The congestion
-//! window is looked at when the segment is about to be sent.
+//! The sender chooses the next segment after every event and keeps the choice: first segments that ignore the window (SYN,
+//! probes, the first retransmission), then lost data, lowest first, then new data, then data that might be lost (`NextSeg`
+//! rules 3 and 4). It checks the congestion window when the segment is about to be sent.
 
 use crate::config::{Ecn, Recovery};
 use crate::rack::{Probe, probe_timeout};
