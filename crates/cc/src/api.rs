@@ -28,7 +28,7 @@ pub struct Control {
     pub pacing: Rate,
 }
 
-/// What an algorithm knows of a flow when it starts.
+/// A flow at its start, as an algorithm sees it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowInfo {
     /// Round-trip time of a full-size packet and its ACK in the empty network: what a handshake would measure.
@@ -175,7 +175,7 @@ pub struct Sent {
     pub retransmission: bool,
 }
 
-/// What the endpoint concluded about losses. Each is its own event: algorithms treat them differently.
+/// The kind of a loss, as the endpoint concluded it. Each is its own event: algorithms treat them differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossKind {
     /// Duplicate ACKs or a negative acknowledgement: something was lost, ACKs still flow.

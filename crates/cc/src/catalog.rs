@@ -24,7 +24,7 @@ pub struct AlgorithmInfo {
     pub summary: String,
     /// Where it is specified.
     pub source: String,
-    /// What the network must offer.
+    /// Features that the network must offer.
     pub needs: Needs,
     /// Its parameters with defaults; for a preset, with the preset's values as defaults.
     pub params: Vec<ParamSpec>,

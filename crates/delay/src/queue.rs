@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 /// of the network.
 pub const STALL: u64 = 10_000_000;
 
-/// What a link may send at once, in ns of its rate: as much as the kernel's shapers let through.
+/// Largest burst of a link, in ns of its rate: as much as the kernel's shapers let through.
 pub const BURST: u64 = 500_000;
 
-/// How long frames take on a link.
+/// The rate of a link, from which the time of frames on it follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pace {
     /// In bit/s, at least 1.
@@ -27,8 +27,8 @@ impl Pace {
 
 /// Frames in one direction, each due a fixed time after it came. Times are in ns, of any clock that does not go back.
 ///
-/// They leave no faster than the link carries them. What comes from one is spaced already; but a processor that did not run for a while
-/// finds many frames due at once, and would give the next switch a queue that no link can give it.
+/// They leave no faster than the link carries them. Frames that come from a link are spaced already; but a processor that
+/// did not run for a while finds many frames due at once, and would give the next switch a queue that no link can give it.
 #[derive(Clone, Debug)]
 pub struct Queue {
     delay: u64,
@@ -110,13 +110,13 @@ impl Queue {
         Some(frame)
     }
 
-    /// How late frames left so far.
+    /// Lateness of the frames that left so far.
     pub fn lateness(&self) -> Lateness {
         self.lateness
     }
 }
 
-/// How late frames left, in ns.
+/// Lateness of frames that left, in ns.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Lateness {
     /// Frames that left.
@@ -125,7 +125,7 @@ pub struct Lateness {
     pub sum: u64,
     /// The largest.
     pub max: u64,
-    /// How many were later than [`STALL`].
+    /// Number of frames later than [`STALL`].
     pub stalls: u64,
     /// Frames that found no room, and never left.
     pub dropped: u64,

@@ -37,7 +37,7 @@ pub struct Line {
     pub delay: u64,
     /// Of the link that it stands for.
     pub pace: Pace,
-    /// What happens to segments that come by the first and by the second interface.
+    /// Accidents of segments that come by the first and by the second interface.
     pub accidents: [Accidents; 2],
 }
 

@@ -1,15 +1,16 @@
-//! Where the threads of a run wait for the last one, again and again.
+//! The barrier at which the threads of a run wait for the last one, in every window.
 //!
-//! Who waits looks for some microseconds, and then sleeps in the kernel (a condition variable of the standard library, which is a futex on
-//! Linux). Looking is what short windows need: an answer within 50 ns, where a sleeper is woken in some 50 us. Sleeping is what a shared
-//! machine needs: who looks, or yields, keeps a processor from the very thread that it waits for.
+//! A waiting thread spins for some microseconds, and then sleeps in the kernel (a condition variable of the standard
+//! library, which is a futex on Linux). Short windows need spinning: it answers within 50 ns, where a sleeper wakes in some
+//! 50 us. A shared machine needs sleeping: a thread that spins, or yields, keeps a processor from the very thread that it
+//! waits for.
 
 use crate::clock::Instant;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// See the module.
+/// A barrier for the threads of a run: every thread waits at it once per window. Each stretch of a run owns one.
 pub(crate) struct Barrier {
     parties: usize,
     arrived: AtomicUsize,
@@ -65,7 +66,8 @@ impl Barrier {
         assert!(!self.abandoned.load(Ordering::Relaxed), "another part of the simulation panicked");
     }
 
-    /// Who sleeps has let go of the gate; who is about to holds it until it does.
+    /// Wakes the sleepers. Taking the gate first is enough: a sleeper has released it, and a thread about to sleep
+    /// holds it until it sleeps.
     #[cold]
     fn wake(&self) {
         drop(self.gate());
@@ -77,14 +79,14 @@ impl Barrier {
     }
 }
 
-/// How long one party looks before it sleeps: longer where its waits are short, not at all where they are not.
+/// The time for which one party spins before it sleeps: longer where its waits are short, zero where they are not.
 pub(crate) struct Patience {
     limit: Duration,
     most: Duration,
 }
 
 impl Patience {
-    /// What a wait may take at most to be worth looking for: about what it costs to sleep and be woken.
+    /// Longest wait that is worth spinning for: about the cost of sleeping and being woken.
     const MOST: Duration = Duration::from_micros(100);
     /// A sleep costs more, so this is always worth it.
     const LEAST: Duration = Duration::from_micros(2);

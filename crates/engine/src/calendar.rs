@@ -11,7 +11,7 @@ use farloop_units::Time;
 const ID_BITS: u32 = 20;
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
 const EMPTY: u64 = u64::MAX;
-/// What stands above the root: no key is less.
+/// The key above the root: no key is less.
 const ABOVE: u64 = 0;
 /// Relative times from here on mean "far": the true time stands in the side table.
 const FAR: u64 = (1 << (64 - ID_BITS)) - 2;

@@ -10,7 +10,7 @@ use crate::clock::Instant;
 use crate::load::Load;
 use std::time::Duration;
 
-/// How many threads a run may use, and what has been learnt of them so far: keep it from call to call of
+/// The number of threads that a run may use, and the measurements of them so far: keep it from call to call of
 /// [`run_conservatively`](crate::run_conservatively).
 pub struct Lanes {
     policy: Policy,
@@ -139,7 +139,7 @@ struct Governor {
 }
 
 impl Governor {
-    /// How long a trial takes: some hundred windows, or one.
+    /// Duration of a trial: some hundred windows, or one.
     const TRIAL: Duration = Duration::from_millis(4);
     /// From one trial to the next at first; twice as long after each that changes nothing.
     const SETTLE: Duration = Duration::from_millis(60);

@@ -1,4 +1,4 @@
-//! How many processors are free for this run.
+//! Measures the processors that are free for this run.
 
 use crate::clock::Instant;
 use std::cell::OnceCell;
@@ -61,8 +61,9 @@ impl Load {
     }
 }
 
-/// How many processors are free for threads of a run that begins now, at least one: of those that the process may use, and of those of the
-/// machine that nobody else uses. Looks three times within some milliseconds. Where the system does not tell, all are free.
+/// Number of processors that are free for threads of a run that begins now, at least one: of those that the process may
+/// use, and of those of the machine that nobody else uses. Looks three times within some milliseconds. Where the system
+/// gives no numbers, all count as free.
 pub fn free_processors() -> usize {
     let mut load = Load::new();
     if load.free() > 1 {

@@ -1,7 +1,7 @@
 //! Asking for memory before it is needed.
 //!
 //! A large network is bound by memory: the port and the packet of the next event are in no cache when its turn comes, and a load that
-//! misses costs more than a whole event does otherwise. What the next event is, is known while the one at hand is still worked on.
+//! misses costs more than a whole event does otherwise. The next event is known while the current one is still executed.
 //!
 //! This is the only `unsafe` code of the engine. A prefetch never faults and changes no value, whatever it is given.
 

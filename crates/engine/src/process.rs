@@ -3,8 +3,8 @@
 //! A model is cut into logical processes that share nothing and talk only by messages. A message takes at least `lookahead`
 //! of simulated time to arrive, so all processes may run independently up to (earliest pending event of all) + lookahead:
 //! nothing sent in that window can arrive in it (Chandy and Misra, 1979; the windows are those of Lubachevsky's bounded lag, 1989).
-//! What one process sends another lies in a mailbox of its own, in the order of sending, and is handed over between windows in the order of
-//! the senders, which no scheduling of threads can change. Hence the same bytes come out for any number of threads.
+//! Each pair of processes has a mailbox, which keeps the order of sending. Mail is handed over between windows in the order
+//! of the senders, which no scheduling of threads can change. Hence the same bytes come out for any number of threads.
 //!
 //! ```text
 //!             window k                                     window k + 1
@@ -27,7 +27,7 @@ use std::thread::Builder;
 
 /// A part of a model that runs on its own between messages.
 pub trait LogicalProcess: Send {
-    /// What one process leaves for another in a window. Empty when it is new.
+    /// Mail that one process leaves for another in a window. Empty when it is new.
     type Mail: Default + Send;
 
     /// The time of the earliest pending event; [`Time::NEVER`] when there is none.
@@ -46,7 +46,7 @@ pub trait LogicalProcess: Send {
     /// Takes what process `from` sent, and leaves the mail empty.
     fn collect(&mut self, from: usize, mail: &mut Self::Mail);
 
-    /// How much has been done so far, in any unit: numbers of threads are compared by it.
+    /// Amount of work done so far, in any unit; the engine compares numbers of threads by it.
     fn work(&self) -> u64;
 }
 
@@ -99,7 +99,7 @@ pub fn run_conservatively<P: LogicalProcess>(
     }
 }
 
-/// What is to be done after a window.
+/// The decision after a window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Verdict {
@@ -118,7 +118,7 @@ enum Left {
     WithoutThreads,
 }
 
-/// What one process sent another, by parity of the window.
+/// Mail from one process to another, by parity of the window.
 type Mailbox<M> = [Mutex<M>; 2];
 
 /// The mailboxes of all pairs that talk.
@@ -143,7 +143,7 @@ impl<M: Default> Mailboxes<M> {
     }
 }
 
-/// What the threads of a stretch share.
+/// The state that the threads of a stretch share.
 struct Shared<'a, M> {
     boxes: &'a Mailboxes<M>,
     lookahead: Delta,
@@ -154,7 +154,7 @@ struct Shared<'a, M> {
     crowded: bool,
     /// Earliest pending event of each lane, mail included, by parity and lane, in picoseconds.
     earliest: Vec<AtomicU64>,
-    /// What is to be done after the window, by parity.
+    /// The decision after the window, by parity.
     verdict: [AtomicU8; 2],
 }
 

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex};
 pub struct Failure(Arc<(AtomicBool, Mutex<Option<PyErr>>)>);
 
 impl Failure {
-    /// Whether there was one.
+    /// Returns true if there was one.
     pub fn happened(&self) -> bool {
         self.0.0.load(Ordering::Relaxed)
     }
@@ -55,7 +55,7 @@ pub fn catalog(py: Python<'_>, classes: &[Py<PyAny>], failure: &Failure) -> PyRe
     Ok(catalog)
 }
 
-/// What there is to list of the classes alone.
+/// The catalog's entries for the classes alone.
 pub fn of_classes(catalog: &Catalog) -> impl Iterator<Item = &AlgorithmInfo> {
     catalog.infos().filter(|info| Catalog::builtin().info(&info.name).is_none())
 }
@@ -101,7 +101,7 @@ struct PyAlgorithm {
     failure: Failure,
 }
 
-/// What does not change.
+/// The unchanging part of an algorithm that a class of Python defines.
 struct Class {
     class: Py<PyAny>,
     about: About,

@@ -10,7 +10,8 @@ pyo3::create_exception!(
     "A class of Python failed; the cause is what it raised, whatever that is."
 );
 
-/// What a class raised, as the cause of an error that says where it comes from: it may be anything, also what ends a process.
+/// Makes a class's exception the cause of an error that names its origin. The exception may be any, also one that
+/// ends a process.
 pub fn raised_by_class(py: Python<'_>, error: PyErr) -> PyErr {
     let handler_error = HandlerError::new_err("a class of Python failed");
     handler_error.set_cause(py, Some(error));

@@ -29,7 +29,7 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// How the simulator was compiled, as JSON: compiler, target, profile.
+/// Facts about the build of the simulator, as JSON: compiler, target, profile.
 #[pyfunction]
 fn build_facts() -> String {
     json!({
@@ -115,7 +115,7 @@ fn parameter(spec: &ParamSpec) -> Json {
     })
 }
 
-/// What chooses the paths of multipath flows, as JSON: name, summary, source, parameters.
+/// The choosers of paths for multipath flows, as JSON: name, summary, source, parameters.
 #[pyfunction]
 fn path_choosers() -> String {
     let described = |info: ChooserInfo| {

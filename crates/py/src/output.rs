@@ -1,4 +1,4 @@
-//! What a run gave, for Python: raw columns and JSON.
+//! The outputs of a run, for Python: raw columns and JSON.
 
 use crate::writer::PythonFile;
 use farloop_scenario::tables::{Column, Table, Tables};
@@ -17,7 +17,7 @@ pub(crate) struct RunOutput {
     wall_s: f64,
 }
 
-/// What a run's tracer has kept.
+/// The records that a run's tracer has kept.
 #[pyclass(frozen)]
 pub(crate) struct TraceOutput {
     traced: Arc<Traced>,
@@ -25,13 +25,13 @@ pub(crate) struct TraceOutput {
 
 #[pymethods]
 impl TraceOutput {
-    /// How many records it has.
+    /// Number of records.
     #[getter]
     fn records(&self) -> usize {
         self.traced.trace().records.len()
     }
 
-    /// How many older ones did not fit the limit.
+    /// Number of older records that did not fit the limit.
     #[getter]
     fn left_out(&self) -> u64 {
         self.traced.trace().left_out

@@ -45,7 +45,7 @@ impl PyScenario {
         Ok(PyScenario { prepared, failure })
     }
 
-    /// How often its network has been built.
+    /// Number of times that its network has been built.
     #[getter]
     fn builds(&self) -> u32 {
         self.prepared.builds()
@@ -66,17 +66,17 @@ impl PyScenario {
         interruptible(py, |go_on| self.prepared.check(go_on))
     }
 
-    /// What it comes to, as JSON; checks as `resolved`.
+    /// Its summary, as JSON; checks as `resolved`.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         interruptible(py, |go_on| self.prepared.explain(go_on))
     }
 
-    /// What a testbed builds of it, as JSON; refuses what it cannot build.
+    /// The network for a testbed to build, as JSON; refuses scenarios that it cannot build.
     fn testbed(&self, py: Python<'_>) -> PyResult<String> {
         interruptible(py, |go_on| self.prepared.testbed(go_on))
     }
 
-    /// What its run takes of memory at most, the largest share first: (what, bytes, the keys that decide about it).
+    /// Most memory of its run, the largest share first: (name, bytes, the keys that decide about it).
     fn most_memory(&self, py: Python<'_>) -> PyResult<Vec<Share>> {
         let shares = interruptible(py, |go_on| self.prepared.memory(go_on))?;
         Ok(shares.iter().map(|share| (share.what, share.bytes, share.keys)).collect())
@@ -133,7 +133,7 @@ impl PyScenario {
     }
 }
 
-/// What of a run takes memory, how many bytes, and the keys that decide about it.
+/// A share of a run's memory: its name, its bytes, and the keys that decide about it.
 type Share = (&'static str, u64, &'static str);
 
 /// Calls `f` without the interpreter's lock, with a progress function that calls `progress` with it.
@@ -175,7 +175,7 @@ fn interruptible<T: Send>(
     outcome.map_err(|error| failure(raised, error))
 }
 
-/// What Python raised, else what the simulator refused.
+/// The exception that Python raised, else the simulator's error.
 fn failure(raised: Option<PyErr>, error: RunError) -> PyErr {
     match (raised, error) {
         (Some(raised), _) => raised,

@@ -1,4 +1,4 @@
-//! What the handlers of a class are given: read-only objects, and the context, by which they ask for timers.
+//! Arguments of a class's handlers: read-only objects, and the context, by which they request timers.
 
 use farloop_cc::{Delivery, Effect, FlowInfo, IntHop, Loss, LossKind, Sent, TimerId};
 use farloop_engine::RandomStream;
@@ -6,7 +6,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What a handler knows of the moment, and what it asks for.
+/// The context of a handler: the current time, and the handler's requests.
 #[pyclass(name = "Context", module = "farloop.algorithm")]
 #[derive(Default)]
 pub struct PyContext {
@@ -51,7 +51,7 @@ fn checked(timer: u8) -> PyResult<TimerId> {
         .ok_or_else(|| PyValueError::new_err(format!("timer {timer}: expected 0 to {}", TimerId::COUNT - 1)))
 }
 
-/// What an algorithm knows of a flow when it starts.
+/// A flow at its start, as an algorithm sees it.
 #[pyclass(name = "Flow", module = "farloop.algorithm", frozen)]
 pub struct PyFlow(pub FlowInfo);
 
@@ -129,7 +129,7 @@ impl PyAck {
     fn hops(&self, py: Python<'_>) -> Vec<Py<PyHop>> {
         self.hops.iter().map(|hop| hop.clone_ref(py)).collect()
     }
-    /// How fast data is being delivered, in bit/s; `None` without a valid sample.
+    /// Rate at which data is being delivered, in bit/s; `None` without a valid sample.
     #[getter]
     fn delivery_rate(&self) -> Option<u64> {
         self.delivery.and_then(|d| d.rate()).map(Rate::as_bps)
@@ -167,8 +167,8 @@ impl PyHop {
     fn sent(&self, earlier: &PyHop) -> u64 {
         self.0.sent(&earlier.0).get()
     }
-    /// Whether a port that could have sent `capacity`, in picoseconds times bit/s, may have made its counter wrap, so that `sent` means
-    /// nothing.
+    /// Returns true if a port that could have sent `capacity`, in picoseconds times bit/s, may have made its counter wrap,
+    /// so that `sent` means nothing.
     fn may_have_wrapped(&self, capacity: f64) -> bool {
         self.0.may_have_wrapped(capacity)
     }
@@ -202,7 +202,7 @@ impl PySent {
     }
 }
 
-/// What the endpoint concluded about losses.
+/// A loss event, as the endpoint concluded it.
 #[pyclass(name = "Loss", module = "farloop.algorithm", frozen)]
 pub struct PyLoss(pub Loss);
 

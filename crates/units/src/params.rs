@@ -38,7 +38,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What kind of value a parameter takes: decides its form in the editor schema and in help texts.
+/// The kind of a parameter's value: decides its form in the editor schema and in help texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `true` or `false`.
@@ -82,7 +82,7 @@ impl Words {
         declared.iter().copied().chain(owned.iter().map(String::as_str))
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
@@ -105,7 +105,7 @@ pub struct ParamSpec {
     pub doc: String,
     /// The kind of value.
     pub kind: Kind,
-    /// Whether "none" is accepted.
+    /// True if "none" is accepted.
     pub optional: bool,
     /// The default, `None` where it is derived from the network or left out.
     pub default: Option<Value>,
@@ -159,7 +159,7 @@ impl Params for NoParams {
 pub trait ParamType: Sized + Clone {
     /// Its kind.
     const KIND: Kind;
-    /// Whether "none" is accepted.
+    /// True if "none" is accepted.
     const OPTIONAL: bool = false;
     /// Reads a value; the error says what is wrong and what would be accepted.
     fn from_value(value: &Value) -> Result<Self, String>;

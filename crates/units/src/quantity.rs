@@ -101,7 +101,7 @@ impl Delta {
     pub fn mul_f64(self, factor: f64) -> Delta {
         Delta((self.0 as f64 * factor + 0.5) as u64)
     }
-    /// How often `other` fits into `self`, as a real number.
+    /// Ratio of `self` to `other`, as a real number.
     pub fn ratio(self, other: Delta) -> f64 {
         self.0 as f64 / other.0 as f64
     }
@@ -270,9 +270,9 @@ arithmetic!(Rate);
 /// A text is not a quantity of the wanted kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseQuantityError {
-    /// What is wrong with the text.
+    /// The problem with the text.
     pub problem: String,
-    /// What would be accepted, with examples.
+    /// The accepted form, with examples.
     pub expected: &'static str,
 }
 
@@ -309,8 +309,8 @@ const TIME_EXPECTED: &str = "a time with its unit (ps, ns, us, ms or s), such as
 const BYTES_EXPECTED: &str = "a size with its unit (B, kB, MB, GB, KiB, MiB or GiB), such as \"10MB\" or \"64KiB\"";
 const RATE_EXPECTED: &str = "a rate with its unit (bps, kbps, Mbps, Gbps or Tbps), such as \"100Gbps\"";
 
-/// Splits "12.5Gbps" into number and unit, and multiplies exactly. What is no whole number of the smallest unit is refused where that
-/// has the name `whole_of`, and rounded where it has none.
+/// Splits "12.5Gbps" into number and unit, and multiplies exactly. Refuses fractions of the smallest unit where that has
+/// the name `whole_of`, and rounds them where it has none.
 fn parse(
     text: &str,
     units: &[(&str, u64)],

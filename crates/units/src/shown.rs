@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// `text` for a message, on one line: what a terminal would obey or would not show is escaped, the middle of more than `max` characters
-/// left out. What users write can be megabytes long.
+/// left out. Users' texts can be megabytes long.
 pub fn shown(text: &str, max: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     let short: Cow<'_, str> = if count <= max {

@@ -1,7 +1,8 @@
 //! farloop for pages: requests as JSON in, answers as JSON with columns of numbers out.
 //!
-//! [`answer`] does what a page asks for; [`module`] is how JavaScript calls it in a WebAssembly module (`make web`). Nothing of the
-//! simulator is decided here: a request names a scenario's text and `--set` overrides, as the command line does.
+//! [`answer`] handles a page's request; JavaScript calls it through [`module`] in a WebAssembly module (`make web`). This
+//! crate decides nothing about the simulation: a request names a scenario's text and `--set` overrides, as the command line
+//! does.
 //!
 //! | `ask` | besides | answer |
 //! | --- | --- | --- |
@@ -11,7 +12,8 @@
 //! | `run` | `text`, `file`, `set`, `trace` | `tables`, `totals`, `invariants`, `notes`, ...; with `trace` also `trace` |
 //!
 //! A column is `{"kind", "buffer", "words"}` by its name: `kind` as in [`farloop_scenario::columns`] (`i64?` has the smallest number where
-//! there is none), `buffer` the number of its values in [`Answer::buffers`]. What is wrong is `{"error": {"message", "line", "key", ...}}`.
+//! there is none), `buffer` the number of its values in [`Answer::buffers`]. An error is `{"error": {"message", "line",
+//! "key", ...}}`.
 
 pub mod module;
 
@@ -26,7 +28,7 @@ use farloop_cc::Catalog;
 use farloop_scenario::{CircuitFacts, Diagnostic, EventFact, Outcome, Prepared, RunError, Settings, TraceSpec};
 use serde_json::{Value as Json, json};
 
-/// What a page gets.
+/// The answer to a page.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Answer {
     /// The answer, as JSON.

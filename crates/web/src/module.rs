@@ -1,9 +1,10 @@
-//! What the WebAssembly module gives to JavaScript and wants from it.
+//! The exports and imports of the WebAssembly module.
 //!
-//! JavaScript asks for room for a request in UTF-8 ([`room`]), writes it there, and has it answered ([`ask`]); the answer's JSON lies at
-//! [`reply`], and buffer `n` of its columns has [`size`] bytes at [`buffer`]. All stays where it is until the next request. A module has no
-//! clock: it imports `farloop.now`, milliseconds; `farloop.progress`, called with simulated seconds, their end and packet-hops, which
-//! gives 0 to stop; and `farloop.failed`, called with place and size of a message before the module ends itself.
+//! JavaScript requests room for a request in UTF-8 ([`room`]), writes it there, and has it answered ([`ask`]); the answer's
+//! JSON lies at [`reply`], and buffer `n` of its columns has [`size`] bytes at [`buffer`]. All stays where it is until the
+//! next request. A module has no clock: it imports `farloop.now`, milliseconds; `farloop.progress`, called with simulated
+//! seconds, their end and packet-hops, which gives 0 to stop; and `farloop.failed`, called with place and size of a message
+//! before the module ends itself.
 
 // The names under which JavaScript finds functions, and those that it has to bring: nothing else is unsafe here.
 #![allow(unsafe_code)]

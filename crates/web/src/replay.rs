@@ -1,20 +1,19 @@
 //! A trace as columns, for a map on which packets move.
 //!
-//! A packet is on a link from when it begins to leave a port: it has left after its size over the rate, and is there a delay later. So
-//! what leaves ports tells where every packet is; what is dropped, marked or paused is shown at its port.
+//! A packet is on a link from when it begins to leave a port: it has left after its size over the rate, and is there a
+//! delay later. So departures from ports give the place of every packet; drops, marks and pauses are shown at their port.
 
 use crate::columns::{Buffer, Buffers};
 use farloop_trace::{Ecn, Event, Packet, PacketKind, Place, Trace};
 use serde_json::{Value as Json, json};
 
-/// What happened, as numbers that [`columns`] names.
+/// Events, by the numbers in [`columns`].
 const EVENTS: [&str; 5] = ["leave", "drop", "mark", "pause", "resume"];
-/// What a packet is.
+/// Kinds of packets.
 const KINDS: [&str; 4] = ["data", "ack", "signal", "pfc"];
 
-/// What ports did, in the order of time: when, which port (the row of the table of ports), which flow (the largest number where it is
-/// none), what, of which kind of packet, whether it carries an ECN mark, its bytes on the wire, and the bytes that wait at the port
-/// afterwards.
+/// Events at ports, in the order of time. Columns: time, port (the row of the table of ports), flow (the largest number
+/// where there is none), event, kind of packet, ECN mark, bytes on the wire, and bytes that wait at the port afterwards.
 pub(crate) fn columns(trace: &Trace, buffers: &mut Buffers) -> Json {
     let (mut time, mut port, mut flow) = (Vec::new(), Vec::new(), Vec::new());
     let (mut event, mut kind, mut marked) = (Vec::new(), Vec::new(), Vec::new());

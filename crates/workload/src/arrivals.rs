@@ -26,7 +26,7 @@ pub struct Poisson {
     pub load: f64,
     /// Rate of a host's link.
     pub link_rate: Rate,
-    /// Which pairs.
+    /// The pairs that exchange flows.
     pub between: Between,
     /// Share of the flows that go across datacenters, from 0 to 1; `None` to draw all pairs with the same probability.
     pub cross_share: Option<f64>,
@@ -110,7 +110,7 @@ pub fn poisson_while(
     }
 }
 
-/// Whether [`poisson`] can draw such flows; the error is a sentence for the user.
+/// Checks that [`poisson`] can draw such flows; the error is a sentence for the user.
 pub fn check(spec: &Poisson, population: &Population, sizes: &SizeDistribution) -> Result<(), WorkloadError> {
     if !(spec.load.is_finite() && spec.load > 0.0) {
         return Err(WorkloadError(format!("the load is {}; expected a positive number, such as 0.3", spec.load)));

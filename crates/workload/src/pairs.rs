@@ -3,7 +3,7 @@
 use crate::error::WorkloadError;
 use farloop_engine::RandomStream;
 
-/// Which pairs of hosts exchange flows.
+/// The pairs of hosts that exchange flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Between {
     /// All of them.
@@ -160,7 +160,7 @@ impl Population {
             .unwrap_or((0.0, 0))
     }
 
-    /// How many hosts each one of `group` can be paired with.
+    /// Number of hosts that each host of `group` can be paired with.
     fn peers(&self, group: &Group, between: Between) -> u64 {
         let all = self.order.len() as u64;
         match between {
@@ -181,7 +181,7 @@ pub(crate) struct Senders<'p> {
 }
 
 impl Senders<'_> {
-    /// How many there are.
+    /// Number of senders.
     pub fn len(&self) -> u32 {
         match self.between {
             Between::All => self.hosts - 1,

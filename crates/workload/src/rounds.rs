@@ -22,7 +22,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// How many there are.
+    /// Number of rounds.
     pub fn count(&self) -> u64 {
         match self.interval {
             _ if self.start >= self.stop => 0,
@@ -37,7 +37,7 @@ impl Rounds {
     }
 }
 
-/// Who sends to whom in a round.
+/// The senders and receivers of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// Every host sends one flow and receives one, by a random permutation that each round draws anew. Inside datacenters and over all

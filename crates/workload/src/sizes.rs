@@ -7,7 +7,7 @@ use farloop_engine::RandomStream;
 use farloop_units::Bytes;
 use std::fmt;
 
-/// What is known of one of the tables that come with farloop.
+/// The description of one of the tables that come with farloop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableInfo {
     /// Its name in scenarios.
@@ -34,9 +34,9 @@ pub struct TableError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: String,
-    /// What would be accepted.
+    /// The accepted form.
     pub expected: &'static str,
 }
 

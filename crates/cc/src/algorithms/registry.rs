@@ -28,7 +28,7 @@ macro_rules! registry {
         }
 
         impl AnyParams {
-            /// What the algorithm is.
+            /// The algorithm's description.
             pub fn about(&self) -> About {
                 match self { $(AnyParams::$variant(_) => About::of::<$module::$ty>(),)+ AnyParams::Dyn(p) => p.about() }
             }

@@ -15,7 +15,7 @@ pub fn install(clock: fn() -> Duration) {
 pub struct Instant(Duration);
 
 impl Instant {
-    /// What the clock says.
+    /// The clock's time.
     pub fn now() -> Instant {
         Instant(CLOCK.get().map_or(Duration::ZERO, |clock| clock()))
     }

@@ -1,4 +1,4 @@
-//! What the page that loads the module offers: a clock, progress, and where a panic goes.
+//! Functions of the page that loads the module: a clock, progress, and a receiver of panics.
 
 use farloop_engine::clock;
 use std::sync::Once;
