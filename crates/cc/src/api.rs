@@ -200,7 +200,7 @@ pub struct Loss {
 /// The way by which an endpoint that repairs packet by packet learned of a lost packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketLossKind {
-    /// A switch cut off its payload for want of room, and the receiver asked for it again: congestion.
+    /// A switch cut off its payload for want of room, and the receiver requested it again: congestion.
     Trimmed,
     /// Packets sent later have arrived.
     Overtaken,
@@ -329,8 +329,8 @@ pub trait Sender: Send {
     fn on_established(&mut self, _rtt: Delta) {}
     /// The flow starts.
     fn on_start(&mut self, _ctx: &mut Ctx<'_>) {}
-    /// The header fields of a data packet that is about to leave; asked only where [`Needs::fields`] says that there are any, and exactly
-    /// so many. They reach the port agents on the way, which may change them, and the receiver.
+    /// The header fields of a data packet that is about to leave. Called only where [`Needs::fields`] is not zero; returns
+    /// exactly that many. They reach the port agents on the way, which may change them, and the receiver.
     fn fields(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) -> Fields {
         Fields::NONE
     }
@@ -394,8 +394,8 @@ pub trait Receiver: Send {
     fn on_data(&mut self, _ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
         Feedback { ecn_echo: data.ecn_marked }
     }
-    /// The header fields of the ACK that answers `data`; asked after [`Receiver::on_data`], only where there are any, and exactly so many.
-    /// ACKs that TCP's delayed ACKs merge carry the last ones.
+    /// The header fields of the ACK that answers `data`. Called after [`Receiver::on_data`], only where [`Needs::fields`]
+    /// is not zero; returns exactly that many. ACKs that TCP's delayed ACKs merge carry the last ones.
     fn fields(&mut self, data: &Data<'_>) -> Fields {
         Fields::of(data.fields)
     }
@@ -434,7 +434,8 @@ pub struct PortInfo {
     pub port: u16,
     /// Where it leads.
     pub border: Border,
-    /// Round-trip time inside a datacenter, as [`FlowInfo::intra_rtt`]; zero as long as only whether there is an agent is asked.
+    /// Round-trip time inside a datacenter, as [`FlowInfo::intra_rtt`]; zero where the caller only needs to know if
+    /// there is an agent.
     pub intra_rtt: Delta,
 }
 

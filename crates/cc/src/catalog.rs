@@ -71,7 +71,7 @@ impl Catalog {
         shared().clone()
     }
 
-    /// Adds an algorithm with its presets. From then on its names stand for it wherever this catalog is asked.
+    /// Adds an algorithm with its presets. From then on this catalog finds it by its names.
     pub fn register<A: Algorithm>(&mut self) -> Result<(), RegisterError> {
         self.register_dyn(Box::new(Typed::<A>::new()))
     }

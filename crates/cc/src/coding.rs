@@ -112,7 +112,7 @@ struct Waiting {
     count: u32,
     /// When to ask for it again; nothing while an answer is out.
     ask_at: Option<Time>,
-    /// It has been asked for.
+    /// It has been requested.
     asked: bool,
 }
 
@@ -129,7 +129,7 @@ pub struct BlockReceiver {
 }
 
 impl BlockReceiver {
-    /// Nothing has come; a block that is not whole `wait` after its first packet is asked for.
+    /// A receiver to which nothing has come. It requests a block that is not whole `wait` after its first packet.
     pub fn new(blocks: Blocks, wait: Delta) -> BlockReceiver {
         BlockReceiver { blocks, wait, whole_below: 0, open: BTreeMap::new(), failed: 0 }
     }
@@ -139,7 +139,7 @@ impl BlockReceiver {
         self.whole_below
     }
 
-    /// Blocks that were asked for, each once: they were not whole when their first wait was over.
+    /// Number of blocks that were requested, each once: they were not whole when their first wait was over.
     pub fn failed(&self) -> u64 {
         self.failed
     }
@@ -165,7 +165,7 @@ impl BlockReceiver {
         let words = (self.blocks.size(block) as usize).div_ceil(64);
         let (wait, fresh) = (self.wait, Waiting { seen: vec![0; words], count: 0, ask_at: None, asked: false });
         let waiting = self.open.entry(block).or_insert(fresh);
-        // The wait begins with the block's first packet, and again with the first one after it was asked for.
+        // The wait begins with the block's first packet, and again with the first one after it was requested.
         waiting.ask_at.get_or_insert(now.saturating_add(wait));
         let (word, bit) = ((place / 64) as usize, 1u64 << (place % 64));
         if waiting.seen[word] & bit != 0 {
@@ -189,7 +189,8 @@ impl BlockReceiver {
         self.open.values().filter_map(|w| w.ask_at).min()
     }
 
-    /// The blocks whose wait is over, in order: each is to be asked for (a block NACK), and waits no more until one of its packets comes.
+    /// The blocks whose wait is over, in order. The caller requests each (a block NACK); it waits no more until one
+    /// of its packets comes.
     pub fn expire(&mut self, now: Time) -> Vec<u64> {
         let mut asked = Vec::new();
         for (block, waiting) in &mut self.open {

@@ -107,7 +107,7 @@ fn poll(sockets: &[OwnedFd], stop: &mut (impl Read + AsFd), wait: Option<TimeSpe
         let ready = (0..sockets.len()).filter(|i| is_ready(&all[*i])).collect();
         (ready, is_ready(&all[sockets.len()]))
     };
-    // Whatever is said there, the end is when nobody can say any more.
+    // Any bytes there are ignored; the end is when the pipe has no writer.
     Ok((ready, has_stop && stop.read(&mut [0; 64])? == 0))
 }
 

@@ -50,7 +50,7 @@ pub trait LogicalProcess: Send {
     fn work(&self) -> u64;
 }
 
-/// The caller asked for the run to stop.
+/// The caller stopped the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 
@@ -62,7 +62,7 @@ pub struct Stopped;
 /// stop. The result is the same on any lanes. With a single process there is one window.
 ///
 /// # Errors
-/// [`Stopped`]: `watch` said so.
+/// [`Stopped`]: `watch` returned `false`.
 ///
 /// # Panics
 /// If `lookahead` is zero while there are several processes (no window would ever advance), and when a process panics.
@@ -168,7 +168,8 @@ impl<'a, M: Default + Send> Shared<'a, M> {
         Shared { boxes, lookahead, end, lanes, barrier, crowded, earliest, verdict }
     }
 
-    /// Runs the processes, each on its lane, until `judge`, who is asked after each window, says otherwise, or all is done.
+    /// Runs the processes, each on its lane, until `judge`, which is called after each window, decides otherwise, or
+    /// all is done.
     fn run<P: LogicalProcess<Mail = M>>(
         &self,
         processes: &mut [P],

@@ -27,7 +27,7 @@ pub struct JobError {
     pub place: Place,
     /// The problem, and the accepted form.
     pub reason: String,
-    /// The caller asked to stop: nothing is wrong.
+    /// The caller cancelled: nothing is wrong.
     pub cancelled: bool,
 }
 
@@ -37,7 +37,7 @@ impl JobError {
         JobError { file: file.to_string(), place, reason: reason.into(), cancelled: false }
     }
 
-    /// The caller asked to stop.
+    /// The error of a cancelled call.
     pub fn cancelled() -> JobError {
         JobError { file: String::new(), place: Place::File, reason: "cancelled".into(), cancelled: true }
     }

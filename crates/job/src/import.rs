@@ -21,7 +21,7 @@ pub type Open<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Write>>;
 pub struct Request {
     /// The job's files.
     pub files: Vec<String>,
-    /// Their format; by content where it is not said.
+    /// Their format; `None` to detect it by content.
     pub format: Option<Format>,
     /// Facts that the trace does not hold.
     pub options: Options,
@@ -103,8 +103,8 @@ pub fn network(
     Ok(made)
 }
 
-/// Does what is asked for and tells of it as JSON; `open` gives the files of [`Request::out`]. `progress(what, done, all)` returns false to
-/// stop.
+/// Imports a job as requested and reports on it as JSON; `open` gives the files of [`Request::out`]. `progress(what, done,
+/// all)` returns false to stop.
 pub fn import(
     request: &Request,
     open: Open<'_>,

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-/// Rate of a rank in its host, where nothing is said of hosts: NVLink of an H100.
+/// Rate of a rank in its host, where the request does not describe hosts: NVLink of an H100.
 const NVLINK: Rate = Rate::from_gbps(3600);
 
 /// Ranks of a host or site, latency and rate, as text.

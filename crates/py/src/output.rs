@@ -79,7 +79,7 @@ impl RunOutput {
         tables(py, named)
     }
 
-    /// The trace, where one was asked for.
+    /// The trace, where one was requested.
     #[getter]
     fn trace(&self) -> Option<TraceOutput> {
         self.trace.clone().map(|traced| TraceOutput { traced })

@@ -16,8 +16,8 @@ pyo3::create_exception!(
 );
 pyo3::create_exception!(_native, Cancelled, PyBaseException, "The progress callback asked to stop.");
 
-/// A scenario that is parsed once, and whose network is built once for all that is asked of it, until a simulation takes it. An interrupt
-/// ends each of its methods.
+/// A scenario that is parsed once, and whose network is built once for all its methods, until a simulation takes it. An
+/// interrupt ends each of its methods.
 #[pyclass(frozen, name = "Scenario")]
 pub(crate) struct PyScenario {
     prepared: Prepared,
@@ -102,7 +102,7 @@ impl PyScenario {
         auto: bool,
     ) -> PyResult<RunOutput> {
         let start = std::time::Instant::now();
-        // What a class raised where nobody could be told, such as in a forecast, is none of this run's.
+        // Drops an exception that a class raised where no caller could get it, such as in a forecast: it is not this run's.
         drop(self.failure.take());
         let outcome = with_progress(py, progress, |call| {
             let trace = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };

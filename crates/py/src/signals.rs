@@ -172,7 +172,7 @@ impl PyHop {
     fn may_have_wrapped(&self, capacity: f64) -> bool {
         self.0.may_have_wrapped(capacity)
     }
-    /// The port's output since `earlier` as a fraction of its rate; `None` where nothing can be said.
+    /// The port's output since `earlier` as a fraction of its rate; `None` where it is unknown.
     fn utilisation(&self, earlier: &PyHop) -> Option<f64> {
         self.0.utilisation(&earlier.0)
     }

@@ -10,7 +10,7 @@ pub enum RunError {
     Scenario(Box<Diagnostic>),
     /// The specification of a trace is wrong.
     Trace(Box<SpecError>),
-    /// `progress` asked to stop.
+    /// `progress` returned `false`.
     Cancelled,
 }
 

@@ -16,7 +16,7 @@
 //!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
 //! 6. [`columns`]: every column of a result declared once. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what
 //!    names mean in a trace. `run`: from text to
-//!    tables; [`Prepared`] is a scenario that all is asked of and that is built once.
+//!    tables; [`Prepared`] is a parsed scenario, whose network is built once for all its methods.
 //!
 //! ```
 //! use farloop_scenario::parse;

@@ -87,7 +87,7 @@ fn list(doc: &str, items: Json) -> Json {
     object!({ "type": "array", "description": doc, "items": items })
 }
 
-/// One alternative per topology and fabric, told apart by these keys.
+/// One alternative per topology and fabric, distinguished by these keys.
 fn network() -> Json {
     let topology = TopologyKey::specs().remove(0);
     let is_default = |spec: &ParamSpec, word: &str| spec.default.as_ref().and_then(json) == Some(word.into());
@@ -116,7 +116,7 @@ fn network() -> Json {
     object!({ "type": "object", "description": "The network.", "oneOf": alternatives })
 }
 
-/// One alternative per kind, told apart by the key `kind`.
+/// One alternative per kind, distinguished by the key `kind`.
 fn transport() -> Json {
     let key = TransportKey::specs().remove(0);
     let alternative = |(word, specs): (&str, Vec<ParamSpec>)| {
@@ -135,7 +135,7 @@ fn transport() -> Json {
     object!({ "type": "object", "description": "Packet format and loss recovery of all flows.", "oneOf": alternatives })
 }
 
-/// One table, or several; one alternative per pattern, told apart by the key `pattern`.
+/// One table, or several; one alternative per pattern, distinguished by the key `pattern`.
 fn workload() -> Json {
     let key = ArrivalsKey::specs().remove(0);
     let alternative = |(word, specs): (&str, Vec<ParamSpec>)| {

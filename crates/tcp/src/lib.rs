@@ -1,9 +1,9 @@
 //! TCP as a state machine: loss recovery, timers, acknowledgements, without a network, a clock or input and output.
 //!
-//! A [`Sender`] is told of segments that arrive and of timers that fire, and says what happened ([`Meaning`]), what may be sent now
-//! ([`Sender::next_segment`]) and when it wants to be called ([`Sender::timer`]). A [`Receiver`] turns data segments into ACKs.
-//! The congestion window belongs to the algorithm (`farloop-cc`): the sender is given a number of bytes and reports the
-//! events that the algorithm must hear. Pacing is the caller's.
+//! A [`Sender`] takes arriving segments and fired timers. It reports the events ([`Meaning`]), the segments to send now
+//! ([`Sender::next_segment`]) and the time of its next call ([`Sender::timer`]). A [`Receiver`] turns data segments into
+//! ACKs. The congestion window belongs to the algorithm (`farloop-cc`): the sender is given a number of bytes and reports
+//! the events that the algorithm must hear. Pacing is the caller's.
 //!
 //! ```text
 //!             cwnd                          now, data segment, CE mark

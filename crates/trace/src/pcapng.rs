@@ -97,7 +97,7 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
         body.extend(0x1A2B_3C4Du32.to_le_bytes());
         body.extend(1u16.to_le_bytes());
         body.extend(0u16.to_le_bytes());
-        // Length not said.
+        // Unknown length.
         body.extend(u64::MAX.to_le_bytes());
         option(&mut body, COMMENT, format!("simulated; {left_out} older records left out").as_bytes());
         option(&mut body, SHB_USERAPPL, concat!("farloop ", env!("CARGO_PKG_VERSION")).as_bytes());

@@ -228,7 +228,7 @@ pub enum Cause {
     QueueLimit,
     /// The queue was long enough to mark it, but it was not ECN-capable.
     NotEcnCapable,
-    /// A port agent (an algorithm at the switch) said so.
+    /// A port agent (an algorithm at the switch) dropped it.
     Agent,
     /// The day of its circuit was too far off for any queue.
     Blocked,

@@ -51,7 +51,7 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-/// Most records that may be asked for: 10 GB of memory.
+/// Largest `limit` of records: 10 GB of memory.
 const MOST: usize = 100_000_000;
 
 const KEYS: &str = "flows=NAME,..., ports=NODE:NEIGHBOUR,..., window=FROM..UNTIL, limit=RECORDS, all";

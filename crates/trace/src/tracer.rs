@@ -49,9 +49,9 @@ pub struct Trace {
     pub records: Vec<Record>,
     /// Number of older records that the filter wanted but that did not fit the limit.
     pub left_out: u64,
-    /// Where the time of one flow went, where that was asked for.
+    /// Where the time of one flow went, where it was requested.
     pub why: Option<Answer>,
-    /// Where the time of messages went, where that was asked for.
+    /// Where the time of messages went, where it was requested.
     pub messages: Vec<Explained>,
 }
 

@@ -235,7 +235,7 @@ impl Sender for GearPlusSender {
             return;
         }
         flow.signal.on_loss();
-        // Inside a datacenter telemetry says all; outside of it a loss may be all that is said.
+        // Inside a datacenter telemetry reports everything; outside of it a loss may be the only signal.
         if flow.is_cross && !flow.has_cut {
             flow.has_cut = true;
             flow.rate = (flow.rate * flow.params.loss_factor).clamp(flow.floor, flow.cap);

@@ -241,12 +241,14 @@ mod tests {
     #[test]
     fn what_a_packet_asks_for_is_a_total_in_quanta() {
         let mut b = bench();
-        // Nothing sent: 900,000 B of credit, more than is wanted; while no answer has come at least a packet is asked for.
+        // Nothing sent: 900,000 B of credit, more than the demand; while no answer has come, the sender requests at
+        // least a packet.
         let wanted = |b: &mut Bench<RcccSender>, n| b.sender.wanted_credit(Bytes::new(n)).get();
         assert_eq!(wanted(&mut b, 100_000), 4352);
         assert_eq!(wanted(&mut b, 0), 0);
         fill(&mut b);
-        // A debt of 2,720 B: 100,000 + 2,720 = 102,720, in quanta of 256 B 102,912. More than 1.5 BDP is not asked for.
+        // A debt of 2,720 B: 100,000 + 2,720 = 102,720, in quanta of 256 B 102,912. The sender never requests more
+        // than 1.5 BDP.
         assert_eq!(wanted(&mut b, 100_000), 102_912);
         assert_eq!(wanted(&mut b, 10_000_000), 902_912);
         credit(&mut b, 16_384);

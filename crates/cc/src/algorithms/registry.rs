@@ -147,7 +147,7 @@ macro_rules! registry {
         }
 
         impl AnyReceiver {
-            /// It is an [`EchoReceiver`]: nobody has to be asked what an ACK carries.
+            /// Returns true if it is an [`EchoReceiver`]: the endpoint need not call it to know what an ACK carries.
             pub fn only_echoes(&self) -> bool {
                 use std::any::TypeId;
                 match self {

@@ -58,7 +58,7 @@ pub enum PathFeedback {
     Good,
     /// It was acknowledged with a Congestion Experienced mark.
     Ecn,
-    /// It was trimmed, or its receiver asked for it again.
+    /// It was trimmed, or its receiver requested it again.
     Nack,
     /// Its retransmission timer fired, or acknowledgements of later packets showed it to be lost.
     Timeout,

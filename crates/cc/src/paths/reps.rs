@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn it_leaves_a_dead_path_within_a_timeout() {
-        // Values with the lowest bit set lead to a dead link: packets on them are told as lost 60 us later, others are acknowledged
-        // after 12.
+        // Values with the lowest bit set lead to a dead link: packets on them are reported lost 60 us later, others are
+        // acknowledged after 12.
         let mut driver = ChooserDriver::new(5);
         let mut state = start(&mut driver);
         let (mut out, mut dead) = (std::collections::VecDeque::new(), Vec::new());

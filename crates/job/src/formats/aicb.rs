@@ -264,8 +264,8 @@ pub fn write(workload: &Workload, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads a workload as a job. An old header does not say the number of ranks: it is `options.ranks`, else that of the tensor-parallel
-/// group; for `MICRO` it must be said.
+/// Reads a workload as a job. An old header lacks the number of ranks: it is `options.ranks`, else that of the
+/// tensor-parallel group; for `MICRO` the options must have it.
 pub fn read(reader: &mut impl BufRead, name: &str, options: &Options, budget: &Budget<'_>) -> Result<Job, JobError> {
     let workload = parse(reader, name)?;
     if workload.micro { micro_job(&workload, name, options) } else { to_job(&workload, name, options, budget) }

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
-/// Told of bytes read and of bytes in all; `false` stops the reading.
+/// A callback that gets the bytes read and the bytes in all; it returns `false` to stop the reading.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Formats of job files.

@@ -29,7 +29,7 @@ pub fn install() {
 extern "C" fn handle(number: libc::c_int) {
     // SAFETY: as above.
     unsafe {
-        // Rust has said which allocation failed, however much is free, and aborted.
+        // Rust has printed which allocation failed, however much is free, and aborted.
         if number == libc::SIGABRT || is_used_up() {
             libc::write(2, LINE.as_ptr().cast(), LINE.len());
             libc::_exit(CODE);

@@ -242,7 +242,7 @@ fn demand(scenario: &Scenario, layout: &Layout, flows: &[FlowSpec], numbers: &Ac
         asked: acceltor::demand(elephants, numbers.acceleration, scenario.packet(), keys.day + keys.night),
         offered: Rate::from_bps(*uplinks.get(&from).unwrap_or(&0)),
     };
-    // Without acceleration, m = 0, nothing is asked for.
+    // Without acceleration, m = 0, there is no demand.
     let asking = pairs.into_iter().filter(|((from, to), _)| from != to).map(of).filter(|d| d.asked > Rate::from_bps(0));
     asking.min_by(|a, b| a.headroom().total_cmp(&b.headroom()))
 }

@@ -12,7 +12,7 @@ use farloop_net::spec::{LinkSpec, NodeId, NodeKind, QueueRecordSpec, RecordSpec,
 use farloop_units::{Delta, Time};
 use std::collections::{HashMap, HashSet};
 
-/// More objects than this get no series unless they are asked for.
+/// More objects than this get no series unless the scenario requests them.
 const AUTO_SERIES: usize = 64;
 /// Most rows of series that a run may record.
 const MAX_SERIES_ROWS: u64 = 200_000_000;

@@ -37,7 +37,8 @@ pub(super) struct Journal {
     pub cause: u32,
     /// The last arrival of an ACK or signal there.
     pub last_answer: Option<u32>,
-    /// The last arrival of data at any node, what happened last at the destination, and the last arrival there of what is asked for.
+    /// The last arrival of data at any node, the last event at the destination, and the last arrival of requested
+    /// data there.
     pub last_passed: Option<u32>,
     pub there: Option<u32>,
     pub last_data: Option<u32>,
@@ -314,7 +315,7 @@ impl Journal {
             }
         }
         edges.extend(self.behind(packet));
-        // Of two times that are told for one moment the later one may be of the next packet.
+        // Of two times reported for one moment the later one may be of the next packet.
         edges.retain(|edge| self.at(edge.from).saturating_add(edge.cost) <= now);
         if edges.is_empty() {
             edges.push(Edge { from: self.cause, cost: Delta::ZERO, bond: Bond::Came });

@@ -40,7 +40,7 @@ impl Journals {
         Journals { unfinished: journals.len(), journals, ..Journals::default() }
     }
 
-    /// All that was asked for is known.
+    /// Returns true if all requested answers are known.
     pub fn are_finished(&self) -> bool {
         self.unfinished == 0
     }
@@ -99,7 +99,7 @@ impl Journals {
         }
     }
 
-    /// Forgets what ports did before any of the messages that are asked for now.
+    /// Forgets the logs of ports from before the messages that are requested now.
     fn forget_ports(&mut self, now: Time) {
         let since = |journal: &Journal| match &journal.messages {
             Some(messages) => messages.next(),

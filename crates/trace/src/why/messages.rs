@@ -1,10 +1,10 @@
-//! Messages of a queue pair: when they were handed over, and where the time of those went that are asked for.
+//! Messages of a queue pair: when they were handed over, and where the time of the requested ones went.
 
 use super::Segment;
 use farloop_units::Time;
 use std::collections::VecDeque;
 
-/// A message that is asked for: bytes `begin` to `end` of its queue pair's stream, from a time on at which it has been handed over.
+/// A requested message: bytes `begin` to `end` of its queue pair's stream, from a time on at which it has been handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
     /// The flow of the queue pair.
@@ -42,12 +42,12 @@ pub(super) struct Messages {
 pub(super) const FEW: usize = 4096;
 
 impl Messages {
-    /// Those that are asked for, in the order of time.
+    /// The requested messages, in the order of time.
     pub fn new(wanted: VecDeque<Wanted>) -> Messages {
         Messages { posted: VecDeque::new(), wanted, explained: Vec::new(), most: FEW }
     }
 
-    /// All that were asked for are explained.
+    /// Returns true if all requested messages are explained.
     pub fn are_explained(&self) -> bool {
         self.wanted.is_empty()
     }
@@ -65,7 +65,7 @@ impl Messages {
         self.wanted.front().is_some_and(|wanted| sequence < wanted.end)
     }
 
-    /// From when on the next one is asked for.
+    /// Time from which on the next one is requested.
     pub fn next(&self) -> Option<Time> {
         self.wanted.front().map(|wanted| wanted.from)
     }

@@ -1,10 +1,10 @@
 //! Where the time of flows went: a critical path through the events of a flow's packets, whose parts add up to its completion time.
 //!
-//! While a simulation runs, [`Journals`] are told of each packet of the flows that they watch (data and its ACKs): when it comes to a port,
-//! begins to leave it, arrives at the next node; and what the ports did while it waited. Each of these is an *event* with the earlier
-//! events that it had to wait for, each with a time that had to pass in between (*edge*): a packet arrives after its serialisation and
-//! propagation, leaves a port after it came and after the flow's packet before it, leaves its source after the ACK that opened the window
-//! and after the pacing gap.
+//! While a simulation runs, it reports to [`Journals`] each packet of the flows that they watch (data and its ACKs): when
+//! it comes to a port, begins to leave it, arrives at the next node; and the work of the ports while it waited. Each of
+//! these is an *event* with the earlier events that it had to wait for, each with a time that had to pass in between
+//! (*edge*): a packet arrives after its serialisation and propagation, leaves a port after it came and after the flow's
+//! packet before it, leaves its source after the ACK that opened the window and after the pacing gap.
 //!
 //! Of the edges of an event the journal keeps the one that would decide if nobody else were on the network: had no rival's packet been
 //! served and no port been paused. So the path is the one that is left when all rivals are gone, and what the flow waited along it is what

@@ -28,7 +28,7 @@ impl Journal {
         self.forget();
     }
 
-    /// Forgets events that nobody will ask for, where there are many: between the messages that are asked for.
+    /// Forgets events that nobody will ask for, where there are many: between the requested messages.
     pub fn forget_now_and_then(&mut self, now: Time) {
         let count = self.events.len();
         if let Some(messages) = &self.messages

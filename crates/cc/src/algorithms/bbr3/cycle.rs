@@ -30,7 +30,7 @@ impl Model {
         self.pipe_full |= self.full_now;
     }
 
-    /// STARTUP loses too much: more than the threshold in a round of repair, told by several ACKs (draft §5.3.1.3).
+    /// STARTUP loses too much: more than the threshold in a round of repair, reported by several ACKs (draft §5.3.1.3).
     pub(super) fn check_startup_losses(&mut self, sample: &Sample) {
         if self.pipe_full {
             return;

@@ -27,7 +27,7 @@ pub(super) struct Sample {
     pub delivered: u64,
     pub prior_delivered: u64,
     pub newly: u64,
-    /// Lost since that packet was sent, and told by this ACK.
+    /// Lost since that packet was sent, as this ACK reports.
     pub lost: u64,
     pub newly_lost: u64,
     /// In flight when that packet had been sent; 0 where that is not known.

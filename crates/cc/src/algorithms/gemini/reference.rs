@@ -190,7 +190,7 @@ mod tests {
                 limited = random.chance(0.1);
             }
             let window = real.control().cwnd.get();
-            // Whole packets: offsets are told apart by packets, not by bytes, where there are gigabytes in flight.
+            // Whole packets: offsets are exact to a packet, not to a byte, where there are gigabytes in flight.
             let whole = |bytes: u64| bytes / flow.mss.get() * flow.mss.get();
             nxt = (una + whole(window)).max(nxt);
             let mut ctx = Ctx::new(farloop_units::Time::ZERO, &mut draws, &mut effects);

@@ -252,7 +252,7 @@ mod tests {
             (0..40).for_each(|_| line.goes());
             line.window(10);
             assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(stamp), "{reports:?}");
-            // On an idle link it waits for the timer, whatever is asked for.
+            // On an idle link it waits for the timer, whatever the parameter says.
             line.goes();
             line.window(15);
             assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(stamp), "{reports:?}");

@@ -94,7 +94,7 @@ impl Dqm {
     }
 }
 
-/// The rates that the source was asked for, as far back as they are still on their way: what will come to the queue.
+/// The rates requested from the source, as far back as they are still on their way: the data that will come to the queue.
 struct Asked {
     span: Delta,
     /// (Since when, rate), oldest first; the first one holds from long ago.
@@ -170,14 +170,14 @@ mod tests {
         assert_eq!(asked.average(ms(1000)), 6.0);
     }
 
-    /// By hand: asked for 25 Gbps all the time, R_credit 12.5 Gbps, 1.5625 MB (1 ms at 12.5 Gbps) queued: Q_pre = 12.5e9·6 ms + 12.5e6 =
-    /// 87.5 Mbit; D_pre = 7 ms; R_DQM = 12.5·(1 - 6/18) = 8.333 Gbps.
+    /// By hand: 25 Gbps requested all the time, R_credit 12.5 Gbps, 1.5625 MB (1 ms at 12.5 Gbps) queued: Q_pre = 12.5e9·6
+    /// ms + 12.5e6 = 87.5 Mbit; D_pre = 7 ms; R_DQM = 12.5·(1 - 6/18) = 8.333 Gbps.
     #[test]
     fn the_rate_that_brings_the_predicted_delay_to_its_target() {
         let mut d = dqm(MlccParams::default());
         d.end_round(ms(10), 12.5 * GBPS, Bytes::new(1_562_500));
         assert!((d.target - 12.5 * GBPS * (1.0 - 6.0 / 18.0)).abs() < 1.0, "{}", d.target);
-        // With that asked for, nothing will be left of the excess: 12.5 Gbps to come, a queue of just the target.
+        // If that is requested, nothing will be left of the excess: 12.5 Gbps to come, a queue of just the target.
         d.asked = Asked::new(Delta::from_ms(6), 12.5 * GBPS);
         d.end_round(ms(20), 12.5 * GBPS, Bytes::new(1_562_500));
         assert!((d.target - 12.5 * GBPS).abs() < 1.0, "{}", d.target);

@@ -1,4 +1,4 @@
-//! The rate law of MLCC's short loops: the sender of HPCC or PowerTCP, told of telemetry by rounds instead of ACKs.
+//! The rate law of MLCC's short loops: the sender of HPCC or PowerTCP, which gets telemetry by rounds instead of by ACKs.
 //!
 //! Both laws answer every report, but move what they answer from once per round trip, which they tell by sequence numbers: a round ends
 //! when an ACK comes for what was sent after it began. Here a round ends when the loop says so, and counts as one BDP sent and

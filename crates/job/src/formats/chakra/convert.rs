@@ -1,7 +1,7 @@
 //! From nodes to a program.
 //!
-//! - A node is an operation, its `data_deps` and `ctrl_deps` are waits for ends. A dependency on a node that the file has not is
-//!   counted, said and kept, and holds nothing up.
+//! - A node is an operation, its `data_deps` and `ctrl_deps` are waits for ends. A dependency on a node that the file lacks
+//!   is counted, reported and kept, and holds nothing up.
 //! - Where nodes wait for one another, their control dependencies hold nothing up and are counted: the trace of Chakra's own feeder has
 //!   some, and the feeder follows `data_deps` alone (src/feeder/et_feeder.cpp).
 //! - GPU nodes of a stream (attribute `stream`, or `tid` in older traces) keep the order in which they began (`start_time_micros`;
@@ -213,7 +213,7 @@ impl Groups {
         Ok(number)
     }
 
-    /// The group of that name; all ranks where there is no name, or nobody told of groups.
+    /// The group of that name; all ranks where there is no name, or the request has no groups.
     fn find(&mut self, name: Option<String>) -> Result<u32, String> {
         let name = name.filter(|n| !n.is_empty());
         if let Some(name) = &name {
