@@ -338,7 +338,7 @@ pub trait Sender: Send {
     fn on_send(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) {}
     /// Returns true if the endpoint must call [`Sender::on_send`]. The answer never changes; after false the endpoint
     /// may skip the calls.
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         true
     }
     /// An acknowledgement arrived.
@@ -357,7 +357,7 @@ pub trait Sender: Send {
     /// Credit arrived: bytes on the wire that the receiving host granted in the flow's life, so that the next makes up for a lost one.
     fn on_credit(&mut self, _ctx: &mut Ctx<'_>, _total: Bytes) {}
     /// Credit in the flow's life that a packet leaving now requests, where `backlog` bytes on the wire have yet to be sent.
-    fn wanted_credit(&mut self, _backlog: Bytes) -> Bytes {
+    fn credit_demand(&mut self, _backlog: Bytes) -> Bytes {
         Bytes::new(0)
     }
     /// Telemetry that a switch on the way took off a data packet and sent back arrived: of the hops up to that switch, in path order.

@@ -113,7 +113,7 @@ struct Waiting {
     /// When to ask for it again; nothing while an answer is out.
     ask_at: Option<Time>,
     /// It has been requested.
-    asked: bool,
+    requested: bool,
 }
 
 /// The receiver's half: which blocks are whole, and which to ask for again.
@@ -163,7 +163,7 @@ impl BlockReceiver {
             return Arrived { new: false, complete: self.is_whole(block) };
         }
         let words = (self.blocks.size(block) as usize).div_ceil(64);
-        let (wait, fresh) = (self.wait, Waiting { seen: vec![0; words], count: 0, ask_at: None, asked: false });
+        let (wait, fresh) = (self.wait, Waiting { seen: vec![0; words], count: 0, ask_at: None, requested: false });
         let waiting = self.open.entry(block).or_insert(fresh);
         // The wait begins with the block's first packet, and again with the first one after it was requested.
         waiting.ask_at.get_or_insert(now.saturating_add(wait));
@@ -192,15 +192,15 @@ impl BlockReceiver {
     /// The blocks whose wait is over, in order. The caller requests each (a block NACK); it waits no more until one
     /// of its packets comes.
     pub fn expire(&mut self, now: Time) -> Vec<u64> {
-        let mut asked = Vec::new();
+        let mut requested = Vec::new();
         for (block, waiting) in &mut self.open {
             if waiting.ask_at.is_some_and(|at| at <= now) {
                 waiting.ask_at = None;
-                self.failed += u64::from(!std::mem::replace(&mut waiting.asked, true));
-                asked.push(*block);
+                self.failed += u64::from(!std::mem::replace(&mut waiting.requested, true));
+                requested.push(*block);
             }
         }
-        asked
+        requested
     }
 }
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_stays_open_is_asked_for_once_per_wait() {
+    fn a_block_that_stays_open_is_requested_once_per_wait() {
         let mut r = BlockReceiver::new(Blocks::new(16, 8, 2), Delta::from_us(10));
         r.on_packet(at(1), 0);
         r.on_packet(at(5), 1);

@@ -191,7 +191,7 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                     PacketLoss { kind, payload, in_flight: in_flight.saturating_sub(payload), rtt, last_hop: s.flag };
                 sender.on_packet_loss(&mut ctx, &loss);
                 sender.on_credit(&mut ctx, Bytes::new(u64::from(s.a) << (s.b % 32)));
-                sender.wanted_credit(Bytes::new(u64::from(s.b) << (s.a % 32)));
+                sender.credit_demand(Bytes::new(u64::from(s.b) << (s.a % 32)));
             }
             6 => {
                 let signal = match s.a % 3 {

@@ -69,7 +69,7 @@ pub fn choice(name: &str, rate: Rate, domain: Rate) -> Result<Choice, JobError> 
     }
     let known: Vec<&str> = Algorithm::ALL.iter().map(|a| a.name()).collect();
     let text = format!("\"{}\": expected nccl, {}", name.escape_debug(), known.join(", "));
-    Algorithm::named(name).map(Choice::Told).ok_or_else(|| JobError::new("--collectives", Place::File, text))
+    Algorithm::named(name).map(Choice::Fixed).ok_or_else(|| JobError::new("--collectives", Place::File, text))
 }
 
 /// A network of one site, or of several with their own latency and rate. `message` is overhead and gap of a message, and the size above

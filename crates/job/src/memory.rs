@@ -109,7 +109,7 @@ impl Budget<'_> {
     /// Any amount.
     pub const NONE: Budget<'static> = Budget {
         limit: MemoryLimit::NONE,
-        choice: Choice::Told(crate::collectives::Algorithm::Ring),
+        choice: Choice::Fixed(crate::collectives::Algorithm::Ring),
         locate: &|_| Location { site: 0, host: 0 },
         path: false,
     };

@@ -21,7 +21,7 @@ fn ring(ranks: u32, bytes: u64) -> Job {
     };
     let mut job = Job::new("ring", (0..ranks).map(|_| program()).collect());
     job.groups.push(Group { name: "all".into(), ranks: (0..ranks).collect() });
-    expand(&job, Choice::Told(Algorithm::Ring), &|_| Location::default()).expect("valid")
+    expand(&job, Choice::Fixed(Algorithm::Ring), &|_| Location::default()).expect("valid")
 }
 
 fn job(name: &str, job: &Job, hosts: Vec<u32>) -> JobSpec {

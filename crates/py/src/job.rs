@@ -84,11 +84,11 @@ pub fn import_job(
             },
             &mut |what, done, all| {
                 Python::attach(|py| {
-                    let asked = py.check_signals().and_then(|()| match &progress {
+                    let go_on = py.check_signals().and_then(|()| match &progress {
                         Some(callback) => callback.call1(py, (what, done, all)).and_then(|r| r.is_truthy(py)),
                         None => Ok(true),
                     });
-                    asked.unwrap_or_else(|error| {
+                    go_on.unwrap_or_else(|error| {
                         raise(error);
                         false
                     })

@@ -52,7 +52,7 @@ impl Part {
 }
 
 /// The path of an iteration, whose messages are `explained`, in their order; `flow` is the number of a queue pair's flow.
-pub(crate) fn said(names: &TraceNames, spec: &JobSpec, path: &JobPath, explained: &[Explained]) -> Json {
+pub(crate) fn to_json(names: &TraceNames, spec: &JobSpec, path: &JobPath, explained: &[Explained]) -> Json {
     let mut segments: Vec<(Time, Time, Part, Option<u32>)> = Vec::new();
     let mut messages = explained.iter();
     for step in &path.steps {

@@ -13,7 +13,7 @@
 //! 3. `network`, `switch`, `transport` (with `host_presets`), `algorithms`, `flow`, `workload`: what a section is beyond its keys.
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
-//!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
+//!    what the network model refuses comes back as a message about the key (`build/error_mapping.rs`).
 //! 6. [`columns`]: every column of a result declared once. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what
 //!    names mean in a trace. `run`: from text to
 //!    tables; [`Prepared`] is a parsed scenario, whose network is built once for all its methods.

@@ -67,12 +67,12 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Asks `go_on` now and then, however often the answer is called for.
 pub(crate) fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> bool {
-    let mut asked = Instant::now();
+    let mut last = Instant::now();
     move || {
-        if asked.elapsed() < ASK_EVERY {
+        if last.elapsed() < ASK_EVERY {
             return true;
         }
-        asked = Instant::now();
+        last = Instant::now();
         go_on()
     }
 }

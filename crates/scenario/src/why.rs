@@ -16,7 +16,7 @@ use farloop_units::{Delta, Time};
 use serde_json::{Value as Json, json};
 
 /// The flow or job to explain, by number.
-enum Asked {
+enum Query {
     Flow(u32),
     Job(u32),
 }
@@ -38,13 +38,13 @@ impl Prepared {
             let mut building = now_and_then(|| progress(nothing_yet()));
             self.take_built(&mut building)?
         };
-        match asked(file, &built, name)? {
-            Asked::Flow(_) if iteration.is_some() => {
+        match find_query(file, &built, name)? {
+            Query::Flow(_) if iteration.is_some() => {
                 let problem = format!("\"{name}\" is a flow, which has no iterations");
                 Err(refused(file, problem, "expected a job with an iteration"))
             }
-            Asked::Flow(number) => self.why_flow(built, number, progress),
-            Asked::Job(number) => self.why_job(built, number, iteration, progress),
+            Query::Flow(number) => self.why_flow(built, number, progress),
+            Query::Job(number) => self.why_job(built, number, iteration, progress),
         }
     }
 
@@ -64,7 +64,7 @@ impl Prepared {
             let problem = format!("\"{}\" had not begun when the run ended", made.names.flow(number as usize));
             return Err(refused(file, problem, "expected a flow that begins"));
         };
-        Ok(said(&names, &answer, &follows, &result).to_string())
+        Ok(to_json(&names, &answer, &follows, &result).to_string())
     }
 
     /// Simulates twice: for the path, then for its messages.
@@ -79,8 +79,8 @@ impl Prepared {
         let spec = built.spec.jobs[number as usize].clone();
         let end = built.spec.end;
         if iteration.is_some_and(|iteration| iteration == 0 || iteration > spec.iterations) {
-            let (asked, last) = (iteration.unwrap_or(0), spec.iterations);
-            let problem = format!("\"{}\" has no iteration {asked}", spec.name);
+            let (requested, last) = (iteration.unwrap_or(0), spec.iterations);
+            let problem = format!("\"{}\" has no iteration {requested}", spec.name);
             return Err(refused(file, problem, &format!("expected one of 1 to {last}")));
         }
         let names = TraceNames::of(&built);
@@ -100,7 +100,7 @@ impl Prepared {
             made.simulation.why_messages(&wanted);
             made.simulation.run_traced(progress).map_err(|s| stopped_at(file, &made.names, s))?.1.messages
         };
-        Ok(job_path::said(&names, &spec, &path, &explained).to_string())
+        Ok(job_path::to_json(&names, &spec, &path, &explained).to_string())
     }
 
     fn made(&self, built: Built, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Ready, RunError> {
@@ -124,7 +124,7 @@ fn not_over(file: &str, spec: &JobSpec, iteration: Option<u32>, end: Time) -> Ru
 }
 
 /// Looks up a flow or job by name; refuses those that cannot be followed.
-fn asked(file: &str, built: &Built, name: &str) -> Result<Asked, RunError> {
+fn find_query(file: &str, built: &Built, name: &str) -> Result<Query, RunError> {
     let (flows, jobs) = (&built.flow_names, &built.spec.jobs);
     let flow = flows.iter().position(|flow| flow == name);
     let job = jobs.iter().position(|job| job.name == name);
@@ -137,7 +137,7 @@ fn asked(file: &str, built: &Built, name: &str) -> Result<Asked, RunError> {
         ));
     }
     if let Some(job) = job {
-        return Ok(Asked::Job(job as u32));
+        return Ok(Query::Job(job as u32));
     }
     let numbered = || name.parse().ok().filter(|number| *number < flows.len());
     let Some(number) = flow.or_else(numbered) else {
@@ -161,10 +161,10 @@ fn asked(file: &str, built: &Built, name: &str) -> Result<Asked, RunError> {
         let problem = "flows that share a connection are not followed".to_string();
         return Err(refused(file, problem, "expected transport.connections = \"per-flow\""));
     }
-    Ok(Asked::Flow(number as u32))
+    Ok(Query::Flow(number as u32))
 }
 
-fn said(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: &RunResult) -> Json {
+fn to_json(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: &RunResult) -> Json {
     let port = |number: u32| {
         let (node, neighbour) = names.port(number);
         format!("{node}:{neighbour}")

@@ -101,7 +101,7 @@ fn acceleration_fills_the_circuits() {
 
 /// The text's single uplink of 10 Gbps carries less than acceleration asks for: that is said before anything runs.
 #[test]
-fn too_little_of_a_packet_network_is_said() {
+fn too_little_of_a_packet_network_is_reported() {
     let notes = |uplinks: u32, more: &str| {
         let text = scenario(&format!("scheduling = \"acceltor\"{more}"), uplinks, "1.4ms", "1ms");
         parse(&text, "case.toml", &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}")).notes
@@ -116,7 +116,7 @@ fn too_little_of_a_packet_network_is_said() {
 
 /// Eq. 6 and Eq. 7 with the network's own week, beside what hosts have.
 #[test]
-fn timeouts_that_hosts_should_have_are_said() {
+fn timeouts_that_hosts_should_have_are_reported() {
     let built = |text: &str| parse(text, "case.toml", &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}"));
     let accelerate = "scheduling = \"acceltor\"";
     let other = built(&scenario(accelerate, 5, "1.46ms", "1ms"));
@@ -126,7 +126,7 @@ fn timeouts_that_hosts_should_have_are_said() {
     assert_eq!((facts.racks, facts.slots, facts.week), (8, 7, Delta::from_us(1820)));
     assert_eq!(facts.min_rto, Some(Delta::from_us(1400)));
     let demand = facts.demand.expect("elephants");
-    assert_eq!((demand.asked.as_bps() / 1_000_000, demand.offered.as_bps()), (11_357, 50_000_000_000));
+    assert_eq!((demand.required.as_bps() / 1_000_000, demand.offered.as_bps()), (11_357, 50_000_000_000));
     let expected = "AccelToR: transport.min_rto is 1.46ms, and Eq. 6 of AccelToR gives 1.4ms: flows that lost packets in their day come back at another time than that of their next one";
     assert_eq!(other.notes, [expected]);
     // Those that wait should come back with their day, whose week is the cycle that is listed.

@@ -218,7 +218,7 @@ fn a_users_own_sizes_are_read_next_to_the_scenario() {
 }
 
 #[test]
-fn series_of_many_flows_are_kept_only_when_asked_for() {
+fn series_of_many_flows_are_kept_only_on_request() {
     let recorded = |overrides: &[(&str, &str)]| build(MINIMAL, overrides).spec.record.flows.len();
     assert_eq!(recorded(&[("flow.f1.count", "64")]), 64);
     assert_eq!(recorded(&[("flow.f1.count", "65")]), 0);

@@ -110,7 +110,7 @@ fn paths_that_stamp_too_often_name_the_flow() {
 }
 
 #[test]
-fn a_scenario_is_built_once_for_all_that_is_asked_of_it() {
+fn a_scenario_is_built_once_for_all_its_methods() {
     let text = "run.duration = \"1ms\"\nnetwork.topology = \"dumbbell\"\nalgorithm.name = \"dctcp\"\n\
                 [[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"1MB\"\n";
     let prepared = Prepared::parse(text, "a.toml", &[], &Catalog::builtin(), &mut || true).expect("valid");

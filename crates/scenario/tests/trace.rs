@@ -47,7 +47,7 @@ fn recorded(items: &[&str]) -> (BTreeSet<u32>, BTreeSet<u32>, String) {
 }
 
 #[test]
-fn a_trace_changes_no_table_and_is_there_only_where_asked_for() {
+fn a_trace_changes_no_table_and_exists_only_on_request() {
     let plain = run(SCENARIO, "a.toml", &[], &mut |_| true).expect("valid");
     assert_eq!(plain.trace, None);
     let with = traced(&["all"]).expect("valid");

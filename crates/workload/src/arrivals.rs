@@ -178,18 +178,18 @@ mod tests {
     }
 
     #[test]
-    fn drawing_stops_when_told_to() {
-        let mut asked = 0;
+    fn drawing_stops_when_cancelled() {
+        let mut calls = 0;
         let mut go_on = || {
-            asked += 1;
-            asked < 10
+            calls += 1;
+            calls < 10
         };
         let drawn = poisson_while(&spec(), &hosts(128), &websearch(), &mut stream(), &mut go_on);
-        assert_eq!((drawn, asked), (Ok(None), 10));
+        assert_eq!((drawn, calls), (Ok(None), 10));
     }
 
     #[test]
-    fn the_offered_load_is_the_asked_one_on_every_link() {
+    fn the_offered_load_is_the_requested_one_on_every_link() {
         let flows = poisson(&spec(), &hosts(128), &websearch(), &mut stream()).expect("valid");
         // 128 · 0.3 · 100e9 / (8 · 1.71125e6) = 280,497 flows in one second.
         assert!((flows.len() as f64 / 280_497.0 - 1.0).abs() < 0.01, "{} flows", flows.len());

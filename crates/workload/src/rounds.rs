@@ -242,18 +242,18 @@ mod tests {
     }
 
     #[test]
-    fn drawing_stops_when_told_to() {
+    fn drawing_stops_when_cancelled() {
         let sizes = SizeDistribution::constant(Bytes::new(64_000));
         for pattern in [Pattern::Permutation, Pattern::AllToAll, Pattern::Incast { senders: 64, receiver: None }] {
-            let mut asked = 0;
+            let mut calls = 0;
             let mut go_on = || {
-                asked += 1;
-                asked < 10
+                calls += 1;
+                calls < 10
             };
             let mut random = RandomStream::new(1, "workload", 0);
             let population = Population::new(&[0; 16]);
             let drawn = rounds_while(pattern, &once(), &population, Between::All, &sizes, &mut random, &mut go_on);
-            assert_eq!((drawn, asked), (Ok(None), 10));
+            assert_eq!((drawn, calls), (Ok(None), 10));
         }
     }
 

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn additive_steps_scale_for_cross_flows_where_asked() {
+    fn additive_steps_scale_for_cross_flows_where_enabled() {
         let steps = |ai_scaling| {
             let params = AnnulusParams { ai_scaling, ..AnnulusParams::default() };
             let mut b =

@@ -16,7 +16,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 /// The part that differs from one such TCP to the next: [`Tcp`] owns it and calls it for each ACK and loss.
 pub trait Avoidance: Send {
     /// The state that a loss changes beside the window, and that a spurious loss gives back.
-    type Memory: Send;
+    type Snapshot: Send;
 
     /// Takes note of an ACK, whether or not the window may grow by it, before it does.
     fn on_ack(&mut self, _now: Time, _ack: &Ack<'_>, _window: &mut Window) {}
@@ -34,10 +34,10 @@ pub trait Avoidance: Send {
     fn on_loss(&mut self, now: Time, kind: LossKind, flight: f64, window: &Window) -> f64;
 
     /// Returns a copy of the state that [`Avoidance::on_loss`] is about to change.
-    fn memory(&self) -> Self::Memory;
+    fn snapshot(&self) -> Self::Snapshot;
 
     /// Restores the state before the last loss, which was spurious.
-    fn recall(&mut self, memory: Self::Memory);
+    fn restore(&mut self, snapshot: Self::Snapshot);
 
     /// The round-trip time that the handshake measured.
     fn on_established(&mut self, _rtt: Delta) {}
@@ -51,7 +51,7 @@ pub struct Tcp<A: Avoidance> {
     window: Window,
     avoidance: A,
     /// Before the last loss. Boxed: read only when that loss proves spurious.
-    before: Option<Box<A::Memory>>,
+    before: Option<Box<A::Snapshot>>,
 }
 
 impl<A: Avoidance> Tcp<A> {
@@ -79,7 +79,7 @@ impl<A: Avoidance> Tcp<A> {
 }
 
 impl<A: Avoidance> Sender for Tcp<A> {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {
@@ -107,15 +107,15 @@ impl<A: Avoidance> Sender for Tcp<A> {
 
     fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
         if loss.kind == LossKind::Spurious {
-            if let (true, Some(memory)) = (self.window.undo(), self.before.take()) {
-                self.avoidance.recall(*memory);
+            if let (true, Some(snapshot)) = (self.window.undo(), self.before.take()) {
+                self.avoidance.restore(*snapshot);
             }
             return;
         }
         if loss.kind == LossKind::Timeout && self.window.awaits_progress() {
             return;
         }
-        self.before = Some(Box::new(self.avoidance.memory()));
+        self.before = Some(Box::new(self.avoidance.snapshot()));
         let flight = self.window.flight_segments(loss);
         let threshold = self.avoidance.on_loss(ctx.now(), loss.kind, flight, &self.window);
         match loss.kind {
@@ -232,7 +232,7 @@ pub mod tests {
     /// Half the flight; remembers how many losses there were.
     struct Half(u32);
     impl Avoidance for Half {
-        type Memory = u32;
+        type Snapshot = u32;
         fn grow(&mut self, _: Time, ack: &Ack<'_>, window: &mut Window) {
             window.grow(ack, 1.0);
         }
@@ -240,16 +240,16 @@ pub mod tests {
             self.0 += 1;
             flight / 2.0
         }
-        fn memory(&self) -> u32 {
+        fn snapshot(&self) -> u32 {
             self.0
         }
-        fn recall(&mut self, memory: u32) {
-            self.0 = memory;
+        fn restore(&mut self, snapshot: u32) {
+            self.0 = snapshot;
         }
     }
 
     #[test]
-    fn losses_cut_are_told_once_and_undone() {
+    fn losses_cut_once_and_are_undone() {
         let mut b = avoiding(|flow| Tcp::new(Half(0), flow), 40.0);
         assert_eq!((lose(&mut b, 1), b.sender.avoidance.0), (20.0, 1));
         b.loss(LossKind::Spurious, Bytes::ZERO, Bytes::ZERO);

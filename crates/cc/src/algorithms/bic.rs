@@ -101,7 +101,7 @@ impl Search {
 }
 
 impl Avoidance for Search {
-    type Memory = Last;
+    type Snapshot = Last;
 
     fn grow(&mut self, _: Time, ack: &Ack<'_>, window: &mut Window) {
         window.grow(ack, self.increase(window.segments()));
@@ -119,10 +119,10 @@ impl Avoidance for Search {
         flight * if cwnd <= self.params.low_window { 0.5 } else { beta } // (6)
     }
 
-    fn memory(&self) -> Last {
+    fn snapshot(&self) -> Last {
         self.last
     }
-    fn recall(&mut self, last: Last) {
+    fn restore(&mut self, last: Last) {
         self.last = last;
     }
 }

@@ -266,7 +266,7 @@ impl CubicSender {
 }
 
 impl Sender for CubicSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_count_as_losses_once_per_window_if_asked_to() {
+    fn marks_count_as_losses_once_per_window_if_enabled() {
         let info = FlowInfo { initial_cwnd: Some(Bytes::new(146_000)), ..flow(true) };
         let marked = |end| Ack { ecn_echo: true, ..ack(end, 1, 99) };
         let mut b = Bench::new(CubicSender::new(&CubicParams::default(), &info));

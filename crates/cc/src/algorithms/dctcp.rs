@@ -209,7 +209,7 @@ pub enum DctcpSender {
 }
 
 impl Sender for DctcpSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {
@@ -284,7 +284,7 @@ impl WindowSender {
 }
 
 impl Sender for WindowSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_capped_where_asked() {
+    fn the_window_is_capped_where_enabled() {
         // 100 Gbps × 32 µs = 400,000 B.
         let params = DctcpParams { window_cap: true, increase: 100.0, ..DctcpParams::default() };
         assert_eq!(sender(&params, 1000).sender.control().cwnd, Bytes::new(400_000), "the initial window, too");

@@ -41,7 +41,7 @@ impl Algorithm for Fixed {
 pub struct FixedSender(Control);
 
 impl Sender for FixedSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

@@ -57,7 +57,7 @@ mod tests {
     use crate::testing::flow;
 
     #[test]
-    fn a_limit_follows_the_rate_where_asked() {
+    fn a_limit_follows_the_rate_where_enabled() {
         // 100 Gbps × 32 µs = 400,000 B.
         let at = |limit: FlightLimit| [100_000, 25_000, 1].map(|mbps| limit.at(Rate::from_mbps(mbps)).get());
         assert_eq!(at(FlightLimit::new(None, CapScaling::Fixed, &flow(false))), [400_000; 3]);

@@ -337,7 +337,7 @@ mod tests {
 
     /// A queue of 25 MB is 0.04 of what the link carries in 50 ms: no overload. One of 250 MB is: 1 + 0.4, and the whole step follows.
     #[test]
-    fn sustained_overload_is_told_by_the_queue_over_the_flows_own_round_trip() {
+    fn the_queue_over_the_flows_own_round_trip_reveals_sustained_overload() {
         let horizon = |mb: f64| mb * 8e6 / (C * 32e-6);
         let mut f = sender(true, 40e9);
         let own = f.horizons;
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cross_flow_starts_at_a_quarter_of_its_line_rate_unless_told_otherwise() {
+    fn a_cross_flow_starts_at_a_quarter_of_its_line_rate_by_default() {
         assert_eq!(sender(true, C).rate, 0.25 * C);
         assert_eq!(sender(false, C).rate, C);
         assert_eq!(sender(true, 75e9).rate, 75e9);

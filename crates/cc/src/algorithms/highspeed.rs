@@ -101,7 +101,7 @@ impl Response {
 }
 
 impl Avoidance for Response {
-    type Memory = ();
+    type Snapshot = ();
 
     fn grow(&mut self, _: Time, ack: &Ack<'_>, window: &mut Window) {
         window.grow(ack, self.increase(window.segments()));
@@ -111,8 +111,8 @@ impl Avoidance for Response {
         flight * (1.0 - self.decrease(window.segments()))
     }
 
-    fn memory(&self) {}
-    fn recall(&mut self, (): ()) {}
+    fn snapshot(&self) {}
+    fn restore(&mut self, (): ()) {}
 }
 
 #[cfg(test)]

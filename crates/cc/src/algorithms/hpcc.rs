@@ -222,7 +222,7 @@ impl Busiest {
 const BITS_PS_PER_BYTE_S: f64 = 8e12;
 
 impl Sender for HpccSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     #[inline]

@@ -153,7 +153,7 @@ impl Elapsed {
 }
 
 impl Avoidance for Elapsed {
-    type Memory = Backoff;
+    type Snapshot = Backoff;
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, _: &mut Window) {
         self.backoff.since.get_or_insert(now);
@@ -188,10 +188,10 @@ impl Avoidance for Elapsed {
         flight * beta
     }
 
-    fn memory(&self) -> Backoff {
+    fn snapshot(&self) -> Backoff {
         self.backoff
     }
-    fn recall(&mut self, backoff: Backoff) {
+    fn restore(&mut self, backoff: Backoff) {
         self.backoff = backoff;
     }
 

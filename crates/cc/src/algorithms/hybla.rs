@@ -64,7 +64,7 @@ impl Reference {
 }
 
 impl Avoidance for Reference {
-    type Memory = ();
+    type Snapshot = ();
 
     fn on_ack(&mut self, _: Time, ack: &Ack<'_>, _: &mut Window) {
         if let Some(rtt) = ack.rtt {
@@ -91,8 +91,8 @@ impl Avoidance for Reference {
         flight / 2.0 // (4)
     }
 
-    fn memory(&self) {}
-    fn recall(&mut self, (): ()) {}
+    fn snapshot(&self) {}
+    fn restore(&mut self, (): ()) {}
 
     fn on_established(&mut self, rtt: Delta) {
         self.rtt.on_established(rtt);

@@ -142,7 +142,7 @@ impl Delays {
 }
 
 impl Avoidance for Delays {
-    type Memory = Steps;
+    type Snapshot = Steps;
 
     fn on_ack(&mut self, _: Time, ack: &Ack<'_>, window: &mut Window) {
         if let Some(rtt) = ack.rtt {
@@ -170,10 +170,10 @@ impl Avoidance for Delays {
         left
     }
 
-    fn memory(&self) -> Steps {
+    fn snapshot(&self) -> Steps {
         self.steps
     }
-    fn recall(&mut self, steps: Steps) {
+    fn restore(&mut self, steps: Steps) {
         self.steps = steps;
     }
 

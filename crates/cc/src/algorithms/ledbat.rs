@@ -123,7 +123,7 @@ impl Target {
 }
 
 impl Avoidance for Target {
-    type Memory = ();
+    type Snapshot = ();
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, window: &mut Window) {
         if let Some(rtt) = ack.rtt {
@@ -159,8 +159,8 @@ impl Avoidance for Target {
         flight / 2.0 // (5)
     }
 
-    fn memory(&self) {}
-    fn recall(&mut self, (): ()) {}
+    fn snapshot(&self) {}
+    fn restore(&mut self, (): ()) {}
 
     /// The handshake's sample is the first of the base delay.
     fn on_established(&mut self, rtt: Delta) {

@@ -184,7 +184,7 @@ impl PcnSender {
 }
 
 impl Sender for PcnSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_congested_flow_is_told_its_rate_every_period() {
+    fn a_congested_flow_gets_its_rate_every_period() {
         // One packet of 12,304 bits each µs: 12.304 Gbps, whatever packet opened the period.
         let arrivals: Vec<(u64, bool)> = (0..=120).map(|us| (us, true)).collect();
         assert_eq!(deliver(&arrivals), [(50, 12_304_000_000), (100, 12_304_000_000)]);

@@ -166,7 +166,7 @@ impl PoseidonSender {
 }
 
 impl Sender for PoseidonSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

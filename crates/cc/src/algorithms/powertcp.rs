@@ -114,7 +114,7 @@ impl PowerTcpSender {
 }
 
 impl Sender for PowerTcpSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     #[inline]
@@ -143,7 +143,7 @@ pub struct ThetaPowerTcpSender {
 }
 
 impl Sender for ThetaPowerTcpSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     #[inline]

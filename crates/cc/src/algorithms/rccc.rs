@@ -156,7 +156,7 @@ impl Sender for RcccSender {
             self.granted = total.get();
         }
     }
-    fn wanted_credit(&mut self, backlog: Bytes) -> Bytes {
+    fn credit_demand(&mut self, backlog: Bytes) -> Bytes {
         let mut wanted = backlog.get().min(self.most).min(i64::MAX as u64) as i64;
         wanted = wanted.saturating_sub(self.credit);
         if self.speculating && wanted < self.packet as i64 && backlog > Bytes::new(0) {
@@ -243,7 +243,7 @@ mod tests {
         let mut b = bench();
         // Nothing sent: 900,000 B of credit, more than the demand; while no answer has come, the sender requests at
         // least a packet.
-        let wanted = |b: &mut Bench<RcccSender>, n| b.sender.wanted_credit(Bytes::new(n)).get();
+        let wanted = |b: &mut Bench<RcccSender>, n| b.sender.credit_demand(Bytes::new(n)).get();
         assert_eq!(wanted(&mut b, 100_000), 4352);
         assert_eq!(wanted(&mut b, 0), 0);
         fill(&mut b);
@@ -302,7 +302,7 @@ mod tests {
             // Packets leave, with what they want; they arrive half a round trip later.
             let before = b.sender.in_flight;
             let sent = fill(&mut b);
-            let wanted = b.sender.wanted_credit(Bytes::new(100_000_000));
+            let wanted = b.sender.credit_demand(Bytes::new(100_000_000));
             for _ in 0..sent {
                 arrivals.push_back((now + half, wanted));
             }

@@ -110,8 +110,8 @@ macro_rules! registry {
             fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
                 match self { $(AnySender::$variant(s) => s.on_send(ctx, sent),)+ AnySender::Dyn(s) => s.on_send(ctx, sent) }
             }
-            fn hears_sends(&self) -> bool {
-                match self { $(AnySender::$variant(s) => s.hears_sends(),)+ AnySender::Dyn(s) => s.hears_sends() }
+            fn wants_on_send(&self) -> bool {
+                match self { $(AnySender::$variant(s) => s.wants_on_send(),)+ AnySender::Dyn(s) => s.wants_on_send() }
             }
             #[inline]
             fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
@@ -135,8 +135,8 @@ macro_rules! registry {
             fn on_credit(&mut self, ctx: &mut Ctx<'_>, total: Bytes) {
                 match self { $(AnySender::$variant(s) => s.on_credit(ctx, total),)+ AnySender::Dyn(s) => s.on_credit(ctx, total) }
             }
-            fn wanted_credit(&mut self, backlog: Bytes) -> Bytes {
-                match self { $(AnySender::$variant(s) => s.wanted_credit(backlog),)+ AnySender::Dyn(s) => s.wanted_credit(backlog) }
+            fn credit_demand(&mut self, backlog: Bytes) -> Bytes {
+                match self { $(AnySender::$variant(s) => s.credit_demand(backlog),)+ AnySender::Dyn(s) => s.credit_demand(backlog) }
             }
             fn on_telemetry(&mut self, ctx: &mut Ctx<'_>, int: &[IntRecord]) {
                 match self { $(AnySender::$variant(s) => s.on_telemetry(ctx, int),)+ AnySender::Dyn(s) => s.on_telemetry(ctx, int) }

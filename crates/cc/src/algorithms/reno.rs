@@ -99,7 +99,7 @@ impl RenoSender {
 }
 
 impl Sender for RenoSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

@@ -69,7 +69,7 @@ pub struct Steps {
 }
 
 impl Avoidance for Steps {
-    type Memory = ();
+    type Snapshot = ();
 
     fn grow(&mut self, _: Time, ack: &Ack<'_>, window: &mut Window) {
         // (1), (2): `increase` per segment is `increase`·cwnd per window.
@@ -82,8 +82,8 @@ impl Avoidance for Steps {
         flight * (1.0 - taken) // (3)
     }
 
-    fn memory(&self) {}
-    fn recall(&mut self, (): ()) {}
+    fn snapshot(&self) {}
+    fn restore(&mut self, (): ()) {}
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ pub struct SmarttSender {
     /// Quick adapt: the end of its period, what arrived in it, whether a trimmed packet asks for it, and from when on one may.
     period_end: Option<Time>,
     achieved: f64,
-    asked: bool,
+    adapt_due: bool,
     paused_until: Time,
     /// Bytes that were in flight at the last one, and those heard of since.
     to_ignore: f64,
@@ -139,7 +139,7 @@ impl SmarttSender {
             growing: false,
             period_end: None,
             achieved: 0.0,
-            asked: false,
+            adapt_due: false,
             paused_until: Time::ZERO,
             to_ignore: 0.0,
             heard: 0.0,
@@ -164,13 +164,13 @@ impl SmarttSender {
         let begun = self.period_end.is_some();
         self.period_end = Some(now.saturating_add(self.base_rtt));
         let achieved = std::mem::take(&mut self.achieved);
-        if !begun || !self.asked || now <= self.paused_until {
+        if !begun || !self.adapt_due || now <= self.paused_until {
             return;
         }
         self.paused_until = now.saturating_add(self.base_rtt.mul_f64(self.p.quick_adapt_pause));
         self.window = achieved * self.p.quick_adapt_factor;
         self.bound();
-        (self.to_ignore, self.heard, self.asked) = (in_flight.as_f64(), 0.0, false);
+        (self.to_ignore, self.heard, self.adapt_due) = (in_flight.as_f64(), 0.0, false);
     }
 
     /// Counts ACKs in a row that met no queue (6).
@@ -210,7 +210,7 @@ impl SmarttSender {
 }
 
 impl Sender for SmarttSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {
@@ -244,7 +244,7 @@ impl Sender for SmarttSender {
         self.heard += loss.payload.as_f64();
         self.achieved += TRIMMED;
         if self.p.quick_adapt && self.heard >= self.to_ignore && ctx.now() > self.paused_until {
-            self.asked = true;
+            self.adapt_due = true;
             self.quick_adapt(ctx.now(), loss.in_flight);
         }
         if !self.p.quick_adapt || self.heard > self.to_ignore {
@@ -397,11 +397,11 @@ mod tests {
         let before = b.sender.window;
         near(lost(&mut b, PacketLossKind::Trimmed), before - 4096.0);
         // For three base round-trip times none asks again.
-        assert!(!b.sender.asked);
+        assert!(!b.sender.adapt_due);
         b.now += Delta::from_us(36);
         let before = b.sender.window;
         near(lost(&mut b, PacketLossKind::Trimmed), before - 4096.0);
-        assert!(!b.sender.asked);
+        assert!(!b.sender.adapt_due);
         b.now += Delta::from_ps(1);
         assert!(lost(&mut b, PacketLossKind::Trimmed) > 90.0 * 4096.0 && b.sender.heard == 0.0, "it does");
     }

@@ -121,7 +121,7 @@ impl SwiftSender {
 }
 
 impl Sender for SwiftSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

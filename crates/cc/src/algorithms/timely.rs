@@ -253,7 +253,7 @@ impl TimelySender {
 }
 
 impl Sender for TimelySender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn any_increase_counts_and_is_hyperactive_where_asked() {
+    fn any_increase_counts_and_is_hyperactive_where_enabled() {
         let params = TimelyParams { hai: TimelyHai::Any, ..TimelyParams::default() };
         let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
         // Below T_low with a rising RTT, then above it with a falling one: five increases by δ, from the sixth on five times as much.
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_scale_with_elapsed_time_where_asked() {
+    fn steps_scale_with_elapsed_time_where_enabled() {
         let params = TimelyParams { update: TimelyUpdate::Elapsed, ..TimelyParams::default() };
         let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
         event(&mut b, 40);
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn one_update_per_round_where_asked() {
+    fn one_update_per_round_where_enabled() {
         let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
         let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
         // Packet 1 begins a round with packets 2 to 4 in flight. The ACK of packet 4 is of data sent before, that of packet 5 ends the
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_capped_where_asked() {
+    fn the_window_is_capped_where_enabled() {
         let capped = TimelyParams { window_cap: true, ..TimelyParams::default() };
         let bdp = bench(&capped, Rate::from_gbps(10), Delta::from_us(100)).sender.control().cwnd;
         assert_eq!(bdp, Bytes::new(1_250_000));
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_falls_with_the_rate_where_asked() {
+    fn the_cap_falls_with_the_rate_where_enabled() {
         let scaling = CapScaling::Rate;
         let params = TimelyParams { window_cap: true, window_cap_scaling: scaling, ..TimelyParams::default() };
         let mut own = bench(&params, Rate::from_gbps(10), Delta::from_us(100));

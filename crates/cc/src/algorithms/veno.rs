@@ -91,7 +91,7 @@ impl Judge {
 }
 
 impl Avoidance for Judge {
-    type Memory = ();
+    type Snapshot = ();
 
     fn on_ack(&mut self, _: Time, ack: &Ack<'_>, _: &mut Window) {
         if let Some(rtt) = ack.rtt {
@@ -111,8 +111,8 @@ impl Avoidance for Judge {
         flight * if random { self.random_keep } else { self.keep } // (3)
     }
 
-    fn memory(&self) {}
-    fn recall(&mut self, (): ()) {}
+    fn snapshot(&self) {}
+    fn restore(&mut self, (): ()) {}
 
     fn on_established(&mut self, rtt: Delta) {
         self.base_rtt.on_established(rtt);

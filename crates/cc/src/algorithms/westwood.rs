@@ -124,7 +124,7 @@ impl Bandwidth {
 }
 
 impl Avoidance for Bandwidth {
-    type Memory = ();
+    type Snapshot = ();
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, _: &mut Window) {
         if let Some(rtt) = ack.rtt {
@@ -149,8 +149,8 @@ impl Avoidance for Bandwidth {
         self.estimate().map_or(flight / 2.0, held)
     }
 
-    fn memory(&self) {}
-    fn recall(&mut self, (): ()) {}
+    fn snapshot(&self) {}
+    fn restore(&mut self, (): ()) {}
 
     fn on_established(&mut self, rtt: Delta) {
         self.rtt_min.on_established(rtt);

@@ -135,7 +135,7 @@ impl Modes {
 }
 
 impl Avoidance for Modes {
-    type Memory = Counts;
+    type Snapshot = Counts;
 
     fn on_ack(&mut self, _: Time, ack: &Ack<'_>, window: &mut Window) {
         if ack.in_recovery {
@@ -168,10 +168,10 @@ impl Avoidance for Modes {
         flight - taken
     }
 
-    fn memory(&self) -> Counts {
+    fn snapshot(&self) -> Counts {
         self.counts
     }
-    fn recall(&mut self, counts: Counts) {
+    fn restore(&mut self, counts: Counts) {
         self.counts = counts;
     }
 

@@ -33,7 +33,7 @@ impl ChooserDriver {
 }
 
 #[test]
-fn names_are_unique_and_everything_is_said() {
+fn names_are_unique_and_every_text_is_present() {
     let infos: Vec<ChooserInfo> = choosers().collect();
     assert_eq!(infos.len(), 7);
     for (i, info) in infos.iter().enumerate() {

@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     let path = file();
     std::fs::write(&path, content).expect("there is room for a small file");
     let name = path.display().to_string();
-    let choices = [Choice::Told(Algorithm::Ring), Choice::Told(Algorithm::Hierarchical)];
+    let choices = [Choice::Fixed(Algorithm::Ring), Choice::Fixed(Algorithm::Hierarchical)];
     let options = Options { flops: Some(1e12), memory_bandwidth: Some(1e12), groups: None, ranks: None };
     let request = Request {
         files: vec![name],

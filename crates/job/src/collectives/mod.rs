@@ -68,7 +68,7 @@ impl Algorithm {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Choice {
     /// This one where it can, else that of [`usual`].
-    Told(Algorithm),
+    Fixed(Algorithm),
     /// All-reduce as NCCL chooses ([`nccl::choose`]) and sends it ([`channels`]); else that of [`usual`].
     Nccl(nccl::Machine),
 }
@@ -166,7 +166,7 @@ impl Layout {
 pub fn estimated(choice: Choice, kind: Collective, bytes: u64, layout: &Layout, most: u64) -> Traffic {
     let members = layout.members;
     let wanted = match choice {
-        Choice::Told(algorithm) => algorithm,
+        Choice::Fixed(algorithm) => algorithm,
         Choice::Nccl(machine) if kind == Collective::AllReduce && members.ranks > 1 => {
             let chosen = nccl::choose(&machine, bytes, members);
             let made = channels::channels(&machine, chosen, bytes, members, most);
@@ -277,7 +277,7 @@ pub fn expand(job: &Job, choice: Choice, locate: &dyn Fn(u32) -> Location) -> Re
 
 fn chosen(choice: Choice, kind: Collective, bytes: u64, locations: &[Location], most: u64) -> Schedule {
     let wanted = match choice {
-        Choice::Told(algorithm) => algorithm,
+        Choice::Fixed(algorithm) => algorithm,
         Choice::Nccl(machine) if kind == Collective::AllReduce && locations.len() > 1 => {
             let members = nccl::Members::of(locations);
             return send_as(&machine, nccl::choose(&machine, bytes, members), bytes, locations, most);

@@ -17,7 +17,7 @@ fn group_job(kind: Collective, bytes: u64, n: u32) -> Job {
 }
 
 fn expanded(kind: Collective, bytes: u64, n: u32, algorithm: Algorithm, per_site: u32) -> Job {
-    expand(&group_job(kind, bytes, n), Choice::Told(algorithm), &|r| Location { site: r / per_site, host: r }).unwrap()
+    expand(&group_job(kind, bytes, n), Choice::Fixed(algorithm), &|r| Location { site: r / per_site, host: r }).unwrap()
 }
 
 fn seconds(job: &Job, network: &Network) -> f64 {
@@ -160,7 +160,7 @@ fn collectives_that_differ_are_refused() {
     b.add(Work::Collective { kind: Collective::AllReduce, group: 0, bytes: 9 }, 0, 0, &[]);
     job.programs[2] = Arc::new(b.finish());
     let error =
-        |job: &Job| expand(job, Choice::Told(Algorithm::Ring), &|_| Location::default()).unwrap_err().to_string();
+        |job: &Job| expand(job, Choice::Fixed(Algorithm::Ring), &|_| Location::default()).unwrap_err().to_string();
     assert!(error(&job).contains("all-reduce of 9 bytes is collective 0 of group all here, but all-reduce of 8 bytes"));
     job.programs[2] = Arc::new(Program::default());
     job.programs[2] = Arc::new(ProgramBuilder::new().finish());

@@ -323,12 +323,12 @@ fn to_job(workload: &Workload, name: &str, options: &Options, budget: &Budget<'_
     let key = |key: &str| workload.header.iter().find(|h| h.0 == key).map(|h| h.1);
     let small = |value: u64, what: &str| rank_count(value, what, name);
     let tensor = small(key("model_parallel_NPU_group:").unwrap_or(1), "model_parallel_NPU_group:")?;
-    let said = key("all_gpus:").map(|g| small(g, "all_gpus:")).transpose()?;
-    let ranks = match (said, options.ranks) {
-        (Some(said), Some(asked)) if said != asked => {
-            return Err(refused(format!("all_gpus: {said}, but {asked} ranks are asked for")));
+    let declared = key("all_gpus:").map(|g| small(g, "all_gpus:")).transpose()?;
+    let ranks = match (declared, options.ranks) {
+        (Some(declared), Some(requested)) if declared != requested => {
+            return Err(refused(format!("all_gpus: {declared}, but {requested} ranks are asked for")));
         }
-        (said, asked) => match said.or(asked) {
+        (declared, requested) => match declared.or(requested) {
             Some(ranks) => small(ranks.into(), "ranks")?,
             None => tensor,
         },
@@ -368,7 +368,7 @@ fn to_job(workload: &Workload, name: &str, options: &Options, budget: &Budget<'_
         };
         job.programs.push(Arc::new(program(workload, &group)));
     }
-    job.notes = notes(workload, stages, said.is_none());
+    job.notes = notes(workload, stages, declared.is_none());
     Ok(job)
 }
 
@@ -407,14 +407,14 @@ pub(crate) fn size(workload: &Workload, ranks: u32, kinds: &[(u32, u32); 4], loc
     }
 }
 
-fn notes(workload: &Workload, stages: u32, unsaid: bool) -> Vec<String> {
+fn notes(workload: &Workload, stages: u32, undeclared: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if stages > 1 {
         notes.push(format!(
             "{stages} pipeline stages: every rank does all layers, the stages' messages (pp_comm) are left out"
         ));
     }
-    if unsaid {
+    if undeclared {
         notes.push("the header does not say the number of ranks (all_gpus)".to_string());
     }
     if workload.layers.iter().any(|l| l.update > 0) {

@@ -7,7 +7,7 @@ use crate::validate::check;
 use farloop_units::Rate;
 
 fn expanded(plan: &Plan) -> Job {
-    expand(&generate(plan, "plan").unwrap(), Choice::Told(Algorithm::Ring), &|_| {
+    expand(&generate(plan, "plan").unwrap(), Choice::Fixed(Algorithm::Ring), &|_| {
         crate::collectives::Location::default()
     })
     .unwrap()

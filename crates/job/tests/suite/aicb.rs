@@ -40,7 +40,7 @@ fn a_rank_goes_forward_and_back() {
     std::fs::remove_file(&path).unwrap();
     assert!(other.unwrap_err().to_string().contains("all_gpus: 4, but 8 ranks are asked for"));
     assert_eq!(job.groups.iter().find(|g| g.name == "expert-data-1").unwrap().ranks[..], [1, 3]);
-    let whole = expand(&job, Choice::Told(Algorithm::Ring), &|_| Location::default()).unwrap();
+    let whole = expand(&job, Choice::Fixed(Algorithm::Ring), &|_| Location::default()).unwrap();
     check(&whole, &mut |_, _| true).unwrap();
     let network = Network::alpha_beta(Delta::from_ns(10), Rate::from_gbps(8));
     let outcome = run(&whole, &network, 1, false, &mut |_, _| true).unwrap();
@@ -65,7 +65,7 @@ fn a_benchmark_does_its_collectives_one_after_the_other() {
     assert!(unsaid.unwrap_err().to_string().ends_with("expected --ranks of import-job, or a header with all_gpus:"));
     let job = job.unwrap();
     assert_eq!((job.ranks(), job.programs[3].operations()[1].place), (4, 4));
-    let whole = expand(&job, Choice::Told(Algorithm::Ring), &|_| Location::default()).unwrap();
+    let whole = expand(&job, Choice::Fixed(Algorithm::Ring), &|_| Location::default()).unwrap();
     check(&whole, &mut |_, _| true).unwrap();
     let network = Network::alpha_beta(Delta::from_ns(10), Rate::from_gbps(8));
     let end = run(&whole, &network, 1, false, &mut |_, _| true).unwrap().end;

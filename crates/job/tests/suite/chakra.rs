@@ -93,7 +93,7 @@ fn an_order_that_dependencies_contradict_is_refused() {
 }
 
 #[test]
-fn absent_nodes_are_counted_said_and_kept() {
+fn absent_nodes_are_counted_reported_and_kept() {
     let folder = Folder::new("absent");
     let nodes = [timed(5, node(1, kind::COMP, &[99], &[])), timed(5, node(2, kind::COMP, &[1, 98], &[]))];
     let file = folder.file("a.0.et", &trace(&nodes));

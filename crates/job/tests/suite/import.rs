@@ -15,7 +15,7 @@ fn request(file: &str) -> Request {
         files: vec![file.to_string()],
         format: None,
         options: NO_OPTIONS,
-        choice: Choice::Told(Algorithm::Ring),
+        choice: Choice::Fixed(Algorithm::Ring),
         ranks_per: (u32::MAX, 1),
         network: Some(network("5us", "400Gbps", None, None, ("0ns", "0ns", "none")).unwrap()),
         out: None,
@@ -77,7 +77,7 @@ fn a_job_goes_through_all_formats_and_stays_the_same() {
 }
 
 #[test]
-fn stopping_is_told_and_options_are_refused_by_name() {
+fn stopping_is_reported_and_options_are_refused_by_name() {
     assert!(
         import(&request(RING), &mut open, &mut |_, _, _| false).is_ok_and(|t| t["ranks"] == 8),
         "too small to be asked"

@@ -35,7 +35,7 @@ impl Scratch {
             files: vec![self.name()],
             format: None,
             options,
-            choice: Choice::Told(Algorithm::Ring),
+            choice: Choice::Fixed(Algorithm::Ring),
             ranks_per: (u32::MAX, 1),
             network: Some(network("5us", "400Gbps", None, None, ("0ns", "0ns", "none")).unwrap()),
             out: None,

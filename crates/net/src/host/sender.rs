@@ -202,7 +202,7 @@ impl Senders {
     #[inline(always)]
     pub fn depart_quietly(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId) -> Option<Slot> {
         let sender = &mut self.states[id];
-        if sender.hears_sends || sender.fields > 0 {
+        if sender.wants_on_send || sender.fields > 0 {
             return None;
         }
         let state = match &mut sender.endpoint {
@@ -228,7 +228,7 @@ impl Senders {
     /// The packet is on the wire.
     #[inline]
     pub fn note_departure(&mut self, cx: &mut PartContext, host_cx: &mut HostContext, id: SenderId, sent: &Sent) {
-        if self.states[id].hears_sends || cx.observers.is_some() {
+        if self.states[id].wants_on_send || cx.observers.is_some() {
             self.call(cx, host_cx, id, |cc, ctx| cc.on_send(ctx, sent));
         }
     }

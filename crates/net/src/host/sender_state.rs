@@ -32,7 +32,7 @@ pub(crate) struct SenderState {
     /// True if its packets carry its credit demand to the receiving host.
     pub credit: bool,
     /// True if its algorithm sees packets that leave, or TCP paces by the data in flight at that time.
-    pub hears_sends: bool,
+    pub wants_on_send: bool,
     /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to the bytes sent when stopped.
     pub limit: u64,
     /// Offset of the flow's first byte: on a persistent connection, the bytes that earlier flows have sent.
@@ -76,7 +76,7 @@ impl SenderState {
             overhead: (info.packet - info.mss).get() as u16,
             bare_wire: format.ack_wire,
             fields: format.fields,
-            hears_sends: cc.hears_sends()
+            wants_on_send: cc.wants_on_send()
                 || network.transport.kind == TransportKind::Tcp && network.transport.tcp.pacing.is_some(),
             credit: network.needs_credit(flow),
             // A queue pair gets to know of its messages one by one.

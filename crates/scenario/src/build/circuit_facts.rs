@@ -53,7 +53,7 @@ pub struct Demand {
     /// Number of elephants of the pair.
     pub elephants: u64,
     /// Demand of these elephants, in the slot in which they are accelerated.
-    pub asked: Rate,
+    pub required: Rate,
     /// Capacity of all links of `from` to the packet network.
     pub offered: Rate,
 }
@@ -61,7 +61,7 @@ pub struct Demand {
 impl Demand {
     /// Ratio of capacity to demand.
     pub fn headroom(&self) -> f64 {
-        self.offered.as_f64() / self.asked.as_f64()
+        self.offered.as_f64() / self.required.as_f64()
     }
 }
 
@@ -69,10 +69,10 @@ impl CircuitFacts {
     /// Warnings: settings that can be simulated but are most likely a mistake.
     pub(crate) fn notes(&self) -> Vec<String> {
         let little = self.demand.iter().filter(|demand| demand.headroom() < HEADROOM).map(|demand| {
-            let Demand { from, to, elephants, asked, offered } = demand;
+            let Demand { from, to, elephants, required, offered } = demand;
             format!(
                 "AccelToR: {elephants} elephants from {from} to {to} ask for {:.1} Gbps of the packet network, which has {:.1} Gbps there: {:.2} times that, and {HEADROOM} are needed",
-                asked.as_f64() / 1e9, offered.as_f64() / 1e9, demand.headroom()
+                required.as_f64() / 1e9, offered.as_f64() / 1e9, demand.headroom()
             )
         });
         let (name, equation) = match self.scheduling {
@@ -96,7 +96,7 @@ impl CircuitFacts {
         let numbers = self.acceltor;
         let demand = self.demand.as_ref().map(|demand| {
             json!({
-                "from": demand.from, "to": demand.to, "elephants": demand.elephants, "asked_bps": demand.asked.as_bps(),
+                "from": demand.from, "to": demand.to, "elephants": demand.elephants, "asked_bps": demand.required.as_bps(),
                 "offered_bps": demand.offered.as_bps(), "headroom": demand.headroom(), "needed": HEADROOM,
             })
         });
@@ -239,10 +239,11 @@ fn demand(scenario: &Scenario, layout: &Layout, flows: &[FlowSpec], numbers: &Ac
         from: name(from),
         to: name(to),
         elephants,
-        asked: acceltor::demand(elephants, numbers.acceleration, scenario.packet(), keys.day + keys.night),
+        required: acceltor::demand(elephants, numbers.acceleration, scenario.packet(), keys.day + keys.night),
         offered: Rate::from_bps(*uplinks.get(&from).unwrap_or(&0)),
     };
     // Without acceleration, m = 0, there is no demand.
-    let asking = pairs.into_iter().filter(|((from, to), _)| from != to).map(of).filter(|d| d.asked > Rate::from_bps(0));
+    let asking =
+        pairs.into_iter().filter(|((from, to), _)| from != to).map(of).filter(|d| d.required > Rate::from_bps(0));
     asking.min_by(|a, b| a.headroom().total_cmp(&b.headroom()))
 }

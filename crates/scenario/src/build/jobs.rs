@@ -108,7 +108,7 @@ fn built(
 
 /// Reads the algorithm of its collectives.
 fn choice(section: &JobSection, hosts: &Hosts<'_>, first: NodeId) -> Choice {
-    let fixed = Choice::Told;
+    let fixed = Choice::Fixed;
     match section.keys.collectives {
         JobCollectives::Nccl => {
             let rate = hosts.facts[first as usize].map_or(0.0, |f| f.rate.as_f64());

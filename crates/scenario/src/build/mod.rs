@@ -1,11 +1,12 @@
-//! From a scenario to what the simulator runs; checks what can only be known of the whole network.
+//! From a scenario to the simulator's specification. Checks the rules that only the whole network shows.
 //!
-//! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where
-//! agents live (`agents`), what flows need to know of hosts (`hosts`), their clocks (`phases`), flows (`traffic`: those of the scenario and
-//! of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`),
-//! what algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way
-//! (`detours`), what happens to links (`link_events`). The rules of the network model are the model's; `refusal` finds the keys that break
-//! them.
+//! The steps, in this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches
+//! (`switches`), the places of agents (`agents`), facts about hosts for flows (`hosts`), their clocks (`phases`), flows (`traffic`), the
+//! needs of algorithms (`needs`), the record (`record`), the consequences of circuits (`circuit_facts`), detours (`detours`), changes of
+//! links (`link_events`).
+//!
+//! Flows are those of the scenario and of files (`flow_list`), then those that are drawn (`random`, `elephants`) or follow from each other
+//! (`collectives`, `follows`). The rules of the network model are in `farloop_net`; `error_mapping` finds the keys that break them.
 
 mod agents;
 mod circuit_facts;
@@ -13,6 +14,7 @@ mod circuits;
 mod collectives;
 mod detours;
 mod elephants;
+mod error_mapping;
 mod flow_list;
 mod flow_table;
 mod follows;
@@ -23,13 +25,12 @@ mod needs;
 mod phases;
 mod random;
 mod record;
-mod refusal;
 mod switches;
 mod traffic;
 
 pub use circuit_facts::{CircuitFacts, Demand};
+pub(crate) use error_mapping::of_paths;
 pub use link_events::EventFact;
-pub(crate) use refusal::of_paths;
 
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
@@ -99,7 +100,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     circuits::schedule(scenario, &mut layout)?;
     go_on()?;
     let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
-    check_links(&layout.nodes, &links).map_err(|e| refusal::of_network(scenario, &layout, &[], &e))?;
+    check_links(&layout.nodes, &links).map_err(|e| error_mapping::of_network(scenario, &layout, &[], &e))?;
     check_switches(scenario, &layout)?;
     let hosts = Hosts::of(&layout);
     let mut traffic = traffic::traffic(scenario, &hosts, generate, &mut || go_on().is_ok())?;
@@ -134,7 +135,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     go_on()?;
     if let Err(error) = spec.check() {
         layout.nodes = spec.nodes;
-        return Err(refusal::of_network(scenario, &layout, &traffic.algorithm_names, &error).into());
+        return Err(error_mapping::of_network(scenario, &layout, &traffic.algorithm_names, &error).into());
     }
     let node_names = spec.nodes.iter().map(|n| n.name.clone()).collect();
     Ok(Built {

@@ -422,7 +422,7 @@ fn the_window_never_falls_below_a_packet() {
 
 /// 100 packets delivered and 30 lost in each round trip of 20 ms: eight of them are two intervals that agree.
 #[test]
-fn a_policers_rate_takes_the_models_place_only_where_asked() {
+fn a_policers_rate_takes_the_models_place_only_where_enabled() {
     for lt_bw in [false, true] {
         let mut path = steady();
         path.bench.sender.policer = BbrSender::new(&BbrParams { lt_bw, ..BbrParams::default() }, &flow(true)).policer;

@@ -500,7 +500,7 @@ fn a_probe_waits_two_to_three_seconds_or_63_rounds() {
 }
 
 #[test]
-fn marks_are_answered_only_where_asked_and_on_short_paths() {
+fn marks_are_answered_only_where_enabled_and_on_short_paths() {
     // What remains of the window after a round of marks.
     let left = |ecn: bool, rtt: Delta| {
         let mut path = Path::of(&Bbr3Params { ecn, ..Bbr3Params::default() }, Rate::from_mbps(100), rtt);

@@ -67,7 +67,7 @@ fn the_first_cnp_halves_and_alpha_decays_while_none_comes() {
 }
 
 #[test]
-fn the_cap_falls_with_the_rate_where_asked() {
+fn the_cap_falls_with_the_rate_where_enabled() {
     // 100 Gbps × 32 µs = 400,000 B.
     let cwnd = |params: &DcqcnParams| {
         let mut b = Bench::new(Dcqcn::sender(params, &flow(false)));
@@ -137,7 +137,7 @@ fn the_timer_rests_at_line_rate() {
 }
 
 #[test]
-fn cuts_of_one_burst_keep_the_target_where_asked() {
+fn cuts_of_one_burst_keep_the_target_where_enabled() {
     let mut kept = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
     assert_eq!((marked_for(&mut kept, 8), kept.sender.recovery.target), (25_000.0, 100e9));
     let mut clamped = Bench::new(Dcqcn::sender(&original(), &flow(false)));
@@ -182,7 +182,7 @@ fn with_echoes_cnps_are_neither_sent_nor_heeded() {
 }
 
 #[test]
-fn additive_steps_scale_for_cross_flows_where_asked() {
+fn additive_steps_scale_for_cross_flows_where_enabled() {
     let params = DcqcnParams { ai_scaling: true, ..DcqcnParams::default() };
     let ai = |cross| Dcqcn::sender(&params, &flow(cross)).recovery.ai;
     assert_eq!((ai(false), ai(true)), (20e6, 10e9)); // 50 ms / 32 µs = 1562.5, capped at 500

@@ -86,7 +86,7 @@ impl RateSender {
 }
 
 impl Sender for RateSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_additive_increase_enters_the_reference_where_asked() {
+    fn the_additive_increase_enters_the_reference_where_enabled() {
         let p = GearParams { cross_additive_in_reference: true, ..params(OwnCorrection::None) };
         let mut w = CrossWindow::new(100e6);
         w.on_sample(&p, &limits(), 0.95, C, 3e6, true);

@@ -219,7 +219,7 @@ impl GeminiSender {
 }
 
 impl Sender for GeminiSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

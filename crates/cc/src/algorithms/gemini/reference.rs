@@ -129,7 +129,7 @@ impl Reference {
 }
 
 impl Sender for Reference {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

@@ -219,14 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_queue_on_a_busy_link_is_told_at_once() {
+    fn a_standing_queue_on_a_busy_link_is_reported_at_once() {
         let mut line = Line::new();
         assert_eq!(line.carried_back(Verdict::NONE), None);
         assert_eq!(line.comes(0), armed(5), "the first packet wakes it");
         assert!(line.comes(1).is_empty());
         assert_eq!(line.busy(5, 40, 8), armed(10));
         // 40 packets of 100 ns in 5 µs; 10 wait, 48 flows.
-        let verdict = line.carried_back(Verdict::NONE).expect("told");
+        let verdict = line.carried_back(Verdict::NONE).expect("a report");
         assert_eq!((verdict.queue, verdict.change, verdict.flows, verdict.stamp), (12_512, 0, 48, 5_000));
         assert!((verdict.utilisation - 0.8).abs() < 3e-4, "{verdict:?}");
         // The queue has fallen: no news before 15 µs have passed since the last.
@@ -238,12 +238,12 @@ mod tests {
         line.busy(15, 40, 0);
         assert_eq!(line.carried_back(Verdict::NONE), Some(verdict), "one of the two rates is negative");
         line.busy(20, 40, 0);
-        let next = line.carried_back(Verdict::NONE).expect("told");
+        let next = line.carried_back(Verdict::NONE).expect("a report");
         assert_eq!((next.queue, next.change, next.stamp), (6256, 0, 20_000));
     }
 
     #[test]
-    fn a_falling_queue_on_a_busy_link_is_told_where_asked_for() {
+    fn a_falling_queue_on_a_busy_link_is_reported_where_enabled() {
         for (reports, stamp) in [(IccReports::Standing, 5_000), (IccReports::Busy, 10_000)] {
             let mut line = Line::with(reports);
             line.busy(5, 40, 10);
@@ -330,7 +330,7 @@ mod tests {
     fn the_graver_verdict_stays_in_the_ack() {
         let mut line = Line::new();
         line.busy(5, 40, 8);
-        let own = line.carried_back(Verdict::NONE).expect("told");
+        let own = line.carried_back(Verdict::NONE).expect("a report");
         let other = |queue| Verdict { queue, flows: 3, stamp: 9, ..own };
         assert_eq!(line.carried_back(other(9_600).to_field()), Some(own));
         assert_eq!(line.carried_back(other(96_000).to_field()), Some(other(96_000)));

@@ -103,7 +103,7 @@ fn bits(bytes: u64) -> f64 {
 }
 
 impl Sender for IccSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     #[inline]

@@ -28,7 +28,7 @@ pub struct Dqm {
     /// The last `averaging` values of R_credit, latest first.
     credits: VecDeque<f64>,
     /// Rates requested from the source, with the time of each request.
-    asked: Asked,
+    requested: RequestedRates,
     /// R_DQM (Eq. 5).
     target: f64,
     token: f64,
@@ -54,7 +54,7 @@ impl Dqm {
             min_rate: p.min_rate.as_f64().clamp(1.0, line_rate),
             packet_bits: flow.packet.as_f64().max(1.0) * BITS_PER_BYTE,
             credits: VecDeque::new(),
-            asked: Asked::new(flow.base_rtt, initial),
+            requested: RequestedRates::new(flow.base_rtt, initial),
             target: initial,
             token: 0.0,
             window: 0.0,
@@ -66,13 +66,13 @@ impl Dqm {
     pub fn end_round(&mut self, now: Time, credit: f64, queue: Bytes) {
         self.credits.truncate(self.averaging - 1);
         self.credits.push_front(credit);
-        let to_come = self.asked.average(now); // (2), over time instead of rounds
+        let to_come = self.requested.average(now); // (2), over time instead of rounds
         let predicted = (to_come - credit) * self.rtt_c + queue.as_f64() * BITS_PER_BYTE; // (3), in bits
         let mean = self.credits.iter().sum::<f64>() / self.credits.len() as f64;
         let delay = predicted / mean; // (4)
         let target = credit * (1.0 - (delay - self.delay_target) / self.theta); // (5)
         self.target = target.clamp(0.0, self.line_rate);
-        self.asked.note(now, self.smoothed);
+        self.requested.note(now, self.smoothed);
     }
 
     /// A packet has come, while R_credit is `credit`: R̄_DQM.
@@ -95,15 +95,15 @@ impl Dqm {
 }
 
 /// The rates requested from the source, as far back as they are still on their way: the data that will come to the queue.
-struct Asked {
+struct RequestedRates {
     span: Delta,
     /// (Since when, rate), oldest first; the first one holds from long ago.
     rates: VecDeque<(Time, f64)>,
 }
 
-impl Asked {
-    fn new(span: Delta, initial: f64) -> Asked {
-        Asked { span: Delta::from_ps(span.as_ps().max(1)), rates: VecDeque::from([(Time::ZERO, initial)]) }
+impl RequestedRates {
+    fn new(span: Delta, initial: f64) -> RequestedRates {
+        RequestedRates { span: Delta::from_ps(span.as_ps().max(1)), rates: VecDeque::from([(Time::ZERO, initial)]) }
     }
 
     /// From `now` on it is `rate`.
@@ -158,16 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn the_source_was_asked_for_its_initial_rate_until_told_otherwise() {
-        let mut asked = Asked::new(Delta::from_ms(6), 24.0);
-        assert_eq!(asked.average(ms(1)), 24.0);
-        asked.note(ms(2), 12.0);
+    fn requests_begin_with_the_initial_rate() {
+        let mut requested = RequestedRates::new(Delta::from_ms(6), 24.0);
+        assert_eq!(requested.average(ms(1)), 24.0);
+        requested.note(ms(2), 12.0);
         // Of (-1, 5] three parts in six at 24, three at 12; of (2, 8] all at 12; of (4, 10] four at 12, two at 6.
-        assert_eq!([asked.average(ms(5)), asked.average(ms(8))], [18.0, 12.0]);
-        asked.note(ms(8), 6.0);
-        asked.note(ms(8), 6.0);
-        assert_eq!((asked.average(ms(10)), asked.rates.len()), (10.0, 2));
-        assert_eq!(asked.average(ms(1000)), 6.0);
+        assert_eq!([requested.average(ms(5)), requested.average(ms(8))], [18.0, 12.0]);
+        requested.note(ms(8), 6.0);
+        requested.note(ms(8), 6.0);
+        assert_eq!((requested.average(ms(10)), requested.rates.len()), (10.0, 2));
+        assert_eq!(requested.average(ms(1000)), 6.0);
     }
 
     /// By hand: 25 Gbps requested all the time, R_credit 12.5 Gbps, 1.5625 MB (1 ms at 12.5 Gbps) queued: Q_pre = 12.5e9·6
@@ -178,7 +178,7 @@ mod tests {
         d.end_round(ms(10), 12.5 * GBPS, Bytes::new(1_562_500));
         assert!((d.target - 12.5 * GBPS * (1.0 - 6.0 / 18.0)).abs() < 1.0, "{}", d.target);
         // If that is requested, nothing will be left of the excess: 12.5 Gbps to come, a queue of just the target.
-        d.asked = Asked::new(Delta::from_ms(6), 12.5 * GBPS);
+        d.requested = RequestedRates::new(Delta::from_ms(6), 12.5 * GBPS);
         d.end_round(ms(20), 12.5 * GBPS, Bytes::new(1_562_500));
         assert!((d.target - 12.5 * GBPS).abs() < 1.0, "{}", d.target);
     }
@@ -186,11 +186,11 @@ mod tests {
     #[test]
     fn the_delay_counts_the_mean_of_the_last_credits() {
         let mut d = dqm(MlccParams { averaging: 2, ..MlccParams::default() });
-        d.asked = Asked::new(Delta::from_ms(6), 10.0 * GBPS);
+        d.requested = RequestedRates::new(Delta::from_ms(6), 10.0 * GBPS);
         d.end_round(ms(1), 5.0 * GBPS, Bytes::ZERO);
-        d.asked = Asked::new(Delta::from_ms(6), 10.0 * GBPS);
+        d.requested = RequestedRates::new(Delta::from_ms(6), 10.0 * GBPS);
         d.end_round(ms(2), 20.0 * GBPS, Bytes::ZERO);
-        d.asked = Asked::new(Delta::from_ms(6), 10.0 * GBPS);
+        d.requested = RequestedRates::new(Delta::from_ms(6), 10.0 * GBPS);
         d.end_round(ms(3), 10.0 * GBPS, Bytes::new(7_500_000));
         // Q_pre = 60 Mbit, mean of 10 and 20 Gbps: 4 ms; 10·(1 - 3/18).
         assert!((d.target - 10.0 * GBPS * (1.0 - 3.0 / 18.0)).abs() < 1.0, "{}", d.target);
@@ -198,13 +198,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_neither_negative_nor_above_line_rate() {
+    fn requests_are_neither_negative_nor_above_line_rate() {
         let mut d = dqm(MlccParams::default());
         d.end_round(ms(10), 1.0 * GBPS, Bytes::new(100_000_000));
         assert_eq!(d.target, 0.0);
         assert!(d.on_packet(1.0 * GBPS) >= Rate::from_mbps(100));
         let mut d = dqm(MlccParams { theta: Delta::from_us(10), ..MlccParams::default() });
-        d.asked = Asked::new(Delta::from_ms(6), 1.0 * GBPS);
+        d.requested = RequestedRates::new(Delta::from_ms(6), 1.0 * GBPS);
         d.end_round(ms(10), 10.0 * GBPS, Bytes::ZERO);
         assert_eq!(d.target, 25.0 * GBPS);
     }

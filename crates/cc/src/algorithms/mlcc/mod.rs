@@ -142,7 +142,7 @@ impl CrossSender {
 }
 
 impl Sender for MlccSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     #[inline]

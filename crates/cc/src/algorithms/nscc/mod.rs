@@ -324,7 +324,7 @@ impl NsccSender {
 }
 
 impl Sender for NsccSender {
-    fn hears_sends(&self) -> bool {
+    fn wants_on_send(&self) -> bool {
         false
     }
     fn control(&self) -> Control {

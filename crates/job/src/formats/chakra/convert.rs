@@ -170,9 +170,9 @@ impl Groups {
         let refused = |reason: String| JobError::new(file, Place::File, reason);
         let expected = "expected an object of groups, each a list of ranks, such as {\"0\": [0, 1]}";
         let parsed: serde_json::Value = serde_json::from_str(text).map_err(|e| {
-            let said = e.to_string();
-            let said = said.split(" at line ").next().unwrap_or(&said);
-            JobError::new(file, Place::Line(e.line() as u64), format!("is no JSON: {said}; {expected}"))
+            let message = e.to_string();
+            let message = message.split(" at line ").next().unwrap_or(&message);
+            JobError::new(file, Place::Line(e.line() as u64), format!("is no JSON: {message}; {expected}"))
         })?;
         let object = parsed.as_object().ok_or_else(|| refused(expected.into()))?;
         // By rank: the last group, counted from 1, that has it.

@@ -123,7 +123,7 @@ impl Senders {
         let packet = u128::from(sender.mss + sender.overhead);
         let wire = u128::from(own.packets.backlog(sender.limit)) * packet / u128::from(sender.mss);
         let backlog = u64::try_from(wire).unwrap_or(u64::MAX);
-        Note::from(sender.cc.wanted_credit(Bytes::new(backlog)).get())
+        Note::from(sender.cc.credit_demand(Bytes::new(backlog)).get())
     }
 
     /// Credit reached the source of a flow.
