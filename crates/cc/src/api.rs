@@ -31,7 +31,7 @@ pub struct Control {
 /// A flow at its start, as an algorithm sees it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowInfo {
-    /// Round-trip time of a full-size packet and its ACK in the empty network: what a handshake would measure.
+    /// Round-trip time of a full-size packet and its ACK in the empty network, as a handshake would measure it.
     pub base_rtt: Delta,
     /// The same between two far-apart hosts of one datacenter of this network (IRTT in Gear).
     pub intra_rtt: Delta,
@@ -48,7 +48,7 @@ pub struct FlowInfo {
     pub mss: Bytes,
     /// Size on the wire of a full-size packet, headers and framing included.
     pub packet: Bytes,
-    /// Its ends stand in different datacenters: what their addresses tell.
+    /// True if its ends are in different datacenters, as their addresses show.
     pub crosses: bool,
     /// Its transport repairs a loss by sending everything again from the gap: a repair lasts for as long as the window that was out takes
     /// at the rate of the repair, not for one round trip.
@@ -64,8 +64,8 @@ impl FlowInfo {
     }
 }
 
-/// An acknowledgement as it reaches the sender, with the echo of what one data packet met. One per data packet, but where the endpoint
-/// coalesces ACKs: a marked packet still has its own.
+/// An acknowledgement as it reaches the sender, with the echo of one data packet's marks and telemetry. One per data
+/// packet, but where the endpoint coalesces ACKs: a marked packet still has its own.
 ///
 /// Where packets may overtake each other (multipath), [`Ack::ack_seq`] and [`Ack::snd_nxt`] count distinct bytes delivered and distinct
 /// bytes sent, whichever they are: a round is over when as much has been delivered as had been sent at its beginning, and a gap stops no
@@ -80,8 +80,8 @@ pub struct Ack<'a> {
     pub snd_nxt: Bytes,
     /// Payload bytes in flight after this ACK.
     pub in_flight: Bytes,
-    /// From sending the data packet to receiving this ACK; `None` where the ACK is no sample: it acknowledges what was sent more than
-    /// once, or nothing.
+    /// From sending the data packet to receiving this ACK; `None` where the ACK is no sample: it acknowledges data that was
+    /// sent more than once, or nothing.
     pub rtt: Option<Delta>,
     /// The data packet was marked Congestion Experienced.
     pub ecn_echo: bool,
@@ -256,15 +256,15 @@ pub enum Effect {
     Arm(TimerId, Time),
     /// Forget the timer.
     Cancel(TimerId),
-    /// Send a signal to the flow's source (from a receiver or a port agent: the source of the packet at hand).
+    /// Send a signal to the flow's source (from a receiver or a port agent: the source of the current packet).
     Emit(Signal),
-    /// Send the telemetry of the packet at hand to its source, in a control packet ([`Sender::on_telemetry`]). Of port agents only; from
-    /// others it is nothing, as are the two below.
+    /// Send the telemetry of the current packet to its source, in a control packet ([`Sender::on_telemetry`]). Of port
+    /// agents only; from others it is nothing, as are the two below.
     ReturnTelemetry,
-    /// Take the telemetry off the packet at hand.
+    /// Take the telemetry off the current packet.
     RemoveTelemetry,
-    /// The queue of the flow of the packet at hand, where the port has queues of flows ([`PortAgent::flow_queues`]), gives out its packets
-    /// at this rate on the wire from now on.
+    /// The queue of the current packet's flow, where the port has queues of flows ([`PortAgent::flow_queues`]), gives out
+    /// its packets at this rate on the wire from now on.
     Pace(Rate),
 }
 
@@ -300,15 +300,15 @@ impl<'a> Ctx<'a> {
     pub fn emit(&mut self, signal: Signal) {
         self.effects.push(Effect::Emit(signal));
     }
-    /// Send the telemetry of the packet at hand to its source: [`Effect::ReturnTelemetry`].
+    /// Send the telemetry of the current packet to its source: [`Effect::ReturnTelemetry`].
     pub fn return_telemetry(&mut self) {
         self.effects.push(Effect::ReturnTelemetry);
     }
-    /// Take the telemetry off the packet at hand: [`Effect::RemoveTelemetry`].
+    /// Take the telemetry off the current packet: [`Effect::RemoveTelemetry`].
     pub fn remove_telemetry(&mut self) {
         self.effects.push(Effect::RemoveTelemetry);
     }
-    /// Set the rate of the queue of the flow of the packet at hand: [`Effect::Pace`].
+    /// Set the rate of the queue of the current packet's flow: [`Effect::Pace`].
     pub fn pace(&mut self, rate: Rate) {
         self.effects.push(Effect::Pace(rate));
     }
@@ -390,7 +390,7 @@ pub struct Feedback {
 
 /// The half at the destination host of a flow.
 pub trait Receiver: Send {
-    /// A data packet arrived; the answer is what its ACK carries.
+    /// A data packet arrived. Returns the answer that its ACK carries.
     fn on_data(&mut self, _ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
         Feedback { ecn_echo: data.ecn_marked }
     }
@@ -408,11 +408,11 @@ pub trait Receiver: Send {
 pub struct EchoReceiver;
 impl Receiver for EchoReceiver {}
 
-/// Where an egress port leads, as far as datacenters go. A switch stands at the border of its datacenter where a link joins it to a switch
-/// that is not in the same one: a datacenter-interconnect (DCI) switch, or a core or spine where there is none.
+/// The datacenters that an egress port connects. A switch is at the border of its datacenter where a link joins it to a
+/// switch that is not in the same one: a datacenter-interconnect (DCI) switch, or a core or spine where there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Border {
-    /// The switch stands at no border.
+    /// The switch is at no border.
     #[default]
     Inside,
     /// From a switch at the border out of its datacenter.
@@ -453,7 +453,7 @@ pub struct Head {
     /// The header fields that the algorithm of its flow owns; an agent may change them.
     pub fields: Fields,
     /// Bytes in the queue of its flow, where the port has queues of flows: as `queue` of [`PortAgent`], without the
-    /// packet at hand.
+    /// current packet.
     pub flow_queue: Bytes,
 }
 
@@ -468,8 +468,8 @@ pub enum Admit {
 
 /// The half at an egress port of a switch.
 ///
-/// `queue` is the number of data bytes that wait at the port: for `on_enqueue` without the packet at hand, for `on_dequeue`
-/// after it left. Signals go to the source of the packet at hand; `on_pause` and `on_timer` have none, and send none.
+/// `queue` is the number of data bytes that wait at the port: for `on_enqueue` without the current packet, for `on_dequeue`
+/// after it left. Signals go to the source of the current packet; `on_pause` and `on_timer` have none, and send none.
 pub trait PortAgent: Send {
     /// The port keeps the data of each flow in a queue of its own, which gives out packets at a rate that the agent sets ([`Ctx::pace`]). A
     /// queue is assigned when a packet of a flow without one comes, and free again when it is empty and its rate would let a packet go. A
@@ -477,7 +477,7 @@ pub trait PortAgent: Send {
     fn flow_queues(&self) -> bool {
         false
     }
-    /// At what rate a queue that is assigned to `flow` begins.
+    /// Initial rate of a queue that is assigned to `flow`.
     fn initial_rate(&mut self, _flow: u32) -> Rate {
         Rate::MAX
     }
@@ -511,7 +511,7 @@ pub struct Preset {
     pub settings: &'static [(&'static str, &'static str)],
 }
 
-/// One algorithm: its halves, what it needs, where it comes from.
+/// One algorithm: its halves, needs and source.
 pub trait Algorithm: 'static {
     /// Its name in scenarios and on the command line: lower case.
     const NAME: &'static str;

@@ -1,4 +1,4 @@
-//! The catalog: every algorithm and preset that a name can stand for.
+//! The catalog: every algorithm and preset that a name can mean.
 //!
 //! A catalog is a value. The caller that parses a scenario passes a catalog, and the names in the scenario are looked up
 //! there: two programs, two tests or two threads with different plug-ins do not meet. It is cheap to clone.
@@ -33,13 +33,13 @@ pub struct AlgorithmInfo {
 /// The hosts that [`Algorithm::HOSTS`] may name: those of `[transport] preset`.
 pub const HOSTS: [&str; 2] = ["linux-4.9", "linux-6"];
 
-/// Names that no algorithm can have: keys of `[algorithm]`, and what stands for no algorithm.
+/// Names that no algorithm can have: keys of `[algorithm]`, and words for no algorithm.
 pub const RESERVED: [&str; 5] = ["name", "intra", "cross", "agents", "none"];
 
 /// Most characters of a name.
 const LONGEST_NAME: usize = 60;
 
-/// Every algorithm and preset that a name can stand for, in the order of their registration.
+/// Every algorithm and preset that a name can mean, in the order of their registration.
 ///
 /// ```
 /// use farloop_cc::Catalog;
@@ -177,7 +177,7 @@ pub enum RegisterError {
         /// The name of the algorithm or of its preset.
         name: String,
     },
-    /// Something is wrong with what the algorithm says of itself.
+    /// The algorithm's own description is wrong.
     Declaration {
         /// The algorithm.
         algorithm: String,
@@ -238,7 +238,7 @@ fn check_name(name: &str) -> Result<(), RegisterError> {
     if good { Ok(()) } else { Err(RegisterError::BadName { name: name.to_string() }) }
 }
 
-/// The entry of an algorithm, once all that it says of itself holds.
+/// The entry of an algorithm, after all checks of its description.
 fn base(about: About, params: AnyParams) -> Result<Entry, RegisterError> {
     let About { name, summary, source, hosts, .. } = about;
     let wrong = |problem: &str| RegisterError::Declaration { algorithm: name.clone(), problem: problem.to_string() };
@@ -280,7 +280,7 @@ fn of_preset(base: &Entry, preset: Variant) -> Result<Entry, RegisterError> {
     Ok(Entry { info, params, settings: preset.settings, hosts: Vec::new() })
 }
 
-/// `params` with what `variant` sets.
+/// `params` with the settings of `variant`.
 fn apply(algorithm: &str, params: &AnyParams, variant: &Variant) -> Result<AnyParams, RegisterError> {
     let mut params = params.clone();
     for (key, value) in &variant.settings {
@@ -338,7 +338,7 @@ fn declaration_problem(spec: &ParamSpec, before: &[ParamSpec]) -> Option<&'stati
     }
 }
 
-/// A port has no agent where nobody asks for one.
+/// A port has no agent where no algorithm needs one.
 fn check_port(algorithm: &str, params: &AnyParams) -> Result<(), RegisterError> {
     let ports = [Border::Inside, Border::Outward, Border::Inward].map(crate::testing::port);
     if !params.needs().port_agent && ports.iter().any(|port| params.port(port).is_some()) {

@@ -1,8 +1,9 @@
 //! Erasure coding of a flow's packets: blocks of n data and r repair packets, of which any n suffice.
 //!
 //! A receiver that has n packets of a block needs no other; one that has fewer waits a while and asks for the block again. Losses up to
-//! r in a block then cost no round trip, which is what coding is for between datacenters. State machines only: a coded flow is packets with
-//! numbers, block by block, and the sender and receiver here say which are needed. No bytes are coded, because none are carried.
+//! r in a block then cost no round trip: the purpose of coding between datacenters. State machines only: a coded flow is
+//! packets with numbers, block by block, and the sender and receiver here say which are needed. No bytes are coded, because
+//! none are carried.
 //!
 //! Source: spcl/Uno_SC25, sim/lcp.cpp (`LcpSink::receivePacket`, `parity_timer_hook`, `processParityNack`), commit 68d164e. Equation
 //! numbers are those of `spec/coding.md`.
@@ -64,7 +65,7 @@ impl Blocks {
         self.needs(block) + if self.needs(block) > 0 { self.repair } else { 0 }
     }
 
-    /// Packets over data packets: what coding costs.
+    /// Packets over data packets: the overhead of coding.
     pub fn overhead(&self) -> f64 {
         self.coded() as f64 / self.packets.max(1) as f64
     }
@@ -101,7 +102,7 @@ pub fn wait_time(inside: Delta, between: Delta, crosses: bool) -> Delta {
 pub struct Arrived {
     /// It had not come before, and its block still needed it.
     pub new: bool,
-    /// With it its block has what it needs.
+    /// With it its block has enough packets.
     pub complete: bool,
 }
 
@@ -134,7 +135,7 @@ impl BlockReceiver {
         BlockReceiver { blocks, wait, whole_below: 0, open: BTreeMap::new(), failed: 0 }
     }
 
-    /// The blocks below this one are whole: what a cumulative acknowledgement says.
+    /// The first block that is not whole, as a cumulative acknowledgement reports it.
     pub fn whole_below(&self) -> u64 {
         self.whole_below
     }
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!((r.next_timer(), r.expire(at(100))), (None, vec![]));
         r.on_packet(at(100), 2);
         assert_eq!(r.next_timer(), Some(at(110)));
-        // What the sender sends on the NACK: what was not acknowledged.
+        // On the NACK the sender sends the data that was not acknowledged.
         let blocks = Blocks::new(16, 8, 2);
         assert_eq!(repairs(&blocks, 0, false, |n| n < 3), [3, 4, 5, 6, 7, 8, 9]);
         assert!(repairs(&blocks, 0, true, |_| false).is_empty());
@@ -325,7 +326,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(cases(64)))]
-        /// Whatever comes in whatever order: no panic, and done exactly when each block has had what it needs.
+        /// Whatever comes in whatever order: no panic, and done exactly when each block has had enough packets.
         #[test]
         fn any_order_completes(
             packets in 1u64..60,

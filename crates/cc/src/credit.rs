@@ -1,12 +1,13 @@
-//! Receiver credit: what a receiving host lets the flows that arrive there send.
+//! Receiver credit: the bytes that a receiving host allows arriving flows to send.
 //!
-//! A sender may only send what it was granted. A host with one link grants at just below the rate of that link, to its flows in turn, so
-//! what arrives never exceeds it. A [`Granter`] is pure, like the other halves: it hears what flows want and what arrives, and says whom to
-//! grant how much and when. Its grants become control packets, which carry totals: one that is lost costs nothing once the next arrives.
+//! A sender may only send granted bytes. A host with one link grants at just below the rate of that link, to its flows in
+//! turn, so arrivals never exceed it. A [`Granter`] is pure, like the other halves: it takes flows' demands and arrivals,
+//! and says whom to grant how much and when. Its grants become control packets, which carry totals: one that is lost costs
+//! nothing once the next arrives.
 //!
-//! [`PullPacer`] is the granter of Ultra Ethernet's RCCC ([`rccc`](crate::algorithms::rccc)), [`CoreControl`] what slows it where the
-//! network is oversubscribed. Source of both: ultraethernet/uet-htsim, htsim/sim/uec.cpp (`UecPullPacer`, `UecSink::pull`) and
-//! oversubscribed_cc.cpp, commit 40ccb05. Equation numbers are those of `spec/rccc.md`.
+//! [`PullPacer`] is the granter of Ultra Ethernet's RCCC ([`rccc`](crate::algorithms::rccc)), [`CoreControl`] slows it
+//! where the network is oversubscribed. Source of both: ultraethernet/uet-htsim, htsim/sim/uec.cpp (`UecPullPacer`,
+//! `UecSink::pull`) and oversubscribed_cc.cpp, commit 40ccb05. Equation numbers are those of `spec/rccc.md`.
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +60,7 @@ pub trait Granter: Send {
     fn on_trimmed(&mut self, ctx: &mut GrantCtx<'_>, flow: u32, last_hop: bool);
     /// The flow has arrived whole.
     fn on_finish(&mut self, flow: u32);
-    /// When [`Granter::pull`] is to be called next; `None`: not before something arrives.
+    /// Time of the next call of [`Granter::pull`]; `None`: not before something arrives.
     fn next_pull(&self) -> Option<Time>;
     /// The time of [`Granter::next_pull`] has come: whom to grant what.
     fn pull(&mut self, ctx: &mut GrantCtx<'_>) -> Option<Grant>;
@@ -72,7 +73,7 @@ pub struct PullLimits {
     pub per_pull: Bytes,
     /// Part of the link's rate that is granted.
     pub share: f64,
-    /// Most credit that a flow holds beyond what it wanted, in its bandwidth-delay products.
+    /// Most credit that a flow holds beyond its demand, in its bandwidth-delay products.
     pub cap: f64,
     /// Limits that slow it where the network is oversubscribed.
     pub core: Option<CoreLimits>,

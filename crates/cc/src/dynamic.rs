@@ -11,12 +11,13 @@ use std::fmt;
 
 /// An algorithm with its parameters at some values.
 ///
-/// A catalog keeps one with the defaults and clones it; what is set and built is a clone. Two are taken for equal when their names and all
+/// A catalog keeps one with the defaults; it sets and builds clones. Two are taken for equal when their names and all
 /// values are.
 pub trait DynAlgorithm: fmt::Debug + Send + Sync {
     /// The algorithm's description; the same for all parameters.
     fn about(&self) -> About;
-    /// Its parameters in the order in which they are listed. The defaults are what [`DynAlgorithm::get`] says before anything is set.
+    /// Its parameters in the order in which they are listed. The defaults are the values of [`DynAlgorithm::get`]
+    /// before anything is set.
     fn specs(&self) -> Vec<ParamSpec>;
     /// Sets the parameter `name`; nothing changes on error. Acceptance of a value must not depend on other parameters: the
     /// settings of a preset, a table and a host are checked separately, and applied in the order in which they override

@@ -87,7 +87,7 @@ impl IntRecord {
         IntRecord(bits)
     }
 
-    /// Its bits, for who carries records, or something else in their place.
+    /// Its bits, for code that carries records, or something else in their place.
     pub const fn to_bits(self) -> u128 {
         self.0
     }
@@ -246,12 +246,12 @@ fn skip(records: &[IntRecord], next: usize, hop: u8) -> usize {
     next + records[next..].iter().take_while(|r| r.hop() < hop).count()
 }
 
-/// The latest record of each hop of a path: what a sender knows of it, although not every packet reports every hop.
+/// The latest record of each hop of a path: a sender's view of it, although not every packet reports every hop.
 #[derive(Clone, Default, Debug)]
 pub struct PathRecords(Vec<IntRecord>);
 
 impl PathRecords {
-    /// Takes over what was reported, ordered by hop number; hops that were not keep their record.
+    /// Takes over the reported records, ordered by hop number; the other hops keep their record.
     #[inline]
     pub fn update(&mut self, reported: &[IntRecord]) {
         // Most often the same hops are reported as before.
@@ -275,7 +275,7 @@ impl PathRecords {
         }
     }
 
-    /// Takes over what was reported of the same hops as are known, in their order.
+    /// Takes over records of the same hops as are known, in their order.
     #[inline]
     pub fn replace(&mut self, reported: &[IntRecord]) {
         self.0.copy_from_slice(reported);
@@ -332,7 +332,7 @@ impl IntHistory {
         IntHistory { spacing, entries: std::collections::VecDeque::new() }
     }
 
-    /// At `now` the packet that begins at `seq` leaves, and `hops` is what the sender knows of the path.
+    /// At `now` the packet that begins at `seq` leaves, and `hops` is the sender's view of the path.
     pub fn record(&mut self, now: Time, seq: Bytes, hops: &[IntRecord]) {
         if self.entries.back().is_none_or(|last| now.since(last.at) >= self.spacing && seq > last.seq) {
             self.entries.push_back(Entry { seq, at: now, hops: hops.into() });

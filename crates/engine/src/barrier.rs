@@ -47,7 +47,8 @@ impl Barrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.arrived.store(0, Ordering::Relaxed);
-            // Either this is seen by who is about to sleep, or that one is seen here: one order of all of these operations.
+            // Either a thread about to sleep sees this, or this thread sees it sleep: all of these operations have
+            // one order.
             self.round.store(round.wrapping_add(1), Ordering::SeqCst);
             if self.asleep.load(Ordering::SeqCst) > 0 {
                 self.wake();
@@ -95,7 +96,8 @@ impl Patience {
     /// Looks between two looks at the clock.
     const LOOKS: u32 = 16;
 
-    /// On a `crowded` machine there are fewer free processors than parties, and who looks is in the way of who works.
+    /// On a `crowded` machine there are fewer free processors than parties, and a thread that spins keeps another
+    /// from working.
     pub fn new(crowded: bool) -> Patience {
         match crowded {
             true => Patience { limit: Duration::ZERO, most: Duration::ZERO },
@@ -118,12 +120,12 @@ impl Patience {
         self.learn(begin.elapsed());
     }
 
-    /// A wait took so long.
+    /// Learns from a wait of this duration.
     fn learn(&mut self, waited: Duration) {
         self.limit = if waited > self.most {
             self.limit / 2
         } else {
-            // Twice of what is usual, forgotten slowly.
+            // Twice the usual wait, forgotten slowly.
             (2 * waited).max(self.limit - self.limit / 8).max(Self::LEAST)
         };
         self.limit = self.limit.min(self.most);

@@ -13,7 +13,7 @@ const ID_MASK: u64 = (1 << ID_BITS) - 1;
 const EMPTY: u64 = u64::MAX;
 /// The key above the root: no key is less.
 const ABOVE: u64 = 0;
-/// Relative times from here on mean "far": the true time stands in the side table.
+/// Relative times from here on mean "far": the side table has the true time.
 const FAR: u64 = (1 << (64 - ID_BITS)) - 2;
 
 /// Name of a pending event; each id has at most one.
@@ -112,7 +112,7 @@ impl Calendar {
         Some((Time::from_ps(self.base + (key >> ID_BITS)), (key & ID_MASK) as EventId))
     }
 
-    /// The event that is the earliest now, if it is near: what to prepare for.
+    /// The event that is the earliest now, if it is near: the one to prefetch for.
     #[inline]
     pub fn hint(&self) -> Option<EventId> {
         let key = self.tree[1];

@@ -126,7 +126,7 @@ impl Lanes {
 struct Governor {
     /// 1, 2, 4 and so on up to the most.
     rungs: Vec<usize>,
-    /// The rung that is used, and what is tried instead.
+    /// The rung in use, and the rung on trial.
     home: usize,
     trial: Option<usize>,
     /// Work in a second on each rung when it was used last; 0 where that is not known.
@@ -216,8 +216,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Runs for so long on a machine that does `rate(lanes, time)` work in a second and has `free(time)` processors free: work done over
-    /// what one lane would have done, and the lanes of each stretch.
+    /// Runs for this time on a machine that does `rate(lanes, time)` work in a second and has `free(time)` processors free:
+    /// work done over what one lane would have done, and the lanes of each stretch.
     fn run(
         most: usize,
         time: Duration,

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// Wall time between two looks.
 const EVERY: Duration = Duration::from_millis(5);
-/// Of so many looks the least counts: what runs for a moment only is no load.
+/// Number of looks of which the least counts: a thread that runs for a moment only is no load.
 const LOOKS: usize = 3;
 
 /// Processors, and how many threads of others want them.
 pub(crate) struct Load {
-    /// Looked up when somebody asks: most runs have one thread.
+    /// Looked up on first use: most runs have one thread.
     processors: OnceCell<Processors>,
     /// Threads of others in the last looks.
     others: [usize; LOOKS],
@@ -28,7 +28,7 @@ struct Processors {
 
 impl Processors {
     fn new() -> Processors {
-        // Counts the processors of the affinity mask, and what a control group's quota comes to.
+        // Counts the processors of the affinity mask, and the quota of a control group.
         let allowed = std::thread::available_parallelism().map_or(1, usize::from);
         Processors { machine: online().unwrap_or(allowed), allowed }
     }
@@ -39,7 +39,7 @@ impl Load {
         Load { processors: OnceCell::new(), others: [0; LOOKS], looks: 0, last: Instant::now() }
     }
 
-    /// Counts, now and then, who runs beside the `own` threads of this run.
+    /// Counts, now and then, the threads that run beside the `own` threads of this run.
     pub fn look(&mut self, now: Instant, own: usize) {
         if now.saturating_duration_since(self.last) >= EVERY {
             self.last = now;

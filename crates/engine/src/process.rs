@@ -12,10 +12,10 @@
 //!   thread 1  run ─► post (parity 0) ─► barrier ─► collect (parity 0) ─► run ─► post (parity 1) ─► barrier ─► ...
 //! ```
 //!
-//! Mailboxes are doubled, so one barrier a window is enough: who is fast posts into the one half while
-//! who is slow still collects from the other, and cannot come round again before all have passed the next barrier. Windows may be
-//! microseconds long: the barrier looks for a while before it sleeps (`barrier.rs`). Threads live for a stretch of many windows, then the
-//! processes may be grouped anew, on more or fewer of them ([`crate::lanes`]).
+//! Mailboxes are doubled, so one barrier a window is enough: a fast thread posts into the one half while a slow one still
+//! collects from the other, and cannot come round again before all have passed the next barrier. Windows may be
+//! microseconds long: the barrier looks for a while before it sleeps (`barrier.rs`). Threads live for a stretch of many
+//! windows, then the processes may be grouped anew, on more or fewer of them ([`crate::lanes`]).
 
 use crate::barrier::{Abandon, Barrier, Patience};
 use crate::clock::Instant;
@@ -39,11 +39,12 @@ pub trait LogicalProcess: Send {
     /// The processes that this one may ever send to.
     fn recipients(&self) -> Vec<usize>;
 
-    /// Moves what was sent to process `to` since the last call into `mail`, which is empty (but keeps its memory), and gives the time
-    /// of its earliest effect there: at least the lookahead after the event that sent it; [`Time::NEVER`] if nothing was sent.
+    /// Moves mail sent to process `to` since the last call into `mail`, which is empty (but keeps its memory), and gives
+    /// the time of its earliest effect there: at least the lookahead after the event that sent it; [`Time::NEVER`] if
+    /// nothing was sent.
     fn post(&mut self, to: usize, mail: &mut Self::Mail) -> Time;
 
-    /// Takes what process `from` sent, and leaves the mail empty.
+    /// Takes the mail of process `from`, and leaves it empty.
     fn collect(&mut self, from: usize, mail: &mut Self::Mail);
 
     /// Amount of work done so far, in any unit; the engine compares numbers of threads by it.
@@ -234,7 +235,7 @@ impl<'a, M: Default + Send> Shared<'a, M> {
                     process.collect(*from, &mut mailbox.lock().expect("a process that panicked ends the run"));
                 }
             }
-            // What will have happened at the end is all that counts then, also for who would group anew.
+            // Then only the state at the end counts, also for a regrouping.
             let all = &self.earliest[parity * self.lanes..][..self.lanes];
             let next = all.iter().map(|ps| ps.load(Ordering::Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
             match self.verdict[parity].load(Ordering::Relaxed) {

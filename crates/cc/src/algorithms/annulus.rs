@@ -8,7 +8,8 @@
 //! - a switch port samples one data packet every 15 kB and computes F_b from its queue and the queue's growth;
 //! - where F_b says congestion it sends F_b, quantized to six bits, straight back to the source of the sampled packet;
 //! - the near-source loop cuts its rate by F_b/128, at most by half, and recovers as QCN does;
-//! - the end-to-end loop is DCQCN, for congestion in the datacenters, and for cross-datacenter flows Vegas besides, for the WAN;
+//! - the end-to-end loop is DCQCN, for congestion in the datacenters, and also Vegas for cross-datacenter flows, for
+//!   the WAN;
 //! - the flow sends at the minimum of the loops.
 //!
 //! ```text

@@ -1,4 +1,5 @@
-//! The frame of TCPs that are Reno but for how they grow in congestion avoidance and what a loss leaves of the window.
+//! The frame of TCPs that differ from Reno only in their growth in congestion avoidance and in the window that a loss
+//! leaves.
 //!
 //! ```text
 //!   slow start --cwnd >= ssthresh--> congestion avoidance: Avoidance::grow <--+

@@ -5,9 +5,11 @@
 //!
 //! The model, updated by each ACK:
 //! 1. bandwidth = the largest delivery rate of the last 10 round trips; min RTT = the least of the last 10 seconds.
-//! 2. pacing rate = pacing gain · bandwidth; window = window gain · bandwidth · min RTT + what ACKs bring at once + 3 send quanta.
+//! 2. pacing rate = pacing gain · bandwidth; window = window gain · bandwidth · min RTT + bytes that ACKs bring at
+//!    once + 3 send quanta.
 //! 3. A pacing gain above 1 tests for more bandwidth, one below 1 takes back the queue that the test left.
-//! 4. The min RTT cannot be seen over one's own queue: who has not seen it for 10 seconds drains the queue for 200 ms.
+//! 4. A flow cannot measure the min RTT over its own queue: after 10 seconds without such a sample it drains the
+//!    queue for 200 ms.
 //! 5. Losses change the model only as fewer deliveries; for one round trip they hold the window to what ACKs release.
 //!
 //! ```text
@@ -28,7 +30,7 @@ use self::policer::{Policer, Report};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
-/// Pacing gains of the phases of PROBE_BW. One phase probes, the next drains what the probe queued, six cruise: 1.25 in one
+/// Pacing gains of the phases of PROBE_BW. One phase probes, the next drains the probe's queue, six cruise: 1.25 in one
 /// phase of eight makes room for a new flow within a few cycles, and costs a queue of at most a quarter of the BDP.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// STARTUP ends when bandwidth has not grown by this factor ...
@@ -316,7 +318,7 @@ impl BbrSender {
             self.round_start = true;
             self.conserving = false;
         }
-        // A sender with little to send measures itself; what it measures counts only where the path proves faster.
+        // A sender with little to send measures itself; its samples count only where the path proves faster.
         if !self.limited(sample) || rate >= self.bandwidth.best {
             self.bandwidth.add(self.round, rate);
         }

@@ -1,12 +1,15 @@
-//! `bbr3`: BBR version 3, which bounds its rate and its data in flight by what losses have taught it, over a round trip and over minutes.
+//! `bbr3`: BBR version 3, which bounds its rate and its data in flight by bounds learnt from losses, over a round
+//! trip and over minutes.
 //!
 //! Source: Cardwell, Swett and Beshay, draft-ietf-ccwg-bbr-06 ("draft" below); where it leaves facts open google/bbr,
 //! net/ipv4/tcp_bbr.c at 001a430b ("kernel"). Specification: `spec/bbr3.md`.
 //!
 //! The model, updated by each ACK:
 //! 1. bandwidth = the largest delivery rate of this and the last cycle, or less: `bw_lo`, which a round with losses cuts to 0.7.
-//! 2. pacing rate = pacing gain · bandwidth; window = window gain · bandwidth · min RTT + what ACKs bring at once, within the bounds.
-//! 3. `inflight_hi`, the long-term bound: what was in flight when a probe lost more than 2 %. Probes without such a loss raise it.
+//! 2. pacing rate = pacing gain · bandwidth; window = window gain · bandwidth · min RTT + bytes that ACKs bring at
+//!    once, within the bounds.
+//! 3. `inflight_hi`, the long-term bound: the data in flight when a probe lost more than 2 %. Probes without such a
+//!    loss raise it.
 //! 4. `inflight_lo`, the short-term bound: losses outside of probes cut it to 0.7; the next probe forgets it.
 //! 5. Every 5 seconds without a lower RTT the flow keeps half a bandwidth-delay product in flight for 200 ms.
 //!

@@ -1,7 +1,7 @@
 //! `bic`: windows that search for the last maximum by halving the distance to it.
 //!
 //! Source: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM 2004; numbers
-//! and what it leaves open from Linux's tcp_bic. Specification: `spec/bic.md`.
+//! and its gaps filled from Linux's tcp_bic. Specification: `spec/bic.md`.
 //!
 //! The model:
 //! 1. At a loss the window that overflowed the path is remembered as W_max, and 0.8 of the flight remains.

@@ -110,7 +110,7 @@ struct Epoch {
     w_max: f64,
     /// K: from the start of the stage to W_max.
     k: f64,
-    /// W_est: what Reno would have.
+    /// W_est: the estimate of Reno's window.
     w_est: f64,
 }
 
@@ -253,7 +253,7 @@ impl CubicSender {
         }
     }
 
-    /// §4.6 and §4.7: what a loss leaves behind beside the window.
+    /// §4.6 and §4.7: the state after a loss, beside the window.
     fn remember(&mut self) {
         self.before = Some(Box::new(self.stage));
         let cwnd = self.window.segments();

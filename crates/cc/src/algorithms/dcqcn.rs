@@ -215,7 +215,7 @@ impl Sender for DcqcnSender {
             self.end_periods(now);
             self.marked = true;
         } else {
-            // The first mark is what α = 1 stands for.
+            // The first mark accounts for α = 1.
             (self.began, self.alpha_at) = (now, Some(now));
         }
         if !self.cut_pending {

@@ -155,7 +155,7 @@ impl DctcpParams {
     }
 }
 
-/// Gear §IV-A: what the additive increase of a flow is multiplied by.
+/// Gear §IV-A: the factor of a flow's additive increase.
 fn increase_factor(params: &DctcpParams, flow: &FlowInfo) -> f64 {
     let ratio = flow.base_rtt.as_ps() as f64 / flow.intra_rtt.as_ps().max(1) as f64;
     if params.ai_scaling && ratio > params.cross_rtt_factor { ratio.min(params.ai_scaling_cap) } else { 1.0 }
@@ -268,7 +268,7 @@ impl WindowSender {
             reduced_until: Bytes::ZERO,
             pacing_gain: params.pacing.then_some(params.pacing_gain),
             base_rtt: flow.base_rtt,
-            // The window is the state here: what scales with a rate has none to follow.
+            // The window is the state here: a limit that scales with a rate has none to follow.
             cap: params.limit(flow).at_line_rate(),
         };
         sender.hold_to_cap();

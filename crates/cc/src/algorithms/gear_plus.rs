@@ -82,7 +82,7 @@ pub struct GearPlusSender(Box<Flow>);
 struct Flow {
     params: GearPlusParams,
     is_cross: bool,
-    /// IRTT over the flow's base round-trip time: what turns a queue over one into a queue over the other.
+    /// IRTT over the flow's base round-trip time: the factor from a queue over the latter to a queue over the former.
     horizons: f64,
     base_rtt: Delta,
     /// Bits per second on the wire.
@@ -289,7 +289,8 @@ mod tests {
         assert_eq!(target(&p, C, C, 2.0), target(&p, 2.0 * C, C, 4.0));
     }
 
-    /// Whoever has all that the link carries aims at η_alone; the half way is between, and with three quarters others count.
+    /// A flow that has the whole link aims at η_alone; a flow with half of it aims between, and at three quarters
+    /// others count.
     #[test]
     fn a_flow_that_has_the_whole_link_fills_it() {
         let p = params();
@@ -299,7 +300,7 @@ mod tests {
         near(target(&p, 0.875 * C, C, 1.0), half + 0.5 * (0.95 - half));
     }
 
-    /// The target at which flows rest is the same for all, so their rates are: whoever has less gains.
+    /// Flows rest at the same target, so at the same rate: a flow with less gains.
     #[test]
     fn of_two_flows_at_one_hop_the_slower_gains() {
         let p = params();

@@ -7,7 +7,7 @@
 //! 1. A response function says which mean window w a loss rate p shall give: a line in logarithmic scales, 38 segments at 10^-3 and 83000
 //!    at 10^-7.
 //! 2. A loss takes the fraction b(w) of the window: 1/2 at 38 segments, 0.1 at 83000, linear in log w between.
-//! 3. a(w) segments are added per round trip: what keeps w with b(w) at the loss rate of the response function.
+//! 3. a(w) segments are added per round trip: with b(w) they keep w at the loss rate of the response function.
 //! 4. Up to 38 segments it is Reno.
 //! 5. a(w) grows from 1 to 72 segments: large windows fill again in hundreds of round trips, not in tens of thousands.
 //!
@@ -55,7 +55,7 @@ impl Algorithm for HighSpeed {
     }
 }
 
-/// The response function of [`HighSpeed`]: what is its own.
+/// The [`Avoidance`] of [`HighSpeed`]: its response function.
 pub struct Response {
     low_window: f64,
     /// log(High_Window / Low_Window).
@@ -84,7 +84,7 @@ impl Response {
         libm::log(w / self.low_window) / self.span
     }
 
-    /// b(w): what a loss takes (2); beyond High_Window no less than there.
+    /// b(w): the part that a loss takes (2); beyond High_Window no less than there.
     fn decrease(&self, w: f64) -> f64 {
         0.5 + (self.high_decrease - 0.5) * self.position(w).clamp(0.0, 1.0)
     }

@@ -5,7 +5,8 @@
 //!
 //! The model:
 //! 1. Each ACK brings queue, time stamp and transmitted bytes of every hop; with the ACK before it gives the hop's load.
-//! 2. The load u counts what is on the wire and what waits, as a fraction of what the hop holds without a queue.
+//! 2. The load u counts the data on the wire and in the queue, as a fraction of the data that the hop holds without a
+//!    queue.
 //! 3. The largest u, smoothed over one base RTT, is U; the window aims at U = η: W = Wc·η/U + W_AI.
 //! 4. Every ACK computes W from the *reference* window Wc, which itself moves once per RTT: no reaction is counted twice.
 //! 5. While U < η only W_AI is added, for at most maxStage rounds; then the multiplicative term claims what is free.
@@ -69,7 +70,7 @@ impl Algorithm for Hpcc {
 ///
 /// Windows count bytes on the wire, as the switches' counters do; [`Control::cwnd`] is the payload among them.
 pub struct HpccSender {
-    /// W: what holds now.
+    /// W: the current window.
     window: f64,
     /// Wc: the reference window.
     reference: f64,
@@ -209,7 +210,7 @@ impl Busiest {
             return;
         }
         // Eq. 2, u = txRate/B + qlen/(B·T) with the smaller of two queues, over one common denominator: this line runs
-        // once per hop and ACK, and divisions are what it costs.
+        // once per hop and ACK, and divisions are its main cost.
         let held = hop.sent + hop.queue * hop.elapsed * per_base_rtt;
         let load = held * BITS_PS_PER_BYTE_S / capacity;
         if load > self.load {

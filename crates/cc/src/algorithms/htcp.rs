@@ -1,4 +1,4 @@
-//! `htcp`: windows that grow faster the longer the last congestion is ago, and give up what the queue holds.
+//! `htcp`: windows that grow faster the longer the last congestion is ago, and that give up the queue's share at a loss.
 //!
 //! Source: D. Leith, R. Shorten, "H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths", draft-leith-tcp-htcp-06, 2008;
 //! checked against Linux's tcp_htcp. Specification: `spec/htcp.md`.
@@ -94,7 +94,7 @@ pub struct Backoff {
     /// Time of the last loss. Before the first loss, time of the first ACK; `None` before that.
     since: Option<Time>,
     beta: f64,
-    /// Largest RTT of late; zero without a sample.
+    /// Largest recent RTT; zero without a sample.
     rtt_max: Delta,
     /// B(k): best throughput before the loss before, in bytes/s.
     last_best: f64,

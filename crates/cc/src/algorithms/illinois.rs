@@ -77,7 +77,7 @@ impl Algorithm for Illinois {
     }
 }
 
-/// Increase and decrease, and what decides on the increase.
+/// Increase and decrease, and the state that decides on the increase.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Steps {
     alpha: f64,

@@ -3,7 +3,7 @@
 /// Makes the enums that dispatch to the algorithms, and the functions that look them up.
 macro_rules! registry {
     ($($variant:ident = $module:ident :: $ty:ident),+ $(,)?) => {
-        /// Parameters of one algorithm, built in or from elsewhere: what makes its halves.
+        /// Parameters of one algorithm, built in or from elsewhere; they make its halves.
         #[derive(Clone, Debug)]
         #[allow(missing_docs)]
         pub enum AnyParams { $($variant(<$module::$ty as Algorithm>::Params),)+ Dyn(Box<dyn DynAlgorithm>) }

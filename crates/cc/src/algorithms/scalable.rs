@@ -64,7 +64,7 @@ impl Algorithm for Scalable {
 pub struct Steps {
     increase: f64,
     decrease: f64,
-    /// Up to this window, and what a loss takes there.
+    /// The legacy window, and the part that a loss takes up to it.
     legacy: (f64, f64),
 }
 

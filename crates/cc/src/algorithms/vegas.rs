@@ -127,7 +127,7 @@ pub struct PaperSender {
     round_rtt: Delta,
     /// RTT samples of this round.
     samples: u32,
-    /// Most bytes in flight in this round: what was really used of the window.
+    /// Most bytes in flight in this round: the used part of the window.
     round_used: Bytes,
     round_end: Bytes,
     alpha: f64,
@@ -185,7 +185,7 @@ impl PaperSender {
 
     /// A round trip is over: compare expected and actual rate.
     fn end_round(&mut self) {
-        // Whoever is held back by pacing or by the application neither fills the window nor learns from it.
+        // A flow held back by pacing or by the application neither fills the window nor learns from it.
         let used = self.round_used.as_f64();
         let full = used + self.mss >= self.cwnd;
         let queued = self.queued(self.cwnd.min(used)) / self.mss;
@@ -428,7 +428,7 @@ mod tests {
     fn rounds_of_two_samples_grow_as_reno() {
         let mut path = in_avoidance(4, 1e9);
         path.bench.sender.cwnd = 4.0 * MSS as f64;
-        path.seq += 100 * MSS; // past the round at hand
+        path.seq += 100 * MSS; // past the current round
         path.ack(Delta::from_us(32), 3, false);
         let mut windows = vec![path.packets()];
         for _ in 0..2 {

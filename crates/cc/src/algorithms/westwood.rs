@@ -1,12 +1,13 @@
-//! `westwood`: Reno that falls to what the path carried when a packet is lost (Westwood+).
+//! `westwood`: Reno that falls to the path's measured bandwidth when a packet is lost (Westwood+).
 //!
 //! Source: L. A. Grieco, S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM
 //! CCR 34(2), 2004; checked against Linux's tcp_westwood. Specification: `spec/westwood.md`.
 //!
 //! The model:
-//! 1. Once per round trip: what ACKs confirmed in it, divided by its length, is a sample of the bandwidth.
+//! 1. Once per round trip: the bytes that ACKs confirmed in it, divided by its length, are a sample of the bandwidth.
 //! 2. BWE is the samples' moving average, α = 0.9 old and 0.1 new.
-//! 3. A fast retransmit leaves a threshold of BWE·RTTmin, and a window of no more: what the path holds without a queue.
+//! 3. A fast retransmit leaves a threshold of BWE·RTTmin, and a window of no more: the data that the path holds
+//!    without a queue.
 //! 4. A timeout leaves the same threshold and one segment.
 //! 5. Growth is Reno's.
 //!
@@ -89,8 +90,8 @@ pub struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// The payload that an ACK confirms: a duplicate stands for one segment that has arrived, which is not counted again when the
-    /// gap before it is filled (Linux, `westwood_acked_count`).
+    /// The payload that an ACK confirms: a duplicate means one segment that has arrived, which is not counted again when
+    /// the gap before it is filled (Linux, `westwood_acked_count`).
     fn confirmed(&mut self, ack: &Ack<'_>) -> f64 {
         let acked = ack.acked.as_f64();
         if acked == 0.0 {

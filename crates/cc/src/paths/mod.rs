@@ -1,8 +1,8 @@
 //! Path choosers: which entropy value each packet of a multipath flow carries.
 //!
 //! Switches that hash the entropy value ([`Entropy`]) choose among equal-cost paths by it, so a sender that changes it changes the path,
-//! and one that keeps it keeps the path. A chooser is pure: it sees entropy values come back with what their packets met, never the
-//! network. One chooser is one file here, and two lines below: its module, and its entry in `choosers!`.
+//! and one that keeps it keeps the path. A chooser is pure: it sees entropy values come back with the fate of their
+//! packets, never the network. One chooser is one file here, and two lines below: its module, and its entry in `choosers!`.
 //!
 //! ```
 //! use farloop_cc::paths::{PathChooser, PathCtx, PathFeedback, PathInfo, chooser};

@@ -1,9 +1,9 @@
 //! The macro behind the registry of choosers: static dispatch to each.
 
-/// Makes the enums that dispatch to the choosers, and what looks them up.
+/// Makes the enums that dispatch to the choosers, and the functions that look them up.
 macro_rules! choosers {
     ($($variant:ident = $module:ident :: $ty:ident),+ $(,)?) => {
-        /// Parameters of one chooser: what makes it.
+        /// Parameters of one chooser, which make it.
         #[derive(Clone, PartialEq, Debug)]
         #[allow(missing_docs)]
         pub enum ChooserParams { $($variant(<$module::$ty as Chooser>::Params)),+ }

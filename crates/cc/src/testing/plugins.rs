@@ -124,7 +124,7 @@ impl MadeAtRunTime {
         MadeAtRunTime { needs, ..self }
     }
 
-    /// The same with other things to say of itself.
+    /// The same with another description.
     pub fn with_about(self, change: impl FnOnce(&mut About)) -> MadeAtRunTime {
         let mut made = self;
         change(&mut made.about);

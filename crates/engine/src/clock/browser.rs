@@ -1,4 +1,4 @@
-//! The clock of a page: whoever loads the module installs it.
+//! The clock of a page: the loader of the module installs it.
 
 use std::sync::OnceLock;
 use std::time::Duration;

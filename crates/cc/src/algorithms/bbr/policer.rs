@@ -1,4 +1,4 @@
-//! The rate of a policer: what two stretches of time with heavy losses delivered alike.
+//! The rate of a policer, found where two intervals with heavy losses deliver at the same rate.
 //!
 //! Source: Linux, `bbr_lt_bw_sampling` ("long-term" bandwidth, `lt_bw`); Flach et al., *An Internet-Wide Analysis of Traffic Policing*,
 //! SIGCOMM 2016.
@@ -63,7 +63,7 @@ impl Policer {
         *self = Policer::default();
     }
 
-    /// Takes in what an ACK or a timeout says. True: the rate has been held long enough, probing begins anew.
+    /// Takes a report. Returns true if the rate has been held long enough, so that probing begins again.
     pub fn on_report(&mut self, report: &Report) -> bool {
         if self.held {
             self.rounds += u32::from(report.probing && report.round);

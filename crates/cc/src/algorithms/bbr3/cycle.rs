@@ -5,7 +5,7 @@ use super::samples::Sample;
 use crate::api::Ctx;
 use farloop_units::{Delta, Rate, Time};
 
-/// Up to so long is drawn in addition to `probe_wait`.
+/// Largest random time that is added to `probe_wait`.
 const DRAWN_WAIT: Delta = Delta::from_secs(1);
 /// UP doubles its steps at most so often.
 const MAX_DOUBLINGS: u32 = 30;
@@ -62,7 +62,7 @@ impl Model {
         }
     }
 
-    /// The cycle begins: yield what the probe has queued (draft §5.3.3.9).
+    /// The cycle begins: drain the queue that the probe built (draft §5.3.3.9).
     pub(super) fn start_down(&mut self, ctx: &mut Ctx<'_>) {
         self.reset_congestion();
         self.up_acked_per_packet = UNBOUNDED;

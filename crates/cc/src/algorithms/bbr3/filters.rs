@@ -1,4 +1,4 @@
-//! The filters of what ACKs measure: samples of deliveries and losses, the latest round, marks, and the least RTT.
+//! The filters of ACKs' measurements: samples of deliveries and losses, the latest round, marks, and the least RTT.
 
 use super::model::Model;
 use super::samples::{MARKS_GAIN, MARKS_ROUNDS, MARKS_THRESHOLD, Sample, SentAt};
@@ -6,7 +6,7 @@ use crate::api::{Ack, Ctx, Sent};
 use farloop_units::Delta;
 
 impl Model {
-    /// Remembers what was in flight when a packet left.
+    /// Remembers the data in flight when a packet left.
     pub(super) fn note_sent(&mut self, sent: &Sent) {
         let now = SentAt { delivered: self.delivered, in_flight: sent.in_flight.get(), lost: self.lost };
         match self.sent.back_mut().filter(|last| last.delivered == now.delivered) {

@@ -161,7 +161,7 @@ impl Path {
             self.step();
         }
     }
-    /// Runs until the sender is in a state; at most so long.
+    /// Runs until the sender is in a state, for `limit` at most.
     fn reach(&mut self, state: State, within: Delta) {
         let end = self.bench.now + within;
         while self.state() != state {

@@ -1,4 +1,5 @@
-//! Gear across datacenters: move twice as far as the signal asks, then back to the right rate (Algorithm 1, lines 17-22).
+//! Gear across datacenters: move twice as far as the signal requires, then back to the right rate (Algorithm 1, lines
+//! 17-22).
 
 use super::limits::Limits;
 use super::params::{GearParams, OwnCorrection};
@@ -7,11 +8,11 @@ use farloop_units::Rate;
 /// The window of a cross-DC flow.
 #[derive(Clone, Debug)]
 pub(super) struct CrossWindow {
-    /// w: what holds now, in bytes on the wire.
+    /// w: the current window, in bytes on the wire.
     pub window: f64,
     /// w^c: the reference that every ACK of a round starts from.
     pub reference: f64,
-    /// The windows with which this round and the one before it began: what the packets sent first in them met.
+    /// The windows with which this round and the one before it began: the first packets of the rounds met these.
     round_start: f64,
     round_before: f64,
 }

@@ -7,7 +7,7 @@ use farloop_units::{Delta, Time};
 /// The window of an intra-DC flow.
 #[derive(Clone, Debug)]
 pub(super) struct IntraWindow {
-    /// w: what holds now, in bytes on the wire.
+    /// w: the current window, in bytes on the wire.
     pub window: f64,
     /// w^c: the reference that every ACK of a round starts from.
     pub reference: f64,
@@ -21,7 +21,7 @@ pub(super) struct IntraWindow {
 enum Step {
     /// Step I: to the right rate as if all traffic reacted.
     First,
-    /// Steps II and III: `u0` was seen before step I, `after` collects what is seen after it.
+    /// Steps II and III: `u0` was seen before step I, `after` collects the samples after it.
     Second { u0: f64, after: Feedback },
 }
 

@@ -1,13 +1,14 @@
 //! Gear: inside a datacenter flows hold the bottleneck at its target, across datacenters flows restore fairness.
 //!
 //! Source: Han et al., "In-Band Network Telemetry-Based Congestion Control for Cross-Datacenter Networks", IEEE Transactions
-//! on Networking, 2025. Equations, derivations, and what the paper leaves open: `spec/gear.md`.
+//! on Networking, 2025. Equations, derivations, and the points that the paper leaves open: `spec/gear.md`.
 //!
 //! The model in five lines. Telemetry gives the utilisation u of the busiest hop, as an average over about one round trip.
 //! An *intra-DC* flow moves to the right rate with w^c·η/u (step I), sees from what follows how much of the link does not
 //! react within its round trip and so must be cross-DC traffic (step II), and takes that share of the adjustment upon itself
-//! (step III). A *cross-DC* flow reacts a thousand times later; for one CRTT it moves twice as far as u asks, which gives back
-//! what intra-DC flows did for it meanwhile, and then holds the right rate. Losses, for which only the WAN is left, drive CUBIC.
+//! (step III). A *cross-DC* flow reacts a thousand times later; for one CRTT it moves twice as far as u requires, which
+//! gives back what intra-DC flows did for it meanwhile, and then holds the right rate. Losses, for which only the WAN is
+//! left, drive CUBIC.
 //!
 //! ```text
 //!  handshake RTT < k·IRTT        u >= η or maxStage rounds: multiplicative, else additive

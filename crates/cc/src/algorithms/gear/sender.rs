@@ -189,7 +189,7 @@ impl GearLoop {
             Some(cwnd) => cwnd.as_f64() / payload_per_wire,
             None => flow.initial_rate.as_f64() * flow.base_rtt.as_ps() as f64 / BITS_PS_PER_BYTE_S,
         };
-        // Below the floor a start may well be: nobody computed it.
+        // A start may be below the floor: it is given, not computed.
         let initial = initial.clamp(1.0, limits.cap);
         let horizon = match p.queue_horizon {
             QueueHorizon::Irtt => irtt,
@@ -310,7 +310,7 @@ impl GearLoop {
         }
     }
 
-    /// The rate that the window stands for.
+    /// The rate that corresponds to the window.
     fn rate(&self) -> Rate {
         self.rate_of(self.law.window())
     }

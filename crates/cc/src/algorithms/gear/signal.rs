@@ -64,7 +64,7 @@ impl Signal {
         }
     }
 
-    /// Remembers what is known of the path as a packet leaves. Retransmissions are left out: their ACKs may cover packets
+    /// Remembers the known state of the path as a packet leaves. Retransmissions are left out: their ACKs may cover packets
     /// that were sent with other knowledge.
     pub fn on_send(&mut self, now: Time, sent: &Sent) {
         if !sent.retransmission && !self.latest.is_empty() {
@@ -99,7 +99,7 @@ impl Signal {
         sample
     }
 
-    /// Starts over: sequence numbers are about to repeat, so ACKs can no longer be matched with what was known.
+    /// Starts over: sequence numbers are about to repeat, so ACKs no longer match the snapshots.
     pub fn on_loss(&mut self) {
         self.history.clear();
         self.first.clear();

@@ -1,9 +1,9 @@
 //! GEMINI in integers: everything that happens per event, as a kernel does it.
 //!
-//! No floating point, no signed numbers, no wider type than 64 bits, division of unsigned numbers only. [`Constants`] are what
-//! module parameters would be, [`State`] what a connection keeps: 96 bytes, of the 104 that Linux has for a congestion control
-//! (`icsk_ca_priv`). Both are plain integers; nothing here knows the simulator. `linux/gemini/core.h` is the same in C.
-//! The recorded behaviour is `vectors/gemini.jsonl`; `vectors/README.md` says how to replay it elsewhere.
+//! No floating point, no signed numbers, no wider type than 64 bits, division of unsigned numbers only. [`Constants`] take
+//! the place of module parameters, and [`State`] is a connection's state: 96 bytes, of the 104 that Linux has for a
+//! congestion control (`icsk_ca_priv`). Both are plain integers; nothing here knows the simulator. `linux/gemini/core.h` is
+//! the same in C. The recorded behaviour is `vectors/gemini.jsonl`; `vectors/README.md` says how to replay it elsewhere.
 //!
 //! Windows are kept in bytes. A host that counts packets ([`State::cwnd_packets`]) moves its window itself, after losses and when it
 //! takes one back, and the core follows ([`State::resync`]).
@@ -96,9 +96,9 @@ pub struct AckEvent {
     pub in_flight: u64,
     /// Round-trip time in ns, or [`NO_RTT`] where the ACK is no sample.
     pub rtt: u64,
-    /// Sequence number of what the receiver still waits for.
+    /// Sequence number that the receiver waits for.
     pub ack_seq: u32,
-    /// Sequence number of what is sent next for the first time.
+    /// Sequence number that is sent next for the first time.
     pub snd_nxt: u32,
     /// It echoes a mark.
     pub ecn_echo: bool,
@@ -136,7 +136,7 @@ pub struct State {
     /// Bytes acknowledged, and of those marked, in α's window of data.
     acked: u64,
     marked: u64,
-    /// RTT_min in ns of the window of data at hand; [`u64::MAX`] before a sample.
+    /// RTT_min in ns of the current window of data; [`u64::MAX`] before a sample.
     rtt_min: u64,
     /// The fraction of marked bytes, Q30.
     pub alpha: u32,
@@ -291,7 +291,7 @@ impl State {
     }
 
     /// Losses, as TCP: half the flight, or one segment after a timeout. `in_flight` (bytes) and `snd_nxt` are of the time that the
-    /// loss was detected. Says whether it changed the window: what stood there before is the host's to keep, for [`State::on_undo`].
+    /// loss was detected. Returns true if it changed the window: the host keeps the old one for [`State::on_undo`].
     pub fn on_loss(&mut self, constants: &Constants, event: LossEvent, in_flight: u64, snd_nxt: u32) -> bool {
         let segment = constants.mss << WINDOW_BITS;
         // The flight counts up to the window: right after a cut more can still be out.

@@ -144,7 +144,7 @@ impl Constants {
 /// Sequence numbers of 32 bits that wrap, as TCP's, for a flow's offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sequence {
-    /// A number stands for 2^unit bytes.
+    /// A number means 2^unit bytes.
     unit: u32,
 }
 
@@ -181,7 +181,7 @@ impl Sequence {
     }
 }
 
-/// The sender half of [`Gemini`]: the host of [`core`]'s arithmetic, and what a host keeps for it.
+/// The sender half of [`Gemini`]: the host of [`core`]'s arithmetic, with the state that a host keeps for it.
 pub struct GeminiSender {
     state: State,
     /// Boxed: several flows' worth of numbers that never change.

@@ -1,4 +1,4 @@
-//! GEMINI in real numbers, written from Algorithm 1: what the integers of [`super::core`] are compared with.
+//! GEMINI in real numbers, written from Algorithm 1. Tests compare the integers of [`super::core`] with it.
 
 use super::super::dctcp::MarkedFraction;
 use super::super::window::Window;
@@ -55,7 +55,7 @@ pub struct Reference {
     f: f64,
     /// h in segments per round trip.
     h: f64,
-    /// RTT_min: the smallest RTT of the window of data at hand.
+    /// RTT_min: the smallest RTT of the current window of data.
     rtt_min: Delta,
     /// Where that window of data ends; `None` before it has begun.
     window_end: Option<Bytes>,

@@ -60,7 +60,8 @@ impl IccSender {
         news
     }
 
-    /// The rate that a verdict asks for, `late` seconds after it was made and `since` seconds after the last change of rate.
+    /// The rate that a verdict requires, `late` seconds after it was made and `since` seconds after the last change
+    /// of rate.
     fn answer(&self, verdict: &Verdict, late: f64, since: f64) -> f64 {
         let (n, capacity) = (f64::from(verdict.flows), verdict.capacity.as_f64());
         let (queue, growth) = (bits(verdict.queue), bits(verdict.change.unsigned_abs()) / self.window);

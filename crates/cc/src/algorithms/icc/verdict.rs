@@ -43,7 +43,7 @@ impl Verdict {
     /// Bytes that it takes in the header of a packet.
     pub const BYTES: u16 = 16;
 
-    /// The field that says nothing: what data packets carry.
+    /// The empty field, which data packets carry.
     pub const NONE: Field = 0;
 
     /// The stamp of a time.
