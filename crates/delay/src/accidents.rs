@@ -25,7 +25,7 @@ pub enum Fate {
     Late(u64),
 }
 
-/// Counts the segments of each connection, and decides what becomes of them.
+/// Counts the segments of each connection, and decides their fate.
 #[derive(Clone, Debug)]
 pub struct Counter {
     accidents: Accidents,

@@ -1,4 +1,5 @@
-//! The delay line of the testbed: what enters an interface leaves another one a fixed time later, in both directions.
+//! The delay line of the testbed: a frame that enters an interface leaves another one a fixed time later, in both
+//! directions.
 //!
 //! Linux delays packets with netem, which not every kernel has; this does it from outside. [`queue`] knows frames and times and nothing of
 //! sockets: what is due when, what has no room, how late it all was. [`wire`] moves frames between sockets and queues, on Linux only.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// A frame that leaves more than so many ns after it was due has met a processor that did not run: what was measured around it says nothing
-/// of the network.
+/// A frame that leaves more than so many ns after it was due has met a processor that did not run: measurements around it
+/// say nothing about the network.
 pub const STALL: u64 = 10_000_000;
 
 /// Largest burst of a link, in ns of its rate: as much as the kernel's shapers let through.
@@ -14,7 +14,7 @@ pub const BURST: u64 = 500_000;
 pub struct Pace {
     /// In bit/s, at least 1.
     pub rate: u64,
-    /// Bytes that a frame has on the link beyond what reaches an interface.
+    /// Bytes that a frame has on the link beyond those that reach an interface.
     pub framing: u64,
 }
 

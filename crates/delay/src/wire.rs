@@ -35,7 +35,7 @@ pub struct Line {
     pub ends: [String; 2],
     /// In ns.
     pub delay: u64,
-    /// Of the link that it stands for.
+    /// Of the link that it emulates.
     pub pace: Pace,
     /// Accidents of segments that come by the first and by the second interface.
     pub accidents: [Accidents; 2],
@@ -111,7 +111,7 @@ fn poll(sockets: &[OwnedFd], stop: &mut (impl Read + AsFd), wait: Option<TimeSpe
     Ok((ready, has_stop && stop.read(&mut [0; 64])? == 0))
 }
 
-/// Takes what has come, with the times at which it did.
+/// Takes the frames that have come, with the times of their arrival.
 fn receive(
     socket: &OwnedFd,
     queue: &mut Queue,

@@ -13,7 +13,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Opens a file to write. Whoever gives it makes the file whole once the import has succeeded, and removes it otherwise.
+/// Opens a file to write. The caller keeps the file if the import succeeds, and removes it otherwise.
 pub type Open<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Write>>;
 
 /// A request to import a job.

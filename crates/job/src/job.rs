@@ -1,4 +1,4 @@
-//! Jobs: ranks with their programs, groups of ranks, and where in a file each operation stands.
+//! Jobs: ranks with their programs, groups of ranks, and the place of each operation in a file.
 
 use crate::error::{JobError, Place};
 use farloop_units::Delta;
@@ -59,7 +59,7 @@ impl Collective {
 /// The work of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// Computes: keeps its stream busy for so long.
+    /// Computes: keeps its stream busy for this time.
     Compute(Delta),
     /// Sends a message.
     Send {
@@ -103,7 +103,7 @@ pub struct Operation {
     pub nic: u8,
     /// Its purpose: a position in [`Job::phases`].
     pub phase: u8,
-    /// Where it stands in its file: a line, an offset or a node, as [`Job::places`] says.
+    /// Its place in its file: a line, an offset or a node, as [`Job::places`] says.
     pub place: u64,
 }
 

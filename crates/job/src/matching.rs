@@ -25,7 +25,7 @@ pub struct Message {
 /// Posted receives and messages that no receive has taken yet.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    /// By source and tag; nobody goes through it in its order.
+    /// By source and tag; never iterated.
     channels: HashMap<(u32, u32), Channel>,
     /// Of a rank with wildcards.
     lists: Option<Lists>,

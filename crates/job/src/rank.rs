@@ -39,7 +39,7 @@ pub enum Input {
 /// A request of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// Call with [`Input::Timer`] after so long.
+    /// Call with [`Input::Timer`] after a time.
     Timer {
         /// The operation that it belongs to.
         operation: u32,
@@ -50,7 +50,7 @@ pub enum Output {
     Send {
         /// The rank that gets it.
         to: u32,
-        /// The message, as the other rank is to be given it.
+        /// The message, as the other rank takes it.
         message: Message,
     },
     /// A receive has taken a message: a sender that waits for its receiver may go on.
@@ -170,7 +170,7 @@ impl Rank {
         self.kept.as_mut()?.pop_front()
     }
 
-    /// Takes an input and appends what the rank asks for.
+    /// Takes an input and appends the rank's requests.
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Start => self.begin_iteration(now, out),

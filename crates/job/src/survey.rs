@@ -18,7 +18,7 @@ pub struct Survey {
     pub receives: u64,
     /// Dependencies.
     pub dependencies: u64,
-    /// Dependencies on nodes that the file has not.
+    /// Dependencies on nodes that the file lacks.
     pub absent: u64,
     /// Bytes of sends.
     pub bytes: u64,

@@ -1,8 +1,8 @@
-//! Algorithms that are classes of Python: what the seam asks of a sender goes to the methods of an object.
+//! Algorithms that are classes of Python: the sender's calls go to the methods of an object.
 //!
 //! `farloop.algorithm` describes a class (name, parameters, needs, which handlers it has); here is what calls it. Whatever goes wrong in a
-//! handler ends the run: the first error is kept ([`Failure`]), nothing of the class is called any more, and who runs the simulation asks
-//! for it.
+//! handler ends the run: the first error is kept ([`Failure`]), the class is called no more, and the caller that runs the
+//! simulation asks for it.
 
 use crate::errors::raised_by_class;
 use crate::parameters::{Parameter, number, of_value, parameter, read};
@@ -214,7 +214,7 @@ impl DynAlgorithm for PyAlgorithm {
     }
 }
 
-/// So many timers of one flow in so short a time are no algorithm that waits for anything: simulated time as good as stands still.
+/// Most timers of one flow in [`IN_TIME`]: with more of them simulated time practically stops.
 const MOST_TIMERS: u32 = 100_000;
 const IN_TIME: Delta = Delta::from_us(1);
 
@@ -423,7 +423,7 @@ fn control(object: &Bound<'_, PyAny>, after: &str) -> PyResult<Control> {
     Ok(Control { cwnd: cwnd.map_or(Bytes::MAX, Bytes::from_f64), pacing: rate.map_or(Rate::MAX, Rate::from_f64) })
 }
 
-/// A number that can be a limit, or that there is none.
+/// Parses an optional limit; `None` means unlimited.
 fn limit(value: &Bound<'_, PyAny>) -> Option<Option<f64>> {
     if value.is_none() {
         return Some(None);

@@ -19,7 +19,8 @@ type Level = (u32, String, String);
 
 /// Reads a job, says what is in it as JSON, and writes it where `out` is a path, a format, and what opens a file of Python by its name.
 ///
-/// `memory_limit` is how many bytes it may take. `progress(what, done, all)` returns False to stop; `None` asks for nothing but interrupts.
+/// `memory_limit` is the bytes that it may take. `progress(what, done, all)` returns False to stop; without it only
+/// interrupts stop.
 #[pyfunction]
 #[pyo3(signature = (files, progress=None, *, format=None, collectives="nccl", latency="5us", rate="400Gbps", site=None, host=None,
     message=None, timed=true, out=None, expanded=false, ranks=None, flops=None, memory_bandwidth=None, groups=None, memory_limit=None))]

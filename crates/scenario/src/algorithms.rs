@@ -1,4 +1,4 @@
-//! `[algorithm.NAME]`: parameters of algorithms and presets, and who overrides whom.
+//! `[algorithm.NAME]`: parameters of algorithms and presets, and their order of precedence.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::document::{Item, Location};
@@ -94,12 +94,13 @@ fn read_table(section: &Section<'_>, info: &AlgorithmInfo) -> Result<Vec<(String
 /// The character between the algorithms of a pair, such as "dctcp/bbr".
 const SEPARATOR: char = '/';
 
-/// The algorithms that a name stands for: those of flows inside a datacenter and of flows across, which are the same but for a pair.
+/// The algorithms that a name means: those of flows inside a datacenter and of flows across, which are the same but
+/// for a pair.
 pub(crate) fn by_scope(name: &str) -> [&str; 2] {
     name.split_once(SEPARATOR).map_or([name; 2], |(intra, cross)| [intra, cross])
 }
 
-/// The name that stands for what `[algorithm]` says with `intra` and `cross`, each of which replaces `name` for its flows.
+/// The name for the pair of `[algorithm]`'s keys `intra` and `cross`, each of which replaces `name` for its flows.
 fn join_scopes(section: &Section<'_>, mut key: AlgorithmKey) -> Result<AlgorithmKey, Diagnostic> {
     let (intra, cross) = (key.intra.take(), key.cross.take());
     for (word, own) in [("intra", &intra), ("cross", &cross)] {

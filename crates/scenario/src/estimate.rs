@@ -25,7 +25,7 @@ const FLOW: f64 = 660.0;
 const ACTIVE_TCP: f64 = 1100.0;
 const ACTIVE_RDMA: f64 = 300.0;
 const PORT: f64 = 2000.0;
-/// A sample stands in the series twice, as the simulator gives it and as a table of Arrow.
+/// A sample exists twice, in the simulator's series and in a table of Arrow.
 const SAMPLE: f64 = 2.0 * 24.0;
 /// A sample of a port that is held until it is known whether the port is among the worst.
 const WATCHED: f64 = 64.0;
@@ -178,7 +178,7 @@ fn most_active(spec: &NetworkSpec) -> (f64, f64) {
         }
         changes.extend([(start, packets), (over, -packets)]);
     }
-    // At one time those that begin are there before those that end have gone.
+    // At equal times starts count before ends.
     changes.sort_unstable_by(|(at, change), (then, other)| at.total_cmp(then).then(other.total_cmp(change)));
     let (mut now, mut most) = ((0.0f64, 0.0f64), (0.0f64, 0.0f64));
     for (_, packets) in changes {

@@ -101,7 +101,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<NetworkKeys, Diagnostic> {
     })
 }
 
-/// Refuses a scenario that says nothing about its network: nobody means the default one without a word.
+/// Refuses a scenario without a network: silence more likely means a mistake than the default one.
 pub(crate) fn require(root: &Section<'_>) -> Result<(), Diagnostic> {
     if root.section("network")?.written() {
         return Ok(());

@@ -30,7 +30,7 @@ pub struct Outcome {
     pub tables: Tables,
     /// Counters.
     pub totals: Totals,
-    /// The run's checks of itself.
+    /// The run's self-checks.
     pub invariants: Vec<Invariant>,
     /// PFC deadlocks of the simulated network, in words.
     pub deadlocks: Vec<String>,
@@ -78,7 +78,7 @@ pub(crate) fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> b
 }
 
 /// A scenario that is parsed once, and whose network is built once: when something first needs it. A simulation takes the network for
-/// itself, so that there are no two of them in memory; whoever asks for something after that has it built again.
+/// itself, so that there are no two of them in memory; a later call builds it again.
 ///
 /// `go_on` is called now and then and returns `false` to stop.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ impl Prepared {
         &self.scenario
     }
 
-    /// The network, built if that has not been done.
+    /// The network, built on first use.
     pub(crate) fn take_built(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
         let kept = self.built.lock().unwrap_or_else(PoisonError::into_inner).take();
         kept.map_or_else(|| self.build(go_on), Ok)
@@ -275,7 +275,7 @@ pub(crate) fn nothing_yet() -> Progress {
     Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }
 }
 
-/// A simulation that is to run, and what things are called in its tables and its trace.
+/// A simulation that is ready to run, and the names for its tables and its trace.
 pub(crate) struct Ready {
     circuits: Option<CircuitFacts>,
     events: Vec<EventFact>,

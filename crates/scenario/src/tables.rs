@@ -340,7 +340,7 @@ impl Names {
         let place = |r: &PortRow| self.places[r.node as usize];
         let end = result.totals.end.as_ps() as f64;
         let mean = |r: &PortRow| if end > 0.0 { r.queue_integral as f64 / end } else { 0.0 };
-        // Rows stand in the order of the ports.
+        // Rows are in the order of the ports.
         let by_port = |f: &dyn Fn(&LinkSpec) -> u64| -> Vec<i64> {
             (0..rows.len()).map(|port| f(&self.links[port / 2]) as i64).collect()
         };

@@ -105,7 +105,7 @@ fn check_transport(scenario: &Scenario) -> Result<(), Diagnostic> {
     let free = ["mtu", "framing", "intra_rtt", "int_carriage", "int_bytes"];
     check_keys(&scenario.transport, &wanted, &free).map_err(|(key, p, e)| at(key, p, e))?;
     let kernel = TcpKeys { segmentation_offload: false, ..host_presets::keys(HostsChoice::Linux6) };
-    // What a machine adds by itself is there, however much it is.
+    // The delay that a machine adds is unavoidable, however large.
     let free = ["delay_noise_intra", "delay_noise_cross", "receive_window", "quick_acks"];
     check_keys(tcp, &kernel, &free).map_err(|(key, p, e)| at(key, p, e))?;
     let smallest = HEADERS + Bytes::new(500);
@@ -315,7 +315,7 @@ fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> 
     Ok(json!({"name": name, "kernel": kernel, "parameters": parameters}))
 }
 
-/// All that is to be built.
+/// The blueprint: everything that the testbed builds.
 fn blueprint(
     scenario: &Scenario,
     built: &Built,

@@ -64,7 +64,7 @@ impl TraceNames {
         let host = |node: NodeId| hosts.binary_search(&node).map_or(0, |number| number as u32);
         let mut flows = built.flow_names.clone();
         let mut ends: Vec<(u32, u32)> = spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect();
-        // Queue pairs stand behind all flows.
+        // Queue pairs follow all flows.
         let pairs = if spec.jobs.is_empty() { Vec::new() } else { pairs_of(&spec.jobs, &spec.nodes) };
         for (job, from, to) in pairs {
             let job = &spec.jobs[job as usize];

@@ -43,7 +43,7 @@ pub(crate) struct Scoreboard {
     copies: u64,
     copied_segments: u64,
     sacked_segments: u64,
-    /// Payload that duplicate ACKs without SACK stand for (NewReno).
+    /// Payload that duplicate ACKs without SACK account for (NewReno).
     estimated: u64,
     /// Records that are lost and have no copy in flight.
     waiting: u64,
@@ -191,7 +191,7 @@ impl Scoreboard {
         }
     }
 
-    /// The cumulative acknowledgement advances to `ack`, which lies in `una..=nxt`.
+    /// The cumulative acknowledgement advances to `ack`, which is in `una..=nxt`.
     pub fn acknowledge(&mut self, ack: u64, tally: &mut Tally) {
         while let Some(&record) = self.records.front() {
             let begin = self.una;

@@ -301,7 +301,7 @@ impl Sender {
         self.edge.saturating_sub(self.board.nxt()) < self.window().saturating_sub(self.board.pipe())
     }
 
-    /// Where the sender stands.
+    /// The sender's phase.
     pub fn state(&self) -> State {
         self.state
     }

@@ -16,7 +16,7 @@ use farloop_cc::{Delivery, Loss};
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
 
-/// Where a sender stands.
+/// The phase of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Before [`Sender::open`].
@@ -40,7 +40,7 @@ pub enum State {
 pub struct Holds {
     /// The connection is not open.
     pub handshake: bool,
-    /// The receiver's window has no room for new data, and nothing else is to be sent.
+    /// The receiver's window has no room for new data, and the sender has nothing else to send.
     pub receiver: bool,
     /// The congestion window has no room for a segment.
     pub window: bool,
@@ -160,7 +160,7 @@ pub struct Sender {
     pub(crate) probe_at: Time,
     pub(crate) reorder_at: Time,
     pub(crate) persist_at: Time,
-    /// Timeouts in a row of the kind at hand: SYN, data, or probes of the window.
+    /// Timeouts in a row of the current kind: SYN, data, or probes of the window.
     pub(crate) retries: u32,
     pub(crate) counters: Counters,
 }

@@ -34,7 +34,7 @@ impl Sender {
         moved
     }
 
-    /// The persist timer (RFC 9293 §3.8.6.1): asks for the window, or sends what little fits.
+    /// The persist timer (RFC 9293 §3.8.6.1): probes the window, or sends the few bytes that fit.
     pub(crate) fn on_persist(&mut self, now: Time, out: &mut Meaning) {
         self.persist_at = Time::NEVER;
         if self.edge > self.board.nxt() {

@@ -7,7 +7,7 @@ use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header
 const ROCE: u16 = 4791;
 /// To where PFC frames go (IEEE 802.1Q, 36.1).
 const MAC_CONTROL: [u8; 6] = [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
-/// From where: whoever is at the other end of the link.
+/// Source address: that of the node at the other end of the link.
 const NEIGHBOUR: [u8; 6] = [0x02, 0xFF, 0, 0, 0, 0];
 const MAC_CONTROL_TYPE: u16 = 0x8808;
 const PFC_OPCODE: u16 = 0x0101;

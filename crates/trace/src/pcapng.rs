@@ -21,7 +21,7 @@ const EPB_FLAGS: u16 = 2;
 const PFC_WIRE: u32 = 84;
 /// Nanoseconds.
 const TSRESOL: u8 = 9;
-/// Options are at most 64 kB; nobody needs names as long as that.
+/// Options are at most 64 kB; no name needs to be that long.
 const LONGEST_TEXT: usize = 4096;
 
 /// Writes a trace as pcapng.
@@ -62,7 +62,7 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
             Event::Drop { packet, queue, cause } => {
                 (packet, Direction::Out, format!("dropped: {cause}, queue {} B", queue.get()))
             }
-            // PFC frames are there as what they did to the port.
+            // PFC frames appear by their effect on the port.
             Event::Arrive { packet }
                 if matches!(packet.kind, crate::PacketKind::Pause { .. } | crate::PacketKind::Resume { .. }) =>
             {

@@ -219,7 +219,7 @@ pub struct TcpFlags {
     pub cwr: bool,
 }
 
-/// Why a packet was lost. Every cause has a column in the table of ports; they stand in the order of the columns.
+/// Why a packet was lost. Every cause has a column in the table of ports; they are in the order of the columns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
     /// The switch's buffer was full.

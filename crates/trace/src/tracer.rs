@@ -138,7 +138,7 @@ impl Tracer {
 
     /// Takes a record, if it is of interest. Times may go back a little, as where departures are worked out late.
     ///
-    /// An [`Event::Change`] to the window and rate that the flow had already is none.
+    /// An [`Event::Change`] to the present window and rate is dropped.
     ///
     /// At most a quarter more records than the limit (and a thousand) are held at any time.
     pub fn record(&mut self, record: Record) {

@@ -128,7 +128,7 @@ pub enum ParamError {
 pub trait Params: Default + Clone + fmt::Debug + Send + Sync + 'static {
     /// All parameters in declaration order.
     fn specs() -> Vec<ParamSpec>;
-    /// The same, made once: who reads a million tables asks a million times.
+    /// The same, made once: a reader of a million tables calls it a million times.
     fn spec_table() -> &'static [ParamSpec];
     /// Sets the parameter `name`; nothing changes on error.
     fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError>;

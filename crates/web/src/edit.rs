@@ -28,7 +28,7 @@ fn put(table: &mut dyn TableLike, path: &[&str], value: &str) -> Option<()> {
         return match table.get_mut(key)? {
             Item::ArrayOfTables(tables) => put(tables.get_mut(number)?, inner, value),
             Item::Value(Value::Array(list)) => put(list.get_mut(number)?.as_inline_table_mut()?, inner, value),
-            // One table where several may stand: `[workload]`.
+            // One table where several are allowed: `[workload]`.
             Item::Table(only) if number == 0 => put(only, inner, value),
             _ => None,
         };

@@ -40,7 +40,7 @@ pub struct Answer {
 /// Simulated seconds so far, simulated seconds in all, packet-hops so far.
 pub type Progress = (f64, f64, u64);
 
-/// Does what `request` asks for. `progress` is called now and then, and returns `false` to stop.
+/// Answers `request`. `progress` is called now and then, and returns `false` to stop.
 pub fn answer(request: &str, progress: &mut dyn FnMut(Progress) -> bool) -> Answer {
     let mut buffers = Buffers::default();
     let json = match Request::read(request).and_then(|r| r.answer(&mut buffers, progress)) {

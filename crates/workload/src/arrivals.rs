@@ -76,7 +76,7 @@ pub fn poisson(
     poisson_while(spec, population, sizes, random, &mut || true).map(Option::unwrap_or_default)
 }
 
-/// As [`poisson`]; asks `go_on` before every flow, and gives `None` where it answers `false`.
+/// As [`poisson`]; calls `go_on` before every flow, and returns `None` where it returns `false`.
 ///
 /// # Errors
 /// Those of [`poisson`].

@@ -103,7 +103,7 @@ impl Population {
     /// A uniformly random ordered pair.
     ///
     /// # Panics
-    /// There is none, see [`Population::check`].
+    /// No such pair exists, see [`Population::check`].
     pub fn draw(&self, between: Between, random: &mut RandomStream) -> (u32, u32) {
         let group = match between {
             Between::All => None,
@@ -199,7 +199,7 @@ impl Senders<'_> {
                 self.home[(index + u32::from(index >= own)) as usize]
             }
             Between::Cross => {
-                // Before the k-th host of the home stand k others of it, and all others are elsewhere.
+                // Before the k-th host of the home come k others of it, and all others are elsewhere.
                 let (mut low, mut high) = (0, self.home.len());
                 while low < high {
                     let k = (low + high) / 2;
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn only_senders_send_and_all_pairs_of_them_are_equally_likely() {
-        // Hosts 0 and 2 stand in datacenter 3, host 5 in 1, host 3 in 7 does not send.
+        // Hosts 0 and 2 are in datacenter 3, host 5 in 1, host 3 in 7 does not send.
         let population = Population::with_senders(&DATACENTERS, |host| [0, 2, 5].contains(&host));
         for (between, pairs) in [(Between::All, 18), (Between::Intra, 7), (Between::Cross, 11)] {
             assert_eq!(population.pairs(between), pairs);

@@ -104,7 +104,7 @@ pub fn rounds(
     rounds_while(pattern, rounds, population, between, sizes, random, &mut || true).map(Option::unwrap_or_default)
 }
 
-/// As [`rounds`]; asks `go_on` before every flow, and gives `None` where it answers `false`.
+/// As [`rounds`]; calls `go_on` before every flow, and returns `None` where it returns `false`.
 ///
 /// # Errors
 /// Those of [`rounds`].
@@ -177,7 +177,7 @@ fn permutation(population: &Population, between: Between, random: &mut RandomStr
 /// So many of `senders`, or all of them, in random order: the first places of [`shuffle`], in time that does not grow with the others.
 fn draw_senders(senders: &Senders<'_>, wanted: u32, random: &mut RandomStream) -> Vec<u32> {
     let len = u64::from(senders.len());
-    // Who stands where shuffling has moved somebody; looked up only, never listed.
+    // The host at each position that shuffling has changed; looked up only, never iterated.
     let mut moved: HashMap<u64, u32> = HashMap::new();
     let mut at = |place: u64, instead: Option<u32>| {
         let before = match instead {

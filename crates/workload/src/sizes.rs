@@ -119,7 +119,7 @@ impl SizeDistribution {
         &self.name
     }
 
-    /// Mean size in bytes, of the distribution as it stands: rounding to whole bytes and the least size of 1 byte left out.
+    /// Mean size in bytes, of the unrounded distribution: rounding to whole bytes and the least size of 1 byte left out.
     pub fn mean(&self) -> f64 {
         let (first, mass) = self.points[0];
         let between = self.points.windows(2).map(|pair| {
@@ -163,7 +163,7 @@ fn unquoted(cell: &str) -> &str {
     cell.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map_or(cell, str::trim)
 }
 
-/// A row of a user's table: its line, and what stands in its columns.
+/// A row of a user's table: its line, and the values of its columns.
 struct Row<'t> {
     line: usize,
     size: Bytes,

@@ -72,7 +72,7 @@ fn allowed(chosen: Chosen, bytes: u64, members: Members, all: u64) -> u64 {
     (bytes / worth).clamp(1, all)
 }
 
-/// Bytes of each channel: whole cells, as many in each as its traffic asks for.
+/// Bytes of each channel: whole cells, as many in each as its traffic needs.
 fn shares(chosen: Chosen, bytes: u64, channels: u64) -> Vec<u64> {
     let traffic_per_byte = if chosen.protocol == Protocol::Ll { 8 } else { 2 };
     let cell = MIN_TRAFFIC / traffic_per_byte;

@@ -1,4 +1,4 @@
-//! Direct: each member sends to each other what that one is to have, first to the next, then to the one behind it, and so on.
+//! Direct: each member sends each other its part, first to the next, then to the one behind it, and so on.
 
 use super::Traffic;
 use super::schedule::{Schedule, part};

@@ -200,8 +200,9 @@ pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, layout: &Layo
 
 /// The job with its collectives as sends and receives. `locate` says where a rank is.
 ///
-/// The k-th collective of a group in one rank's program is the k-th in those of all others; what differs in kind or size is refused. The
-/// messages of a collective have tags of their own. Operations on which the collective depends come before all of its messages.
+/// The k-th collective of a group in one rank's program is the k-th in those of all others; the expansion refuses those that differ in
+/// kind or size. The messages of a collective have tags of their own. Operations on which the collective depends come
+/// before all of its messages.
 pub fn expand(job: &Job, choice: Choice, locate: &dyn Fn(u32) -> Location) -> Result<Job, JobError> {
     let index = MemberIndex::new(&job.groups);
     let Calls { calls, first_of_group } = Calls::of(job, &index)?;

@@ -2,9 +2,9 @@
 //!
 //! Model and constants are those of NCCL 2.28 and later (NVIDIA/nccl, src/graph/tuning.cc, `ncclTopoTuneModel` and
 //! `ncclTopoGetAlgoTime`, at 5067397): time = latency + size / bandwidth for each algorithm and protocol (LL, LL128, Simple). There is
-//! no table of thresholds: the size from which rings win follows from ranks, hosts and rate. [`super::channels`] sends what is chosen.
-//! Left out are NVLS, CollNet and PAT, which need switches or networks that compute, and chips but Hopper. The latencies are NCCL's
-//! constants, whatever the network's are.
+//! no table of thresholds: the size from which rings win follows from ranks, hosts and rate. [`super::channels`] sends the
+//! chosen one. Left out are NVLS, CollNet and PAT, which need switches or networks that compute, and chips but Hopper. The
+//! latencies are NCCL's constants, whatever the network's are.
 
 use super::Location;
 use std::collections::BTreeSet;

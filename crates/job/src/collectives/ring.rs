@@ -4,7 +4,7 @@ use super::Traffic;
 use super::schedule::{Schedule, part};
 use crate::job::Collective;
 
-/// Adds a ring of `members`, which follows what they have to do already.
+/// Adds a ring of `members`, after their present steps.
 pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, members: &[usize]) {
     let n = members.len();
     if n < 2 {

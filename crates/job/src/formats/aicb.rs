@@ -247,7 +247,7 @@ fn kind(word: &str) -> Result<Option<(Collective, Ranks)>, String> {
     Ok(Some((collective, ranks)))
 }
 
-/// Writes a workload: what [`parse`] reads as the same.
+/// Writes a workload; [`parse`] reads it as the same.
 pub fn write(workload: &Workload, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{}", if workload.micro { MICRO } else { POLICY })?;
     for (key, value) in &workload.header {

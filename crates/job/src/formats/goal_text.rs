@@ -10,8 +10,9 @@
 //! }
 //! ```
 //!
-//! A statement has a line of its own. -1 as source or tag of a receive stands for any. Where txt2bin is silent, this reader is strict: a
-//! label twice, a rank twice or missing, and an unknown peer are refused; a label may be used before the operation that it names.
+//! A statement has its own line. -1 as source or tag of a receive means any. Where txt2bin is silent, this reader is
+//! strict: a label twice, a rank twice or missing, and an unknown peer are refused; a label may be used before the
+//! operation that it names.
 
 use super::{Progress, plain};
 use crate::error::{JobError, Place};

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// Why a job was not written.
 #[derive(Debug)]
 pub enum WriteError {
-    /// The job has what the format has not.
+    /// The job has operations that the format lacks.
     Job(JobError),
     /// The file.
     Io(io::Error),
@@ -20,7 +20,7 @@ impl From<io::Error> for WriteError {
     }
 }
 
-/// Refuses what GOAL has no words for: collectives, and streams that are no byte.
+/// Refuses operations that GOAL cannot express: collectives, and streams that are no byte.
 pub(super) fn writable(job: &Job) -> Result<(), JobError> {
     for (rank, program) in job.programs.iter().enumerate() {
         for (position, operation) in program.operations().iter().enumerate() {

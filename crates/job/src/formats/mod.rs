@@ -75,7 +75,7 @@ pub const NO_OPTIONS: Options = Options { flops: None, memory_bandwidth: None, g
 /// Bytes of a plan, which has some thirty keys.
 const LONGEST_PLAN: u64 = 1 << 20;
 
-/// The format of a file, by what it begins with; a file of no known format is refused.
+/// The format of a file, by its first bytes; a file of no known format is refused.
 pub fn detect(path: &str) -> Result<Format, JobError> {
     if path.ends_with(".toml") {
         return Ok(Format::Plan);
@@ -120,7 +120,7 @@ fn is_text(byte: u8) -> bool {
 
 /// Reads a job: one file, or for Chakra one for each rank, in the order of the ranks.
 ///
-/// The job is checked for what a file alone tells ([`crate::validate::check`] does the rest).
+/// The job gets the checks that need its file alone ([`crate::validate::check`] does the rest).
 pub fn read(paths: &[String], format: Format, options: &Options, progress: Progress<'_>) -> Result<Job, JobError> {
     read_within(paths, format, options, &Budget::NONE, progress)
 }

@@ -236,7 +236,7 @@ pub(crate) struct Groups {
     pub all: u32,
 }
 
-/// The job of a plan; `name` stands for it in messages. An iteration of DiLoCo is an outer step with its inner ones.
+/// The job of a plan; messages call it `name`. An iteration of DiLoCo is an outer step with its inner ones.
 ///
 /// Errors name keys that do not fit together.
 pub fn generate(plan: &Plan, name: &str) -> Result<Job, JobError> {

@@ -78,7 +78,7 @@ struct Run<'a> {
     beyond: Option<(u32, u32)>,
 }
 
-/// Runs a job whose collectives are expanded, `iterations` times; `path` asks for the critical path of the last.
+/// Runs a job whose collectives are expanded, `iterations` times; `path` requests the critical path of the last.
 ///
 /// `go_on(operations done, operations in all)` is called now and then, and stops the run with `false`. The error of a job that cannot end
 /// names an operation that waits for ever.

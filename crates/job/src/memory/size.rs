@@ -1,4 +1,4 @@
-//! A job in numbers, and the bytes that these come to.
+//! A job in numbers, and the bytes that follow from them.
 
 use super::{Keys, MemoryShare};
 use crate::collectives::{Choice, Layout, Location, Traffic, estimated, most_merged};

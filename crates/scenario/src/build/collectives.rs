@@ -185,7 +185,7 @@ mod tests {
         (0..).zip(datacenters).map(|(id, datacenter)| (id, Some(*datacenter))).collect()
     }
 
-    /// All that is sent is as much as the operation takes, and nobody sends twice in a step or to itself.
+    /// The bytes sent sum up to those of the operation, and no rank sends twice in a step or to itself.
     fn sends_what_it_must(collective: Collective, ranks: &[(NodeId, Option<u16>)], size: u64) {
         let steps = steps(collective, ranks, size).expect("fits");
         let n = ranks.len() as u64;

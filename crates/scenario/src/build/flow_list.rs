@@ -13,7 +13,7 @@ use farloop_cc::Catalog;
 use farloop_units::{Kind, ParamSpec, Params, Value};
 use std::collections::HashMap;
 
-/// The flows of a file, and where they stand.
+/// The flows of a file, and their places in it.
 #[derive(Debug)]
 pub(crate) struct FlowList {
     file: String,

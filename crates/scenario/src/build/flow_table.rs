@@ -44,7 +44,7 @@ impl ScopedAlgorithm {
     }
 }
 
-/// The flows that one name stands for.
+/// The flows that one name means.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub name: String,
@@ -86,7 +86,7 @@ impl FlowTable {
         self.groups.push(Group { name: name.to_string(), flows, key: key.iter().map(|k| k.to_string()).collect() });
     }
 
-    /// The indices of the algorithms that a name stands for.
+    /// The indices of the algorithms that a name means.
     pub fn algorithm(&mut self, name: &str) -> ScopedAlgorithm {
         let [intra, cross] = by_scope(name);
         let scoped = ScopedAlgorithm { intra: self.index(intra), cross: self.index(cross) };

@@ -41,7 +41,7 @@ pub(crate) struct Happening {
     pub facts: Vec<EventFact>,
 }
 
-/// The events, for links that are there.
+/// Resolves the links of events; refuses unknown ones.
 pub(crate) fn happening(scenario: &Scenario, layout: &Layout) -> Result<Happening, Diagnostic> {
     let mut all = Happening { specs: Vec::new(), origins: Vec::new(), facts: Vec::new() };
     if scenario.events.is_empty() {

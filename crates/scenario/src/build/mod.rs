@@ -53,8 +53,8 @@ pub struct Built {
     pub spec: NetworkSpec,
     /// Names of [`NetworkSpec::flows`].
     pub flow_names: Vec<String>,
-    /// Names that stand for several of [`NetworkSpec::flows`]: each `[[flow]]` with all that its `count` makes of it, each workload with a
-    /// name.
+    /// Names that mean several of [`NetworkSpec::flows`]: each `[[flow]]` with all that its `count` makes of it, each
+    /// workload with a name.
     pub flow_groups: Vec<(String, Range<u32>)>,
     /// Names of [`NetworkSpec::nodes`].
     pub node_names: Vec<String>,

@@ -119,7 +119,7 @@ fn check_multipath(
     Ok(())
 }
 
-/// Some switch stands at the border of a datacenter, and takes agents.
+/// Returns true if some switch at the border of a datacenter takes agents.
 fn check_border(scenario: &Scenario, layout: &Layout, name: &str) -> Result<(), Diagnostic> {
     let links: Vec<LinkSpec> = layout.links.iter().map(|link| link.spec).collect();
     let borders = border_switches(&layout.nodes, &links);

@@ -73,13 +73,13 @@ pub(crate) fn nic_order(scenario: &Scenario) -> NicOrder {
     }
 }
 
-/// The order of ties that `run.jitter` asks for.
+/// The order of ties for `run.jitter`.
 pub(crate) fn tie_order(scenario: &Scenario) -> Option<u64> {
     (scenario.run.jitter > 0).then_some(u64::from(scenario.run.jitter))
 }
 
-/// Has every flow start later, each by a random time of less than a full packet takes at its source, where `run.jitter` asks for that. A
-/// flow that would start after its stop starts as it did.
+/// Has every flow start later, each by a random time of less than a full packet takes at its source, if `run.jitter` is
+/// set. A flow that would start after its stop starts as it did.
 pub(crate) fn shift_starts(scenario: &Scenario, hosts: &Hosts<'_>, flows: &mut [FlowSpec]) {
     let Some(variation) = tie_order(scenario) else { return };
     let mut random = RandomStream::new(scenario.run.seed, "starts", variation);

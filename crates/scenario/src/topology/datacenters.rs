@@ -79,7 +79,7 @@ impl FabricKeys {
     }
 }
 
-/// The keys with what the optional ones stand for.
+/// The keys, with the optional ones filled in.
 pub(crate) fn resolved(keys: &Datacenters, fabric: &FabricKeys) -> Datacenters {
     let wan_links = match keys.border {
         Border::Router | Border::Dci => 1,

@@ -9,7 +9,7 @@
 use super::{Layout, Switches};
 use crate::sections::ThreeRacks;
 
-/// Nodes and links. The core switch stands in datacenter 0.
+/// Nodes and links. The core switch is in datacenter 0.
 pub(crate) fn layout(keys: &ThreeRacks, switches: &Switches<'_>) -> Layout {
     let mut layout = Layout::default();
     let (core_rate, core_key) = keys.core_rate.map_or((keys.rate, "rate"), |r| (r, "core_rate"));

@@ -41,7 +41,7 @@ pub enum Kind {
 pub struct Passing {
     /// The egress port.
     pub port: u32,
-    /// Where the packet lies in memory; stays the same from the arrival at a node to the departure there.
+    /// Place of the packet in memory; stays the same from the arrival at a node to the departure there.
     pub slot: u32,
     /// The flow that it belongs to; `None` for frames of the link.
     pub flow: Option<u32>,

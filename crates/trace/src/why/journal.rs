@@ -126,7 +126,7 @@ impl Journal {
         self.ends.source_port
     }
 
-    /// All that it is to find out is known.
+    /// Returns true if the answer is known.
     pub fn is_finished(&self) -> bool {
         self.finish.is_some() || self.messages.as_ref().is_some_and(Messages::are_explained)
     }
@@ -244,7 +244,7 @@ impl Journal {
         if let Some(from) = come {
             edges.push(Edge { from, cost: Delta::ZERO, bond: Bond::Came });
         } else if let Some(from) = heard {
-            // What the destination, or a node on the way, says of itself, when it wants to.
+            // A packet that the destination, or a node on the way, sends unprompted.
             let (why, limit) = match packet.kind {
                 Kind::Credit => (Why::Credit, Limit::Credit),
                 _ => (Why::Receiver, Limit::None),
@@ -352,7 +352,7 @@ impl Journal {
         self.window = window;
     }
 
-    /// Forgets edges of the window that all that will be sent lies behind.
+    /// Forgets edges of the window below all data still to send.
     pub fn forget_edges(&mut self) {
         let open = self.edges.partition_point(|(right, _)| *right <= self.sent_bytes);
         self.edges.drain(..open.min(self.edges.len().saturating_sub(1)));
@@ -455,7 +455,7 @@ impl Journal {
             return;
         }
         self.note_window(source.window.get(), source.turn.is_some_and(|turn| turn.repairs));
-        // One that is made, but has not departed.
+        // A packet that is made but has not departed.
         let made = if source.packets > self.sent_packets { u64::from(source.payload) } else { 0 };
         let freed = (self.sent_bytes + made).saturating_sub(source.in_flight);
         // One packet is always allowed where nothing is in flight.

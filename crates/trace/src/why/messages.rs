@@ -52,7 +52,7 @@ impl Messages {
         self.wanted.is_empty()
     }
 
-    /// The event that handed over what this byte belongs to.
+    /// The event that handed over the message of this byte.
     pub fn posted(&mut self, sequence: u64) -> Option<u32> {
         while self.posted.front().is_some_and(|(end, _)| *end <= sequence) {
             self.posted.pop_front();

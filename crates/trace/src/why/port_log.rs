@@ -52,7 +52,7 @@ impl Ports {
         self.0.get(port as usize)
     }
 
-    /// A packet of a flow that nobody watches is put on the link of its port.
+    /// A packet of an unwatched flow is put on the link of its port.
     pub fn served(&mut self, now: Time, until: Time, packet: &Passing) {
         self.log(packet.port).serve(Service { from: now, until, flow: packet.flow });
     }
@@ -101,7 +101,7 @@ impl PortLog {
         }
     }
 
-    /// A class is paused, or (`root` is none) goes on.
+    /// A class is paused, or resumes (`root` is `None`).
     pub fn pause(&mut self, now: Time, class: u8, root: Option<u32>) {
         let open = self.pauses.iter_mut().rev().find(|pause| pause.class == class && pause.until == Time::NEVER);
         if let Some(open) = open {
@@ -172,7 +172,7 @@ impl PortLog {
         }
     }
 
-    /// Whose packets were served directly before the flow's own, which are service `i`; the flow itself, if nobody's.
+    /// Whose packets were served directly before the flow's own, which are service `i`; the flow itself if there were none.
     fn held_up_by(&self, i: usize, flow: u32) -> Option<u32> {
         let before = i.checked_sub(1).map(|before| self.services[before]);
         match before.filter(|before| before.until == self.services[i].from && before.flow.is_some()) {

@@ -1,4 +1,4 @@
-//! The journal of a queue pair: it explains messages when they are there, and forgets what happened between them.
+//! The journal of a queue pair: it explains messages when they have arrived, and forgets the events between them.
 
 use super::event::{Bond, Edge, Event, NONE};
 use super::journal::Journal;
@@ -28,7 +28,7 @@ impl Journal {
         self.forget();
     }
 
-    /// Forgets events that nobody will ask for, where there are many: between the requested messages.
+    /// Forgets events that no answer needs, where there are many: between the requested messages.
     pub fn forget_now_and_then(&mut self, now: Time) {
         let count = self.events.len();
         if let Some(messages) = &self.messages

@@ -1,4 +1,4 @@
-//! Natively there is a clock, and nobody who stops.
+//! The host outside of WebAssembly: the system's clock, and no one who stops a run.
 
 pub fn install() {}
 

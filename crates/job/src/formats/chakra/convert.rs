@@ -10,7 +10,7 @@
 //! - A computation takes `duration_micros`; without one max(`num_ops` / operations per second, `tensor_size` / memory bandwidth), the
 //!   roofline of astra-sim (astra-sim/workload/Workload.cc, `issue_comp`). A CPU node takes its duration on a stream of its thread
 //!   (`tid`).
-//! - `comm_size` is what a rank puts in (astra-sim, Ring.cc): an all-gather of n ranks gives n times as much.
+//! - `comm_size` is the size of a rank's input (astra-sim, Ring.cc): an all-gather of n ranks gives n times as much.
 //! - CPU nodes of type COMM_COLL launch a collective that a GPU node does; they take their duration.
 
 use super::frames::Frames;
@@ -151,7 +151,7 @@ impl Counts {
 struct Groups {
     list: Vec<Group>,
     ranks: u32,
-    /// By name; nobody goes through it in its order.
+    /// By name; never iterated.
     by_name: HashMap<String, u32>,
     given: bool,
     /// All ranks: the list of every group that names none.
@@ -266,7 +266,7 @@ pub(super) enum Lane {
     Stream(i128),
     Computing,
     Communicating,
-    /// Of a trace that farloop wrote: what the program had, without an order.
+    /// The stream of the original program, in a trace that farloop wrote; it keeps no order.
     Processor(u16),
 }
 

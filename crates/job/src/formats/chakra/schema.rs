@@ -1,4 +1,4 @@
-//! Chakra's messages, declared with all fields of et_def.proto, so that what is read can be written again.
+//! Chakra's messages, declared with all fields of et_def.proto, so that a trace that was read can be written again.
 
 use prost::{Message, Oneof};
 
@@ -13,7 +13,7 @@ pub struct GlobalMetadata {
     pub attr: Vec<Attribute>,
 }
 
-/// A node: what a rank does.
+/// A node: an operation of a rank.
 #[derive(Clone, PartialEq, Message)]
 pub struct Node {
     /// Its id, by which others depend on it.
