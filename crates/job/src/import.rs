@@ -1,4 +1,4 @@
-//! `farloop import-job`: reads a job, says what is in it, times it on an ideal network, writes it in another format.
+//! `farloop import-job`: reads a job, reports its contents, times it on an ideal network, writes it in another format.
 
 use crate::collectives::{Algorithm, Choice, Location, expand, nccl};
 use crate::error::{JobError, Place};
@@ -47,7 +47,7 @@ where
     text.parse().map_err(|e| JobError::new(option, Place::File, format!("{e}")))
 }
 
-/// A rate on the command line, above zero: what crosses takes its bytes over the rate.
+/// A rate on the command line, above zero: a message takes its bytes over the rate.
 pub fn positive_rate(option: &str, text: &str) -> Result<Rate, JobError> {
     let rate: Rate = quantity(option, text)?;
     if rate == Rate::ZERO {

@@ -10,8 +10,9 @@ pub const ANY: u32 = u32::MAX;
 
 /// Collectives, with the numbers of Chakra's schema (mlcommons/chakra, schema/protobuf/et_def.proto).
 ///
-/// `bytes` of a collective is what a rank holds before it (all-reduce, reduce, reduce-scatter, all-to-all, broadcast, scatter at its
-/// root) or has afterwards (all-gather, gather at its root): NCCL's "size" (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+/// `bytes` of a collective is the data that a rank holds before it (all-reduce, reduce, reduce-scatter, all-to-all,
+/// broadcast, scatter at its root) or has afterwards (all-gather, gather at its root): NCCL's "size" (NVIDIA/nccl-tests,
+/// doc/PERFORMANCE.md).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Collective {
@@ -88,7 +89,7 @@ pub enum Work {
         /// Its size, as [`Collective`] defines it.
         bytes: u64,
     },
-    /// Nothing: joins what it waits for.
+    /// Nothing: joins the operations that it waits for.
     Join,
 }
 
@@ -107,7 +108,7 @@ pub struct Operation {
     pub place: u64,
 }
 
-/// The operations of a rank and what they wait for.
+/// The operations of a rank and their dependencies.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Program {
     operations: Vec<Operation>,
@@ -131,12 +132,12 @@ pub const MAX_OPERATIONS: usize = START as usize - 1;
 /// The most dependencies of a rank: they are counted in 32 bits.
 pub const MAX_DEPENDENCIES: usize = u32::MAX as usize;
 
-/// The longest computation of an operation, and of all operations of a rank: 106 days. Half of what 64 bits of picoseconds hold, so that
-/// sums of checked times do not wrap.
+/// The longest computation of an operation, and of all operations of a rank: 106 days. Half of the range of 64 bits of
+/// picoseconds, so that sums of checked times do not wrap.
 pub const MAX_COMPUTING: Delta = Delta::from_ps(u64::MAX / 2);
 
-/// The most bytes of a message or a collective, and of all that a job sends: a quarter of what 64 bits hold, so that sums of checked
-/// sizes do not wrap.
+/// The most bytes of a message or a collective, and of all that a job sends: a quarter of the range of 64 bits, so that
+/// sums of checked sizes do not wrap.
 pub const MAX_BYTES: u64 = 1 << 62;
 
 /// The most ranks of a job.
@@ -261,7 +262,7 @@ impl ProgramBuilder {
         self.edges.len()
     }
 
-    /// Changes what an operation is for.
+    /// Changes the purpose of an operation.
     pub fn set_phase(&mut self, operation: u32, phase: u8) {
         self.operations[operation as usize].phase = phase;
     }
@@ -386,7 +387,7 @@ pub enum Places {
 /// The phase in which a rank's host stalls.
 pub(crate) const STALL: &str = "stall";
 
-/// A job: what each of its ranks does.
+/// A job: the program of each of its ranks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
     /// The program of each rank.

@@ -1,8 +1,8 @@
-//! Training jobs: what each rank computes and sends, read from traces or generated, without a network.
+//! Training jobs: the computations and messages of each rank, read from traces or generated, without a network.
 //!
-//! A [`Job`] has a [`Program`] per rank: computations, sends, receives and collectives with what they wait for. A [`Rank`] runs a
-//! program as a pure state machine: its inputs are the start, a fired timer, and a message sent or received; its outputs
-//! are messages and timers. Its driver (a *carrier*) has the clock and the network.
+//! A [`Job`] has a [`Program`] per rank: computations, sends, receives and collectives with their dependencies. A [`Rank`]
+//! runs a program as a pure state machine: its inputs are the start, a fired timer, and a message sent or received; its
+//! outputs are messages and timers. Its driver (a *carrier*) has the clock and the network.
 //!
 //! ```text
 //!   GOAL, Chakra, AICB ──► Job ──► collectives expanded ──► Rank ◄── start, timer, sent, received ── carrier

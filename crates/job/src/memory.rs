@@ -18,7 +18,7 @@ use std::fmt::Write;
 /// Bytes that a process takes without a job: the interpreter and its libraries.
 pub const PROCESS: u64 = 105 << 20;
 
-/// A part of what a job or a run takes.
+/// A share of the memory of a job or a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MemoryShare {
     /// Its name.
@@ -42,7 +42,7 @@ impl MemoryLimit {
     /// Any amount.
     pub const NONE: MemoryLimit = MemoryLimit(None);
 
-    /// Refuses what is above it: the reason has the largest shares with their keys.
+    /// Refuses sums above it: the reason has the largest shares with their keys.
     pub fn check(self, what: &str, shares: &[MemoryShare]) -> Result<(), String> {
         match self.0 {
             Some(limit) if sum(shares).saturating_add(PROCESS) > limit => Err(refusal(what, shares, limit)),
@@ -136,8 +136,8 @@ impl Keys {
     }
 }
 
-/// Counts what a reader of a file makes, and refuses what grows beyond a limit. The bytes of the file that are read by then say how much it
-/// would be at the end.
+/// Counts the memory that a reader of a file takes, and refuses files that exceed a limit. The bytes of the file that are
+/// read by then say how much it would be at the end.
 #[derive(Debug)]
 pub struct MemoryMeter {
     limit: MemoryLimit,

@@ -1,9 +1,9 @@
 //! A rank: a program that runs, as a pure state machine.
 //!
-//! It has no clock, no network and no randomness. A carrier calls [`Rank::handle`] with what happened and does what the outputs ask. An
-//! operation begins when all that it waits for has happened; a stream does one at a time, in the order in which they became ready (of those
-//! that become ready together, sends first, then receives, then computations; then by position). An operation that takes no time takes no
-//! stream.
+//! It has no clock, no network and no randomness. A carrier calls [`Rank::handle`] with events and carries out the outputs.
+//! An operation begins when all that it waits for has happened; a stream does one at a time, in the order in which they
+//! became ready (of those that become ready together, sends first, then receives, then computations; then by position). An
+//! operation that takes no time takes no stream.
 
 use crate::job::{Job, Program, Work};
 use crate::matching::Mailbox;
@@ -67,7 +67,7 @@ pub enum Output {
     },
 }
 
-/// When an operation of the newest iteration did what, and why then.
+/// Times of an operation in the newest iteration, and their causes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
     /// All that it waited for had happened.
@@ -241,7 +241,7 @@ impl Rank {
         self.iteration += 1;
     }
 
-    /// Begins all that is ready, and what becomes ready by that.
+    /// Begins all ready operations, and those that become ready by that.
     fn run(&mut self, now: Time, out: &mut Vec<Output>) {
         loop {
             while !self.ready.is_empty() {

@@ -63,7 +63,8 @@ pub fn check_programs(job: &Job) -> Result<(), JobError> {
     Ok(())
 }
 
-/// Adds what an operation computes and sends to the sums of its rank and its job; the error says which one is too large.
+/// Adds the computation and the bytes of an operation to the sums of its rank and its job; the error names the sum
+/// that is too large.
 fn add_up(work: &Work, computing: &mut Delta, all_bytes: &mut u64) -> Result<(), String> {
     match *work {
         Work::Compute(duration) => {

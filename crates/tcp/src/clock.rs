@@ -1,4 +1,4 @@
-//! The clocks of a host: what its timestamps say, and when its timers fire.
+//! The clocks of a host: the values of its timestamps, and the times at which its timers fire.
 //!
 //! Source: RFC 7323 §5.4 (timestamp clock); Linux `tcp_skb_timestamp_ts`, `tcp_rtt_tsopt_us` (`net/ipv4`), `calc_index`, `calc_wheel_index`
 //! (`kernel/time/timer.c`).

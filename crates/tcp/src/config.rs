@@ -37,9 +37,10 @@ pub enum RtoFloor {
 /// The event that ends the back-off of the retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BackoffEnd {
-    /// A round-trip sample (RFC 6298 §5, Karn): without timestamps, an ACK of what was sent once.
+    /// A round-trip sample (RFC 6298 §5, Karn): without timestamps, an ACK of data sent once.
     Sample,
-    /// Any ACK that restarts the timer, of repeated segments, too; ns-3: `TcpSocketBase::NewAck` computes the timeout anew.
+    /// Any ACK that restarts the timer, of repeated segments, too; ns-3: `TcpSocketBase::NewAck` computes the timeout
+    /// again.
     AnyAck,
 }
 
@@ -99,7 +100,7 @@ pub struct Config {
     /// Detect spurious timeouts by forward RTO recovery (RFC 5682).
     pub frto: bool,
     /// A timeout forgets all selective acknowledgements (RFC 2018 §8). Otherwise, as in Linux, only if the first unacknowledged
-    /// segment is among them, which proves that the receiver has dropped what it reported.
+    /// segment is among them, which proves that the receiver has dropped data that it reported.
     pub forget_sack: bool,
     /// Timeouts in a row after which the sender gives up (Linux `tcp_retries2`: 15).
     pub max_retries: u32,
@@ -141,7 +142,7 @@ impl Config {
         }
     }
 
-    /// Checks the settings against each other; the error names the first one that is wrong, and what is accepted.
+    /// Checks the settings against each other; the error names the first wrong setting, and the accepted values.
     pub fn check(&self) -> Result<(), ConfigError> {
         let need = |ok, setting, expected| if ok { Ok(()) } else { Err(ConfigError { setting, expected }) };
         need((1..=65535).contains(&self.mss.get()), "mss", "1 B to 65535 B")?;

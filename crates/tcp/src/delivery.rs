@@ -41,12 +41,12 @@ impl DeliveryRate {
         }
     }
 
-    /// The application has no more data than what is in flight (`pipe` bytes), though the window would allow more.
+    /// The application has no data beyond that in flight (`pipe` bytes), though the window would allow more.
     pub fn mark_app_limited(&mut self, pipe: u64) {
         self.app_limited_until = (self.delivered + pipe).max(1);
     }
 
-    /// An ACK newly delivers what `tally` says; `total_lost` is what was ever found lost.
+    /// An ACK newly delivers the segments of `tally`; `total_lost` is the bytes ever found lost.
     pub fn on_ack(&mut self, now: Time, tally: &Tally, total_lost: u64, min_rtt: Option<Delta>) -> Option<Delivery> {
         let lost = total_lost - std::mem::replace(&mut self.lost, total_lost);
         if tally.bytes == 0 {
@@ -62,7 +62,7 @@ impl DeliveryRate {
         let send_elapsed = time(snapshot.since_first);
         let ack_elapsed = now.since(sent) + time(snapshot.since_delivered);
         let interval = send_elapsed.max(ack_elapsed);
-        // Shorter than a round trip: a retransmission was taken for what its original delivered (§3.3).
+        // Shorter than a round trip: a retransmission got the credit for its original's delivery (§3.3).
         let valid = min_rtt.is_none_or(|min| interval >= min);
         Some(Delivery {
             delivered: Bytes::new(self.delivered),

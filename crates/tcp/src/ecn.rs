@@ -35,7 +35,7 @@ impl Echo {
     pub fn take(&mut self, ecn: Ecn, ce: bool, cwr: bool) {
         self.on = match ecn {
             Ecn::Off => false,
-            // A segment that confirms the reduction and is marked itself starts anew (RFC 3168 §6.1.3).
+            // A segment that confirms the reduction and is marked itself starts again (RFC 3168 §6.1.3).
             Ecn::Classic => ce || (self.on && !cwr),
             Ecn::Accurate => ce,
         };

@@ -1,11 +1,12 @@
-//! Proportional rate reduction: while losses are repaired, what goes out follows what is delivered, so that the window falls over a round
+//! Proportional rate reduction: while losses are repaired, sending follows delivery, so that the window falls over a round
 //! trip instead of at once.
 //!
 //! Source: RFC 6937 with the slow start reduction bound; Linux, `tcp_cwnd_reduction` and `tcp_end_cwnd_reduction` (`net/ipv4/tcp_input.c`).
 //!
-//! The algorithm's window is the goal (RFC 6937: ssthresh); the window from which it came is what was in force when the recovery began.
-//! More in flight than the goal: of each `from` bytes delivered, `goal` may go out. Less: as much as is delivered, and in a row of good
-//! news (an ACK that advances and finds nothing lost) one segment more, until the goal is reached.
+//! The algorithm's window is the goal (RFC 6937: ssthresh); the window from which it came is the one in force when the
+//! recovery began. More in flight than the goal: of each `from` bytes delivered, `goal` may go out. Less: as much as is
+//! delivered, and in a row of good news (an ACK that advances and finds nothing lost) one segment more, until the goal is
+//! reached.
 
 /// State of one recovery; bytes throughout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,7 +15,8 @@ pub(crate) struct Prr {
     from: u64,
     delivered: u64,
     out: u64,
-    /// The last ACK: what it delivered, and whether it was good news; taken once the algorithm has set its window.
+    /// The last ACK: the bytes that it delivered, and true if it was good news; taken once the algorithm has set its
+    /// window.
     pending: Option<(u64, bool)>,
     window: u64,
 }

@@ -53,7 +53,7 @@ impl Rack {
         }
     }
 
-    /// Steps 1 to 3: what an ACK newly delivers.
+    /// Steps 1 to 3: takes the segments that an ACK newly delivers.
     pub fn update(&mut self, tally: &Tally) {
         self.fack = tally.fack;
         self.reordering_seen |= tally.reordered;
@@ -123,7 +123,7 @@ pub(crate) struct Probe {
 pub(crate) enum ProbeEnd {
     /// Nothing yet.
     Open,
-    /// The probe was not needed, or will show up as a loss by itself.
+    /// The probe was not needed, or will show up as a loss anyway.
     Done,
     /// It repaired a loss: the window must be reduced for that.
     Repaired,

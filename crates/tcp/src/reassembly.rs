@@ -65,7 +65,7 @@ impl Reassembly {
         (if gap { Arrival::FillsGap } else { Arrival::InOrder }, duplicate)
     }
 
-    /// Merges a range in. The answer: the first part of it that was there, and whether all of it was.
+    /// Merges a range in. Returns the first part of it that had arrived before, and true if all of it had.
     fn insert(&mut self, new: Range) -> (Option<Range>, bool) {
         let (mut begin, mut end, mut held) = (new.begin, new.end, None);
         if let Some((&b, &e)) = self.early.range(..=new.begin).next_back() {

@@ -1,4 +1,4 @@
-//! The receiving endpoint: what to keep, when to acknowledge, what the ACK says.
+//! The receiving endpoint: it keeps data, decides when to acknowledge, and fills in the ACK.
 //!
 //! Source: RFC 9293 §3.8.6.2.2 (window updates), §3.8.6.3 (delayed ACKs), RFC 5681 §4.2 (which segments are acknowledged at
 //! once), RFC 7323 §4.3 (timestamp to echo).
@@ -74,7 +74,7 @@ impl Receiver {
         }
     }
 
-    /// A segment arrived, with its congestion mark; the answer is what to send back now.
+    /// A segment arrived, with its congestion mark; returns the segment to send back now.
     pub fn on_segment(&mut self, now: Time, segment: &Segment, ce_marked: bool) -> Acks {
         if let Some(timestamps) = segment.timestamps
             && segment.seq <= self.last_ack
@@ -136,7 +136,7 @@ impl Receiver {
         self.deadline
     }
 
-    /// The time that [`Receiver::timer`] named has come (calls before it do nothing); the answer is what to send now.
+    /// The time that [`Receiver::timer`] named has come (calls before it do nothing); returns the segment to send now.
     pub fn on_timer(&mut self, now: Time) -> Option<Segment> {
         (now >= self.deadline).then(|| self.ack(now, None))
     }
@@ -148,7 +148,8 @@ impl Receiver {
         if auto { self.read(now, Bytes::MAX) } else { None }
     }
 
-    /// The application takes up to `bytes` of what has arrived in order. The answer is an update of the window, if that opens enough.
+    /// The application takes up to `bytes` of the data that has arrived in order. Returns an update of the window, if
+    /// that opens enough.
     pub fn read(&mut self, now: Time, bytes: Bytes) -> Option<Segment> {
         self.read = self.read.saturating_add(bytes.get()).min(self.queue.expected());
         // Silly window avoidance (RFC 9293 §3.8.6.2.2). An update is due where the sender may be stopped: less than that was open.

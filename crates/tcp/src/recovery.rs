@@ -1,4 +1,4 @@
-//! When something is lost, when that is over, and when it was a mistake.
+//! Loss recovery: its beginning, its end, and its undoing after a mistake.
 //!
 //! Source: RFC 6582 (NewReno, its careful variant and the ACK heuristic of §4.1), RFC 6675 §5 (SACK), RFC 8985 (RACK-TLP), RFC 5682
 //! (F-RTO), RFC 3522 (Eifel detection), RFC 3708 (D-SACK as a sign of spurious retransmissions), RFC 6298 §5 (timeout).
@@ -113,7 +113,7 @@ impl Sender {
         if self.is_partial() && self.board.copied_segments() > 0 { Spurious::Undecided } else { Spurious::Yes }
     }
 
-    /// An ACK during a reduction has been caused by what was sent before any retransmission outstanding.
+    /// An ACK during a reduction has been caused by data sent before any outstanding retransmission.
     fn answers_original(&self, ack: &AckFacts, advanced: bool) -> bool {
         let repairing = matches!(self.state, State::Recovery | State::Loss) && self.repair.undo.is_some();
         let is_before = |first| ack.tally.echoed_until.is_some_and(|sent| sent < first);
@@ -157,7 +157,7 @@ impl Sender {
             Frto::Wait if advanced && self.has_new() => Frto::New(2),
             // RFC 5682 §2.1 step 2a: without SACK a duplicate says that something was lost. With SACK the wait goes on.
             Frto::Wait if advanced || (ack.duplicate && !self.config.sack()) => Frto::Off,
-            // Step 3a: what was sent after the timeout arrived before the old data, or nothing more did.
+            // Step 3a: data sent after the timeout arrived before the old data, or nothing more did.
             Frto::New(_) if ack.duplicate || advanced || ack.tally.sacked_segments > 0 => Frto::Off,
             other => other,
         };
@@ -189,7 +189,8 @@ impl Sender {
         }
     }
 
-    /// Duplicate ACKs mean a loss, not what was sent needlessly in the last phase (RFC 6582 §3.2 step 2 and §4.1).
+    /// Returns true if duplicate ACKs mean a loss, not data sent needlessly in the last phase (RFC 6582 §3.2 step 2
+    /// and §4.1).
     fn is_fresh(&self) -> bool {
         let una = self.board.una();
         let step = una - self.repair.previous_una;

@@ -31,7 +31,7 @@ impl RttEstimator {
         RttEstimator { srtt: None, rttvar: Delta::ZERO, min_rtt: None, initial: config.initial_rto, backoff: 0 }
     }
 
-    /// A sample of what the timer must outlast.
+    /// Takes a sample of the time that the timer must outlast.
     pub fn sample(&mut self, rtt: Delta) {
         self.backoff = 0;
         match self.srtt {

@@ -151,7 +151,7 @@ impl Scoreboard {
     pub fn touched(&self) -> u64 {
         self.touched
     }
-    /// The first outstanding segment is sacked: its receiver has dropped what it reported (RFC 2018 §8).
+    /// The first outstanding segment is sacked: its receiver has dropped data that it reported (RFC 2018 §8).
     pub fn head_sacked(&self) -> bool {
         self.records.front().is_some_and(|r| r.is(SACKED))
     }
@@ -337,8 +337,8 @@ impl Scoreboard {
         self.gaps = gaps;
     }
 
-    /// `IsLost` of RFC 6675 §4, for all segments not judged yet: lost is what has `threshold` separate sacked ranges above it, or more than
-    /// `threshold − 1` full segments of sacked bytes.
+    /// `IsLost` of RFC 6675 §4, for all segments not judged yet: a segment is lost if it has `threshold` separate sacked
+    /// ranges above it, or more than `threshold − 1` full segments of sacked bytes.
     pub fn lose_by_sack(&mut self, threshold: u32) {
         let (mut count, mut bytes, mut limit) = (0, 0, None);
         for (&begin, &end) in self.ranges.iter().rev() {
@@ -388,7 +388,7 @@ impl Scoreboard {
         }
     }
 
-    /// Nothing is lost after all; losses are judged anew.
+    /// Nothing is lost after all; losses are judged again.
     pub fn unlose(&mut self) {
         for record in &mut self.records {
             self.touched += 1;

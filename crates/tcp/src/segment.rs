@@ -29,7 +29,7 @@ impl Range {
 /// Up to three blocks of selective acknowledgement: as many as fit beside timestamps (RFC 2018 §3).
 ///
 /// The first block is the one that the segment just received belongs to; if that segment was a duplicate, the first block is
-/// the duplicate (RFC 2883 §4), which the sender recognises by what it covers.
+/// the duplicate (RFC 2883 §4), which the sender recognises by its range.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SackBlocks {
     blocks: [Range; SackBlocks::MAX],
@@ -120,7 +120,7 @@ pub struct Segment {
     pub window: u64,
     /// Ranges that have arrived beyond `ack_seq`.
     pub sack: SackBlocks,
-    /// When sent, and what is answered.
+    /// Time of sending, and the timestamp that it answers.
     pub timestamps: Option<Timestamps>,
 }
 

@@ -1,4 +1,4 @@
-//! The sending endpoint: what may be sent, what ACKs and timers mean.
+//! The sending endpoint: it chooses segments and interprets ACKs and timers.
 //!
 //! Source: RFC 9293 (connection, window), RFC 6298 §5 (retransmission timer), RFC 3042 (limited transmit), RFC 7323 §4 (round-trip
 //! samples). `recovery.rs` finds losses and ends their repair; `transmit.rs` chooses the next segment.
@@ -75,7 +75,7 @@ impl Sender {
         self.settle(now);
     }
 
-    /// A connection that was open before: `rtt` is what its handshake has measured. For use before [`Sender::open`].
+    /// A connection that was open before: `rtt` is its handshake's sample. For use before [`Sender::open`].
     pub fn assume_rtt(&mut self, rtt: Delta) {
         self.rtt.sample(rtt);
     }
@@ -107,7 +107,7 @@ impl Sender {
         self.settle(now);
     }
 
-    /// Like [`Sender::close`], and what was written but never sent is withdrawn.
+    /// Like [`Sender::close`], and withdraws data that was written but never sent.
     pub fn stop(&mut self, now: Time) -> bool {
         self.limit = self.board.nxt();
         self.closed = true;
@@ -143,7 +143,7 @@ impl Sender {
             Next::Syn | Next::WindowProbe => Some(0),
             Next::Again { what, free, .. } => self.fits(what.bytes(), free, self.board.pipe()),
             Next::New { payload, free } => {
-                // Without limited transmit, what is sacked still counts until recovery begins.
+                // Without limited transmit, sacked data still counts until recovery begins.
                 let limited = self.state == State::Open && !self.config.limited_transmit;
                 let flight = if limited { self.board.outstanding() } else { self.board.pipe() };
                 self.fits(payload, free, flight)
@@ -274,7 +274,7 @@ impl Sender {
         self.limit.saturating_sub(self.board.nxt())
     }
 
-    /// Payload that congestion window and receiver allow beyond what is in flight.
+    /// Payload that congestion window and receiver allow beyond that in flight.
     pub fn open_window(&self) -> u64 {
         let receiver = self.edge.saturating_sub(self.board.nxt());
         self.window().saturating_sub(self.board.pipe()).min(receiver)

@@ -129,7 +129,7 @@ pub struct Sender {
     pub(crate) rack: Rack,
     pub(crate) reaction: Reaction,
     pub(crate) rate: DeliveryRate,
-    /// The algorithm's window; what holds is [`Sender::window`].
+    /// The algorithm's window; the one in force is [`Sender::window`].
     pub(crate) cwnd: u64,
     /// The reduction going on, with [`Config::prr`].
     pub(crate) prr: Option<Prr>,
@@ -193,7 +193,7 @@ impl Sender {
         self.rtt.rto(&self.config)
     }
 
-    /// The window that holds: the algorithm's, or what proportional rate reduction makes of it.
+    /// The window in force: the algorithm's, or that of proportional rate reduction.
     pub(crate) fn window(&self) -> u64 {
         match (&self.prr, self.state) {
             (Some(prr), State::Recovery) => prr.window(),

@@ -24,7 +24,7 @@ pub(crate) struct Tally {
     pub echoed_until: Option<Time>,
     /// Time of arrival of the ACK.
     pub now: Time,
-    /// Smallest round trip so far: a retransmission that seems faster was not what the ACK answers (RFC 8985 §6.2 step 2).
+    /// Smallest round trip so far: if a retransmission seems faster, the ACK does not answer it (RFC 8985 §6.2 step 2).
     pub min_rtt: Delta,
     /// First transmissions that end here or below count for `original` (F-RTO).
     pub recover: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Tally {
     pub original: bool,
     /// Something sent once is newly delivered after something behind it (RFC 8985 §6.2 step 3).
     pub reordered: bool,
-    /// Of what RACK may believe, the segment sent last: time and end.
+    /// Of the segments that RACK may believe, the one sent last: time and end.
     pub rack: Option<(Time, u64)>,
     /// Of everything newly delivered, the segment sent last: time, end and its snapshot.
     pub newest: Option<(Time, u64, Snapshot)>,

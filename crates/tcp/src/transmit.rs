@@ -16,7 +16,7 @@ use farloop_units::Time;
 
 impl Sender {
     /// Takes over the receiver's window; true if its edge moved. An ACK overtaken by a later one says nothing (RFC 9293 §3.10.7.4), and
-    /// of two with the same number the larger window is the later one, since a receiver does not take back what it offered.
+    /// of two with the same number the larger window is the later one, since a receiver does not take back its offer.
     pub(crate) fn take_window(&mut self, segment: &Segment) -> bool {
         let edge = segment.ack_seq.saturating_add(segment.window);
         let newer = segment.ack_seq > self.edge_ack || (segment.ack_seq == self.edge_ack && edge > self.edge);
@@ -154,7 +154,7 @@ impl Sender {
         self.new_payload().is_some()
     }
 
-    /// Chooses what goes out next, and sees to the persist timer.
+    /// Chooses the next segment, and sets the persist timer.
     pub(crate) fn settle(&mut self, now: Time) {
         self.next = self.choose();
         let stuck = self.is_established()

@@ -1,4 +1,4 @@
-//! [`Names`]: what the numbers in records are called.
+//! [`Names`]: names for the numbers in records.
 
 use std::borrow::Cow;
 

@@ -118,7 +118,7 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
         let mut body = Vec::new();
         body.extend(ETHERNET.to_le_bytes());
         body.extend(0u16.to_le_bytes());
-        // No limit to what is captured.
+        // No limit to captured bytes.
         body.extend(0u32.to_le_bytes());
         option(&mut body, IF_NAME, name.as_bytes());
         option(&mut body, IF_TSRESOL, &[TSRESOL]);

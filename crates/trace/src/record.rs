@@ -21,7 +21,7 @@ pub struct Record {
 pub enum Place {
     /// An egress port: a node and its neighbour.
     Port(u32),
-    /// A host: what its endpoints do.
+    /// A host: the events of its endpoints.
     Host(u32),
 }
 
@@ -128,7 +128,7 @@ impl Event {
 /// A packet, as far as traces tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Data: offset of the first payload byte. ACK and NACK: next byte expected. Others: what they carry.
+    /// Data: offset of the first payload byte. ACK and NACK: next byte expected. Others: their content.
     pub sequence: u64,
     /// Size on the wire with framing, in bytes.
     pub wire: u32,

@@ -1,4 +1,4 @@
-//! [`TraceSpec`]: what to trace, in words.
+//! [`TraceSpec`]: a trace's filter in words.
 
 use crate::{Choice, Filter};
 use farloop_units::Time;

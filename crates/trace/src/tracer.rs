@@ -174,8 +174,8 @@ impl Tracer {
 /// Puts the records of a simulation's parts into one order, and keeps the newest. The partition of the simulation makes no
 /// difference, as long as all records of a place come from one of the tracers, and these have one filter.
 ///
-/// The order is by time, then by place, then as recorded. Each tracer keeps its newest by this order, so that the newest of all are
-/// among what it kept.
+/// The order is by time, then by place, then as recorded. Each tracer keeps its newest by this order, so that the newest of
+/// all are among them.
 pub fn join(tracers: impl IntoIterator<Item = Tracer>) -> Trace {
     let mut trace = Trace::default();
     let mut limit = usize::MAX;
@@ -190,7 +190,7 @@ pub fn join(tracers: impl IntoIterator<Item = Tracer>) -> Trace {
 
 /// Sorts the records and takes away the oldest beyond `limit`; how many these were.
 fn keep_newest(records: &mut Vec<Record>, limit: usize) -> u64 {
-    // Stable, and nearly no work on what is nearly in order.
+    // Stable, and nearly no work where records are nearly in order.
     records.sort_by_key(|record| (record.time, record.place));
     let surplus = records.len().saturating_sub(limit);
     records.drain(..surplus);

@@ -155,7 +155,7 @@ proptest! {
             let at = builder.push(crate::Operation { work, stream, nic, phase: 0, place: 0 });
             if at > 0 {
                 let other = (amount % u64::from(at)) as u32;
-                // Also such as name what comes later.
+                // Also dependencies on later operations.
                 let (later, sooner) = if nic == 3 { (other, at) } else { (at, other) };
                 if flag { builder.requires(later, sooner) } else { builder.irequires(later, sooner) }
             }

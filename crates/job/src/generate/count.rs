@@ -1,6 +1,6 @@
 //! The size of a plan's job, from its keys alone.
 //!
-//! It counts what [`super::stage`] makes: all ranks of a stage do the same, but for stalls.
+//! It counts the operations of [`super::stage`]: all ranks of a stage do the same, but for stalls.
 
 use super::stage::Stage;
 use super::{At, Groups, Plan, Zero};

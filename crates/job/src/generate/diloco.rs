@@ -1,5 +1,6 @@
-//! DiLoCo: replicas train apart for H inner steps, then average what changed (A. Douillard et al., 2023). Streaming DiLoCo exchanges P
-//! fragments at different steps, goes on while a fragment is under way, and needs fewer bits (A. Douillard et al., 2025).
+//! DiLoCo: replicas train apart for H inner steps, then average their changes (A. Douillard et al., 2023). Streaming DiLoCo
+//! exchanges P fragments at different steps, goes on while a fragment is under way, and needs fewer bits (A. Douillard et
+//! al., 2025).
 //!
 //! Inner steps are whole training steps of a replica. After inner step t those fragments go out whose turn it is: fragment p after step
 //! (p + 1) H / P; the step that begins `delay_steps` later waits for it. The outer optimizer costs nothing.

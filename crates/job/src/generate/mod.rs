@@ -1,4 +1,4 @@
-//! Jobs made from a few keys: a model, how it is split over ranks, and what hosts do in a second.
+//! Jobs made from a few keys: a model, its division over ranks, and the speed of hosts.
 //!
 //! Ranks: tensor-parallel ranks are neighbours. Then come the data-parallel ones and last the pipeline's stages, so that sites part the
 //! pipeline; or, with `outermost = "data"`, the stages and last the data-parallel ones, so that sites part the replicas.
@@ -226,7 +226,7 @@ impl Plan {
     }
 }
 
-/// Groups by what they are for: of a rank the number of its own.
+/// Groups by purpose: for each the number of the rank's own.
 pub(crate) struct Groups {
     pub tensor: u32,
     pub data: u32,

@@ -1,4 +1,4 @@
-//! Shapes of models that are published, and what follows: parameters, bytes, operations.
+//! Shapes of published models, and the numbers that follow: parameters, bytes, operations.
 
 use farloop_units::choice;
 

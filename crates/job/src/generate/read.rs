@@ -5,7 +5,7 @@ use crate::error::{JobError, Place};
 use farloop_units::{ParamError, Params, Value};
 use toml_edit::{Document, Value as Toml};
 
-/// Reads a plan; errors name the line and what is accepted.
+/// Reads a plan; errors name the line and the accepted form.
 pub fn read(text: &str, name: &str) -> Result<Plan, JobError> {
     let line_of = |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|&&b| b == b'\n').count() as u64 + 1;
     let document = Document::parse(text).map_err(|e| {

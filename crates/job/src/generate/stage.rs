@@ -243,7 +243,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A message between stages: tagged by step, microbatch, the part that computes what it takes, and direction.
+    /// A message between stages: tagged by step, microbatch, the part that computes its data, and direction.
     fn tag(&self, slot: Slot, part: u32) -> u32 {
         let number = self.steps * self.plan.microbatches + slot.microbatch;
         (number * self.plan.interleave + part) * 2 + u32::from(slot.forward)
@@ -325,7 +325,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The gradients of a layer: of what all replicas have, and of its experts among those that have the same.
+    /// The gradients of a layer: those of the shared part among all replicas, and those of its experts among the
+    /// replicas that have the same.
     fn gradients(&mut self, made: &mut Vec<u32>) {
         let replica = self.plan.data / self.plan.replicas;
         self.gradient(self.dense(), self.groups.data, replica, made);

@@ -56,7 +56,7 @@ pub struct Cost {
     pub receiving: Delta,
 }
 
-/// Paths between ranks, which say more than levels do: what packets, headers and store-and-forward switches make of a message.
+/// Paths between ranks, with more detail than levels: packets, headers and store-and-forward switches.
 pub trait Paths: std::fmt::Debug + Send + Sync {
     /// The cost of a message of `bytes` from one rank to another; `None` where no path joins them.
     fn cost(&self, from: u32, to: u32, bytes: u64) -> Option<Cost>;
@@ -72,7 +72,7 @@ impl Paths for Multiplied {
     }
 }
 
-/// The network: which level joins two ranks, and what hosts add.
+/// The network: the level that joins two ranks, and the cost at hosts.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// o and O.

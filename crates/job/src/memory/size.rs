@@ -67,7 +67,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Computes its shares of memory, the largest first. `path` adds what the critical path needs.
+    /// Computes its shares of memory, the largest first. `path` adds the memory of the critical path.
     pub fn shares(&self, choice: Choice, path: bool, keys: Keys) -> Vec<MemoryShare> {
         let (mut steps, mut channels, mut scheduled, mut parts) = (0.0, self.messages as f64 / 8.0, 0.0, 0.0);
         // Of each list once, which many calls may share. Nobody goes through the map in its order.

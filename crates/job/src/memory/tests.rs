@@ -171,7 +171,7 @@ fn readers_count_as_they_go_on() {
         &mut meter,
         &mut |_, _| Ok(()),
     );
-    // It stops at a part of the file, and says what all of it would be.
+    // It stops at a part of the file, and estimates the whole.
     let error = read.unwrap_err().to_string();
     assert!(error.contains("operations, dependencies and groups 4.") || error.contains("groups 5."), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Losses by time of sending: what RACK and a timeout take for lost.
+//! Losses by time of sending: the segments that RACK and a timeout take for lost.
 //!
 //! Source: RFC 8985 §6.2 step 5 and §6.3.
 
@@ -7,8 +7,9 @@ use crate::record::{AGAIN, COPY, LOST, Record, SACKED};
 use farloop_units::{Delta, Time};
 
 impl Scoreboard {
-    /// RFC 8985 §6.2 step 5: lost is what was sent before the segment that `newest` names (time and end) and more than `patience` ago.
-    /// The answer is when the last segment sent before `newest` runs out of patience, if one waits for that.
+    /// RFC 8985 §6.2 step 5: a segment is lost if it was sent before the one that `newest` names (time and end) and more
+    /// than `patience` ago. The answer is when the last segment sent before `newest` runs out of patience, if one waits for
+    /// that.
     pub fn lose_by_time(&mut self, now: Time, newest: (Time, u64), patience: Delta) -> Option<Time> {
         let (mut originals_wait, mut copies_wait) = (false, false);
         let mut index = self.index_of(self.frontier);
@@ -62,7 +63,7 @@ impl Scoreboard {
         let mut index = if newest.1 > self.una && self.records.get(at_newest).is_some_and(is_first_transmission) {
             at_newest
         } else {
-            // A retransmission: what was sent before it may lie anywhere.
+            // A retransmission: segments sent before it may be anywhere.
             self.records.partition_point(|r| r.sent < newest.0)
         };
         while index > first {
@@ -114,8 +115,8 @@ impl Scoreboard {
         }
     }
 
-    /// A timeout: copies in flight are given up, and what is not sacked is lost, if it was sent `patience` ago or is the first
-    /// segment; without `patience` all of it. `forget` drops what was sacked, too (RFC 2018 §8).
+    /// A timeout: copies in flight are given up, and segments not sacked are lost, if it was sent `patience` ago or is the
+    /// first segment; without `patience` all of it. `forget` drops the record of sacked data, too (RFC 2018 §8).
     pub fn lose_at_timeout(&mut self, now: Time, patience: Option<Delta>, forget: bool) {
         if forget {
             self.ranges.clear();

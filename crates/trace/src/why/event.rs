@@ -72,7 +72,7 @@ pub struct Source {
     pub window: Bytes,
     /// When pacing allows the next packet.
     pub next: Time,
-    /// Of TCP, where more decides than window and payload in flight: what forbids the next packet.
+    /// Of TCP, where more decides than window and payload in flight: the limits that forbid the next packet.
     pub turn: Option<Turn>,
 }
 
@@ -93,7 +93,7 @@ pub struct Turn {
     pub receiver_is_tighter: bool,
     /// Payload that both windows have room for.
     pub room: u64,
-    /// Losses are being repaired, whether anything holds or not.
+    /// Losses are being repaired, with or without another limit.
     pub repairs: bool,
 }
 

@@ -57,14 +57,14 @@ pub(super) struct Journal {
     /// The right edges of the window in payload that has departed, each with the event that brought it; those that a later one undercuts
     /// are left out. An entry's event is the first after which the window was not closed at the entry before.
     pub edges: Vec<(u64, u32)>,
-    /// Of TCP what let it send again after something forbade that since the last departure.
+    /// Of TCP the event that let it send again after a limit forbade that since the last departure.
     pub opened: Option<(u32, Limit)>,
     held: Turn,
     /// Time that segmentation offload cost until then; and the right edges of the payload that both windows had room
     /// for, as `edges`.
     waited: Delta,
     pub rooms: Vec<(u64, u32)>,
-    /// The window, and what it was before the algorithm cut it for a loss, until it is as large again.
+    /// The window, and its size before the algorithm cut it for a loss, until it is as large again.
     window: u64,
     before_cut: Option<u64>,
     /// A packet was lost since the window was last cut.
@@ -201,7 +201,7 @@ impl Journal {
             // Here or at a port before.
             self.lost.entry(packet.sequence).or_insert(packet.port);
         }
-        // An answer that was not given at once: for what happened last there.
+        // An answer that was not sent at once: its cause is the last event there.
         if packet.kind == Kind::Answer
             && packet.port == self.ends.destination_port
             && let (Some(came), Some(there)) = (self.came.get(&packet.slot).copied(), self.there)
@@ -261,7 +261,8 @@ impl Journal {
         edges
     }
 
-    /// The flow's packet before, at the same port; of a queue pair not one of what was handed over later, which has overtaken this one.
+    /// The flow's packet before, at the same port; of a queue pair not a packet handed over later, which has
+    /// overtaken this one.
     fn behind(&mut self, packet: &Passing) -> Option<Edge> {
         let from = self.own(packet.port).last?;
         let ahead = self.events[from as usize].sequence;
@@ -337,7 +338,7 @@ impl Journal {
         now.since(since).min(Delta::from_ps(lost as u64))
     }
 
-    /// The window by what made it as small as it is.
+    /// Names the limit: a window that is smaller since a loss counts as [`Limit::AfterLoss`].
     fn named(&self, limit: Limit) -> Limit {
         if limit == Limit::Window && self.before_cut.is_some() { Limit::AfterLoss } else { limit }
     }
@@ -428,7 +429,7 @@ impl Journal {
         self.cause
     }
 
-    /// A timer of the source fires: of its algorithm, or (`transport`) of what repairs losses.
+    /// A timer of the source fires: of its algorithm, or (`transport`) of loss recovery.
     pub fn timer(&mut self, now: Time, transport: bool) {
         if !self.is_over() {
             self.cause = self.later(now, self.cause, if transport { Why::Recovery } else { Why::Timer });

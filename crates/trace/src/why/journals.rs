@@ -19,7 +19,7 @@ pub struct Journals {
     served: usize,
 }
 
-/// Services of ports between two looks at whether some can be forgotten.
+/// Number of services of ports between two checks for some to forget.
 const SERVED: usize = 1 << 18;
 
 impl Journals {
@@ -123,7 +123,7 @@ impl Journals {
         }
     }
 
-    /// A data class of a port is paused, by what happens at the port `root`, or (`None`) goes on.
+    /// A data class of a port is paused, because of the port `root`, or (`None`) goes on.
     pub fn pause(&mut self, now: Time, port: u32, class: u8, root: Option<u32>) {
         self.ports.log(port).pause(now, class, root);
     }
@@ -133,7 +133,7 @@ impl Journals {
         self.ports.log(port).end_pauses(now);
     }
 
-    /// A timer of a flow's source fires: of its algorithm, or (`transport`) of what repairs losses.
+    /// A timer of a flow's source fires: of its algorithm, or (`transport`) of loss recovery.
     pub fn timer(&mut self, now: Time, flow: u32, transport: bool) {
         self.after(flow, |journal, _| journal.timer(now, transport));
     }

@@ -54,7 +54,7 @@ pub enum Why {
     Recovery,
     /// A timer of the flow's algorithm ran, from the event at the source before it.
     Timer,
-    /// The receiving host granted credit: from what it last heard of the flow.
+    /// The receiving host granted credit: from the last packet of the flow that it got.
     Credit,
     /// The receiver waited before it answered.
     Receiver,
@@ -115,11 +115,11 @@ pub enum Limit {
     Window,
     /// As the window, of one that is smaller than it was before the algorithm cut it for a loss.
     AfterLoss,
-    /// Pacing: the gap itself, or the way of what raised the rate.
+    /// Pacing: the gap itself, or the way of the event that raised the rate.
     Rate,
-    /// The receiving host had granted no more: the way of the credit, and of what it answered.
+    /// The receiving host had granted no more: the way of the credit, and of the packet that it answered.
     Credit,
-    /// As the window, of what the receiver takes.
+    /// As the window, for the receiver's window.
     ReceiveWindow,
     /// As the window, as far as segmentation offload has not used it.
     Offload,
@@ -127,7 +127,7 @@ pub enum Limit {
     Handshake,
     /// Losses were being repaired.
     Repair,
-    /// Of a message: the queue pair still sent what had been handed over before.
+    /// Of a message: the queue pair still sent earlier messages.
     Earlier,
 }
 
@@ -166,7 +166,7 @@ impl Limit {
 /// The cause of a part of the time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Blame {
-    /// With what it went by.
+    /// Its activity.
     pub why: Why,
     /// Under which limit of the source.
     pub limit: Limit,
@@ -185,7 +185,7 @@ pub struct Segment {
     pub from: Time,
     /// When it ended.
     pub until: Time,
-    /// On what it is blamed.
+    /// Its cause.
     pub blame: Blame,
 }
 
@@ -205,7 +205,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The time by what it is blamed on; together exactly from start to end.
+    /// The time by cause; together exactly from start to end.
     pub fn parts(&self) -> BTreeMap<Blame, Delta> {
         let mut parts = BTreeMap::new();
         for segment in &self.segments {

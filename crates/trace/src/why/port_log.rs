@@ -57,7 +57,7 @@ impl Ports {
         self.log(packet.port).serve(Service { from: now, until, flow: packet.flow });
     }
 
-    /// Forgets what was over before `time`.
+    /// Forgets services and pauses that ended before `time`.
     pub fn forget(&mut self, time: Time) {
         for log in &mut self.0 {
             let last = log.services.len().saturating_sub(1);
@@ -122,8 +122,9 @@ impl PortLog {
     /// Why a packet of `flow` waited here (port number `port`) from `from` to `until`: segments in the order of time. `class` is its data
     /// class, if it is data.
     ///
-    /// A pause of the class goes before what other classes sent meanwhile: without these it would have waited all the same. The flow's own
-    /// packets are not to blame where a rival's went before them without a gap: they were still there because it had held them up.
+    /// A pause of the class goes before the packets that other classes sent meanwhile: without these it would have waited
+    /// all the same. The flow's own packets are not to blame where a rival's went before them without a gap: they were
+    /// still there because it had held them up.
     pub fn explain(
         &self,
         port: u32,

@@ -10,7 +10,7 @@ use farloop_units::{Delta, Time};
 use std::collections::BTreeMap;
 
 impl Journal {
-    /// The message that ends at this byte is there.
+    /// The message that ends at this byte has arrived.
     pub fn received(&mut self, now: Time, end: u64, ports: &mut Ports) {
         let next = self.messages.as_ref().and_then(|messages| messages.wanted.front()).copied();
         let (Some(wanted), Some(last)) = (next.filter(|wanted| wanted.end == end), self.last_data) else { return };
@@ -42,7 +42,7 @@ impl Journal {
         }
     }
 
-    /// Keeps the events that something may have to wait for, without what they waited for.
+    /// Keeps the events that others may have to wait for, without their own dependencies.
     fn forget(&mut self) {
         self.forget_edges();
         let mut places: BTreeMap<u32, u32> = BTreeMap::new();
@@ -61,7 +61,7 @@ impl Journal {
         self.lost_at.clear();
     }
 
-    /// Shows every event that is referred to by what is still to come.
+    /// Visits every event that later ones can refer to.
     fn refer(&mut self, show: &mut dyn FnMut(&mut u32)) {
         let single = [
             &mut self.start,

@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let ready = self.ready(did).max(from);
-        // Packets of its own ahead of it: what held those up holds this one up.
+        // Packets of its own ahead of it: the cause that held those up holds this one up.
         let since = if did.bond == Bond::Behind { from } else { ready };
         let event = *self.event(id);
         if since < until
@@ -145,7 +145,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The source's port was idle: what the flow's next packet waited for, which left there no later than the event `last`.
+    /// The source's port was idle: explains the wait of the flow's next packet, which left there no later than the
+    /// event `last`.
     fn idle(&mut self, last: u32, idle: &Segment) {
         let port = self.event(last).port;
         let departs = |id: &u32| self.event(*id).port == port && self.event(*id).serialisation > Delta::ZERO;
