@@ -345,8 +345,9 @@ pub trait Sender: Send {
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);
     /// The endpoint detected a loss, or that one was none.
     fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss);
-    /// A packet has to be sent again. Only multipath endpoints tell it, for each packet, beside [`Sender::on_loss`], which they call
-    /// once per round trip and loss kind: algorithms that count events hear those, algorithms that count bytes these.
+    /// A packet has to be sent again. Only multipath endpoints report it, for each packet, beside [`Sender::on_loss`],
+    /// which they call once per round trip and loss kind: algorithms that count events hear those, algorithms that count
+    /// bytes these.
     fn on_packet_loss(&mut self, _ctx: &mut Ctx<'_>, _loss: &PacketLoss) {}
     /// The connection was idle, and its next data goes out now: nothing is in flight. `idle` is the time since the last packet left,
     /// `rto` the retransmission timeout: hosts that validate windows shrink them by it (RFC 2861), others give [`Delta::MAX`]. Called

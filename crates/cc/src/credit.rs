@@ -53,7 +53,7 @@ pub trait Granter: Send {
     fn on_begin(&mut self, flow: u32, bdp: Bytes, packet: Bytes);
     /// A packet of `flow` says that its sender wants `total` bytes on the wire in the flow's life.
     fn on_wanted(&mut self, ctx: &mut GrantCtx<'_>, flow: u32, total: Bytes);
-    /// A data packet of any flow arrived, trimmed ones included; whether it was marked Congestion Experienced.
+    /// A data packet of any flow arrived, trimmed ones included; `marked` if it was marked Congestion Experienced.
     fn on_data(&mut self, ctx: &mut GrantCtx<'_>, marked: bool);
     /// A trimmed packet of `flow` arrived, so that it will send again; `last_hop`: the switch at this host's own link trimmed it. Beside
     /// [`Granter::on_data`] and [`Granter::on_wanted`].

@@ -94,7 +94,7 @@ fn open(name: &str) -> io::Result<OwnedFd> {
     Ok(made)
 }
 
-/// Waits for frames, the end, or that `wait` is over: which sockets have some, and whether it is the end.
+/// Waits for frames, for the end, or for `wait`. Returns the sockets that have frames, and true at the end.
 fn poll(sockets: &[OwnedFd], stop: &mut (impl Read + AsFd), wait: Option<TimeSpec>) -> io::Result<(Vec<usize>, bool)> {
     let (ready, has_stop) = {
         let mut all: Vec<PollFd<'_>> = sockets.iter().map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)).collect();

@@ -1,9 +1,9 @@
 //! On how many threads the processes of a run are executed, and which on which. No result depends on it.
 //!
 //! A run is a sequence of *stretches*: as long as one lasts, each lane (a thread) has its processes. Between two stretches nothing is on
-//! its way, so the processes may be grouped anew. A run that may choose measures: it compares the work done in a second by one lane and by
-//! two, stays with what is faster, and tries again now and then, ever more rarely, because machines and traffic change. Short trials bound
-//! what a wrong guess costs; a machine on which somebody else is busy is not tried.
+//! its way, so the processes may be grouped again. A run that may choose measures: it compares the work done in a second by
+//! one lane and by two, stays with what is faster, and tries again now and then, ever more rarely, because machines and
+//! traffic change. Short trials bound what a wrong guess costs; a machine on which somebody else is busy is not tried.
 
 use crate::RandomStream;
 use crate::clock::Instant;
@@ -62,7 +62,7 @@ impl Lanes {
         Lanes::with(Policy::Measured(governor), first)
     }
 
-    /// For tests: processes are dealt anew, to any number of lanes up to `most`, after any few windows.
+    /// For tests: processes are dealt again, to any number of lanes up to `most`, after any few windows.
     pub fn shuffled(most: usize, seed: u64) -> Lanes {
         let random = RandomStream::new(seed, "lanes", 0);
         Lanes::with(Policy::Shuffled { most: most.max(1), random }, Stretch { windows: 1, ..Stretch::timed(1, STEADY) })
@@ -88,7 +88,8 @@ impl Lanes {
         lanes > 1 && self.load.free() < lanes
     }
 
-    /// A window of a stretch that began at `begin` with so many lanes is over: whether the stretch is.
+    /// Notes the end of a window of a stretch that began at `begin` with this number of lanes; returns true if the
+    /// stretch is over.
     pub(crate) fn is_over(&mut self, begin: Instant, lanes: usize) -> bool {
         let now = Instant::now();
         self.windows += 1;
@@ -100,7 +101,7 @@ impl Lanes {
         leave || self.windows >= self.now.windows || self.spent + now.saturating_duration_since(begin) >= self.now.time
     }
 
-    /// So much has been done since `begin`, on so many lanes; where the stretch is over, the next one is chosen.
+    /// Notes the work done since `begin` on this number of lanes; chooses the next stretch if this one is over.
     pub(crate) fn account(&mut self, begin: Instant, work: u64, lanes: usize, is_over: bool) {
         self.spent += begin.elapsed();
         self.work += work;
@@ -164,7 +165,7 @@ impl Governor {
         }
     }
 
-    /// A stretch on so many lanes is over, and so many processors are free now.
+    /// Notes the end of a stretch on a number of lanes, and the number of processors that are free now.
     fn learn(&mut self, lanes: usize, work: u64, spent: Duration, free: usize) {
         let rung = self.trial.unwrap_or(self.home);
         let rate = work as f64 / spent.as_secs_f64().max(1e-9);

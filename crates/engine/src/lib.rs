@@ -3,7 +3,7 @@
 //! - [`calendar`]: the pending events of one logical process, in a total order of time and id.
 //! - [`clock`]: wall time, also in a browser.
 //! - [`process`]: conservative parallel execution of logical processes that exchange messages with a known lookahead.
-//! - [`lanes`]: on how many threads, and what tells whether more of them pay.
+//! - [`lanes`]: the number of threads, and the measurement that decides if more of them pay.
 //! - [`random`]: one named random stream per component.
 //! - [`prefetch()`]: a request for memory that will be needed.
 

@@ -15,7 +15,7 @@
 //! Mailboxes are doubled, so one barrier a window is enough: a fast thread posts into the one half while a slow one still
 //! collects from the other, and cannot come round again before all have passed the next barrier. Windows may be
 //! microseconds long: the barrier looks for a while before it sleeps (`barrier.rs`). Threads live for a stretch of many
-//! windows, then the processes may be grouped anew, on more or fewer of them ([`crate::lanes`]).
+//! windows, then the processes may be grouped again, on more or fewer of them ([`crate::lanes`]).
 
 use crate::barrier::{Abandon, Barrier, Patience};
 use crate::clock::Instant;
@@ -109,7 +109,7 @@ enum Verdict {
     Regroup,
 }
 
-/// Why a stretch is over.
+/// The reason why a stretch is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     AtTheEnd,

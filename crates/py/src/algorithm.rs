@@ -1,8 +1,8 @@
 //! Algorithms that are classes of Python: the sender's calls go to the methods of an object.
 //!
-//! `farloop.algorithm` describes a class (name, parameters, needs, which handlers it has); here is what calls it. Whatever goes wrong in a
-//! handler ends the run: the first error is kept ([`Failure`]), the class is called no more, and the caller that runs the
-//! simulation asks for it.
+//! `farloop.algorithm` describes a class (name, parameters, needs, which handlers it has); this module calls it. Any error
+//! in a handler ends the run: the first error is kept ([`Failure`]), the class is called no more, and the caller that runs
+//! the simulation asks for it.
 
 use crate::errors::raised_by_class;
 use crate::parameters::{Parameter, number, of_value, parameter, read};

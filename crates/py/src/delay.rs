@@ -15,7 +15,8 @@ type Lateness = (u64, u64, u64, u64, u64);
 /// data that are late, and how many ns these are: of one direction of a delay line.
 type NumberedSegments = (String, String, String, u64);
 
-/// Two interfaces of a delay line, its delay in ns, its rate in bit/s and bytes of framing, and what happens in both directions.
+/// Two interfaces of a delay line, its delay in ns, its rate in bit/s and bytes of framing, and the accidents in both
+/// directions.
 type DelayLine = (String, String, u64, u64, u64, NumberedSegments, NumberedSegments);
 
 /// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names, by ns, and no faster than

@@ -17,7 +17,8 @@ const NVLINK: Rate = Rate::from_gbps(3600);
 /// Ranks of a host or site, latency and rate, as text.
 type Level = (u32, String, String);
 
-/// Reads a job, says what is in it as JSON, and writes it where `out` is a path, a format, and what opens a file of Python by its name.
+/// Reads a job, reports its contents as JSON, and writes it if `out` is given: a path, a format, and a function that
+/// opens a file of Python by its name.
 ///
 /// `memory_limit` is the bytes that it may take. `progress(what, done, all)` returns False to stop; without it only
 /// interrupts stop.

@@ -147,14 +147,14 @@ fn outputs() -> String {
     farloop_scenario::columns::outputs().to_string()
 }
 
-/// Bytes of memory that this process can still have: what the machine, its control group and its limits leave; `None` where nothing says
-/// so.
+/// Bytes of memory that the machine, its control group and its limits still leave to this process; `None` where nothing
+/// says so.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
     farloop_scenario::available_memory()
 }
 
-/// Bytes of memory that there are for this process, free or not: what the machine, its control group and its limits allow; `None` where
+/// Bytes of memory, free or not, that the machine, its control group and its limits allow this process; `None` where
 /// nothing says so.
 #[pyfunction]
 fn total_memory() -> Option<u64> {

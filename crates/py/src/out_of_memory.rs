@@ -1,8 +1,8 @@
 //! End of a process whose memory is used up: a line and an exit code instead of a signal.
 //!
-//! Rust aborts where an allocation fails, and C code that does not look at what `malloc` gives it writes to address 0. Neither can be
-//! caught as an error. So the command line has these signals end the process, if memory is what is missing; otherwise they do what they
-//! did before.
+//! Rust aborts where an allocation fails, and C code that does not check `malloc`'s result writes to address 0. Neither can
+//! be caught as an error. So the command line has these signals end the process, if memory is what is missing; otherwise
+//! they do what they did before.
 
 use pyo3::prelude::*;
 

@@ -61,7 +61,7 @@ impl PyScenario {
         interruptible(py, |go_on| self.prepared.resolved(go_on))
     }
 
-    /// Checks all that `run` refuses, also what only the simulation tells.
+    /// Checks all that `run` refuses, also rules that only the simulation checks.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         interruptible(py, |go_on| self.prepared.check(go_on))
     }
@@ -82,16 +82,17 @@ impl PyScenario {
         Ok(shares.iter().map(|share| (share.what, share.bytes, share.keys)).collect())
     }
 
-    /// The tables of flows and ports without a run: what follows from network and traffic alone. With them as JSON the flows that the
-    /// receive window keeps below the rates of their paths, and the jobs.
+    /// The tables of flows and ports without a run: the values that follow from network and traffic alone. With them as
+    /// JSON the flows that the receive window keeps below the rates of their paths, and the jobs.
     fn forecast<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, String, String)> {
         let (made, capped, jobs) = interruptible(py, |go_on| self.prepared.forecast(go_on))?;
         let named = [("flows", made.flows), ("ports", made.ports), ("iterations", made.iterations)];
         Ok((tables(py, named)?, capped.to_string(), jobs.to_string()))
     }
 
-    /// Runs it on `threads` threads, or with `auto` on as many of them as pay, with a trace where `trace` has items that say of what.
-    /// `progress(simulated_s, end_s, packet_hops)` returns False to cancel. An error of one of its classes ends the run, and is raised.
+    /// Runs it on `threads` threads, or with `auto` on as many of them as pay, with a trace of the items in `trace`, if
+    /// any. `progress(simulated_s, end_s, packet_hops)` returns False to cancel. An error of one of its classes ends the
+    /// run, and is raised.
     #[pyo3(signature = (progress=None, threads=1, trace=Vec::new(), auto=false))]
     fn run(
         &self,
@@ -185,7 +186,7 @@ fn failure(raised: Option<PyErr>, error: RunError) -> PyErr {
     }
 }
 
-/// A scenario's error; its attribute `problem` says what is wrong, without the place and without what would be accepted.
+/// A scenario's error; its attribute `problem` is the problem alone, without the place and the accepted form.
 fn refusal(diagnostic: &Diagnostic) -> PyErr {
     let error = ScenarioError::new_err(diagnostic.to_string());
     let problem = Python::attach(|py| error.value(py).setattr("problem", &diagnostic.problem));

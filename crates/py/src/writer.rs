@@ -33,7 +33,7 @@ impl Write for PythonFile {
 
 impl Drop for PythonFile {
     fn drop(&mut self) {
-        // Python closes it again, and says what went wrong.
+        // Python closes it again, and reports the error.
         Python::try_attach(|py| drop(self.0.call_method0(py, "close")));
     }
 }

@@ -5,7 +5,7 @@ use crate::run::{Settings, run_with};
 use farloop_engine::clock::Instant;
 use farloop_net::{Cores, Progress};
 
-/// A bench: its name, what it is, its scenario.
+/// A bench: its name, summary and scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Bench {
     /// Its name on the command line.

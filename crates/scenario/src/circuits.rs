@@ -1,4 +1,4 @@
-//! `[circuits]` and `[[circuit_slot]]`: what circuit switches connect when.
+//! `[circuits]` and `[[circuit_slot]]`: the matchings of circuit switches and their times.
 
 use crate::csv_rows::{self, CsvRows};
 use crate::diagnostic::Diagnostic;
@@ -91,7 +91,7 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
         return Err(section.diagnostic("sketch_width", problem, expected));
     }
     for (choice, names) in OF_SCHEDULING.iter().filter(|(choice, _)| *choice != keys.scheduling) {
-        // The bound of sets that switches find is what has room in the queue of a day.
+        // The room in the queue of a day bounds the sets that switches detect.
         let of_sets = |name: &str| !labelled && ["day_queue", "circuit_rtt"].contains(&name);
         if let Some(name) = names.iter().find(|name| keys.get(name) != default.get(name) && !of_sets(name)) {
             let problem = format!("nothing reads it with scheduling = \"{scheduling}\"");

@@ -35,7 +35,7 @@ const METRICS_OF_PORT: usize = 5;
 const LINK_CHANGE: f64 = 420.0;
 /// An entry of a table of routes: as the network has it, and as a part does.
 const ROUTE: f64 = 2.0 * 8.0;
-/// Of what a program says that it takes: it grows by doubling, and while it is made.
+/// Factor on a program's reported size: it grows by doubling, and while it is made.
 const PROGRAM: f64 = 1.6;
 const RANK: f64 = 1000.0;
 /// Sender, receiver and tag of messages, in the mailboxes of ranks.
@@ -148,10 +148,10 @@ fn packets_of(spec: &NetworkSpec, size: Bytes) -> f64 {
     (size.as_f64() / spec.transport.mtu.as_f64().max(1.0)).ceil().max(1.0)
 }
 
-/// Most flows that are active at once, and most packets that those which are have to send.
+/// Most flows that are active at once, and most packets that these have to send.
 ///
-/// Hosts send and receive one flow after the other at the rates of their links, and the path between is empty: it takes no longer for sure.
-/// A flow that follows another takes its place.
+/// Hosts send and receive one flow after the other at the rates of their links, and the path between is empty: certainly,
+/// it takes no longer. A flow that follows another takes its place.
 fn most_active(spec: &NetworkSpec) -> (f64, f64) {
     let rates = host_rates(spec);
     let follows: BTreeSet<u32> = spec.follows.iter().map(|follow| follow.flow).collect();

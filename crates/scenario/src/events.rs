@@ -1,15 +1,15 @@
-//! `[[event]]`: what happens to links, and how soon routes follow.
+//! `[[event]]`: changes of links, and the delay until routes follow.
 
 use crate::diagnostic::Diagnostic;
 use crate::reader::Section;
 use crate::sections::{EventKeys, RoutingKeys};
 use farloop_units::{Params, Time};
 
-/// The keys of what happens: an event has one of them.
+/// The keys of changes: an event has one of them.
 pub(crate) const HAPPENS: [&str; 8] =
     ["state", "rate", "delay", "loss", "corruption", "lose_data", "lose_acks", "late_data"];
 
-/// Reads what `[network]` says of routes, and every `[[event]]`; the run ends at `end`.
+/// Reads the keys of `[network]` about routes, and every `[[event]]`; the run ends at `end`.
 pub(crate) fn read(root: &Section<'_>, end: Time) -> Result<(RoutingKeys, Vec<EventKeys>), Diagnostic> {
     let mut events = Vec::new();
     for (_, section) in root.sections("event")? {

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use std::io::Read;
 use std::path::Path;
 
-/// Reads the text of a scenario file; the diagnostic says why that is not possible and what to do.
+/// Reads the text of a scenario file; the diagnostic gives the reason of a failure and the remedy.
 pub fn read(path: &Path) -> Result<String, Diagnostic> {
     let file = path.display().to_string();
     let fail = |problem: String, expected: &str| Diagnostic::of_file(&file, problem, expected);

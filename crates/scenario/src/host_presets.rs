@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(changes(HostsChoice::Linux6), linux("linux-6", true));
     }
 
-    /// Defaults may move; presets must not: what they set, against the values that the kernel's headers name.
+    /// Defaults may move; presets must not: compares their settings with the values that the kernel's headers name.
     #[test]
     fn presets_pin_the_kernels_constants() {
         for preset in [HostsChoice::Linux49, HostsChoice::Linux6] {

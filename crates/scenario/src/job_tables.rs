@@ -17,7 +17,7 @@ pub(crate) struct Jobs {
     specs: Vec<JobSpec>,
     /// Of each node.
     datacenters: Vec<Option<u16>>,
-    /// By job: what its messages cost alone in the network.
+    /// By job: the cost of its messages alone in the network.
     paths: Vec<Arc<dyn Paths>>,
 }
 

@@ -7,10 +7,10 @@
 //!
 //! The way of a key, from text to network, file by file; each imports only those before it:
 //!
-//! 1. `document`: TOML as a tree of values that know their lines, with `--set` applied. `diagnostic`: what a message says.
+//! 1. `document`: TOML as a tree of values that know their lines, with `--set` applied. `diagnostic`: error messages.
 //! 2. [`sections`], [`figure`]: every key declared once, with default, range and documentation. `reader` checks a table against them,
 //!    `csv_rows` files of rows.
-//! 3. `network`, `switch`, `transport` (with `host_presets`), `algorithms`, `flow`, `workload`: what a section is beyond its keys.
+//! 3. `network`, `switch`, `transport` (with `host_presets`), `algorithms`, `flow`, `workload`: sections beyond their keys.
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
 //!    what the network model refuses comes back as a message about the key (`build/error_mapping.rs`).

@@ -12,7 +12,7 @@ pub(crate) fn check_name(section: &Section<'_>, key: &str, name: &str) -> Result
     name_problem(name).map_or(Ok(()), |(problem, expected)| Err(section.diagnostic(key, problem, expected)))
 }
 
-/// Why a name could not be addressed in overrides and lists, and what could.
+/// The reason why overrides and lists could not address a name, and the accepted form.
 pub(crate) fn name_problem(name: &str) -> Option<(String, String)> {
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if name.chars().count() > LONGEST_NAME {

@@ -12,7 +12,7 @@ pub(crate) fn parallel(links: &[LinkSpec]) -> Vec<u32> {
     ends.map(|ends| *seen.entry(ends).and_modify(|count| *count += 1).or_insert(1)).collect()
 }
 
-/// A neighbour, and which of the links to it, from 1: what [`numbered`] makes, taken apart. Names of nodes have no "#".
+/// Splits a name of [`numbered`] into a neighbour and the number of the link to it, from 1. Names of nodes have no "#".
 pub(crate) fn peer_and_number(text: &str) -> (&str, Option<u32>) {
     let text = text.trim();
     match text.rsplit_once('#').map(|(peer, which)| (peer, which.parse())) {

@@ -145,15 +145,15 @@ impl Prepared {
         self.look(go_on, |built, go_on| testbed::testbed(&self.scenario, built, go_on))?
     }
 
-    /// Checks all that a run refuses: as [`Prepared::resolved`], and what only the simulation tells, such as more stamping switches on a
-    /// path than a packet has room for.
+    /// Checks all that a run refuses: as [`Prepared::resolved`], and rules that only the simulation checks, such as more
+    /// stamping switches on a path than a packet has room for.
     pub fn check(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
         self.ready(&Settings::default(), &mut now_and_then(go_on)).map(drop)
     }
 
-    /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. With them the flows that the
-    /// receive window keeps below the rates of their paths, as [`Outcome::capped`], and the jobs, as [`Outcome::jobs`]. Checks as
-    /// [`Prepared::check`].
+    /// The tables without a run: the values that follow from network and traffic alone, with all counts zero. With them the
+    /// flows that the receive window keeps below the rates of their paths, as [`Outcome::capped`], and the jobs, as
+    /// [`Outcome::jobs`]. Checks as [`Prepared::check`].
     pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json, Json), RunError> {
         let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
         let result = simulation.unrun();

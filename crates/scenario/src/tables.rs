@@ -1,4 +1,4 @@
-//! A run's result as columns with names: what files and notebooks get.
+//! A run's result as columns with names, for files and notebooks.
 //!
 //! Times are integer picoseconds, sizes integer bytes; series hold real numbers in bit/s, bytes, seconds and fractions.
 
@@ -479,7 +479,7 @@ pub(crate) fn totals(of: &Totals) -> Json {
         drops,
         in_flight,
         max_in_flight,
-        // What it cost, and not what was simulated.
+        // The cost of the run, not its result.
         packet_memory: _,
         elephants_labelled,
         elephants_idle,

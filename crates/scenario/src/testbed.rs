@@ -19,7 +19,7 @@ use farloop_net::{Cores, Simulation};
 use farloop_units::{Bytes, Delta, Params, Rate, Time, Value};
 use serde_json::{Value as Json, json};
 
-/// Algorithms, and what the kernel calls them.
+/// Algorithms, and the kernel's names of them.
 const ALGORITHMS: [(&str, &str); 6] = [
     ("gemini", "gemini"),
     ("cubic", "cubic"),
@@ -48,8 +48,8 @@ const ETHERNET: u64 = 14;
 /// IPv4 and TCP headers with timestamps.
 const HEADERS: Bytes = Bytes::new(52);
 
-/// Refuses algorithms that no kernel has: before the network is built, which may refuse what only the simulator needs for one, such as
-/// telemetry.
+/// Refuses algorithms that no kernel has: before the network is built, which may refuse one for needs of the simulator
+/// alone, such as telemetry.
 pub(crate) fn check_algorithms(scenario: &Scenario) -> Result<(), Diagnostic> {
     let flows = scenario.flows.iter().map(|f| f.algorithm.as_deref());
     for name in flows.chain(scenario.workloads.iter().map(Workload::algorithm)) {
@@ -95,7 +95,7 @@ fn check_hosts(scenario: &Scenario) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The hosts are this machine's: each key says what its kernel does, or nothing that a testbed is about.
+/// The hosts are this machine's: each key describes its kernel, or does not matter to a testbed.
 fn check_transport(scenario: &Scenario) -> Result<(), Diagnostic> {
     let at = |key: &str, problem: String, expected: String| scenario.at(&["transport", key], problem, expected);
     let EndpointKeys::Tcp(tcp) = &scenario.endpoint else {

@@ -1,4 +1,4 @@
-//! Traces of scenarios: what names in a filter mean, and what the numbers in records are called.
+//! Traces of scenarios: the meaning of names in a filter, and the names of the numbers in records.
 
 use crate::build::Built;
 use crate::glob;
@@ -27,12 +27,12 @@ impl Traced {
         &self.trace
     }
 
-    /// Writes what Perfetto reads. Errors are those of `out`.
+    /// Writes a file for Perfetto. Errors are those of `out`.
     pub fn write_perfetto(&self, out: &mut impl Write) -> io::Result<()> {
         perfetto::write(&self.trace, &self.names, out)
     }
 
-    /// Writes what Wireshark reads. Errors are those of `out`.
+    /// Writes a file for Wireshark. Errors are those of `out`.
     pub fn write_pcapng(&self, out: &mut impl Write) -> io::Result<()> {
         pcapng::write(&self.trace, &self.names, out)
     }
@@ -80,7 +80,7 @@ impl TraceNames {
             ends,
             hosts,
             protocol: match spec.transport.kind {
-                // Frames of RDMA have what those of Ultra Ethernet have: numbers, ACKs and NACKs over UDP.
+                // Frames of RDMA have the same as those of Ultra Ethernet: numbers, ACKs and NACKs over UDP.
                 TransportKind::Rdma | TransportKind::Multipath => Protocol::Rdma,
                 TransportKind::Tcp => Protocol::Tcp,
             },

@@ -82,7 +82,7 @@ fn read_choosers(section: &Section<'_>, taken: &str) -> Result<ChooserParams, Di
     Ok(chosen)
 }
 
-/// One start for all leaves no room for another one; what a preset has for the hosts gives way.
+/// One start for all excludes another one; a preset's start for the hosts gives way.
 fn check_start(section: &Section<'_>, common: &Transport, keys: &TcpKeys) -> Result<(), Diagnostic> {
     let written = section.table.is_some_and(|table| table.get("initial_cwnd").is_some());
     if common.start.0 == Start::Own || !written || keys.initial_cwnd.is_none() {
@@ -103,7 +103,7 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
     let sack = keys.recovery != RecoveryChoice::NewReno;
     let rack = keys.recovery == RecoveryChoice::Rack;
     let persistent = keys.connections == ConnectionsChoice::Persistent;
-    // What a preset has for the hosts gives way; only what the scenario says is refused.
+    // A preset's settings for the hosts give way; only the scenario's own settings are refused.
     let written = |key: &str| section.table.is_some_and(|table| table.get(key).is_some());
     let no_sack = || format!("there are no selective acknowledgements with recovery = \"{recovery}\"");
     let no_probe = || format!("there are no tail loss probes with recovery = \"{recovery}\"");

@@ -22,11 +22,12 @@ enum Query {
 }
 
 impl Prepared {
-    /// Simulates until the flow or job `name` (a name, or a flow's number) is over, and says as JSON where its time went: parts that add
-    /// up to it exactly, in picoseconds; `slices` has the same by hundredths of the time, as pairs of a part's place and picoseconds. Of a
-    /// job it explains an iteration, from 1: its slowest one, where none is named.
+    /// Simulates until the flow or job `name` (a name, or a flow's number) is over, and reports as JSON where its time
+    /// went: parts that add up to it exactly, in picoseconds; `slices` has the same by hundredths of the time, as pairs of
+    /// a part's place and picoseconds. Of a job it explains an iteration, from 1: its slowest one, where none is named.
     ///
-    /// `progress` is as in [`Prepared::run`]. Refuses what is not there, has not begun or is not over.
+    /// `progress` is as in [`Prepared::run`]. Refuses names that do not exist, and flows or iterations that have not
+    /// begun or not ended.
     pub fn why(
         &self,
         name: &str,

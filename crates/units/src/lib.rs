@@ -12,7 +12,7 @@
 //! ```
 //! use farloop_units::{Bytes, Delta, Params, Rate, Value};
 //!
-//! // What 100 Gbps carry in 32 µs, and what it is called.
+//! // The bytes that 100 Gbps carry in 32 µs, as text.
 //! let in_flight = Rate::from_gbps(100).bytes_in(Delta::from_us(32));
 //! assert_eq!((in_flight, in_flight.to_string()), (Bytes::new(400_000), "400kB".to_string()));
 //! assert_eq!("12.5Gbps".parse(), Ok(Rate::from_mbps(12_500)));

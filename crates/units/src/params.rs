@@ -118,7 +118,7 @@ pub struct ParamSpec {
 pub enum ParamError {
     /// No parameter has this name.
     UnknownName,
-    /// The value has the wrong type, unit or form: what is wrong, and what would be accepted.
+    /// The value has the wrong type, unit or form: the problem, and the accepted form.
     BadValue(String),
     /// The value is well formed but outside the accepted range, which is given as text.
     OutOfRange(String),
@@ -161,7 +161,7 @@ pub trait ParamType: Sized + Clone {
     const KIND: Kind;
     /// True if "none" is accepted.
     const OPTIONAL: bool = false;
-    /// Reads a value; the error says what is wrong and what would be accepted.
+    /// Reads a value; the error names the problem and the accepted form.
     fn from_value(value: &Value) -> Result<Self, String>;
     /// The value as a scenario file would write it; `None` where it is not set.
     fn to_value(&self) -> Option<Value>;

@@ -450,7 +450,7 @@ mod tests {
             let error = text.parse::<Bytes>().expect_err("must fail").to_string();
             assert!(error.contains(&format!("\"{text}\" is not a whole number of bytes; expected a size")), "{error}");
         }
-        // Times and rates are rounded to what the simulator counts in.
+        // Times and rates are rounded to the simulator's units.
         assert_eq!("0.6ps".parse::<Delta>(), Ok(Delta::from_ps(1)));
         assert_eq!("1.5bps".parse::<Rate>(), Ok(Rate::from_bps(2)));
     }

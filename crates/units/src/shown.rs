@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// `text` for a message, on one line: what a terminal would obey or would not show is escaped, the middle of more than `max` characters
-/// left out. Users' texts can be megabytes long.
+/// `text` for a message, on one line: characters that a terminal would obey or would not show are escaped, the middle of
+/// more than `max` characters left out. Users' texts can be megabytes long.
 pub fn shown(text: &str, max: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     let short: Cow<'_, str> = if count <= max {
@@ -21,8 +21,8 @@ pub fn shown(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(short.chars().map(plain).collect())
 }
 
-/// True if a character changes what a terminal does or in which order it shows others: controls, line and paragraph separators, and the
-/// invisible formats of Unicode, marks of direction (UAX #9) among them.
+/// True if a character controls a terminal or the order in which it shows others: controls, line and paragraph separators,
+/// and the invisible formats of Unicode, marks of direction (UAX #9) among them.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

@@ -1,4 +1,5 @@
-//! Keys of a scenario's text set to other values, its comments and order kept: what a slider does to the TOML beside it.
+//! Keys of a scenario's text set to other values, its comments and order kept: the effect of a slider on the TOML
+//! beside it.
 
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 

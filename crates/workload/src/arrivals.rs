@@ -62,7 +62,7 @@ impl Poisson {
 /// Flows arrive at `senders · load · link_rate / (8 · mean size)` per second over all hosts that send. The pair of each is uniformly
 /// random: among all pairs; or, with a share, with that probability among those across datacenters, otherwise among those inside one. Where
 /// all hosts of datacenters of equal size send, the mean payload load of each host link is `load`, in both directions; otherwise that is
-/// the mean over the links, and hosts of small datacenters carry more of what goes across.
+/// the mean over the links, and hosts of small datacenters carry more of the cross-datacenter flows.
 ///
 /// # Errors
 /// No such pair, a load that is not positive and finite, a share outside 0 to 1, hosts loaded above their link's rate, a link rate of

@@ -40,9 +40,9 @@ impl Rounds {
 /// The senders and receivers of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// Every host sends one flow and receives one, by a random permutation that each round draws anew. Inside datacenters and over all
-    /// hosts it is a uniformly random cycle (Sattolo, 1986); across, the hosts of each datacenter in random order send to those that
-    /// follow as many places later as the largest datacenter has hosts.
+    /// Every host sends one flow and receives one, by a random permutation that each round draws again. Inside datacenters
+    /// and over all hosts it is a uniformly random cycle (Sattolo, 1986); across, the hosts of each datacenter in random
+    /// order send to those that follow as many places later as the largest datacenter has hosts.
     Permutation,
     /// Many to one.
     Incast {
@@ -65,7 +65,7 @@ impl Pattern {
         }
     }
 
-    /// Refuses what the hosts cannot do.
+    /// Refuses rounds that the hosts cannot run.
     pub fn check(&self, population: &Population, between: Between) -> Result<(), WorkloadError> {
         population.check(between)?;
         let hosts = u64::from(population.hosts());

@@ -162,7 +162,8 @@ pub struct BbrSender {
     full_bw: Rate,
     full_rounds: u8,
     pipe_full: bool,
-    /// PROBE_RTT: from when on it may end (`None` until the queue is drained), and whether a round has passed at its window.
+    /// PROBE_RTT: from when on it may end (`None` until the queue is drained), and true if a round has passed at its
+    /// window.
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
     /// The window to return to after PROBE_RTT or a recovery.
@@ -526,7 +527,7 @@ impl Sender for BbrSender {
                 self.save_window();
                 (self.recovery, self.entering, self.conserving) = (Some(loss.snd_nxt), false, false);
                 self.cwnd = self.mss;
-                // What was measured before may be of another path: judge anew whether the pipe is full.
+                // What was measured before may be of another path: judge again if the pipe is full.
                 self.full_bw = Rate::from_bps(0);
                 // As at the end of a round that lost something (Linux, `bbr_set_state`); what is lost comes with the next ACK.
                 self.round_start = true;
@@ -536,7 +537,7 @@ impl Sender for BbrSender {
                 if let Some(policer) = &mut self.policer {
                     policer.reset();
                 }
-                // The slowdown was not the path's: judge anew, and return to the window of before.
+                // The slowdown was not the path's: judge again, and return to the window of before.
                 (self.full_bw, self.full_rounds) = (Rate::from_bps(0), 0);
                 if self.recovery.take().is_some() && self.mode != Mode::ProbeRtt {
                     self.cwnd = self.cwnd.max(self.prior_cwnd);

@@ -292,7 +292,7 @@ pub struct RecoverySteps {
 
 /// A rate that is cut at once and recovers in three stages: the reaction point of QCN (IEEE 802.1Qau) and of DCQCN.
 ///
-/// At the line rate its timer rests: increase events would change nothing, and a cut starts them anew.
+/// At the line rate its timer rests: increase events would change nothing, and a cut starts them again.
 pub struct RateRecovery {
     /// R_C in bits per second.
     current: f64,

@@ -129,7 +129,7 @@ impl Elapsed {
         2.0 * (1.0 - self.backoff.beta) * alpha
     }
 
-    /// β for a loss now (3), and whether the throughput is steady.
+    /// β for a loss now (3), and true if the throughput is steady.
     fn beta(&self) -> (f64, bool) {
         let p = &self.params;
         let steady = (self.best - self.backoff.last_best).abs() <= p.throughput_change * self.backoff.last_best;

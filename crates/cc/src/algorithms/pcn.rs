@@ -363,7 +363,7 @@ mod tests {
         // 64 Gbps of distance times Π(1 - w) falls below 1 bps after 47 steps.
         assert_eq!((mbps(&b), events), (100_000.0, 47));
         assert!((b.sender.w - 0.5).abs() < 1e-3);
-        // News begins anew, gently.
+        // News begins again, gently.
         assert_eq!(after_report(&mut b, Rate::from_gbps(64)), 63_500.0);
         assert_eq!(b.sender.w, 1.0 / 128.0);
     }

@@ -100,7 +100,7 @@ pub struct SmarttSender {
     rtt: Delta,
     /// Average of marks.
     marks: f64,
-    /// Bytes in a row without delay, the window when the row began, and whether they make the window grow fast.
+    /// Bytes in a row without delay, the window when the row began, and true if they make the window grow fast.
     calm: f64,
     calm_window: f64,
     growing: bool,

@@ -175,8 +175,8 @@ impl Window {
     }
 
     /// The connection was idle for `idle`: the window halves for each retransmission timeout `rto` that has passed, not below what the flow
-    /// started with, and the threshold keeps three quarters of it in mind (RFC 2861, §3; Linux, `tcp_cwnd_restart`). Says whether it
-    /// shrank.
+    /// started with, and the threshold keeps three quarters of it in mind (RFC 2861, §3; Linux, `tcp_cwnd_restart`).
+    /// Returns true if it shrank.
     pub fn idle_restart(&mut self, idle: Delta, rto: Delta) -> bool {
         let timeouts = idle.as_ps().saturating_sub(1) / rto.as_ps().max(1);
         if timeouts == 0 || self.cwnd <= self.restart {
@@ -225,7 +225,7 @@ impl Window {
     }
 
     /// The last loss was none: window and threshold return to what they were (RFC 4015, §3.2), unless they are larger.
-    /// Says whether there was something to undo.
+    /// Returns true if there was something to undo.
     pub fn undo(&mut self) -> bool {
         let Some((cwnd, ssthresh, initial)) = self.undo.take() else { return false };
         self.cwnd = self.cwnd.max(cwnd);

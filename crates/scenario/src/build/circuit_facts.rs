@@ -90,7 +90,7 @@ impl CircuitFacts {
         little.chain(timeout).collect()
     }
 
-    /// All of it, times in seconds, rates in bit/s; `null` for what is not there.
+    /// All of it, times in seconds, rates in bit/s; `null` for absent values.
     pub fn json(&self) -> Json {
         let seconds = |delta: Delta| delta.as_secs_f64();
         let numbers = self.acceltor;

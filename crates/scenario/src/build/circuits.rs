@@ -58,7 +58,7 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
     Ok(())
 }
 
-/// Gives top-of-rack switches with circuits what they schedule by.
+/// Gives top-of-rack switches with circuits their scheduling.
 pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diagnostic> {
     let Some(keys) = scenario.circuits.as_ref().map(|settings| &settings.keys) else { return Ok(()) };
     let numbers = numbers(scenario, layout)?;

@@ -105,7 +105,7 @@ struct Send {
 
 type Refusal = (&'static str, String, &'static str);
 
-/// The steps of one operation: each rank sends at most once in each, after what it got in the one before.
+/// The steps of one operation: each rank sends at most once in each, after its message of the step before has arrived.
 fn steps(collective: Collective, ranks: &[(NodeId, Option<u16>)], size: u64) -> Result<Vec<Vec<Send>>, Refusal> {
     let n = ranks.len();
     let enough = |parts: usize| match size >= parts as u64 {
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(whole, 2 * 2 * 2 * 600 + 2 * 600);
     }
 
-    /// In a ring each part passes every host: what a rank sends is what it got.
+    /// In a ring each part passes every host: a rank sends the part that it got.
     #[test]
     fn a_rank_passes_on_what_it_got() {
         let steps = steps(Collective::Ring, &ranks(&[0; 4]), 10).expect("fits");

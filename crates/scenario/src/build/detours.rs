@@ -1,4 +1,4 @@
-//! `[[detour]]`: what some switches send another way than the shortest.
+//! `[[detour]]`: packets that some switches send another way than the shortest.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::parallel::{numbered, peer_and_number};

@@ -119,7 +119,7 @@ pub(crate) fn of_network(
             let path = ["detour", scenario.detours[*detour].0.as_str(), "next"];
             scenario.at(&path, format!("it {problem}"), "expected another neighbour, or circuits.scheduling = \"none\"")
         }
-        // What no topology makes, and what is known of a scenario before.
+        // Errors that no topology causes, and those that a scenario's own checks find earlier.
         BuildError::BadLink { .. }
         | BuildError::ZeroRate { .. }
         | BuildError::NoMemory { .. }

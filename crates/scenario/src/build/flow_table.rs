@@ -16,7 +16,7 @@ pub(crate) struct FlowTable {
     pub flow_names: Vec<String>,
     /// Each `[[flow]]` with all the flows that its `count` makes of it, and each workload with a name.
     pub groups: Vec<Group>,
-    /// Flows that begin when others are over: those that name them, and what is known of their order.
+    /// Flows that begin when others are over: those that name them, and their order as far as it is known.
     pub followers: Vec<Follower>,
     pub follows: Vec<FollowSpec>,
     /// The algorithms that flows refer to.
@@ -72,7 +72,7 @@ pub(crate) enum Place {
 }
 
 impl FlowTable {
-    /// Remembers what the flows from number `first` on wait for.
+    /// Remembers the dependencies of the flows from number `first` on.
     pub fn follow(&mut self, first: usize, flow: &Flow, place: impl FnOnce() -> Place) {
         if let Some(after) = &flow.after {
             let flows = first as u32..self.flows.len() as u32;

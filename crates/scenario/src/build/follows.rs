@@ -1,4 +1,4 @@
-//! Flows that begin when others are over: from names to numbers.
+//! Flows that begin when others end: from names to numbers.
 
 use super::flow_table::{FlowTable, Place};
 use super::hosts::Hosts;
@@ -101,7 +101,7 @@ fn circle(follows: &[FollowSpec], flows: usize) -> Option<(u32, bool)> {
         }
     }
     let mut at = (0..flows as u32).find(|flow| left[*flow as usize] > 0)?;
-    // What is left waits for a circle, or is in one: go back along what is left until a flow comes again.
+    // The remaining flows wait for a cycle, or are in one: go back along them until a flow comes again.
     let mut before = vec![None; flows];
     for follow in follows.iter().filter(|follow| left[follow.after as usize] > 0) {
         before[follow.flow as usize] = Some(follow.after);
@@ -122,7 +122,7 @@ fn split(text: &str) -> Result<(&str, Delta), String> {
     Ok((name.trim(), delay))
 }
 
-/// Why one flow cannot wait for the end of another one, and what could be.
+/// The reason why one flow cannot wait for the end of another one, and the accepted form.
 fn misfit(before: &FlowSpec, follower: &FlowSpec) -> Option<(&'static str, &'static str)> {
     if ![before.src, before.dst].contains(&follower.src) {
         return Some((

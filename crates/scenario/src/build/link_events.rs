@@ -1,4 +1,4 @@
-//! `[[event]]`: what happens to which links.
+//! `[[event]]`: changes of links.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::events::HAPPENS;

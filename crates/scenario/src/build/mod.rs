@@ -73,7 +73,7 @@ pub struct Built {
 }
 
 impl Scenario {
-    /// Checks the scenario as a whole and makes what the simulator runs.
+    /// Checks the scenario as a whole and makes the simulator's specification.
     pub fn build(&self) -> Result<Built, Diagnostic> {
         self.build_while(&mut || true).map_err(RunError::diagnostic)
     }
@@ -176,7 +176,7 @@ pub(crate) fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
     }
 }
 
-/// Checks what only scenarios forbid: switches without a link, and thresholds that no queue reaches.
+/// Checks rules of scenarios alone: switches without a link, and thresholds that no queue reaches.
 fn check_switches(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic> {
     let mut linked = vec![false; layout.nodes.len()];
     for end in layout.links.iter().flat_map(|l| [l.spec.a, l.spec.b]) {

@@ -172,7 +172,7 @@ pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switche
         });
     }
 
-    // Those of several fabrics would be too many for series by default: the long-haul ports are what this topology is about.
+    // Those of several fabrics would be too many for series by default: the long-haul ports are the point of this topology.
     layout.bottlenecks.clear();
     for (i, here) in borders.iter().enumerate() {
         for there in &borders[i + 1..] {

@@ -15,7 +15,7 @@ use farloop_net::spec::{CircuitSpec, LinkSpec, NodeId, NodeKind, NodeSpec};
 use farloop_units::{Bytes, Delta, Rate};
 use std::collections::BTreeSet;
 
-/// Why the keys of `[network]` do not fit together: the key at fault, the problem, what is expected.
+/// A contradiction between keys of `[network]`: the key at fault, the problem, and the accepted form.
 pub(crate) type Misfit = (&'static str, String, String);
 
 /// Why a network is too large for the simulator, if it is, though each of its ports had an agent.

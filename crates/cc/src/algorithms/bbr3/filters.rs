@@ -83,7 +83,7 @@ impl Model {
         }
     }
 
-    /// The least RTT, and whether it is time for PROBE_RTT (draft §5.3.4.3).
+    /// Updates the least RTT, and the flag that PROBE_RTT is due (draft §5.3.4.3).
     pub(super) fn update_min_rtt(&mut self, ctx: &mut Ctx<'_>, rtt: Option<Delta>) {
         let now = ctx.now();
         self.probe_rtt_expired = now.since(self.probe_rtt_min_at) > self.params.probe_rtt_interval;

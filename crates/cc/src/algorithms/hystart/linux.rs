@@ -63,7 +63,7 @@ impl LinuxHyStart {
         *self = LinuxHyStart::new(self.clock);
     }
 
-    /// Takes note of an ACK in slow start, at a window of `segments` (of `mss` bytes); whether slow start is over.
+    /// Takes note of an ACK in slow start, at a window of `segments` (of `mss` bytes); returns true if slow start is over.
     pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, segments: f64, mss: f64) -> bool {
         let now = self.read(now);
         // Linux 4.9 judges the first ACK of a round by the round before, 5.16 and later by its own.

@@ -190,7 +190,7 @@ pub struct NsccSender {
     received: u64,
     last_adjust: Time,
     last_cut: Time,
-    /// Bytes in a row with almost no delay, and whether they made the window grow fast.
+    /// Bytes in a row with almost no delay, and true if they made the window grow fast.
     calm: u64,
     growing: bool,
     /// Quick adapt: the end of its period, what arrived in it, and how much of what was in flight has yet to pass.
@@ -250,7 +250,7 @@ impl NsccSender {
         self.average = (sample + (1.0 - w) * self.average as f64) as u64;
     }
 
-    /// Quick adapt (10); says whether it took the event.
+    /// Quick adapt (10); returns true if it took the event.
     fn quick_adapt(&mut self, now: Time, nack: bool, marked: bool, delay: u64, in_flight: u64) -> bool {
         if !self.law.quick_adapt {
             return false;
