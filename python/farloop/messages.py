@@ -65,8 +65,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, ImportError):
         return "failed to map segment" in text or "cannot allocate memory" in text.lower()
     if isinstance(error, SystemError):
-        # CPython's import of a module where an allocation failed.
-        return "error return without exception set" in text
+        # CPython's import of a module where an allocation failed; it has two texts for that.
+        return "without exception set" in text or "without setting an exception" in text
     return isinstance(error, OSError) and error.errno == errno.ENOMEM
 
 

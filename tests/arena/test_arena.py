@@ -456,7 +456,7 @@ def test_a_scenario_without_a_source_has_none_on_the_page(tmp_path):
     planned = plan.plan([str(mine)], "bbr", seeds="1")
     scenario_runs.run(planned, tmp_path, Execution(), page=arena_page.page)
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert "40ms simulated. " in page
+    assert "40 ms simulated. " in page
     assert not re.search(r"simulated\.\s+\.", page)
 
 

@@ -180,7 +180,7 @@ def test_report_of_another_versions_output(command, small):
         assert pq.read_table(command.directory / "r" / f"{name}.parquet").column_names == fields.columns(name)
     flows = command.directory / "r" / "flows.parquet"
     pq.write_table(pq.read_table(flows).drop_columns(["stop_ps"]), flows)
-    refused(command("report", "r"), "r/flows.parquet", "no column stop_ps", "another version", "run it again")
+    refused(command("report", "r"), "r/flows.parquet", "no column stop_ps", "an older build", "make it again")
 
 
 def test_new_algorithm_outside_a_checkout(command):

@@ -197,6 +197,7 @@ def test_what_says_that_memory_is_used_up():
     assert is_out_of_memory(MemoryError())
     assert is_out_of_memory(RuntimeError("can't start new thread"))
     assert is_out_of_memory(SystemError("error return without exception set"))
+    assert is_out_of_memory(SystemError("<function _handle_fromlist> returned NULL without setting an exception"))
     assert not is_out_of_memory(SystemError("bad argument to internal function"))
     assert is_out_of_memory(ImportError("libarrow.so: failed to map segment from shared object"))
     assert is_out_of_memory(OSError(12, "Cannot allocate memory"))
