@@ -13,7 +13,7 @@ from farloop.messages import Stopped, end_without_memory, is_out_of_memory, note
 from farloop.running import pandas_guard
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""What asks the command to stop: the user, another process, a terminal that closes."""
+"""Signals that ask the command to stop: the user, another process, a terminal that closes."""
 
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 

@@ -45,7 +45,7 @@ from farloop.messages import Stopped
 __all__ = ["Ack", "Algorithm", "AlgorithmError", "Context", "Flow", "Hop", "Loss", "Sent", "parameter", "torture"]
 
 NEEDS = ("ecn", "int", "accurate_ecn", "delivery_rate", "even_pacing")
-"""What a class may need: ECN marks; telemetry; every mark echoed as it came; delivery rates, which TCP alone measures; packets paced
+"""Needs of a class: ECN marks; telemetry; every mark echoed as it came; delivery rates, which TCP alone measures; packets paced
 one by one."""
 
 _SIGNATURES = {
@@ -81,14 +81,14 @@ class Interrupted(BaseException):
 
 
 class Algorithm:
-    """What classes that are algorithms derive from.
+    """Base class of algorithms.
 
     Attributes:
-        name: What scenarios call it; by default the class's name in lower case.
+        name: Name in scenarios; by default the class's name in lower case.
         source: Where it is specified.
-        needs: What the network must offer, of `NEEDS`.
-        header_bytes: What it adds to the header of every data packet and ACK.
-        random: Whether it draws random numbers (`Context.random`).
+        needs: Features that the network must offer, of `NEEDS`.
+        header_bytes: Bytes that it adds to the header of every data packet and ACK.
+        random: True if it draws random numbers (`Context.random`).
         cwnd: Window in bytes of payload; `None` for no limit. Read after every handler.
         pacing_rate: Bit/s on the wire, headers included; `None` for no limit. Read after every handler.
     """
@@ -147,7 +147,7 @@ def parameter(
     Args:
         default: Its value where none is set. A text with a unit, such as "25us", "10kB" or "1Gbps", makes a time, a size or a rate: on
             objects a whole number of picoseconds, bytes or bit/s.
-        doc: What it means, for `farloop explain`.
+        doc: Its meaning, for `farloop explain`.
         low: The smallest value that is accepted.
         high: The largest one.
         choices: The words that are accepted, for a text.
@@ -266,11 +266,11 @@ def checked(algorithm: object) -> type[Algorithm]:
 
 
 def torture(algorithm: type[Algorithm], sequences: int = 100) -> str:
-    """What farloop asks of its own algorithms: whatever happens in whatever order, window and rate stay usable and no handler fails.
+    """Holds an algorithm to farloop's own rules: for any signals in any order, window and rate stay usable and no handler fails.
 
     Args:
         algorithm: The class.
-        sequences: How many random sequences of 200 signals its objects get, inside a datacenter and across.
+        sequences: Number of random sequences of 200 signals that its objects get, inside a datacenter and across.
 
     Returns:
         A sentence that says what the class has withstood.
@@ -288,7 +288,7 @@ def torture(algorithm: type[Algorithm], sequences: int = 100) -> str:
 
 
 def name_of(algorithm: type[Algorithm]) -> str:
-    """What scenarios call a class."""
+    """Returns the name of a class in scenarios."""
     return str(described(algorithm)["name"])
 
 
@@ -387,7 +387,7 @@ def _refuse(error: BaseException, place: str) -> NoReturn:
 
 
 def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]]) -> AlgorithmError:
-    """What went wrong in a handler, with the line of the user's file.
+    """Returns an error that says what went wrong in a handler, with the line of the user's file.
 
     Raises:
         KeyboardInterrupt: nothing went wrong; the user has interrupted it.
@@ -407,7 +407,7 @@ def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]
 
 
 def _said(error: BaseException) -> str:
-    """What an exception of user code says: on one line, of bearable length, whatever its class does where it is asked."""
+    """Returns the message of an exception of user code: on one line, of bearable length, also where its `__str__` fails."""
     try:
         text = shown(error, SAID_AT_MOST)
     except Exception:
@@ -419,7 +419,7 @@ def _said(error: BaseException) -> str:
 def interrupt(classes: Iterable[type[Algorithm]]) -> None:
     """Raises `Interrupted` in all threads that are in a handler of these classes.
 
-    What waits in C code, as `time.sleep` does, does not notice.
+    A thread that waits in C code, as in `time.sleep`, does not notice.
     """
     import ctypes
 
@@ -438,7 +438,7 @@ def by_scope(name: str) -> tuple[str, ...]:
 
 
 def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
-    """What to tell of algorithms that nothing names: neither the resolved scenario nor the command."""
+    """Returns notes on algorithms that neither the resolved scenario nor the command names."""
     said = {*(side for name in names for side in by_scope(name)), *named(scenario)}
     return [
         f"nothing names {name}; `--algorithm {name}` lets all flows use it"
@@ -458,7 +458,7 @@ def named(scenario: dict[str, Any]) -> set[str]:
 
 
 def digest(algorithm: type[Algorithm]) -> str:
-    """What a class does, as a hash: of its file, where it has one, and of what its functions compile to."""
+    """Returns a hash of a class's behaviour: of its file, where it has one, and of what its functions compile to."""
     sha = hashlib.sha256(name_of(algorithm).encode())
     for base in algorithm.__mro__:
         if base in (Algorithm, object):

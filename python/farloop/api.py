@@ -78,13 +78,13 @@ def run(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
-        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
-            processor. The results do not depend on it.
+        threads: Number of threads, for simulations side by side first, then for the parts of each; by default as many as pay, at most one
+            per processor. The results do not depend on it.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
-        trace: What to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; what there is, is in docs/traces.md. `Run.save` writes the
+        trace: Items to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; docs/traces.md lists them. `Run.save` writes the
             trace for Perfetto and Wireshark. Nothing else of the run changes.
         force_memory: Start the run also where it may take more memory than there is.
-        execution: How and where to simulate, in place of `threads`, `progress` and `force_memory`.
+        execution: Engine and its settings, in place of `threads`, `progress` and `force_memory`.
 
     Raises:
         ScenarioError: the scenario, a setting or an item of the trace is not valid; the text says what is, and what would be.
@@ -162,13 +162,13 @@ def compare(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run of each algorithm for each of these seeds: `range(1, 11)`, or "1-10".
-        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
-            processor. The results do not depend on it.
-        progress: What shows progress.
+        threads: Number of threads, for simulations side by side first, then for the parts of each; by default as many as pay, at most one
+            per processor. The results do not depend on it.
+        progress: Object that shows progress.
         store: Where finished runs are kept and looked for: a directory.
         force_memory: Start runs also where one may take more memory than there is.
         jitter: So many variations of each run (of the first seed) in ties and starts: numbers that they move are fragile.
-        execution: How and where to simulate, in place of `threads`, `progress`, `store` and `force_memory`.
+        execution: Engine and its settings, in place of `threads`, `progress`, `store` and `force_memory`.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
@@ -268,7 +268,7 @@ def study(
     Args:
         file: A study's file (TOML).
         base: The scenario that all points change: a file, the name of a paper's figure, or a loaded scenario.
-        title: What it is about.
+        title: Title of the study.
         algorithm_file: Files of Python with algorithms, which may then be named wherever an algorithm is; so may classes in a file.
         set: Settings for all points.
         grid: Values by key, combined each with each: `{"algorithm": ["hpcc", "dctcp"], "workload.load": [0.3, 0.6], "seed": "1-10"}`.
@@ -280,7 +280,7 @@ def study(
         pareto: Two of them, for the Pareto front.
         until: A precision, such as "p99 slowdown ± 5 %": seeds are added until the 95 % confidence interval is as narrow.
         most_seeds: The limit for that (by default 100).
-        warmup: What is cut of each run's beginning for metrics of flows and samples: "none", "mser-5" (default with `until`), or a time.
+        warmup: Beginning of each run that is cut for metrics of flows and samples: "none", "mser-5" (default with `until`), or a time.
         out: Where to write (by default below out/, under the name of the file).
         store: Where finished runs are kept and looked for (by default run-store beside `out`).
         workers: Simulate in so many processes from the beginning (by default threads begin, and a process per processor goes on).
@@ -290,8 +290,8 @@ def study(
         force: Write beside files that farloop did not write, over those of the same names.
         force_memory: Start runs also where one may take more memory than there is; without it such runs are refused, the others made.
         report: With the report and the pictures; `farloop report` draws them later.
-        progress: What shows how many runs are done.
-        execution: How and where to simulate, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
+        progress: Object that shows the number of finished runs.
+        execution: Engine and its settings, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
 
     Raises:
         FarloopError: something of the study is wrong, or it cannot be written. A run that fails is no error: see `Study.failures`.
@@ -372,28 +372,28 @@ def advise(
     progress: Counting | None = None,
     execution: Execution | None = None,
 ) -> Advice:
-    """What should run in a scenario: races the algorithms that can, tunes the best, tries them under other conditions, writes an answer.
+    """Recommends algorithms for a scenario: races those that can run, tunes the best, tries them under other conditions, writes an answer.
 
     Args:
         scenario: A scenario, its file, a paper's figure, or a question's file (TOML with `scenario`, `goal`, `must`, `can`, `budget`).
         goal: Such as "p99 slowdown of small flows"; by default what the arena judges by.
         must: Constraints such as "no pfc across" or "goodput >= 90 %", in place of the usual ones of the same quantities.
-        can: What hosts and switches can be made to do: "ecn", "int", "switch agents", "dci", "symmetric", "credit",
+        can: Features that hosts and switches can be given: "ecn", "int", "switch agents", "dci", "symmetric", "credit",
             "kernel".
         candidates: Names of algorithms; by default all that are no references.
         budget: Time of one processor that simulations may take, such as "10min".
         seed: The first of the seeds.
-        tune: Whether parameters of the best are tuned; by default where Optuna is there.
+        tune: True to tune parameters of the best; by default if Optuna is installed.
         set: Settings of the scenario.
         out: Where to write (by default below out/, under the name of the scenario).
         store: Where runs are kept (by default run-store beside the output).
         workers: Simulate in so many processes from the beginning (by default threads begin, and a process per processor goes on).
         ray: A Ray cluster instead.
         slurm: Slurm jobs instead.
-        force: Whether to write into a directory that holds other files.
-        force_memory: Whether to start runs that may need more memory than there is.
-        progress: What shows how many runs are done.
-        execution: How and where to simulate, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
+        force: True to write into a directory that holds other files.
+        force_memory: True to start runs that may need more memory than there is.
+        progress: Object that shows the number of finished runs.
+        execution: Engine and its settings, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
 
     Raises:
         FarloopError: the question is wrong, the budget too small, or the answer cannot be written.
@@ -420,7 +420,7 @@ def load(directory: str | PathLike[str]) -> Comparison:
     """Reads an output that farloop wrote; a single run becomes a comparison of one.
 
     Args:
-        directory: What `--out` or `save` named; of a reproduction the directory of one figure in it.
+        directory: Directory that `--out` or `save` named; of a reproduction the directory of one figure in it.
 
     Raises:
         FarloopError: the directory is no complete farloop output.

@@ -1,4 +1,4 @@
-"""What there is: algorithms, choosers of paths, scenarios of the papers and of the arena, workloads, claims."""
+"""Lists of what farloop carries: algorithms, choosers of paths, scenarios of the papers and of the arena, workloads, claims."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def algorithms() -> list[dict[str, Any]]:
 
 
 def path_choosers() -> list[dict[str, Any]]:
-    """What chooses the paths of multipath flows: name, summary, source, and parameters with kind, default and range."""
+    """Returns the path choosers of multipath flows: name, summary, source, and parameters with kind, default and range."""
     known: list[dict[str, Any]] = json.loads(_native.path_choosers())
     return known
 
@@ -70,12 +70,12 @@ def entries(what: str) -> list[dict[str, Any]]:
 
 
 def _tables(name: str) -> dict[str, Any]:
-    """What the file of a paper's figure says of itself: the simulator, which checks all of it, takes longer."""
+    """Returns the tables in the file of a paper's figure, unchecked: the simulator, which checks all of it, takes longer."""
     return tomllib.loads(Scenario.load(name).text)
 
 
 def algorithm(name: str) -> dict[str, Any]:
-    """What is known of one algorithm or preset.
+    """Returns all facts about an algorithm or preset.
 
     Raises:
         FarloopError: there is no such algorithm.
@@ -103,17 +103,17 @@ def check_algorithm(name: str, classes: Collection[str] = ()) -> None:
 
 
 def is_algorithm(name: str) -> bool:
-    """Whether there is an algorithm or a preset of this name."""
+    """Returns true if there is an algorithm or a preset of this name."""
     return any(a["name"] == name for a in algorithms())
 
 
 def is_scenario(name: str) -> bool:
-    """Whether a name means a scenario: a file, or a paper's figure."""
+    """Returns true if a name means a scenario: a file, or a paper's figure."""
     return not is_algorithm(name) and (name.endswith(".toml") or is_figure(name) or os.path.isfile(name))  # noqa: PTH113, it never raises
 
 
 def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:
-    """What a scenario comes to, as it stands and in each of its cases.
+    """Returns the facts of a scenario, as it stands and in each of its cases.
 
     Raises:
         ScenarioError: there is no such scenario, or it or a setting is not valid.
@@ -125,7 +125,7 @@ def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:
 
 
 def _forecast(scenario: Scenario) -> dict[str, Any] | None:
-    """What is known without a run; nothing where a run would refuse the scenario, such as one whose algorithm its cases choose."""
+    """Returns the facts known without a run; `None` where a run would refuse the scenario, such as one whose algorithm its cases choose."""
     try:
         return scenario.forecast
     except _native.ScenarioError:
@@ -133,7 +133,7 @@ def _forecast(scenario: Scenario) -> dict[str, Any] | None:
 
 
 def of_file(path: Path) -> list[dict[str, Any]]:
-    """What is known of the algorithms that a file of Python defines.
+    """Returns all facts about the algorithms that a file of Python defines.
 
     Raises:
         FarloopError: it defines none.

@@ -28,7 +28,7 @@ class InvariantError(RuntimeError):
 
 
 def shown(text: object, most: int = 80) -> str:
-    """What users wrote, for a message: on one line, and not at full length where that is megabytes."""
+    """Returns users' text for a message: on one line, shortened if it is long."""
     short = str(text)
     short = short if len(short) <= most else f"{short[: most - 20]}… ({len(short)} characters)"
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)
@@ -47,7 +47,7 @@ def require_utf8(what: str, text: str) -> None:
 
 
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """What a message says to somebody who wrote `name`: the nearest of the known names, and what there is."""
+    """Returns the end of a message about an unknown `name`: the nearest of the known names, and a list of these."""
     names = list(known)
     # The comparison takes quadratic time.
     close = difflib.get_close_matches(name[:LONGEST_COMPARED], names, n=1, cutoff=cutoff)

@@ -1,8 +1,8 @@
-"""Whether a run fits into memory, asked before it starts.
+"""Check before a run starts that it fits into memory.
 
 The simulator estimates what a run takes: packets as many as links, buffers and flows allow at most, all else as it most likely is. Above
-what is free there is a note; above what there is for this process at all (the machine, its control group, `ulimit -v`) the run is refused,
-unless who runs it has said that it is to start nevertheless.
+the free memory there is a note; above all that this process may have (the machine, its control group, `ulimit -v`) the run is refused,
+unless it is forced (`--force-memory`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _FORCED: ContextVar[bool] = ContextVar("farloop_force_memory", default=False)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run takes.
+    """Estimated memory of a run.
 
     Attributes:
-        shares: What takes it, in bytes, with the keys that decide about it; the largest share first.
+        shares: Bytes by purpose, with the keys that decide about them; the largest share first.
     """
 
     shares: tuple[tuple[str, int, str], ...]
@@ -64,7 +64,7 @@ def forced(yes: bool) -> Iterator[None]:
 
 
 def is_forced() -> bool:
-    """Whether runs start that do not fit into memory."""
+    """Returns true if runs start that do not fit into memory."""
     return _FORCED.get()
 
 
@@ -85,7 +85,7 @@ def refusal(estimate: Estimate) -> str:
 
 
 def note(estimate: Estimate) -> str:
-    """What to tell of a run that may start; nothing where all is well."""
+    """Returns a note on a run that may start; empty if it fits."""
     free = _native.available_memory()
     if free is None or estimate.total <= free:
         return ""
@@ -96,10 +96,10 @@ def note(estimate: Estimate) -> str:
 
 
 def check(file: str, estimate: Estimate) -> str:
-    """What to tell of a run before it starts; nothing where all is well.
+    """Returns a note on a run before it starts; empty if it fits.
 
     Raises:
-        FarloopError: there is not as much memory as it may take, and nobody has said that it is to start nevertheless.
+        FarloopError: there is not as much memory as it may take, and the run is not forced.
     """
     if because := refusal(estimate):
         raise FarloopError(f"{file}: {because}")
@@ -108,7 +108,7 @@ def check(file: str, estimate: Estimate) -> str:
 
 
 def side_by_side(estimates: Iterable[Estimate], most: int) -> int:
-    """How many of these runs fit into free memory at once, whichever they are: at least one, at most `most`."""
+    """Returns the number of these runs, whichever they are, that fit into free memory at once: at least one, at most `most`."""
     free = _native.available_memory()
     if free is None:
         return most

@@ -79,11 +79,11 @@ def end_without_memory() -> NoReturn:
 
 
 def say_notes(sentences: Iterable[str]) -> None:
-    """What a command has to say besides its results, a line each."""
+    """Prints the notes of a command beside its results, a line each."""
     for note in sentences:
         say(f"farloop: note: {note}")
 
 
 def notes(error: BaseException) -> str:
-    """What was noted on an exception."""
+    """Returns the notes on an exception, joined by semicolons."""
     return "; ".join(getattr(error, "__notes__", []))

@@ -28,7 +28,7 @@ FAILED = "#C1272D"
 
 
 class Look(NamedTuple):
-    """How a curve is drawn: its colour, and one of the `DASHES`."""
+    """Look of a curve: its colour, and one of the `DASHES`."""
 
     colour: str
     dash: str = "solid"

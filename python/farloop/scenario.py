@@ -26,7 +26,7 @@ PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
 
 KERNEL = "/kernel-"
-"""What the names of figures have that are scaled to what a testbed forwards: "gemini/kernel-fig10" is "gemini/fig10"."""
+"""Part of the names of figures that are scaled to what a testbed forwards: "gemini/kernel-fig10" is "gemini/fig10"."""
 
 ARENA = Path(__file__).parent / "studies" / "arena" / "scenarios"
 """The arena's scenarios: NAME.toml."""
@@ -217,7 +217,7 @@ class Scenario:
 
     @property
     def memory(self) -> Estimate:
-        """What its run takes of memory.
+        """Estimated memory of its run.
 
         Raises:
             ScenarioError: the scenario is not valid.
@@ -235,7 +235,7 @@ class Scenario:
 
     @cached_property
     def explained(self) -> dict[str, Any]:
-        """What the scenario comes to: how many hosts, switches, links and flows, what its circuits need, what is most likely not meant.
+        """Facts of the scenario: numbers of hosts, switches, links and flows, needs of its circuits, what is most likely not meant.
 
         Raises:
             ScenarioError: the scenario is not valid.
@@ -247,7 +247,7 @@ class Scenario:
 
     @cached_property
     def forecast(self) -> dict[str, Any]:
-        """What is known of its network and traffic without a run.
+        """Facts of its network and traffic that are known without a run.
 
         `network` is what `farloop.results.offered.facts` says, `jobs` what an iteration of each job comes to, `memory_bytes` what a run
         takes at most, `packet_hops` about how long it is, `cautions` are sentences.
@@ -328,7 +328,7 @@ def kernel_figure_names() -> list[str]:
 
 
 def is_figure(name: str) -> bool:
-    """Whether farloop carries a scenario of that name, of either kind."""
+    """Returns true if farloop carries a scenario of that name, of either kind."""
     return name in _all_figures()
 
 
@@ -371,7 +371,7 @@ def read_text(path: Path, name: str) -> str:
 
 
 def _nearest_scenario(name: str) -> str:
-    """What there is of a similar name: beside it, or among the papers' figures."""
+    """Returns the end of a message with similar names: beside it, or among the papers' figures."""
     path = Path(name)
     if near := nearest_file(path):
         return f"did you mean {shown(near)}?"

@@ -1,7 +1,7 @@
-"""How sure a number over seeds is: the one place for confidence intervals, of means, ratios, percentiles and comparisons.
+"""Confidence intervals of numbers over seeds: of means, ratios, percentiles and comparisons.
 
-Every seed is an independent replication, a cluster of flows that may depend on each other in any way. How often each interval covers the
-truth is measured (`scripts/interval_coverage.py`), and published in docs/statistics.md.
+Every seed is an independent replication, a cluster of flows that may depend on each other in any way. The coverage of each interval is
+measured (`scripts/interval_coverage.py`), and published in docs/statistics.md.
 
 A mean has Student's t interval, and Hall's (Journal of the Royal Statistical Society B 54(1), 1992), which corrects for the skewness that
 means of slowdowns have; its ends are the farther ones of both. Two degrees of freedom less than seeds are counted, since the skewness is
@@ -15,8 +15,8 @@ Two algorithms are compared seed by seed, as the traffic of a seed is the same u
 interval of a mean. Where k comparisons are read together each takes the k-th part of the 5 % (Bonferroni), so that with 95 % confidence
 all of them hold. It needs neither equal variances nor independence, which Tukey's and Dunnett's intervals do, and algorithms under the
 same traffic have neither. Where all are compared with the first place, which the same numbers chose, k - 1 comparisons are counted for k
-algorithms: the one that is the best in truth could lose k - 1 comparisons, so that with 95 % confidence it is not told apart from the
-first place (the argument of Hsu's multiple comparisons with the best, Annals of Statistics 9(5), 1981).
+algorithms: the one that is the best in truth could lose k - 1 comparisons, so that with 95 % confidence the first place is not
+significantly better (the argument of Hsu's multiple comparisons with the best, Annals of Statistics 9(5), 1981).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Interval:
         estimate: The number; `None` where there is none.
         low: The lower end of its interval; `None` where seeds or flows are too few for one.
         high: The upper end; `None` with `low`.
-        n: How many seeds have the number.
+        n: Number of seeds that have the number.
     """
 
     estimate: float | None
@@ -91,7 +91,7 @@ class Interval:
 
     @property
     def exists(self) -> bool:
-        """Whether there is an interval."""
+        """True if there is an interval."""
         return self.low is not None and self.high is not None
 
     @property
@@ -137,7 +137,7 @@ class Interval:
         return "" if self.low is None or self.high is None else f"[{text(self.low)}, {text(self.high)}]"
 
     def leaves_out(self, value: float) -> bool | None:
-        """Whether the interval says that the number is not this one; `None` where there is no interval."""
+        """Returns true if the value is outside the interval; `None` if there is no interval."""
         if self.low is None or self.high is None:
             return None
         return value < self.low or value > self.high
@@ -163,9 +163,9 @@ def mean(
 
     Args:
         values: One number for each run. Where one is infinite, such as a time that never came, the mean is, and has no interval.
-        floor: What the number cannot be below.
-        ceiling: What it cannot be above.
-        confidence: How sure the interval is to be.
+        floor: Lower bound of the number.
+        ceiling: Upper bound of the number.
+        confidence: Confidence of the interval.
     """
     x = np.asarray(values, dtype=float)
     if not x.size:
@@ -198,7 +198,7 @@ def mean_of_clusters(clusters: Sequence[Floats], *, floor: float | None = None) 
 
     Args:
         clusters: The values of each seed's run; those without any do not count.
-        floor: What no value is below.
+        floor: Lower bound of the values.
     """
     known = [values for values in clusters if values.size]
     if not known:
@@ -226,13 +226,13 @@ def least_seeds(share: float) -> int:
 def percentile(clusters: Sequence[Floats], share: float, *, floor: float | None = None) -> Interval:
     """The percentile of the values of all clusters together, by Woodruff's interval.
 
-    How much the values of a cluster depend on each other is looked at where the percentile lies and, from the 90th on, above it, too: a
+    The dependence of values in a cluster is measured where the percentile lies and, from the 90th on, above it, too: a
     sample that looks even by chance would have an interval that is too narrow.
 
     Args:
         clusters: The values of each seed's run; those without any do not count.
-        share: Which percentile, such as 0.99.
-        floor: What no value is below.
+        share: The percentile as a share, such as 0.99.
+        floor: Lower bound of the values.
     """
     known = [values for values in clusters if values.size]
     if not known:
@@ -262,17 +262,17 @@ def percentile(clusters: Sequence[Floats], share: float, *, floor: float | None 
 
 
 def _design_effect(apart: Floats, share: float) -> float:
-    """How many times the variance of a share is what it were of independent flows, but for a factor that all shares have in common."""
+    """Returns the variance of a share over that of independent flows, but for a factor that all shares have in common."""
     return float((apart**2).sum()) / (share * (1 - share))
 
 
 def paired_ratio(own: Sequence[float], other: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval:
-    """How many times the other one is: the geometric mean of the ratios seed by seed, with the interval of their mean logarithm.
+    """Returns the ratio to the other one: the geometric mean of the ratios seed by seed, with the interval of their mean logarithm.
 
     Args:
         own: A number for each seed.
         other: The same of another algorithm, under the same seeds in the same order.
-        confidence: How sure the interval is to be.
+        confidence: Confidence of the interval.
 
     Returns:
         Nothing where a number is not positive, or not finite.
@@ -308,17 +308,17 @@ _LARGEST = 700.0
 
 
 def paired_difference(own: Sequence[float], other: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval:
-    """How much more than the other one: the mean of the differences seed by seed; see `paired_ratio`."""
+    """Returns the difference from the other one: the mean of the differences seed by seed; see `paired_ratio`."""
     return mean(np.asarray(own, dtype=float) - np.asarray(other, dtype=float), confidence=confidence)
 
 
 def is_apart(own: Mapping[int, float], other: Mapping[int, float], *, comparisons: int = 1) -> bool | None:
-    """Whether seeds tell two algorithms or points apart, by ratio, or by difference where a number is not positive.
+    """Returns true if seeds show two algorithms or points to differ, by ratio, or by difference where a number is not positive.
 
     Args:
         own: A number by seed.
         other: That of the other one; the seeds that both have are compared.
-        comparisons: How many such comparisons are read together.
+        comparisons: Number of such comparisons that are read together.
 
     Returns:
         `None` for fewer than two seeds.
@@ -334,12 +334,12 @@ def is_apart(own: Mapping[int, float], other: Mapping[int, float], *, comparison
 
 
 def _reach(deviations: Floats, weight: float, confidence: float) -> tuple[Floats, Floats]:
-    """How far an interval reaches below and above a mean over clusters, for each column of deviations.
+    """Returns how far an interval reaches below and above a mean over clusters, for each column of deviations.
 
     Args:
-        deviations: What each cluster adds to the sum, less what it were to add; a row per cluster, two at least.
-        weight: What the sum is divided by.
-        confidence: How sure the interval is to be.
+        deviations: Contribution of each cluster to the sum, less its expected one; a row per cluster, two at least.
+        weight: Divisor of the sum.
+        confidence: Confidence of the interval.
     """
     n = deviations.shape[0]
     squares = (deviations**2).sum(axis=0)

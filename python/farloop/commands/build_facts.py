@@ -1,4 +1,4 @@
-"""What this installation was built from, and how: `farloop --version`."""
+"""Facts of this installation's build: `farloop --version`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _commit(commit: str, changed: bool) -> str:
 
 
 def _git(checkout: Path, *arguments: str) -> str:
-    """What git says of a checkout; nothing where there is no git, or it is none of git's."""
+    """Returns git's answer about a checkout; empty without git, or if git does not track it."""
     try:
         done = subprocess.run(
             ["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=False, timeout=10
@@ -86,7 +86,7 @@ def _git(checkout: Path, *arguments: str) -> str:
 
 
 def _direct_url() -> Mapping[str, Any]:
-    """What the installer noted where it was given an address instead of a name (PEP 610)."""
+    """Returns the installer's record of an address that it was given instead of a name (PEP 610)."""
     try:
         return _parsed(metadata.distribution("farloop").read_text("direct_url.json") or "")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What all commands share: they end with a message and an exit code, not with a traceback, and print JSON alike."""
+"""Behaviour that all commands share: they end with a message and an exit code, not with a traceback, and print JSON alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands have in common: options and arguments with their help, and what shells complete."""
+"""Options and arguments that commands share, with their help and the completions of shells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def figures(incomplete: str) -> list[str]:
 
 
 def explained(incomplete: str) -> list[str]:
-    """What can be explained, for shells."""
+    """Completes what `explain` accepts."""
     return [*algorithm_names(incomplete), *figures(incomplete)]
 
 
@@ -40,7 +40,7 @@ def arena_scenarios(incomplete: str) -> list[str]:
 
 
 def lists(incomplete: str) -> list[str]:
-    """What there are lists of, for shells."""
+    """Completes the kinds of `list`."""
     from farloop.catalogue import KINDS
 
     return [kind for kind in KINDS if kind.startswith(incomplete)]

@@ -234,7 +234,7 @@ def _number(here: str, digits: str) -> int:
 
 
 def _tie(name: str, rank: _Rank, labels: dict[str, int], needs: list[tuple[int, str, str, str]]) -> None:
-    """What the operations of a rank need of one another: from labels to positions."""
+    """Resolves the dependencies between a rank's operations from labels to positions."""
     for line, later, kind, sooner in needs:
         for label in (later, sooner):
             if label not in labels:

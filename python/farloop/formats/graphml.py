@@ -52,10 +52,10 @@ class _Network:
     """A network on its way from file to text.
 
     Attributes:
-        path: What messages call the file.
+        path: The file, for messages.
         graph: Its nodes and edges, without those that are left out.
         kinds: The kind of each node.
-        comments: What is left out, and what is assumed.
+        comments: Notes on parts that are left out or assumed.
     """
 
     path: str
@@ -479,7 +479,7 @@ def _left_out(graph: nx.Graph) -> list[str]:
 
 
 def _check_scenario(path: str, hosts: list[str], text: str) -> None:
-    """What only the simulator knows, such as ranges: the network must load with a flow between two of its hosts."""
+    """Checks what only the simulator knows, such as ranges: the network must load with a flow between two of its hosts."""
     if len(hosts) < 2:
         raise FarloopError(
             f"{path}: the network has {units.count_text(len(hosts), 'host')}; flows need two: "

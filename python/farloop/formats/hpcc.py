@@ -3,7 +3,7 @@
 A topology has the numbers of nodes, switches and links, then the numbers of the switches, then one line for each link: `SRC DST RATE DELAY
 ERROR`, where the error is the probability that a packet is lost. A flow file has the number of flows, then one line for each: `SRC DST PG
 PORT SIZE START`, or `SRC DST PG SIZE START` as ConWeave's fork has it; size in bytes, start in seconds. Rates and times are those of ns-3.
-What follows the announced lines is not read, as in that simulator: notes for readers, or links and flows that are set aside.
+Text after the announced lines is not read, as in that simulator: notes for readers, or links and flows that are set aside.
 """
 
 from __future__ import annotations

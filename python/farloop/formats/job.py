@@ -61,7 +61,7 @@ def read_job(
     groups: str | PathLike[str] | None = None,
     quiet: bool = True,
 ) -> dict[str, Any]:
-    """What is in a training job: counts, bytes by collective, time and critical path on an ideal network.
+    """Describes a training job: counts, bytes by collective, time and critical path on an ideal network.
 
     Args:
         files: The job's files: one, or for Chakra one for each rank.
@@ -70,11 +70,11 @@ def read_job(
         to: The format of `out`; unless given, the end of its name says it (.goal, .bin, .et, .txt).
         expanded: Write sends and receives in place of collectives, also to Chakra.
         collectives: "nccl", "ring", "doubling", "tree", "direct" or "hierarchical".
-        latency: What a message takes on the ideal network, beside its bytes.
-        rate: What a rank sends and receives there.
+        latency: Time of a message on the ideal network, beside its bytes.
+        rate: Rate at which a rank sends and receives there.
         site: Ranks of a site, and latency and rate between sites.
         host: Ranks of a host, and latency and rate inside.
-        message: What a message costs a rank, the least time between two, and the size above which a send waits for its receiver, or
+        message: Time that a message costs a rank, the least time between two, and the size above which a send waits for its receiver, or
             "none": o, g and S of LogGOPS.
         timed: Time an iteration on the ideal network.
         ranks: Number of ranks where the files do not say it.
@@ -206,7 +206,7 @@ def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:
 
 
 def _groups_hint(refusal: str, names: Sequence[str], are_given: bool) -> str:
-    """What to add to a refusal of Chakra traces that lack the ranks of their groups: the option, and a file beside them that has these."""
+    """Returns a hint for a refusal of Chakra traces without the ranks of their groups: the option, and a file beside them with these."""
     if are_given or not refusal.endswith("does not do") or not names[0].endswith(".et"):
         return ""
     beside = next((path for path in sorted(Path(names[0]).parent.glob("*.json")) if _has_groups(path)), None)
@@ -215,7 +215,7 @@ def _groups_hint(refusal: str, names: Sequence[str], are_given: bool) -> str:
 
 
 def _has_groups(path: Path) -> bool:
-    """Whether a file has lists of ranks by the name of a group; files that are too large to be sure of are not read."""
+    """Returns true if a file has lists of ranks by the name of a group; files that are too large to be sure of are not read."""
     try:
         if not path.is_file() or path.stat().st_size > MAX_HINTED:
             return False

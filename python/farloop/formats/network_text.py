@@ -22,7 +22,7 @@ class NetworkText:
 
     Args:
         path: The other file, as messages name it.
-        comments: What stands at the top.
+        comments: Lines at the top.
     """
 
     def __init__(self, path: str, comments: Iterable[str]) -> None:

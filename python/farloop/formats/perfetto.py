@@ -1,4 +1,4 @@
-"""What packets did at ports, read from a trace that farloop wrote for Perfetto (docs/traces.md).
+"""Packets at ports, read from a trace that farloop wrote for Perfetto (docs/traces.md).
 
 The format is that of Perfetto's protos/perfetto/trace: a list of `TracePacket`, as protobuf. Read here is what crates/trace/src/perfetto.rs
 writes, and of that only what happened at ports: a general reader would take the definitions of the whole format.
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 EVENTS = ("leave", "drop", "mark", "pause", "resume")
-"""What happened, in the order of its numbers."""
+"""Events at a port, in the order of their numbers."""
 
 KINDS = ("data", "ack", "signal", "pfc")
-"""What a packet is, in the order of its numbers."""
+"""Kinds of packets, in the order of their numbers."""
 
 NO_FLOW = 0xFFFF_FFFF
 """Instead of a flow's number where something belongs to none."""
@@ -38,18 +38,18 @@ _CHUNK = 1 << 20
 
 @dataclass
 class PortRecords:
-    """What happened at ports, in the order of time: one entry of each list for each record.
+    """Events at ports, in the order of time: one entry of each list for each record.
 
     Attributes:
         time_ps: When.
         port: The row of the table of ports.
         flow: The row of the table of flows, or `NO_FLOW`.
-        event: What: a number of `EVENTS`.
+        event: Number of the event in `EVENTS`.
         kind: To which kind of packet: a number of `KINDS`.
         marked: 1 where the packet carries an ECN mark.
         wire_bytes: Its size on the wire.
         queue_bytes: Bytes of data that wait at the port afterwards.
-        complete: Whether these are all of the file.
+        complete: True if these are all records of the file.
     """
 
     time_ps: array[int] = field(default_factory=lambda: array("q"))
@@ -63,7 +63,7 @@ class PortRecords:
     complete: bool = True
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Returns the number of records."""
         return len(self.time_ps)
 
 
@@ -73,7 +73,7 @@ def port_records(path: Path, flows: Mapping[str, int], most: int) -> PortRecords
     Args:
         path: The file.
         flows: Rows of the table of flows, by name.
-        most: How many records at most.
+        most: Maximum number of records.
 
     Raises:
         OSError: the file cannot be read.

@@ -18,7 +18,7 @@ def rank_names(hosts: str, count: int) -> Callable[[int], str]:
 
     Args:
         hosts: Names, separated by commas, or a name with the number of rank 0's host in braces, such as "h{1}".
-        count: How many ranks there are.
+        count: Number of ranks.
 
     Raises:
         FarloopError: it is neither, or has fewer names than there are ranks.

@@ -17,7 +17,7 @@ from farloop._native import ScenarioError
 from farloop.errors import shown
 
 TABLES = "scenario (tables)"
-"""What a scenario from tables has for a file name."""
+"""Name of a scenario from tables in place of a file's name."""
 
 DEEPEST = 32
 """Most tables and lists one in another."""
@@ -32,7 +32,7 @@ def from_tables(tables: Mapping[str, Any]) -> str:
     """A scenario's tables as TOML.
 
     Args:
-        tables: What a scenario file has: sections as mappings, `[[flow]]` and the like as lists of mappings; values are text, numbers and
+        tables: Content of a scenario file: sections as mappings, `[[flow]]` and the like as lists of mappings; values are text, numbers and
             booleans, as in the file. A path is text.
 
     Raises:
@@ -85,7 +85,7 @@ def worded_for_python(text: str, file: str, case: CaseSettings | None = None) ->
     """Has errors about a scenario say what a user of Python wrote: "set" for settings, the key alone for tables.
 
     The command line puts the dashes of `--set` before it (`farloop.commands.command`). A study that is taken for a scenario is
-    recognised here. What a case sets is at the case.
+    recognised here. The place of a case's settings is the case.
     """
     try:
         yield
@@ -110,7 +110,7 @@ def _reworded(message: str, text: str, file: str, case: CaseSettings | None) -> 
 
 
 def is_study(text: str) -> bool:
-    """Whether a TOML text has the keys of a study."""
+    """Returns true if a TOML text has the keys of a study."""
     try:
         top = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):

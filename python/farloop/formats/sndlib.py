@@ -56,7 +56,7 @@ def from_sndlib(
 
     Args:
         path: The file.
-        unit: What 1 in the file stands for, such as "1Mbps"; without it what the file's META section says, else 1Mbps.
+        unit: Unit of capacities and demands, such as "1Mbps"; without it what the file's META section says, else 1Mbps.
         rate: Rate of links that have neither capacity nor module.
         delay: One-way delay of links whose ends have no geographical coordinates; without it the scenario format's default holds.
         route_factor: Length of a fibre over the great-circle distance of its ends.
@@ -119,7 +119,7 @@ def flows_from_sndlib(
     Args:
         path: The file.
         duration: The time in which flows start.
-        scale: What all demands are multiplied by.
+        scale: Factor of all demands.
         size: The size of a flow.
         seed: Of the start times: the same seed gives the same flows.
         unit: As in `from_sndlib`.

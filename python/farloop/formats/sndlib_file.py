@@ -58,8 +58,8 @@ class NetworkFile:
     Attributes:
         path: The file, for messages.
         unit: Line and word of the unit of capacities and demands, where the file states it.
-        is_geographical: Whether coordinates may be degrees: false where XML says that they are pixels.
-        left_out: What the file has and nothing here uses.
+        is_geographical: True if coordinates may be degrees: false where XML says that they are pixels.
+        left_out: Parts of the file that nothing here uses.
     """
 
     path: str

@@ -64,7 +64,7 @@ def whole_number(here: str, text: str, what: str, *, least: int = 0, most: int =
     Args:
         here: File and line, for messages.
         text: Its digits.
-        what: What it counts, for messages.
+        what: Name of the counted thing, for messages.
         least: The smallest that is accepted.
         most: The largest that is accepted.
 

@@ -17,9 +17,9 @@ class TomlTable:
     """A table of a file, whose keys are taken one by one.
 
     Attributes:
-        values: What it holds.
+        values: Its keys and values.
         where: File and entry, for errors.
-        error: What is raised where something is not as expected.
+        error: Exception that is raised where something is not as expected.
         path: Its key in the file, dotted; empty for the file.
     """
 

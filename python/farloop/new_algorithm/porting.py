@@ -1,6 +1,6 @@
 """From a class of Python to the beginning of the same algorithm in Rust: parameters, needs, and tests that hold it to the class.
 
-What a handler does is not translated: its lines stand as comments where the same is to be done. What can be known without understanding
+The body of a handler is not translated: its lines stand as comments where the same is to be done. All that needs no understanding of
 them is written out, and a test has window and rate of the class after each of some random signals: it passes when all of it is done.
 """
 
@@ -58,7 +58,7 @@ _MADE = {
     "bytes": {"Bytes::new": 1},
     "rate": {"Rate::from_gbps": 10**9, "Rate::from_mbps": 10**6, "Rate::from_bps": 1},
 }  # fmt: skip
-"""What makes a quantity in Rust, the largest unit first."""
+"""Constructors of a quantity in Rust, the largest unit first."""
 
 RUST_WORDS = frozenset(
     [
@@ -138,8 +138,8 @@ def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, 
 
     Args:
         algorithm: The class.
-        name: What the algorithm is to be called.
-        type_: What its type is to be called.
+        name: Name of the algorithm.
+        type_: Name of its type.
         template: The file with places to fill in.
         api: Where the traits are: "crate" in farloop, "farloop_cc" elsewhere.
 

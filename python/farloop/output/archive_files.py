@@ -1,4 +1,4 @@
-"""What archives of all kinds of outputs have in common: their script, their list of packages, and how a command line is written."""
+"""Files that archives of all kinds of outputs share: their script, their list of packages, and how a command line is written."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def readme(title: str, kept: Mapping[str, Any], about: str, count: int, rows: Ma
     Args:
         title: Its title.
         kept: The output's manifest.
-        about: What it is, in a sentence: algorithms, seeds.
+        about: Its contents in a sentence: algorithms, seeds.
         count: Tables and summaries that the script compares.
-        rows: What else is in the archive, by name.
+        rows: Other files in the archive, by name.
     """
     command = command_text(kept)
     made = f"The output was made by\n\n```\n{command}\n```\n\n" if command else ""

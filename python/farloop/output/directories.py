@@ -35,7 +35,7 @@ MOST_NAMED = 5
 
 
 REDRAWN = "the old report stays; copy the output to where there is room and may be written, and draw it there"
-"""What helps where an output on disk cannot be drawn anew: it has a place already."""
+"""Advice where an output on disk cannot be drawn anew: it has a place already."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Output:
 def directory(target: Path, *, force: bool = False, fresh: bool = False, store: Path | None = None) -> Iterator[Output]:
     """A fresh directory that becomes `target` when the block ends well, and vanishes when it does not.
 
-    Whether the target can be written is known at once, before anything is simulated. A link stays: the directory that it leads to is
+    A target that cannot be written is refused at once, before anything is simulated. A link stays: the directory that it leads to is
     replaced. Runs that were put into the store are kept when the block fails, for the next one with the same target; the exception has a
     note that says so.
 
@@ -104,7 +104,7 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False, store: 
 def rewriting(target: Path) -> Iterator[Path]:
     """A directory for new views of an output; when the block ends well they take the place of the old ones, else those stay.
 
-    What is in it goes to the same relative paths of `target`; pictures that are not made any more go. Manifests keep what they say and
+    Its files go to the same relative paths of `target`; pictures that are not made any more go. Manifests keep what they say and
     list the new files.
 
     Raises:
@@ -131,12 +131,12 @@ def rewriting(target: Path) -> Iterator[Path]:
 
 
 def check_replaceable(target: Path, *, force: bool = False, shown: Path | None = None) -> None:
-    """Whether an output may go to `target`: nothing is there, an empty directory, or an output with all its files in its manifest.
+    """Checks that an output may go to `target`: nothing is there, an empty directory, or an output with all its files in its manifest.
 
     Args:
         target: The directory.
         force: Other files do not matter.
-        shown: What messages call it.
+        shown: Its name in messages.
 
     Raises:
         FarloopError: it is a file, or a directory with something else in it; the text names it.
@@ -218,7 +218,7 @@ def _exchange(new: Path, target: Path, where: Path) -> None:
     stale = [name for name in known if (name.startswith(f"{FIGURES}/") or name == CLAIMS) and name not in made]
     for name in views:
         if name.endswith(f"/{MANIFEST}"):
-            # Of a run's manifest only what is said of its summary is new.
+            # In a run's manifest only the facts of its summary are new.
             write_json(new / name, read_manifest((target / where / name).parent) | _manifest_of(new / name))
         names.place(new / name, target, (where / name).as_posix())
     names.remove(target, [(where / name).as_posix() for name in stale])
@@ -229,7 +229,7 @@ def _exchange(new: Path, target: Path, where: Path) -> None:
 
 
 def _is_view(name: str) -> bool:
-    """Whether a file is drawn from an output's tables: its own, its pictures, summaries of its runs, which their manifests describe."""
+    """Returns true if a file is drawn from an output's tables: its own, its pictures, or summaries of its runs, listed in manifests."""
     parts = name.split("/")
     return (
         len(parts) == 1

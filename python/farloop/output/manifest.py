@@ -1,4 +1,4 @@
-"""What an output's files are called, and its manifest, which lists them."""
+"""Names of an output's files, and its manifest, which lists them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def check_all_names(target: Path) -> None:
 
 
 def _content(directory_: Path) -> dict[str, Any] | None:
-    """What a manifest says whose names are not checked yet; nothing where it is none."""
+    """Returns the content of a manifest, its names unchecked; `None` if it is no manifest."""
     try:
         with names.open_regular(directory_ / MANIFEST) as file:
             content = json.loads(file.read().decode("utf-8"))
@@ -98,7 +98,7 @@ def _content(directory_: Path) -> dict[str, Any] | None:
 
 
 def listed(directory_: Path, prefix: str) -> set[str]:
-    """What an output's manifest lists, with those of the outputs in it; nothing that is beyond a link or a mount point."""
+    """Returns the files that an output's manifest lists, with those of the outputs in it; none beyond a link or a mount point."""
     own: set[str] = set()
     for below, kept in _manifests(directory_):
         try:
@@ -150,7 +150,7 @@ def files(directory_: Path) -> list[str]:
 
 
 def circumstances() -> dict[str, Any]:
-    """What an output was made by: the command line, where there is one, and the packages that decide about the bytes of tables."""
+    """Returns what an output was made by: the command line, where there is one, and the packages that decide about the bytes of tables."""
     import platform
 
     import numpy as np
@@ -178,7 +178,7 @@ def slug(label: str) -> str:
 
 
 def damaged(source: Path, error: Exception) -> FarloopError:
-    """What to say of an output that cannot be read."""
+    """Returns the error for an output that cannot be read."""
     return FarloopError(
         f"{source}: is a damaged farloop output: {type(error).__name__}: {shown(error, 300)}; run it again"
     )

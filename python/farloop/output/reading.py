@@ -103,7 +103,7 @@ def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
 
 
 def _older(kept: dict[str, Any]) -> str:
-    """What to do with an output that lacks what this version writes."""
+    """Returns advice on an output that lacks what this version writes."""
     words = kept.get("command")
     command = f" (`{shown(shlex.join(map(str, words)), 500)}`)" if isinstance(words, list) and words else ""
     again = f"make it again{command}"

@@ -1,4 +1,4 @@
-"""What is made from an output's tables to be looked at: pictures and the report."""
+"""Views drawn from an output's tables: pictures and the report."""
 
 from __future__ import annotations
 

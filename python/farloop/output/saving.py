@@ -80,7 +80,7 @@ def rewrite_views(comparison: Comparison, into: Path, kind: str, *more: Section)
     Args:
         comparison: The output.
         into: The directory.
-        kind: What the output's manifest calls it: "run" or "comparison".
+        kind: Its kind in the output's manifest: "run" or "comparison".
         more: Further sections of the report.
 
     Raises:

@@ -51,7 +51,7 @@ def read_sources(words: Sequence[str]) -> list[SourceFile]:
 
 
 def from_rows(rows: object) -> list[SourceFile]:
-    """What `row` wrote; rows that it did not write are left out: anybody may have written a manifest."""
+    """Returns the files that `row` wrote; rows that it did not write are left out: anybody may have written a manifest."""
     keys = ("name", "named_in", "file", "sha256", "text")
     dictionaries = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     return [

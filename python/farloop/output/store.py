@@ -74,12 +74,12 @@ _LONGEST = 150
 
 @dataclass(frozen=True)
 class Simulated:
-    """What the simulator gave.
+    """Result of the simulator.
 
     Attributes:
         tables: Flows, series, ports, pauses, circuits, queues, iterations, ranks.
         info: Totals, invariants, deadlocks, wall time, version.
-        trace: What was traced; nothing of a run that was kept.
+        trace: The recorded trace; none of a run that was kept.
     """
 
     tables: dict[str, pa.Table]
@@ -88,7 +88,7 @@ class Simulated:
 
 
 def address(scenario: Scenario) -> str:
-    """What a scenario's run is kept under: the same for the same results, another one for another simulator.
+    """Returns the address under which a scenario's run is kept: the same for the same results, another one for another simulator.
 
     It follows from the keys alone, so that nobody builds the network of a run that is there.
 
@@ -184,7 +184,7 @@ class Store:
         return self.find(key) is not None
 
     def __len__(self) -> int:
-        """How many simulations have been put here: runs, and explanations of some."""
+        """Returns the number of simulations put here: runs, and explanations of some."""
         return sum(
             1 for pattern in (f"{_ADDRESS}/{KEPT}", f"{_ADDRESS}{_EXPLAINED}") for _ in self.directory.glob(pattern)
         )
@@ -236,7 +236,7 @@ class Store:
 
     @contextlib.contextmanager
     def claimed(self, key: str) -> Iterator[bool]:
-        """Whether this process alone makes the run of this address until the block ends; another one may be at it, anywhere.
+        """Claims the run of this address until the block ends; false if another process, on any host, is making it.
 
         A process that is killed claims nothing any more. Where the file system has no locks, nobody is waited for.
 
@@ -323,12 +323,12 @@ def _is_linked(run: Path) -> bool:
 
 
 def info(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of a run besides its tables, as manifests have it."""
+    """Returns the facts of a run besides its tables, as manifests have it."""
     return {"info": sorted(content), **{key: content[key] for key in sorted(content)}}
 
 
 def read_info(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """What `info` has written."""
+    """Reads the facts that `info` wrote."""
     return {key: kept[key] for key in kept["info"]}
 
 
@@ -343,7 +343,7 @@ def finished(directories: Iterable[Path]) -> dict[str, Path]:
 
 
 def _names(key: str) -> tuple[str, ...]:
-    """What the directory of a run can be called: where somebody else's is in the way that cannot be read, it is a user's own."""
+    """Returns names for the directory of a run: the second, a user's own, serves where another user's unreadable one is in the way."""
     return (key, f"{key}.{os.geteuid()}") if hasattr(os, "geteuid") else (key,)
 
 
@@ -361,7 +361,7 @@ def _rename_to_free(path: Path, wanted: Sequence[Path]) -> None:
 
 
 def _whole(manifest: Path, key: str) -> bool:
-    """Whether a run can be read and has what was written, as far as its own manifest tells."""
+    """Returns true if a run can be read and has what was written, as far as its own manifest tells."""
     kept = _read(manifest)
     hashes, content = kept.get("tables"), kept.get("info")
     if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(content, list):
@@ -416,7 +416,7 @@ class Pending:
             raise
 
     def close(self) -> int:
-        """Removes all but the finished runs; everything where there is none. How many are kept."""
+        """Removes all but the finished runs; everything where there is none. Returns the number of kept runs."""
         shutil.rmtree(self.output, ignore_errors=True)
         kept = len(Store(self.runs))
         if kept:
@@ -456,7 +456,7 @@ def _has_mounts(left: Path) -> bool:
 
 
 def prefix(target: Path) -> str:
-    """What the names of an output's pending directories begin with."""
+    """Returns the prefix of the names of an output's pending directories."""
     name = target.name
     if len(os.fsencode(name)) > _LONGEST:
         name = f"{name[: _LONGEST // 6]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
@@ -464,7 +464,7 @@ def prefix(target: Path) -> str:
 
 
 def _aside(key: str) -> str:
-    """What the names of the directories begin with in which a run is written."""
+    """Returns the prefix of the names of directories in which a run is written."""
     return f".{key[:32]}-"
 
 

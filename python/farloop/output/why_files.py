@@ -28,7 +28,7 @@ def write(
         page: A page with the pictures and the table.
         svg: The stacked picture.
         perfetto: The path of an iteration with a track for each rank, as trace events (JSON), which ui.perfetto.dev opens.
-        files: What the files belong to, where the caller has checked them; it makes them whole.
+        files: The output that the files belong to, if the caller has checked them; it makes them whole.
 
     Raises:
         FarloopError: a file cannot be written, or `perfetto` is of a flow.

@@ -73,7 +73,7 @@ def write_summaries(comparison: Comparison, into: Path) -> None:
 
 
 def about_summary(run: Run) -> dict[str, Any]:
-    """What a run's manifest says of its summary: the classes of flow sizes, and the measure of each number."""
+    """Returns the facts of a summary for a run's manifest: the classes of flow sizes, and the measure of each number."""
     return {"sizes": run.sizes.name, "measures": measures.identifiers_of_summary(run.summary)}
 
 
@@ -91,7 +91,7 @@ def run_names(comparison: Comparison) -> list[str]:
 
 
 def overall(comparison: Comparison) -> dict[str, Any]:
-    """What summary.json of several runs says: the summary of each, or means and confidence intervals over seeds."""
+    """Returns the content of summary.json for several runs: the summary of each, or means and confidence intervals over seeds."""
     numbers = comparison.statistics if comparison.seeds else comparison.summary
     own = [caution.row() for caution in cautions.between(comparison)]
     moved = {label: [Caution("fragile", text).row()] for label, text in jitter.warnings(comparison)}
@@ -111,7 +111,7 @@ def _cautions(runs: Sequence[Run]) -> list[dict[str, str]]:
 
 
 def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
-    """What a run was made from, and how it went; with the hashes of its tables' files."""
+    """Returns a run's manifest: what it was made from, and how it went, with the hashes of its tables' files."""
     content: dict[str, Any] = finite(
         {
             "farloop": run.info["version"],

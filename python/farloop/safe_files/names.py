@@ -1,7 +1,7 @@
 """Names in manifests, which anybody may have written: an output may come from somewhere else.
 
 A name counts only if it leads to something in the output: it is relative, has no "..", and none of the directories on the way is a link or
-a mount point. What writes or removes goes from directory to directory by descriptor, so that nothing can be put in the way meanwhile.
+a mount point. Writing and removing go from directory to directory by descriptor, so that nothing can be put in the way meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class BarredError(OSError):
 
 
 def is_proper(name: object) -> bool:
-    """Whether a name can be that of a file in an output, as far as the name tells."""
+    """Returns true if a name can be that of a file in an output, as far as the name tells."""
     return (
         isinstance(name, str)
         and "\0" not in name
@@ -33,7 +33,7 @@ def is_proper(name: object) -> bool:
 
 
 def checked(names: object, manifest: Path) -> None:
-    """Refuses a manifest that names something outside of its output. What is no text is left to who reads it.
+    """Refuses a manifest that names something outside of its output. The reader handles names that are no text.
 
     Raises:
         FarloopError: there is such a name.
@@ -61,7 +61,7 @@ def within(root: Path, name: object) -> Path:
 
 
 def barrier(root: Path, below: Sequence[str]) -> str:
-    """Which directory on the way is a link or a mount point, in words; empty if none is, or if there is no such directory."""
+    """Returns the directory on the way that is a link or a mount point, in words; empty if none is, or if there is no such directory."""
     try:
         with opened(root, below):
             return ""
@@ -106,7 +106,7 @@ def opened(root: Path, below: Sequence[str], *, make: bool = False) -> Iterator[
 
 
 def _mount(descriptor: int) -> tuple[int, str]:
-    """What tells whether two directories are of one mount: the device, and on Linux the mount itself, as one device can have several."""
+    """Returns what identifies a directory's mount: the device, and on Linux the mount itself, as one device can have several."""
     device = os.fstat(descriptor).st_dev
     try:
         with open(f"/proc/self/fdinfo/{descriptor}", encoding="ascii") as file:  # noqa: PTH123, as light as can be
@@ -116,7 +116,7 @@ def _mount(descriptor: int) -> tuple[int, str]:
 
 
 def remove(root: Path, names: Iterable[str]) -> None:
-    """Removes files of an output, in this order, and directories that get empty with them. What is beyond a link or a mount stays.
+    """Removes files of an output, in this order, and directories that get empty with them. Files beyond a link or a mount stay.
 
     Raises:
         OSError: a file cannot be removed.
@@ -175,7 +175,7 @@ def check_way(root: Path, names: Iterable[str]) -> None:
 
 
 def is_own(path: Path, *, alone: bool = False) -> bool:
-    """Whether this is a directory, and no link to one, that belongs to this process's user; with `alone` nobody else may write into it."""
+    """Returns true if this is a directory, no link, that belongs to this process's user; with `alone` nobody else may write into it."""
     try:
         status = path.lstat()
     except OSError:
