@@ -1,1 +1,1 @@
-"""What a run gave: its tables, and every number that is taken from them."""
+"""Results of runs: their tables, and every number that is taken from them."""

@@ -29,7 +29,7 @@ class AlgorithmText:
         file: The file's path, as the user named it.
         sha256: The hash of its bytes.
         algorithms: The algorithms in it that the run knew, by name.
-        text: What it says; empty where it is too long, or no UTF-8.
+        text: Its content; empty where it is too long, or no UTF-8.
     """
 
     file: str
@@ -43,7 +43,7 @@ class AlgorithmText:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the file is on disk with the same bytes, and is one of algorithms at all: somebody else may have written its path."""
+        """True if the file is on disk with the same bytes, and is one of algorithms at all: somebody else may have written its path."""
         try:
             content = Path(self.file).read_bytes()
             if hashlib.sha256(content).hexdigest() != self.sha256:
@@ -82,7 +82,7 @@ def texts_of(classes: Iterable[type[Algorithm]]) -> tuple[AlgorithmText, ...]:
 
 
 def read_texts(rows: object) -> tuple[AlgorithmText, ...]:
-    """What `row` wrote; rows that it did not write are left out: anybody may have written a manifest."""
+    """Returns the texts that `row` wrote; rows that it did not write are left out: anybody may have written a manifest."""
     texts = []
     for row in rows if isinstance(rows, list) else []:
         if not isinstance(row, dict):

@@ -1,4 +1,4 @@
-"""What a user may believe wrongly of a run or a comparison, in words.
+"""Cautions: what a user may believe wrongly of a run or a comparison, in words.
 
 The terminal shows cautions after the tables, a report shows them at its head, and `summary.json` lists them under "cautions". Each has a
 code, so that programs can tell them apart.
@@ -56,7 +56,7 @@ class Caution:
 
     Attributes:
         code: One of `CODES`.
-        text: What is wrong, with the numbers that show it, as one sentence.
+        text: The caution with the numbers that show it, as one sentence.
     """
 
     code: str
@@ -105,7 +105,7 @@ def _of_each(runs: Sequence[RunToCaution]) -> list[Caution]:
 
 
 def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
-    """What seeds and cases say with other numbers each is said once."""
+    """Returns cautions that differ between seeds and cases in numbers only, each once."""
     cautions = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
     windows = capped.sentences([run.info.get("capped", []) for run in runs])
     cautions += [Caution("receive-window", text) for text in windows]

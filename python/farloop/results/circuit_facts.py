@@ -1,4 +1,4 @@
-"""What the circuits of a scenario come to, as rows of a table: the same ones in reports and by `farloop explain`."""
+"""Facts of a scenario's circuits, as rows of a table: the same ones in reports and by `farloop explain`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from farloop.units import TIMES, rate_text, unit_for
 
 Facts = dict[str, Any]
-"""What the simulator says of a network with circuit switches: the entry "circuits" of a run's `info`; times in s, rates in bit/s."""
+"""The simulator's facts of a network with circuit switches: the entry "circuits" of a run's `info`; times in s, rates in bit/s."""
 
 HEADER = [
     "run", "scheduling", "racks", "slots", "week", "n", "m", "K1", "K", "RTO_min", "hosts' min_rto",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Run
 
 MOST_SLOTS = 160
-"""Of a longer week the last so many slots: more could not be told apart."""
+"""Maximum number of slots shown, the last ones of a longer week: more would be illegible."""
 
 
 class Day(NamedTuple):
@@ -31,10 +31,10 @@ class Day(NamedTuple):
 
 @dataclass(frozen=True)
 class Week:
-    """What there is to see of a week.
+    """Circuits and queues of a week.
 
     Attributes:
-        told: Which part of the run it is, in words.
+        caption: The part of the run that it is, in words.
         begin: When it begins, in seconds.
         end: When it ends.
         days: Its circuits, day by day.
@@ -42,7 +42,7 @@ class Week:
         sinks: Where they lead to.
         switch: The switch whose queues are recorded; empty where there is none.
         times: When the queues were sampled.
-        queues: What waits in each queue at these times, in bytes; those of parallel links to the packet network are added.
+        queues: Bytes in each queue at these times; those of parallel links to the packet network are added.
     """
 
     caption: str

@@ -100,7 +100,7 @@ def expected_time(iterations: pa.Table, end: float) -> tuple[float, float] | Non
 
 
 def expected(iterations: pa.Table, carried: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What an iteration of each `[[job]]` comes to before a run, by the job's name.
+    """Returns the expected times and bytes of an iteration of each `[[job]]`, known before a run, by the job's name.
 
     `ideal_s` is its time on an ideal network and `ideal_unscaled_s` that with all bytes, `bytes_across` the bytes of messages from one
     datacenter to another one, `base_rtt_s` the least and the largest round-trip time of its messages in an empty network.

@@ -50,13 +50,13 @@ class Curve:
     Attributes:
         metric: The metric of the series.
         kind: Whose it is: "flow" or "port".
-        title: What it is called.
+        title: Its name for people.
         quantity: "rate" (bit/s), "bytes", "time" (seconds), "share" or "packets".
-        how: How neighbouring samples become one.
+        how: Rule by which neighbouring samples become one.
         word: The same in words.
-        far_apart: Whether a logarithmic axis suits it where curves are far apart; shares of a link are compared on a linear one.
-        zero_is_none: Whether a zero says that there is no value yet.
-        hides_zero: Whether a curve that is zero throughout is left out.
+        far_apart: True if a logarithmic axis suits it where curves are far apart; shares of a link are compared on a linear one.
+        zero_is_none: True if a zero means that there is no value yet.
+        hides_zero: True if a curve that is zero throughout is left out.
     """
 
     metric: str
@@ -109,13 +109,13 @@ class Line(NamedTuple):
 
     @property
     def is_dots(self) -> bool:
-        """Whether it has so few points that a line between them would be none."""
+        """True if it has too few points for a line."""
         return int(np.isfinite(self.values).sum()) < 2
 
 
 @dataclass
 class _Notes:
-    """What must be said of curves, and how many samples became one point."""
+    """Remarks on curves, and the number of samples that became one point."""
 
     remarks: dict[str, None] = field(default_factory=dict)
     joined: set[tuple[int, float]] = field(default_factory=set)
@@ -238,7 +238,7 @@ def _highest(samples: Series, names: Sequence[str], metric: str, most: int = MOS
 
 
 def _plain(name: str) -> str:
-    """What an object is called in a legend."""
+    """Returns the name of an object in a legend."""
     return name.split("/", 1)[1]
 
 
@@ -281,7 +281,7 @@ def _joined_text(spans: list[tuple[int, float]]) -> str:
 
 
 def is_far_apart(drawn: Sequence[Sequence[Line]]) -> bool:
-    """Whether the typical values of the curves differ so much that a linear axis would hide some of them."""
+    """Returns true if the typical values of the curves differ so much that a linear axis would hide some of them."""
     typical = [float(np.nanmedian(x.values[x.values > 0])) for lines in drawn for x in lines if (x.values > 0).any()]
     return bool(typical) and max(typical) > FAR_APART * min(typical)
 

@@ -40,7 +40,7 @@ class Effect:
 
     Attributes:
         identifier: Its identifier among the declared measures; of a job's time followed by the job's name.
-        name: What it is called in sentences and charts.
+        name: Its name in sentences and charts.
         scope: The flows that it is about: "intra", "cross", or nothing for all, or for none in particular.
         better: "less" or "more".
         text: Writes a value with its unit.

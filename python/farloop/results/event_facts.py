@@ -1,4 +1,4 @@
-"""What happens to links in a run, as rows of a table and as moments of a picture: the same in reports and by `farloop explain`."""
+"""Events of links in a run, as rows of a table and as moments of a picture: the same in reports and by `farloop explain`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from farloop.units import time_text
 
 Events = Sequence[dict[str, Any]]
-"""What the simulator says of them: the entry "events" of a run's `info`; times in s."""
+"""The simulator's facts of them: the entry "events" of a run's `info`; times in s."""
 
 HEADER = ["run", "time", "links", "what happens"]
 

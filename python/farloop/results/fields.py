@@ -1,4 +1,4 @@
-"""What the tables hold: every column, metric and total with its unit and meaning, declared once.
+"""Declarations of the tables: every column, metric and total with its unit and meaning, declared once.
 
 The simulator declares its columns (`crates/scenario/src/columns.rs`). This module declares those that Python computes: the tables of an
 arena. Both give the metadata of the Parquet files, and the tables of docs/outputs.md, which `python -m farloop.results.fields
@@ -24,9 +24,9 @@ class Field:
     Attributes:
         name: Its name in tables.
         unit: The unit of its values; "text", "count", "0 or 1" or "1" (a fraction) where there is none.
-        meaning: What it says.
-        optional: Whether it can be null; the meaning says when.
-        kind: What the simulator has it as: "i64", "u32", "f64", or "dict" for texts; empty for what Python computes.
+        meaning: Its meaning, in a sentence.
+        optional: True if it can be null; the meaning says when.
+        kind: Its type in the simulator: "i64", "u32", "f64", or "dict" for texts; empty for what Python computes.
         measure: The identifier of a number of a run (`farloop.results.measures`); empty for what is none.
     """
 
@@ -39,7 +39,7 @@ class Field:
 
     @property
     def nothing(self) -> int | None:
-        """What stands where there is nothing of it."""
+        """The value where there is nothing of it."""
         return None if self.optional else 0
 
 

@@ -31,7 +31,7 @@ CURVE_POINTS = 400
 """Points of a drawn distribution function."""
 
 SEEDS_CAPTION = "over sizes: means over the seeds with 95 % bands; distribution: all seeds' flows together"
-"""What curves of several seeds are."""
+"""Caption of curves of several seeds."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -57,7 +57,7 @@ def bounded(flows: pa.Table, end: float) -> Floats:
 
 
 def is_kind(flows: pa.Table, kind: str) -> Mask:
-    """Which flows are of a kind, "intra" or "cross"."""
+    """Returns a mask of the flows of a kind, "intra" or "cross"."""
     return np.asarray((column(flows, "cross_datacenter") != 0) == KINDS[kind], dtype=np.bool_)
 
 
@@ -127,7 +127,7 @@ LEFT_OUT = 0.01
 
 
 def left_out(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What numbers of finished flows leave out, in words, by kind; of several runs it is told of the one with most unfinished flows.
+    """Returns sentences on what numbers of finished flows leave out, by kind; of several runs, for the one with most unfinished flows.
 
     Args:
         summaries: The summaries of runs.
@@ -154,7 +154,7 @@ def _counts(summary: Mapping[str, Any], kind: str) -> tuple[int, int]:
 
 
 def distribution(values: Floats) -> dict[str, Any] | None:
-    """How many, mean and percentiles of the values that are numbers; `None` if none is."""
+    """Returns count, mean and percentiles of the values that are numbers; `None` if none is."""
     known = values[~np.isnan(values)]
     if not known.size:
         return None

@@ -54,9 +54,9 @@ class KeyNumber:
     """A number at the head of a report.
 
     Attributes:
-        name: What it is.
+        name: Its name.
         value: The number with its unit.
-        note: What it is compared with, or where it was; may be empty.
+        note: The number that it is compared with, or its place; may be empty.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Headline:
     Attributes:
         sentences: The answer; never empty.
         key_numbers: At most three.
-        limit: What limits the flows under the leader, or in the run, in a sentence; empty where that is not known.
+        limit: Limit of the flows under the leader, or in the run, in a sentence; empty where that is not known.
         effect: The number that decides, for the chart beside the answer; `None` where nothing is compared.
         effects: All numbers that tell the algorithms apart, for a chart that lets one choose.
     """

@@ -1,4 +1,4 @@
-"""What ties decide: runs that differ only in the order of simultaneous events and in starts by less than a packet's time.
+"""Sensitivity to ties: runs that differ only in the order of simultaneous events and in starts by less than a packet's time.
 
 A simulation without chance can lock its flows into a phase that no real network keeps. `--jitter N` runs every simulation N more times with
 `run.jitter` = 1 ... N (docs/determinism.md, "Ties"). A number that moves over these runs by more than it is stated with is *fragile*.
@@ -25,18 +25,18 @@ NAMED = 3
 """Fragile numbers that a caution names; of more it says how many."""
 
 STARVED = 0.01
-"""A flow that never gets this part of what the largest one gets is not looked at: whether it starves at 2 or 3 kbps is no finding."""
+"""A flow that never gets this part of what the largest one gets is left out: a difference between starving at 2 or 3 kbps is no finding."""
 
 _FLOW = "throughput of "
-"""What a flow's measure begins with."""
+"""Prefix of a flow's measure."""
 
 
 @dataclass(frozen=True)
 class Jitter:
-    """What the variations of a comparison's runs gave.
+    """Numbers of a comparison's runs and of their variations.
 
     Attributes:
-        count: How many variations each run has.
+        count: Number of variations of each run.
         numbers: By label of a run (without seed) and measure: the number of the run itself, then of each variation; `None` where it does
             not exist.
         verdicts: By claim: verdict and measured numbers, of the runs themselves, then of each variation.
@@ -63,8 +63,8 @@ class Fragile:
     """A number that the variations move.
 
     Attributes:
-        label: Whose it is.
-        measure: What is measured.
+        label: The run's label.
+        measure: The measured quantity.
         low: The smallest value over the run and its variations.
         high: The largest one.
     """
@@ -86,11 +86,11 @@ class Varied(ComparedRuns, Protocol):
 
     @property
     def jitter(self) -> Jitter | None:
-        """What variations gave, where they were asked for."""
+        """Numbers of the variations; `None` where there are none."""
 
 
 def read_jitter(count: object) -> int:
-    """How many variations to run.
+    """Reads the number of variations to run.
 
     Raises:
         FarloopError: it is no such number.
@@ -118,7 +118,7 @@ def _measures(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
 
 
 def is_fragile(values: Sequence[float | None], half: float | None = None) -> bool:
-    """Whether a number moves by more than it is stated with: `TOLERANCE`, or half the width of its interval where that is more."""
+    """Returns true if a number moves by more than `TOLERANCE`, or half the width of its interval where that is more."""
     known = [value for value in values if value is not None]
     if not known:
         return False

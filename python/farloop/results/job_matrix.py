@@ -1,4 +1,4 @@
-"""How training jobs slow one another down: the result of `farloop interference`."""
+"""Matrix of how training jobs slow one another down: the result of `farloop interference`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 ALL = "all"
-"""What the runs are called in which all jobs are."""
+"""Name of the runs with all jobs."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Interference:
     Attributes:
         title: Of the scenario.
         jobs: Names of the jobs, in the scenario's order.
-        alone: What an iteration of each job takes without the others; `None` where not all of its iterations ended.
+        alone: Time of an iteration of each job without the others; `None` where not all of its iterations ended.
         beside: The same beside one other job, by both names: `beside["a"]["b"]` is of `a`, which runs beside `b`.
         together: The same beside all others.
     """

@@ -15,7 +15,7 @@ from farloop.results import flow_completion
 from farloop.results.tables import Floats
 
 PARTS = ("computing", "communication", "waiting")
-"""What the time of a rank is divided into; docs/jobs.md defines each. The last two are exposed: the rank does not compute."""
+"""Parts of a rank's time; docs/jobs.md defines each. The last two are exposed: the rank does not compute."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class JobTimes:
 
     Attributes:
         iterations: Their numbers, from 1.
-        seconds: How long each took.
+        seconds: Duration of each.
         parts: For each of the `PARTS` a row, for each iteration the mean over ranks, in seconds.
         last_ranks: The rank that was over last in each.
     """
@@ -85,7 +85,7 @@ def times_of_ranks(ranks: pa.Table, job: str, iteration: int) -> list[dict[str, 
 
 
 def facts(iterations: pa.Table, ranks: pa.Table, info: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a summary has of each job beside its rounds.
+    """Returns the entries of a summary for each job, apart from its rounds.
 
     `shares` has the parts of the ranks' time, `exposed_share` that without computing, `bytes_across` the bytes of an iteration that go from
     one datacenter to another one; `None` where a result does not say.

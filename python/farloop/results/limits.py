@@ -71,7 +71,7 @@ def rows(runs: Sequence[tuple[str, Sequence[RunNumbers]]]) -> list[list[str | No
     """A row for each run and kind of path: the two limits with the largest shares.
 
     Args:
-        runs: What each row is called, and its runs: those that differ in their seed, whose flows are added.
+        runs: Each row's name, and its runs: those that differ in their seed, whose flows are added.
     """
     table: list[list[str | None]] = []
     for label, each in runs:

@@ -1,4 +1,4 @@
-"""What the map of the network shows of runs: links that were down, and each link's numbers over several seeds."""
+"""Facts of runs on the map of the network: links that were down, and each link's numbers over several seeds."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ VERSION = 2
 names, `small` and `large` of summaries and studies were split at the median size."""
 
 LESS, MORE = "less", "more"
-"""Which way a number is better."""
+"""Direction in which a number is better."""
 
 RECEIVED, ACKNOWLEDGED = "received", "acknowledged"
 """Until when a flow takes its time: its last byte has arrived, or its sender knows of that."""
@@ -39,7 +39,7 @@ BEGUN = "begun"
 POOLED = "over the flows of all seeds together"
 MEAN = "mean over the seeds"
 EACH = "for each seed by itself"
-"""How the numbers of several seeds are combined."""
+"""Ways to combine the numbers of several seeds."""
 
 QUANTILE = "linear interpolation between order statistics (Hyndman and Fan, type 7)"
 """The rule of all quantiles."""
@@ -70,16 +70,16 @@ class RunMeasure:
     """A number of a run.
 
     Attributes:
-        identifier: What it is called wherever it stands, such as "fct_slowdown/p99/intra/small/aged".
+        identifier: Its name wherever it stands, such as "fct_slowdown/p99/intra/small/aged".
         unit: Its unit; "1" where there is none.
-        definition: What it is, in a sentence.
+        definition: Its meaning, in a sentence.
         flows: The flows that it is about; empty where it is about ports, packets or jobs.
         until: "received" or "acknowledged"; empty where it is about no time of a flow.
         unfinished: "finished", "aged" or "begun"; empty likewise.
         quantile: The rule of its quantile, if it is one.
-        seeds: How it is combined over several seeds.
+        seeds: Way to combine it over several seeds.
         better: "less", "more", or nothing where neither is.
-        needs: What must be recorded or there for it, in words; empty where nothing must.
+        needs: Recordings or parts of a scenario that it needs, in words; empty where it needs none.
     """
 
     identifier: str
@@ -331,7 +331,7 @@ def limits(identifier: str) -> tuple[float, float | None]:
 
 
 def has_version(kept: Mapping[str, object]) -> bool:
-    """Whether numbers that an output keeps have the definitions of this version; `kept` is the manifest that says so."""
+    """Returns true if numbers that an output keeps have the definitions of this version; `kept` is the manifest that says so."""
     return kept.get("definitions") == VERSION
 
 

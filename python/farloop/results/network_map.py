@@ -43,14 +43,14 @@ FABRIC_SWITCHES = 5
 
 @dataclass(frozen=True)
 class MapMetric:
-    """What colours the links.
+    """Measurement that colours the links.
 
     Attributes:
         key: Its name in data.
         title: Its name for people.
         series: The metric of the series that gives it over time.
-        together: How the values of several links that are drawn as one become one.
-        over_time: How the values of neighbouring samples become one.
+        together: Rule by which the values of several links that are drawn as one become one.
+        over_time: Rule by which the values of neighbouring samples become one.
         unit: "share", "bytes" or "packets".
     """
 
@@ -80,7 +80,7 @@ class MapNode:
         datacenter: Where it stands; `None` in the wide area.
         x: Position from the left, in widths of a node's slot.
         y: Position from the top, in rows.
-        hosts: How many hosts it stands for; 0 for a switch.
+        hosts: Number of hosts that it stands for; 0 for a switch.
     """
 
     name: str
@@ -123,7 +123,7 @@ class NetworkMap:
 
     @property
     def is_fabric(self) -> bool:
-        """Whether it has so many switches that a look at it says more than their names."""
+        """True if it has so many switches that a look at it says more than their names."""
         return sum(p.hosts == 0 for p in self.places) >= FABRIC_SWITCHES
 
     @property
@@ -132,7 +132,7 @@ class NetworkMap:
         return [rows for edge in self.edges for rows in (edge.there, edge.back)]
 
     def bend(self, edge: MapLink) -> float:
-        """How far, in rows, the middle of an edge is drawn above a straight line: edges along a row must not cover each other."""
+        """Returns how far, in rows, the middle of an edge is drawn above a straight line: edges along a row must not cover each other."""
         a, b = self.places[edge.a], self.places[edge.b]
         return min(0.5, 0.2 + 0.03 * abs(a.x - b.x)) if abs(a.y - b.y) < 1e-6 and abs(a.x - b.x) > 1e-6 else 0.0
 
@@ -255,7 +255,7 @@ def _tiers(graph: _Graph, switches: list[str], below: dict[str, list[str]]) -> d
 
 
 def _has_no_tiers(graph: _Graph, switches: list[str], homes: dict[str, int | None], tiers: dict[str, int]) -> bool:
-    """Whether most links between switches join equals: more than a few such would cover each other in a row."""
+    """Returns true if most links between switches join equals: more than a few such would cover each other in a row."""
     links = graph.between(switches)
     level = sum(tiers[a] == tiers[b] for a, b in links)
     blocks = len({homes[s] for s in switches})

@@ -1,4 +1,4 @@
-"""What the traffic of a scenario asks of its network, layer by layer, whatever the network then carries.
+"""Load that a scenario's traffic offers to its network, layer by layer, independent of what the network then carries.
 
 A layer is all links between two tiers of the network: hosts' links up and down, leaves to spines, the long haul. Its load is what the flows
 would put on these links by their sizes and paths, with framing, acknowledgements and handshakes, over the time in which flows arrive (of
@@ -24,7 +24,7 @@ OVERLOAD = 0.95
 """Above this load of a layer there is a caution."""
 
 MOST_TIERS = 8
-"""With more names of tiers than this names say nothing: hosts, switches and routers are told apart."""
+"""Maximum number of names of tiers; with more, names tell nothing, and only hosts, switches and routers are distinguished."""
 
 HOPS_PER_SECOND = 12e6
 """Packet-hops that one idle core simulates in a second, about (docs/performance.md, D3): for what a run takes."""
@@ -114,7 +114,7 @@ def worst_overload(networks: Sequence[Mapping[str, Any]]) -> list[str]:
     """One sentence for several runs, of the most loaded one, and how many are overloaded; none where none is.
 
     Args:
-        networks: What `facts` says of each run.
+        networks: Result of `facts` for each run.
     """
     texts = []
     for network in networks:

@@ -1,4 +1,4 @@
-"""What several seeds say together of the flows of an algorithm, and of two algorithms under the same traffic."""
+"""Statistics of an algorithm's flows over several seeds, and of two algorithms under the same traffic."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pairing:
     Attributes:
         label: The one.
         base: The other one, the first of the comparison.
-        ratios: How many times the other one's the one's number is, by name; those that both have under every seed, and that are not 0.
+        ratios: Ratio of the one's number to the other's, by name; numbers that both have under every seed, and that are not 0.
     """
 
     label: str
@@ -102,7 +102,7 @@ class Pooled:
     """The slowdown of the flows of several runs together, which differ in their seed.
 
     Attributes:
-        flows: How many flows that is.
+        flows: Number of flows.
         intervals: Mean and percentiles by name; empty where no flow counts.
     """
 

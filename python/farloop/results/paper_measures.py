@@ -17,10 +17,10 @@ class PaperMeasure:
     Attributes:
         identifier: The paper, and the number's name there: "gear/fct_slowdown".
         unit: Its unit; "1" where there is none.
-        definition: What it is: which flows, from when on, until when, and how unfinished ones count.
+        definition: Its meaning: which flows, from when on, until when, and how unfinished ones count.
         source: Paper and section.
-        function: What computes it, as module and name.
-        open_choice: What the paper leaves open, and farloop has chosen; empty where nothing is.
+        function: Function that computes it, as module and name.
+        open_choice: Choice of farloop where the paper leaves one open; else empty.
     """
 
     identifier: str
@@ -132,5 +132,5 @@ PAPER_MEASURES = (
         "farloop.papers.uec.common:mean_and_last",
     ),
 )  # fmt: skip
-"""All of them. What a reference of `farloop validate` measures has identifiers among the measures: its classes stand in
+"""All of them. Measures of a reference of `farloop validate` have identifiers among the measures: its classes stand in
 `farloop.results.measures.SIZES` as "below_100kB" and "from_1MB"."""

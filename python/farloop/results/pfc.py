@@ -20,7 +20,7 @@ class Pause:
         root: Where the chain of causes ends: the congested port that was not held back by a pause itself.
         depth: Largest number of links from `right` back to the root; 1 where `right` owns it.
         pauses: Pause frames that reached the port.
-        paused: How long it was paused, in seconds; each data class counted for itself.
+        paused: Seconds for which it was paused; each data class counted for itself.
     """
 
     port: str
@@ -38,7 +38,7 @@ class Branch:
     Attributes:
         level: 1 for ports that the root had paused, 2 for those that these had paused, and so on.
         pause: The pause.
-        attached: Whether the branch above it is its cause; only inside a cycle it is not.
+        attached: True if the branch above it is its cause; false only inside a cycle.
     """
 
     level: int
@@ -59,7 +59,7 @@ def totals(flows: pa.Table, ports: pa.Table, pauses: pa.Table, deadlocks: list[s
 
 
 def rows(pauses: pa.Table) -> list[Pause]:
-    """Who paused whom, the longest pauses first."""
+    """Returns pairs of pausing and paused ports, the longest pauses first."""
     pauses_of_port = [
         Pause(
             port=f"{row['node']}->{row['peer']}",
@@ -75,7 +75,7 @@ def rows(pauses: pa.Table) -> list[Pause]:
 
 
 def trees(pauses: pa.Table) -> list[tuple[str, list[Branch]]]:
-    """How pauses spread: each root, and the branches of its tree in the order of an indented list.
+    """Returns the trees by which pauses spread: each root, and the branches of its tree in the order of an indented list.
 
     The root with the longest pauses comes first. A port that was paused for several causes stands under each of them; what it
     paused in turn stands under the first only.
@@ -99,7 +99,7 @@ def _branches(root: str, pauses: list[Pause]) -> Iterator[Branch]:
 
 
 def _below(cause: str, by_cause: dict[str, list[Pause]], *, attached: bool) -> Iterator[Branch]:
-    """What a port had paused, directly and through others; takes it out of `by_cause`."""
+    """Yields the ports that a port had paused, directly and through others; removes them from `by_cause`."""
     stack = [Branch(1, p, attached) for p in reversed(by_cause.pop(cause, []))]
     while stack:
         branch = stack.pop()

@@ -1,4 +1,4 @@
-"""What numbers are taken from: a run and a comparison as everything below `Run` sees them.
+"""Protocols that numbers are taken from: a run and a comparison as everything below `Run` sees them.
 
 `Run` and `Comparison` need the modules that work on them. Those name these protocols instead, so that imports lead in one direction.
 """
@@ -19,7 +19,7 @@ class RunNumbers(Protocol):
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def case(self) -> str:

@@ -17,7 +17,7 @@ class Replicas:
     """The runs of one case, one per seed.
 
     Attributes:
-        label: What they are called together.
+        label: Their common name.
         runs: The runs, by seed as they were asked for.
     """
 
@@ -26,7 +26,7 @@ class Replicas:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of runs."""
         return len(self.runs)
 
     @property

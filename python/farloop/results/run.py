@@ -1,4 +1,4 @@
-"""What simulations give back: tables, series, summaries; written, shown, compared."""
+"""Results of simulations: tables, series, summaries; written, shown, compared."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Run(Drawable):
     """The result of one simulation.
 
     Attributes:
-        label: What it is called in tables and pictures.
+        label: Its name in tables and pictures.
         case: The case of the figure that it belongs to; empty outside of figures.
         algorithm: The algorithm of its flows.
         flows: One row per flow (Arrow); times in ps, sizes in bytes; null where there is no such time or size.
         series: Sampled series in long form: time in ps, object, metric, value.
         ports: One row per egress port; times in ps, sizes in bytes.
-        pauses: Who paused whom (PFC): one row per paused port, cause and root; times in ps.
-        circuits: What passed each circuit in each day that was over by the end; empty without circuit switches.
+        pauses: Pauses by PFC: one row per paused port, cause and root; times in ps.
+        circuits: Traffic of each circuit in each day that was over by the end; empty without circuit switches.
         queues: The queues of switches that schedule circuits; empty without such switches.
         iterations: Iterations of jobs, with what they take on an ideal network; empty without jobs.
         ranks: Ranks of jobs: how long they compute, and do not; empty without jobs.
@@ -49,8 +49,8 @@ class Run(Drawable):
         scenario: The scenario with all defaults resolved.
         file: The scenario file's name.
         overrides: The settings that replaced some of the file.
-        address: What finished runs are known by: a hash of all that this one was made from; empty where that is not known.
-        trace: What was traced, where that was asked for.
+        address: Address in a store of runs: a hash of all that this one was made from; empty where that is not known.
+        trace: The recorded trace, if the run was traced.
         sizes: The classes of flow sizes that its summary and tables have.
         algorithm_texts: The files of algorithms in Python that its scenario knew.
         inputs: The SHA-256 of each file that its scenario names.
@@ -222,15 +222,15 @@ class Comparison(Drawable):
     """Several runs side by side: one network and traffic under several algorithms, or all runs of a paper's figure.
 
     Attributes:
-        title: What is compared.
+        title: Subject of the comparison.
         runs: The runs, in the order asked for.
         figure: The identifier of the paper's figure, such as "gear/fig09"; empty if it is none.
         claims: The published claims with the verdicts of these runs.
         scale: "quick" or "full" for a figure's runs, "custom" for anything else.
         seeds: The seeds that everything was run with, for means and confidence intervals; empty where every case has a seed of its own.
-        notes: What could not be judged or drawn, in words.
+        notes: Notes on what could not be judged or drawn.
         base: The scenario that the runs' settings start from, where there is one.
-        jitter: What variations in ties and starts gave, where they were asked for.
+        jitter: Numbers under variations in ties and starts, if `jitter` was set.
     """
 
     title: str
@@ -302,7 +302,7 @@ class Comparison(Drawable):
 
     @property
     def has_many_finished(self) -> bool:
-        """Whether some run finished enough flows for the distribution of their slowdown to say something."""
+        """True if some run finished enough flows for the distribution of their slowdown to say something."""
         counts = [[kind["flows"] for kind in r.summary["slowdown"].values() if kind] for r in self.runs]
         return any(sum(flows) > MANY for flows in counts)
 
@@ -313,7 +313,7 @@ class Comparison(Drawable):
 
     @property
     def cautions(self) -> list[str]:
-        """What a user may believe wrongly of the runs, in words; each once."""
+        """Sentences on what a user may believe wrongly of the runs; each once."""
         return [caution.text for caution in cautions.of_comparison(self)]
 
     @property
@@ -374,14 +374,14 @@ class Comparison(Drawable):
 
 @dataclass(frozen=True)
 class FigureVerdicts:
-    """What is kept of a figure when it is written: no tables, so that a reproduction needs memory for one figure at a time.
+    """Record of a figure that is kept when it is written: no tables, so that a reproduction needs memory for one figure at a time.
 
     Attributes:
         figure: The identifier of the paper's figure.
-        title: What its runs compare.
+        title: Subject of its comparison.
         claims: The published claims with the verdicts.
         deadlocks: The PFC deadlocks of its runs, in words.
-        notes: What could not be judged or drawn, in words.
+        notes: Notes on what could not be judged or drawn.
     """
 
     figure: str

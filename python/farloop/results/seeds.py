@@ -65,7 +65,7 @@ def _range(part: object) -> tuple[int, int]:
 
 
 def seed_suffix(seed: int) -> str:
-    """What the label of a run ends with where several seeds are run: "gear, seed 3"."""
+    """Returns the end of a run's label where several seeds are run: "gear, seed 3"."""
     return f", seed {seed}"
 
 
@@ -91,7 +91,7 @@ def mean_text(
 ) -> str | None:
     """The mean of the values that exist with its 95 % confidence interval, such as "7.42 [6.9, 9.1]"; `None` where there is none.
 
-    How many there are is said where some are missing. The interval does not leave what the values can be.
+    Their number follows where some are missing. The interval stays within the range of the values.
     """
     known = [v for v in values if v is not None]
     if not known:
@@ -131,4 +131,4 @@ def _combined(values: list[Any], keys: tuple[str, ...]) -> Any:
 
 
 _DIFFERENT = object()
-"""What differs between runs and is no number."""
+"""Marker of a value that differs between runs and is no number."""

@@ -23,20 +23,20 @@ MIN_TAIL_FLOWS = 20
 """A 99th percentile over fewer flows is marked: it is hardly more than their largest value."""
 
 MARK = "*"
-"""What marks such a percentile."""
+"""Mark of such a percentile."""
 
 MARK_NOTE = (
     f"{MARK} a 99th percentile over fewer than {MIN_TAIL_FLOWS} flows, which is hardly more than their largest value"
 )
-"""What the mark means, below a table."""
+"""Meaning of the mark, below a table."""
 
 NO_FLOWS = "no flows"
-"""What a table has for an empty class."""
+"""Cell of a table for an empty class."""
 
 MAX_BOUNDS = 8
 
 EXPECTED = f"expected gemini, median, or up to {MAX_BOUNDS} sizes that grow, such as 100kB,10MB"
-"""What `parse` accepts."""
+"""Texts that `parse` accepts."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class SizeClass:
         label: Its bounds in words, such as "up to 100 kB".
         above: Flows of the class have more bytes; `None` for the median size of the run's flows.
         up_to: They have at most so many bytes; `None` likewise.
-        title: What tables call it in short; empty for its bounds.
+        title: Short name in tables; empty for its bounds.
         alias: A second name in studies; empty without one.
     """
 
@@ -61,7 +61,7 @@ class SizeClass:
 
     @property
     def heading(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         return self.title or self.label
 
 
@@ -72,7 +72,7 @@ class SizeClasses:
     Attributes:
         name: The text that `parse` reads: "gemini", "median", or bounds such as "20kB,1MB".
         classes: The classes.
-        source: Who defined them; empty for bounds that a user chose.
+        source: Source of their definition; empty for bounds that a user chose.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How flows begin: the window and rate that each algorithm lets out before the first ACK can be back.
+"""Starts of flows: the window and rate that each algorithm lets out before the first ACK can be back.
 
 A run keeps this where flows begin (`Run.info["starts"]`), one entry per algorithm and kind of path. It decides comparisons of short
 runs: an algorithm that begins with ten packets needs many round trips to reach what another one begins with.
@@ -70,7 +70,7 @@ MOST_WAYS = 2
 
 
 def entries(run: RunNumbers) -> list[dict[str, Any]]:
-    """How the flows of a run began: one entry per algorithm and kind of path; none where an old output does not say."""
+    """Returns the starts of a run's flows: one entry per algorithm and kind of path; none where an old output does not say."""
     starts: list[dict[str, Any]] = run.info.get("starts", [])
     return starts
 
@@ -130,7 +130,7 @@ def lines(runs: Sequence[RunNumbers]) -> list[str]:
 
 
 def first_text(start: dict[str, Any]) -> str:
-    """What the first base round-trip time lets out: packets, bytes, bandwidth-delay products."""
+    """Returns the amount that the first base round-trip time lets out: packets, bytes, bandwidth-delay products."""
     packets = [size / start["mss_bytes"] for size in start["first_rtt_bytes"]]
     return (
         f"{_span(packets, '{:,.0f}'.format)} packets, {_span(start['first_rtt_bytes'], bytes_text)}, "
@@ -139,14 +139,14 @@ def first_text(start: dict[str, Any]) -> str:
 
 
 def slow_start_text(start: dict[str, Any]) -> str:
-    """Whether flows begin in slow start."""
+    """Returns "yes" or "no", or how many of the flows begin in slow start."""
     if not start["slow_start"]:
         return "no"
     return "yes" if start["slow_start"] == start["flows"] else f"{start['slow_start']:,} of {start['flows']:,}"
 
 
 def differences(runs: Sequence[RunNumbers]) -> list[str]:
-    """What differs between the starts of the algorithms that are compared, a sentence for each kind of path; runs of one case and seed."""
+    """Returns differences between the starts of the compared algorithms, a sentence for each kind of path; runs of one case and seed."""
     return differences_of([entries(run) for run in runs])
 
 
@@ -167,7 +167,7 @@ def differences_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
 def unacted(
     flows: pa.Table, ports: pa.Table, starts: Sequence[dict[str, Any]], scenario: dict[str, Any], end: float
 ) -> dict[str, Any]:
-    """How many flows may end before their first ACK is back, so that no algorithm acts on them.
+    """Counts flows that may end before their first ACK is back, so that no algorithm acts on them.
 
     These are the flows that are no larger than what their first window and rate let out in a base round-trip time; a host that sends
     several at once, or is paused, may take longer. By kind of path, with those of at most the median size apart.
@@ -175,7 +175,7 @@ def unacted(
     Args:
         flows: The table of flows.
         ports: The table of ports, for the rates of the hosts' links.
-        starts: How flows began.
+        starts: Starts of flows, as in `entries`.
         scenario: The scenario with all keys, for what a packet is.
         end: When the run ended, in seconds; flows that start later do not count.
     """
@@ -196,7 +196,7 @@ def unacted_text(counts: Sequence[dict[str, Any]]) -> list[str]:
     """A sentence for each kind of path most of whose flows of at most the median size may end before their first ACK.
 
     Args:
-        counts: What `unacted` says of one run or several, whose flows are added.
+        counts: Results of `unacted` for one run or several, whose flows are added.
     """
     texts = []
     (half, *_) = MEDIAN.names

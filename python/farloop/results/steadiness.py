@@ -1,6 +1,6 @@
-"""Whether the flows of a run are those of a steady state: where its warm-up ends, and whether it still drifts after that.
+"""Test of whether a run's flows are those of a steady state: where its warm-up ends, and whether it still drifts after that.
 
-The warm-up is found by MSER-5 (White, Cobb and Spratt, Winter Simulation Conference 2000). What is left is split into two halves of the
+The warm-up is found by MSER-5 (White, Cobb and Spratt, Winter Simulation Conference 2000). The rest is split into two halves of the
 arrivals. Where their mean slowdown, or its 99th percentile, differs by more than 10 % and by more than both intervals, the run is not
 steady: a longer one would have other numbers. The intervals are those of `farloop.statistics` over ten batches of consecutive arrivals in
 each half, in place of seeds.
@@ -29,10 +29,10 @@ BATCHES = statistics.LEAST_OF_A_TAIL
 """Of a half: as many as a percentile of the tail needs."""
 
 LEAST = 2 * BATCHES * 10
-"""Flows before anything is said: ten in a batch."""
+"""Minimum number of flows for a verdict: ten in a batch."""
 
 DRIFT = 0.1
-"""How much the halves may differ, relative to the smaller one."""
+"""Accepted difference of the halves, relative to the smaller one."""
 
 LONG = 0.25
 """From which share of the flows on a warm-up is worth a word."""
@@ -43,7 +43,7 @@ class Drift:
     """A number that differs between two parts of a run.
 
     Attributes:
-        name: What it is.
+        name: Name of the number.
         first: It, in the earlier part.
         second: It, in the later part.
     """
@@ -54,7 +54,7 @@ class Drift:
 
     @property
     def is_real(self) -> bool:
-        """Whether it differs by more than `DRIFT` and by more than both intervals."""
+        """True if it differs by more than `DRIFT` and by more than both intervals."""
         a, b = self.first, self.second
         if (
             a.estimate is None
@@ -79,7 +79,7 @@ def _short(value: float) -> str:
 
 @dataclass(frozen=True)
 class Steadiness:
-    """What is known of a run.
+    """Warm-up and drift of a run.
 
     Attributes:
         warm_up: Seconds at its beginning that MSER-5 finds to be warm-up.
@@ -95,19 +95,19 @@ class Steadiness:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the halves do not differ."""
+        """True if the halves do not differ."""
         return not any(half.is_real for half in self.halves)
 
     @property
     def has_long_warm_up(self) -> bool:
-        """Whether the warm-up is long, and its flows are others than those after it.
+        """True if the warm-up is long, and its flows differ from those after it.
 
         A single slow flow early in the run makes MSER-5 cut there, too.
         """
         return self.share > LONG and self.begins.is_real
 
     def in_words(self) -> str:
-        """What drifts, in words."""
+        """Returns the numbers that drift, in words."""
         return " and ".join(half.in_words() for half in self.halves if half.is_real)
 
 
@@ -116,7 +116,7 @@ class SteadyRun(Protocol):
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def flows(self) -> pa.Table:
@@ -128,11 +128,11 @@ class SteadyRun(Protocol):
 
     @property
     def steadiness(self) -> Steadiness | None:
-        """What is known; `None` where its flows are too few to say."""
+        """Its warm-up and drift; `None` where its flows are too few."""
 
 
 def steadiness(flows: pa.Table, end: float) -> Steadiness | None:
-    """Whether a run is steady; `None` where fewer than 200 flows with a size began before its end, or hardly any finished.
+    """Measures the warm-up and drift of a run; `None` where fewer than 200 flows with a size began before its end, or hardly any finished.
 
     A flow that has not finished counts with its age, and at least with 1.
 
@@ -181,7 +181,7 @@ NOT_STEADY, WARM_UP = CODES = ("not-steady", "warm-up")
 
 
 def warnings(run: SteadyRun) -> list[tuple[str, str]]:
-    """What a user may believe wrongly of the flows of a run: codes and sentences."""
+    """Returns what a user may believe wrongly of the flows of a run: codes and sentences."""
     own = run.steadiness
     texts = []
     if own is not None and not own.is_steady:
@@ -214,7 +214,7 @@ def warnings_together(runs: Sequence[SteadyRun]) -> list[tuple[str, str]]:
 
 
 def note(runs: Sequence[SteadyRun]) -> str:
-    """What the verdict on a claim about these runs says of it; empty where all are steady, or have too few flows."""
+    """Returns a note for the verdict on a claim about these runs; empty where all are steady, or have too few flows."""
     unsteady = [run for run in runs if run.steadiness is not None and not run.steadiness.is_steady]
     if not unsteady:
         return ""
@@ -254,7 +254,7 @@ def warm_up_of_flows(flows: pa.Table) -> float | None:
 
 
 def mser5(values: npt.ArrayLike) -> int:
-    """How many values at the beginning of a sequence are warm-up, by MSER-5 (White, Cobb, Spratt 2000).
+    """Returns the number of values at the beginning of a sequence that are warm-up, by MSER-5 (White, Cobb, Spratt 2000).
 
     The values are averaged in batches of 5; the cut is the one, in the first half, after which the variance of the rest over its length is
     least.

@@ -142,7 +142,7 @@ def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
 
 
 def bounds(keys: Sequence[str]) -> tuple[float, float | None]:
-    """What a number of the summary cannot be below, and what it cannot be above; found by its keys, the outermost first."""
+    """Returns the lower and the upper bound of a number of the summary, found by its keys, the outermost first."""
     last = keys[-1] if keys else ""
     floor = 1.0 if "slowdown" in keys and last != "flows" else 0.0
     return floor, 1.0 if last in ("jain", "utilisation", "loss_rate") else None
@@ -155,7 +155,7 @@ LOST = tuple(field.name for field in fields.TABLES["ports"] if field.name.starts
 """Why packets are lost on links and at circuit switches: the same."""
 
 WORST = ("mean_queue", "max_queue", "drops", "paused")
-"""What a port can be the worst of all by."""
+"""Measurements by which a port can be the worst of all."""
 
 
 def worst_ports(
@@ -199,7 +199,7 @@ def _port(row: dict[str, Any], series: Series, seconds: float, times: float) -> 
     Args:
         row: Its row of the table.
         series: The samples.
-        seconds: What the utilisation is over.
+        seconds: Duration that the utilisation is over.
         times: The time of the run over that.
     """
     name = port_name(row)

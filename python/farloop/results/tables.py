@@ -24,7 +24,7 @@ Column = tuple[str, bytes, list[str] | None]
 """A column of the native module: kind ("i64", "i64?", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column."""
 
 _NOTHING = np.iinfo(np.int64).min
-"""What stands in a column of kind "i64?" where there is no number."""
+"""Value in a column of kind "i64?" where there is no number."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -116,7 +116,7 @@ def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
 
 
 def _has_worst(series: pa.Table) -> bool:
-    """Whether some ports have series because they turned out to be the worst."""
+    """Returns true if some ports have series because they turned out to be the worst."""
     dictionaries = (chunk.dictionary for chunk in series["object"].chunks)
     return any(str(name).startswith("worst/") for names in dictionaries for name in names.to_pylist())
 
@@ -133,7 +133,7 @@ def _array(column: Column) -> pa.Array:
 
 
 def port_name(row: Mapping[str, Any]) -> str:
-    """What series call the port of a row of the table of ports: "tor1->eps"; on the second of parallel links "tor1->eps#2"."""
+    """Returns the name in series of the port in a row of the table of ports: "tor1->eps"; on the second of parallel links "tor1->eps#2"."""
     which = row.get("link") or 1
     return f"{row['node']}->{row['peer']}" + (f"#{which}" if which > 1 else "")
 

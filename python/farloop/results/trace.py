@@ -21,7 +21,7 @@ PERFETTO = "trace.perfetto-trace"
 PCAPNG = "trace.pcapng"
 
 TraceItems = str | Iterable[str]
-"""What to trace: items such as "flows=intra", "ports=s1:*", "window=10ms..12ms", "limit=1000000" or "all", or one of them."""
+"""Items to trace, such as "flows=intra", "ports=s1:*", "window=10ms..12ms", "limit=1000000" or "all", or one of them."""
 
 
 def read_items(trace: TraceItems | None) -> tuple[str, ...]:
@@ -44,12 +44,12 @@ def read_items(trace: TraceItems | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Trace:
-    """What was traced of a run.
+    """Trace of a run.
 
     Attributes:
-        items: What was to be traced.
-        records: How many things happened.
-        left_out: How many more had happened before, and did not fit the limit.
+        items: Requested items.
+        records: Number of records.
+        left_out: Number of earlier events that did not fit the limit.
     """
 
     items: tuple[str, ...]
@@ -114,7 +114,7 @@ class Trace:
 
     @property
     def manifest_entry(self) -> dict[str, Any]:
-        """What a manifest says of it."""
+        """Its entry in a manifest."""
         return {"items": list(self.items), "records": self.records, "left_out": self.left_out}
 
 

@@ -25,7 +25,7 @@ MEANINGS = {
     "delay noise": "delay noise of a host",
     "unfinished": "after its last acknowledgement",
 }
-"""What the causes are, in a phrase."""
+"""The causes, in a phrase each."""
 
 LIMITS = {
     "window": "its window was full",
@@ -36,7 +36,7 @@ LIMITS = {
     "handshake": "its connection was not open",
     "recovery": "losses were being repaired",
 }
-"""What limits of the source mean, as the end of a sentence."""
+"""Meanings of the source's limits, as the end of a sentence."""
 
 _ALL_LIMITS = {"", "rate", "earlier messages", *LIMITS}
 _PART = ("cause", "limit", "port", "rival", "own", "root", "time_ps")
@@ -54,13 +54,13 @@ class Explanation(Drawable):
         number: Its number in the table of flows.
         start_ps: When it began.
         end_ps: When its last byte was acknowledged, or the run ended; in picoseconds as all times.
-        finished: Whether its last byte was acknowledged.
+        finished: True if its last byte was acknowledged.
         after: The flow whose end let it begin (`flow`, `end_ps`, `delay_ps`), where it followed others.
         parts: The parts of the time, which together are exactly `end_ps - start_ps`: `cause`, `limit` ("window", "rate" and others
             where the source waited for these, and this is the way of the ACK that ended the wait), `port`, `rival` (the flow whose packets
             were served), `own` (that is the flow itself), `root` (the port where a chain of pauses begins), `time_ps`.
         slices: The same by hundredths of the time: pairs of a part's place in `parts` and picoseconds.
-        before: What `follow` found out of the flow that it waited for.
+        before: Explanation by `follow` of the flow that it waited for.
     """
 
     flow: str
@@ -102,7 +102,7 @@ class Explanation(Drawable):
 
     @property
     def title(self) -> str:
-        """Which flow."""
+        """Name of the flow."""
         return self.flow
 
     @property
@@ -260,7 +260,7 @@ def cause_of(part: dict[str, Any]) -> str:
 
 
 def by_whom(part: dict[str, Any]) -> str:
-    """Who caused it: the flow whose packets were served, or the port where a chain of pauses begins."""
+    """Returns its cause: the flow whose packets were served, or the port where a chain of pauses begins."""
     if part["root"]:
         return f"root {part['root']}"
     if part["cause"] != "queue":

@@ -1,4 +1,4 @@
-"""Which flows and iterations of a run are worth an explanation, and what the explanations were (docs/why.md)."""
+"""Choice of the flows and iterations of a run that are worth an explanation, and their explanations (docs/why.md)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Chosen:
         role: Why this one, such as "slowest, 99 %".
         slowdown: FCT slowdown of a flow, of one that did not finish by its age; of an iteration its time over that on an ideal network;
             `None` where it has none.
-        iteration: Which iteration, from 1; `None` of a flow.
+        iteration: Number of the iteration, from 1; `None` of a flow.
         packets: Data packets that the flow sent; 0 of a job.
     """
 
@@ -49,11 +49,11 @@ class Chosen:
 
 @dataclass(frozen=True)
 class WhyAnswer:
-    """What became of a question.
+    """Answer to a question.
 
     Attributes:
         label: The run's label.
-        chosen: What was asked about; `None` where the run has nothing of the kind.
+        chosen: The flow or iteration in question; `None` where the run has none of the kind.
         explanation: Where its time went; `None` where that cannot be known.
         because: Why not.
     """
@@ -70,7 +70,7 @@ def flow_at(run: Run, slowdowns: Floats, role: str) -> Chosen | None:
     Args:
         run: The run.
         slowdowns: The FCT slowdown of each of its flows; NaN for those that do not count. Of equal ones the first flow is taken.
-        role: Which, of `FLOWS`.
+        role: The role, of `FLOWS`.
     """
     order = np.argsort(slowdowns, kind="stable")[: int(np.count_nonzero(~np.isnan(slowdowns)))]
     if not order.size:

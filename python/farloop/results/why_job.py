@@ -20,18 +20,18 @@ class JobExplanation(Drawable):
     Attributes:
         job: Its name.
         number: Its number among the jobs.
-        iteration: Which iteration, from 1.
-        iterations: How many the job has.
+        iteration: Number of the iteration, from 1.
+        iterations: Number of the job's iterations.
         start_ps: When the iteration before was over at the last rank, or the job began.
         end_ps: When it was over at the last rank; in picoseconds as all times.
         last_rank: That rank.
-        messages: How many messages of the path took queue pairs.
+        messages: Number of messages of the path that took queue pairs.
         parts: The parts of the time, which together are exactly `end_ps - start_ps`: `cause`, `limit`, `phase`, `rank`, `to` (of a
             message the rank that gets it), `port`, `rival`, `own`, `root` (as those of a flow), `time_ps`.
         slices: The same by hundredths of the time: pairs of a part's place in `parts` and picoseconds.
         steps: The path in the order of time: `cause` ("message" for all of a message's time in its queue pair), `phase`, `rank`, `to`,
             `start_ps`, `end_ps`.
-        scale: What the job's bytes are divided by (`[[job]] scale`), so that its communication is.
+        scale: Divisor of the job's bytes (`[[job]] scale`), and so of its communication.
     """
 
     job: str
@@ -54,7 +54,7 @@ class JobExplanation(Drawable):
 
     @property
     def title(self) -> str:
-        """Which iteration of which job."""
+        """Number of the iteration, and its job."""
         return f"iteration {self.iteration} of {self.job}"
 
     @property
@@ -122,7 +122,7 @@ class JobExplanation(Drawable):
 
 
 def scale_text(scale: int) -> str:
-    """What a job's divided bytes make of its communication, for the end of a sentence; nothing where they are whole."""
+    """Returns the effect of a job's divided bytes on its communication, for the end of a sentence; empty where they are whole."""
     return f"; communication is 1/{scale}, since its bytes are (`farloop scale` keeps it)" if scale > 1 else ""
 
 

@@ -1,1 +1,1 @@
-"""What people look at: pages from templates, tables for page, terminal and files, and small pictures."""
+"""Views: pages from templates, tables for page, terminal and files, and small pictures."""

@@ -31,7 +31,7 @@ STATES = {
 }
 
 HOSTS = {"in Linux": "; Linux has it", "farloop kernel": "; Linux hosts get it from farloop kernel"}
-"""How hosts get an algorithm, for people."""
+"""Ways in which hosts get an algorithm, for people."""
 
 NOTICED = {SHARE: 0.005, TIME: 1e-6}
 """Changes of shares and times that are smaller than this are not called a price."""
@@ -112,7 +112,7 @@ def _advised(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _price(tuned: Mapping[str, Any], usual: Mapping[str, float]) -> str:
-    """What tuned parameters make worse by more than a tenth."""
+    """Returns the quantities that tuned parameters make worse by more than a tenth."""
     worse = []
     for name, value in tuned["quantities"].items():
         before, what = usual.get(name), quantity(name)
@@ -182,7 +182,7 @@ def _seeds(content: Mapping[str, Any]) -> Table:
 
 
 def _tuned(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the search for parameters found, for each that was tuned."""
+    """Returns the results of the search for parameters, for each algorithm that was tuned."""
     usual = {row["name"]: row["quantities"] for row in content["candidates"]}
     parts: list[dict[str, Any]] = []
     for tuned in content["tuned"]:

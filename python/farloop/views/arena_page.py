@@ -34,7 +34,7 @@ JUDGED = {
     FINITE: "Ranked by the geometric mean of multiples of the best: the 99th percentiles of the slowdowns of small and large flows, inside "
     "and across (medium ones of a kind that has neither). A flow that has not finished counts with its age.",
 }
-"""What a scenario ranks by."""
+"""Ranking of a scenario, in words."""
 
 FRAGILE = "Another order of simultaneous events, and starts by less than a packet's time, move this score"
 
@@ -64,7 +64,7 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
     """A complete HTML document that loads nothing from anywhere.
 
     Args:
-        results: What was found, scenario by scenario.
+        results: Results, scenario by scenario.
         algorithms: The rows.
         seeds: The seeds.
         scale: "quick" or "full".
@@ -186,7 +186,7 @@ def _checked(algorithm: str) -> Markup:
 
 
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str, Any]:
-    """What the template needs of a scenario."""
+    """Returns the template's values for a scenario."""
     about = result.facts
     facts = [
         f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {_spaced(about['duration'])} simulated",
@@ -286,7 +286,7 @@ def _percent(share: float) -> str:
 
 
 def _mark(standing: Standing) -> Markup:
-    """What stands beside a score that ties decide."""
+    """Returns the mark beside a score that ties decide."""
     return (
         Markup(' <span class="soft" title="{}">fragile</span>').format(FRAGILE) if standing.is_fragile else Markup("")
     )
@@ -384,7 +384,7 @@ def _why(result: Result, of: list[Measured]) -> StyledCell:
 
 
 def _start(kind: str, words: str) -> _Column:
-    """How flows begin."""
+    """Column of the starts of flows."""
 
     def cell(of: list[Measured]) -> StyledCell:
         values = of[0].values

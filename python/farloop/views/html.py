@@ -109,7 +109,7 @@ def document(title: str, content: str, *, scripts: Markup | str = "") -> str:
 
     Args:
         title: Its title.
-        content: What it shows.
+        content: Its content.
         scripts: Elements that stand at its end, so that all of it can be seen before they run.
     """
     style = files("farloop.views").joinpath("style.css").read_text("utf-8")

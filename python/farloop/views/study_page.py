@@ -57,7 +57,7 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
         content: The study's manifest.
         runs: Its runs.
         points: Its points.
-        notes: What could not be drawn.
+        notes: Notes on what could not be drawn.
     """
     unmet = content.get("unmet", [])  # Studies of older versions do not say.
     charts = [(metric, multiples(points, content["keys"], metric["name"])) for metric in content["collect"]]

@@ -27,9 +27,9 @@ class Scale:
     """A linear or logarithmic axis from left to right that all pictures of a column share.
 
     Args:
-        values: What has to lie on it; only positive ones count on a logarithmic axis.
-        logarithmic: Whether it is.
-        from_zero: Whether it begins at 0; not if logarithmic.
+        values: Values that have to lie on it; only positive ones count on a logarithmic axis.
+        logarithmic: True for a logarithmic axis.
+        from_zero: True if it begins at 0; ignored if logarithmic.
     """
 
     def __init__(self, values: Sequence[float], *, logarithmic: bool = False, from_zero: bool = False) -> None:
@@ -55,7 +55,7 @@ def element(name: str, content: str | Markup = "", **attributes: str | float) ->
 
     Args:
         name: Such as "rect".
-        content: What it holds; text is escaped, elements are not.
+        content: Its content; text is escaped, elements are not.
         attributes: Numbers are written as they are, texts are escaped.
     """
     named = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"' for key, value in attributes.items())

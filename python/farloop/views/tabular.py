@@ -23,9 +23,9 @@ class Head:
     """The head of a column.
 
     Attributes:
-        text: What it says.
-        is_text: Whether its cells are words, which stand left; numbers stand right.
-        hint: What a page shows where one points at it.
+        text: Its text.
+        is_text: True if its cells are words, which stand left; numbers stand right.
+        hint: Text that a page shows where one points at it.
         link: Where it leads to on a page; empty where it leads nowhere.
     """
 
@@ -55,7 +55,7 @@ class StyledCell:
 
 
 Cell = str | None
-"""What a table holds; `None` where there is no value."""
+"""Content of a table; `None` where there is no value."""
 
 AnyCell = Cell | StyledCell
 
@@ -67,10 +67,10 @@ class Table:
     Attributes:
         heads: A head for each column.
         rows: Cells in the order of the heads.
-        title: What it is of; empty where that is said elsewhere.
+        title: Title of the table; empty where the page has it elsewhere.
         style: Classes of the page's style.
         row_styles: Classes of each row; empty where no row has any.
-        in_card: Whether a page frames it; not where the frame holds something else as well.
+        in_card: True if a page frames it; false where the frame holds something else as well.
     """
 
     heads: Sequence[Head]
@@ -145,7 +145,7 @@ class Table:
         return "\n".join([line(head.text for head in self.heads), f"| {' | '.join(rule)} |", *map(line, rows)]) + "\n"
 
     def _stands_right(self, number: int, rows: Sequence[Sequence[str]]) -> bool:
-        """Whether a column has numbers. The first one names the row."""
+        """Returns true if a column has numbers. The first one names the row."""
         return number > 0 and not self.heads[number].is_text and all(_is_number(row[number]) for row in rows)
 
     def _texts(self) -> Iterable[list[str]]:
@@ -198,5 +198,5 @@ def _fit(heads: Sequence[str], rows: Sequence[Sequence[str]], names: int, width:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a cell may stand in a column of numbers: an empty class of flows says so in words, what a wide cell covers is empty."""
+    """Returns true if a cell may stand in a column of numbers; so may the words for an empty class of flows, and an empty cell."""
     return text in ("", NOTHING, NO_FLOWS) or text[:1].isdigit()

@@ -54,10 +54,10 @@ _NEEDS = {
     "multipath": "multipath endpoints",
     "credit": "credit from receiving hosts",
 }
-"""How `explain` names what an algorithm needs."""
+"""Names of an algorithm's needs in `explain`."""
 
 VERDICTS = ("reproduced", "direction", "differs")
-"""What a claim can come to; all else is none."""
+"""Verdicts on a claim; all else is none."""
 
 _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "partial": "dim", "not judged": "dim"}
 
@@ -123,7 +123,7 @@ def answer(sentences: Sequence[str], decisive: Sequence[str] = ()) -> None:
 
 
 def undecided(claim: dict[str, Any], figure: str) -> str:
-    """What is said of a claim that a comparison cannot decide, as one line; the report has the statements."""
+    """Returns one line on a claim that a comparison cannot decide; the report has the statements."""
     known = [statement for statement in claim["statements"] if statement["holds"] is not None]
     outcome = str(claim["told"])
     if claim["verdict"] == "partial":
@@ -232,7 +232,7 @@ def study(result: Study, collect: Sequence[Measure]) -> None:
 
 
 def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> None:
-    """How near the simulator is to its references: by algorithm, then every number that differs without a known cause."""
+    """Prints how near the simulator is to its references: by algorithm, then every number that differs without a known cause."""
     from farloop.studies.validation.checks import DIFFERS
     from farloop.studies.validation.validation_headline import headline_validation
     from farloop.views import validation_tables
@@ -303,7 +303,7 @@ def claims(rows: list[dict[str, Any]]) -> None:
 
 
 def held(claim: dict[str, Any]) -> str:
-    """How many statements of a claim hold, before more in the same brackets; nothing where none is judged."""
+    """Returns the number of statements of a claim that hold, before more in the same brackets; empty where none is judged."""
     return f"{claim['held']} of {claim['judged']} statements hold, " if claim.get("judged") else ""
 
 
@@ -379,7 +379,7 @@ def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
 
 
 def scenario(entry: dict[str, Any]) -> None:
-    """What a scenario comes to, what its circuits need in each of its cases, and what is most likely not meant."""
+    """Prints the facts of a scenario, the needs of its circuits in each of its cases, and what is most likely not meant."""
     console = _console()
     what = ", ".join(count_text(entry[key], what) for key, what in _COUNTED.items() if entry[key])
     title = f"{entry['title']}: " if entry["title"] else ""
@@ -399,7 +399,7 @@ def scenario(entry: dict[str, Any]) -> None:
 
 
 def _forecast(facts: dict[str, Any]) -> None:
-    """What is known of a scenario without a run."""
+    """Prints the facts of a scenario that are known without a run."""
     from farloop.results import offered
 
     _print_table(offered.HEADER, offered.rows(facts["network"]["layers"]))
@@ -416,7 +416,7 @@ def _forecast(facts: dict[str, Any]) -> None:
 
 
 def _expected_job(name: str, job: dict[str, Any]) -> str:
-    """What an iteration of a job comes to, in a line."""
+    """Returns the expected times and bytes of a job's iteration, in a line."""
     ideal = "" if job["ideal_s"] is None else f", {time_text(job['ideal_s'])} on an ideal network"
     scaled = job["scale"] > 1
     unscaled = f" ({time_text(job['ideal_unscaled_s'])} with all bytes)" if scaled and job["ideal_unscaled_s"] else ""
@@ -435,7 +435,7 @@ _COUNTED = {
 
 
 def kernel_checks(rows: Sequence[dict[str, Any]]) -> None:
-    """What `farloop kernel doctor` found."""
+    """Prints the findings of `farloop kernel doctor`."""
     cells = [["ok" if r["ok"] else "missing", r["need"], r["what"], r["found"]] for r in rows]
     _print_table(["", "for", "what", "found"], cells)
 
@@ -498,7 +498,7 @@ def explanation(asked: Explanation | JobExplanation) -> None:
 
 
 def interference(result: Interference) -> None:
-    """What an iteration of each job takes alone, and how much longer beside the others."""
+    """Prints the time of an iteration of each job alone, and how much longer it is beside the others."""
     _print_table(*result.rows(), title=result.title)
 
 

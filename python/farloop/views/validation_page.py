@@ -123,7 +123,7 @@ def picture(checks: Sequence[FidelityCheck]) -> Figure:
 
 
 def _provenance(reference: Reference) -> dict[str, str]:
-    """Where a reference is from, by what is said of it."""
+    """Returns the origin of a reference, text by heading."""
     kind = reference.kind if reference.independent or reference.kind == THEORY else f"{reference.kind}, not independent"
     rows = {
         "What it is": kind,

@@ -86,7 +86,7 @@ def relations(outcomes: Sequence[RelationOutcome]) -> list[list[Cell]]:
 
 
 def summary(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
-    """How many agree, in a sentence."""
+    """Returns the number that agree, in a sentence."""
     held = sum(outcome.holds for outcome in outcomes)
     related = f"{held} of {len(outcomes)} changes that must not matter do not" if outcomes else ""
     if not checks:

@@ -47,7 +47,7 @@ MOST_POINTS = 2000
 
 
 def has_schedule(run: Run) -> bool:
-    """Whether a run has circuits to draw."""
+    """Returns true if a run has circuits to draw."""
     return bool(run.info.get("circuits")) and run.circuits.num_rows > 0
 
 
@@ -136,7 +136,7 @@ def _matching(axis: Axes, week: Week, colours: dict[str, str], factor: float) ->
 
 
 def _key(axis: Axes, sinks: Sequence[str], colours: dict[str, str]) -> None:
-    """Which colour is which destination, as a strip right of the matchings."""
+    """Draws the key of colours and destinations as a strip right of the matchings."""
     strip = axis.inset_axes((1.012, 0.0, 0.018, 1.0))
     for i, name in enumerate(sinks):
         strip.axhspan(i - 0.5, i + 0.5, color=colours[name], linewidth=0)
@@ -215,7 +215,7 @@ def _whole(axis: Axes, run: Run) -> None:
 
 
 def _together(count: int) -> int:
-    """How many days or weeks are drawn as one, so that a curve has no more points than can be told apart."""
+    """Returns the number of days or weeks that are drawn as one, so that the points of a curve stay distinguishable."""
     return max(1, -(-count // MOST_POINTS))
 
 

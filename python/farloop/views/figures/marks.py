@@ -34,10 +34,10 @@ _SCALES = {"s": TIMES, "bit/s": RATES, "B": BYTES}
 
 @dataclass(frozen=True)
 class AxisQuantity:
-    """What an axis shows.
+    """Quantity on an axis.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         unit: The unit of its numbers: "s", "bit/s" and "B" are scaled; "1" is none.
     """
 
@@ -53,7 +53,7 @@ class AxisQuantity:
 
 @dataclass(frozen=True)
 class Page:
-    """What a figure is drawn on.
+    """Page of a figure.
 
     Attributes:
         style: Its sizes.
@@ -104,10 +104,10 @@ def draw_bars(
     """Bars by group and series, with their 95 % intervals.
 
     Args:
-        page: What they are drawn on.
-        quantity: What they show.
+        page: The page of the figure.
+        quantity: The quantity that they show.
         values: For each group, and in it each series. Of a single group the series are the bars, with their names beside them.
-        across: What the groups are.
+        across: Name of the axis of groups.
     """
     every = [i for group in values.values() for i in group.values()]
     factor, label = quantity.scale([v for i in every for v in (i.estimate, i.high) if v is not None])
@@ -250,7 +250,7 @@ class Heat:
         columns: Names of the columns; nothing where they are times.
         times: The edges of the columns in seconds, where they are times.
         values: The numbers, row by row; NaN, drawn in grey, where there is none.
-        across: What the columns are.
+        across: Name of the axis of columns.
     """
 
     rows: Sequence[str]

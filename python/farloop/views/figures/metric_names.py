@@ -1,4 +1,4 @@
-"""What the axes of curves show."""
+"""Quantities on the axes of curves."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _UNITS = {"rate": "bit/s", "bytes": "B", "time": "s", "share": "1", "packets": "
 
 
 def quantity_of_curve(title: str, quantity: str) -> AxisQuantity:
-    """What the axis of a curve of the series shows."""
+    """Returns the quantity on the axis of a curve of the series."""
     return AxisQuantity(title, _UNITS[quantity])

@@ -106,7 +106,7 @@ def _scale(
     colours: LinearSegmentedColormap,
     metric: MapMetric,
 ) -> None:
-    """What the colours mean: a bar at so many inches from the left and from below, and so high."""
+    """Draws the key of the colours: a bar at so many inches from the left and from below, and so high."""
     width, height = figure.get_size_inches()
     left, bottom, high = place[0] / width, place[1] / height, place[2] / height
     step = high / SHADES

@@ -105,7 +105,7 @@ def queue_panels(
 
 
 def has_curves(runs: Sequence[Run], metric: str) -> bool:
-    """Whether there is anything to draw of a metric."""
+    """Returns true if there is anything to draw of a metric."""
     return any(lines for lines in curves(replicas(runs), CURVES[metric])[0])
 
 

@@ -43,8 +43,8 @@ class Numbers:
     """Numbers of an output without runs of its own.
 
     Attributes:
-        title: What it is about.
-        across: What its groups are.
+        title: Title of the output.
+        across: Name of the axis of groups.
     """
 
     title: str
@@ -188,7 +188,7 @@ class PlottedTime(Numbers):
 
 
 def read_plotted(source: Path) -> Comparison | Numbers:
-    """What `farloop plot` draws of an output.
+    """Reads the runs or numbers of an output that `farloop plot` draws.
 
     Raises:
         FarloopError: it is no complete farloop output, or one without anything to draw.

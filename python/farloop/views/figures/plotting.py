@@ -1,4 +1,4 @@
-"""Figures of one metric of a result: `farloop plot` and `.plot()`. Which numbers those are is decided here; `marks` draws them."""
+"""Figures of one metric of a result: `farloop plot` and `.plot()`. This module chooses the numbers; `marks` draws them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HEAT_COLUMNS = 240
 
 @dataclass(frozen=True)
 class PlotQuestion:
-    """What a figure is to show.
+    """Question that a figure answers.
 
     Attributes:
         metric: Name or identifier of a number; that which suits the kind where it is empty.
@@ -58,7 +58,7 @@ class PlotQuestion:
 
 
 def read_question(metric: str | None, kind: str | None, group: str | None, size: str | None) -> PlotQuestion:
-    """What options ask for.
+    """Reads the question from options.
 
     Raises:
         FarloopError: there is no such kind or group.
@@ -84,7 +84,7 @@ def plot(
 
     Args:
         result: Runs, or the numbers of a study, an arena, an answer, an explanation.
-        question: What to show.
+        question: The metric, and how to show it.
         style: "paper" or "screen".
         width: Inches; the style's where it is `None`.
         height: Inches; chosen by what is drawn where it is `None`.

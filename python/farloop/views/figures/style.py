@@ -1,4 +1,4 @@
-"""How figures for papers and screens look, and their files: vector or pixels, with their fonts, the command, and no date."""
+"""Style of figures for papers and screens, and their files: vector or pixels, with their fonts, the command, and no date."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Style:
         font: Points of all text; ticks and legends have one less.
         line: Points of a curve.
         width: Inches, where the user names none.
-        has_title: Whether the figure carries its title; in a paper the caption does.
+        has_title: True if the figure carries its title; in a paper the caption does.
     """
 
     font: float
@@ -122,7 +122,7 @@ def styled(style: Style) -> Iterator[None]:
 
 
 def curve_look(number: int) -> dict[str, Any]:
-    """Colour and dash of a curve by its number; 36 are told apart in colour, 6 in grey."""
+    """Colour and dash of a curve by its number; 36 are distinct in colour, 6 in grey."""
     count = len(COLOURS)
     return {"color": COLOURS[number % count], "linestyle": DASHES[(number + number // count) % len(DASHES)]}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def has_circuits(comparison: Comparison) -> bool:
-    """Whether any of the runs has circuit switches."""
+    """Returns true if any of the runs has circuit switches."""
     return any(run.info.get("circuits") for run in comparison.runs)
 
 

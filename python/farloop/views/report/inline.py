@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&/\u2028\u2029"}
-"""What could end a script element or a line early, or begin a comment: "<!--<script>" swallows the rest of a page. JSON has it in strings
-alone, and means the same by its number."""
+"""Characters that could end a script element or a line early, or begin a comment: "<!--<script>" swallows the rest of a page. JSON has them
+in strings alone, and means the same by their numbers."""
 
 
 def script_json(content: Any, *, default: Callable[[Any], Any] | None = None, is_data: bool = False) -> str:

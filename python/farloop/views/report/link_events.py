@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def has_events(comparison: Comparison) -> bool:
-    """Whether anything happened to a link in any of the runs."""
+    """Returns true if anything happened to a link in any of the runs."""
     return any(run.info.get("events") for run in comparison.runs)
 
 

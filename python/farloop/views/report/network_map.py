@@ -46,7 +46,7 @@ def section(comparison: Comparison) -> Markup:
 
 
 def drawing(comparison: Comparison) -> dict[str, Any]:
-    """What the script needs; each distinct network once, several seeds of one case as one run."""
+    """Returns the script's data; each distinct network once, several seeds of one case as one run."""
     maps: dict[str, tuple[int, NetworkMap]] = {}
     networks: list[dict[str, Any]] = []
     cases: list[tuple[Replicas, int, NetworkMap]] = []

@@ -31,7 +31,7 @@ SCRIPTS = ("colours.js", "layout.js", "replay.js", "packets.js")
 
 
 def has_trace(comparison: Comparison) -> bool:
-    """Whether one of the runs was traced."""
+    """Returns true if one of the runs was traced."""
     return any(run.trace is not None for run in comparison.runs)
 
 
@@ -60,7 +60,7 @@ def section(comparison: Comparison) -> Markup:
 
 
 def drawing(run: Run, records: PortRecords) -> dict[str, Any]:
-    """What the script needs; columns of numbers as little-endian base64."""
+    """Returns the script's data; columns of numbers as little-endian base64."""
     port = np.asarray(records.port, dtype=np.int64)
     names = ("node", "peer", "link", "kind", "datacenter", "rate_bps", "delay_ps")
     columns = [run.ports[name].to_pylist() for name in names]

@@ -24,12 +24,12 @@ HEADER = ["run", "paused port", "by", "because of", "root", "depth", "pauses", "
 
 
 def has_pauses(comparison: Comparison) -> bool:
-    """Whether anything was paused in any of the runs."""
+    """Returns true if anything was paused in any of the runs."""
     return any(run.pauses.num_rows for run in comparison.runs)
 
 
 def pause_rows(run: Run) -> list[list[Cell]]:
-    """Who paused whom, the longest pauses first."""
+    """Returns rows of pausing and paused ports, the longest pauses first."""
     return [
         [
             run.label,
@@ -60,7 +60,7 @@ class BranchNode:
     """A paused port in the tree of a root.
 
     Attributes:
-        text: What is said of it.
+        text: Its text.
         children: The ports that it made pause.
     """
 

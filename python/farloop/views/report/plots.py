@@ -53,7 +53,7 @@ class Panels:
 
         Args:
             titles: The heading of each panel.
-            columns: How many stand side by side on a wide page.
+            columns: Number of panels side by side on a wide page.
             panel_height: Height of a panel in pixels.
             between_rows: Pixels between two rows.
             between_columns: Part of the width that is left between two columns.
@@ -122,7 +122,7 @@ class Panels:
         self._update("y", settings, panel)
 
     def label(self, x: str, y: str) -> None:
-        """What stands below the last panel of each column, and left of the first column."""
+        """Sets the labels below the last panel of each column, and left of the first column."""
         self._labels = (x, y)
         self._arrange(self.layout, self._columns)
 

@@ -1,4 +1,4 @@
-"""How flows began, and what the traffic asks of the network: the notes of these tables in a report."""
+"""Notes of a report's tables of starts of flows and of offered load."""
 
 STARTS = (
     "How flows began: what window and rate allowed when a flow might send its first packet, and how much of it fits into the first base "

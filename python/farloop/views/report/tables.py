@@ -38,7 +38,7 @@ MIN_FLOWS_LISTED = 4
 """Of each run, however many runs there are."""
 
 POOLED_COUNTS = "Numbers of flows of a class are those of all seeds together, as its statistics are; finished and unfinished: means."
-"""What the numbers of flows in both tables of slowdowns are of, with several seeds."""
+"""Note on the numbers of flows in both tables of slowdowns, with several seeds."""
 
 POOLED_CAPTION = (
     "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over the seeds. A percentile has one "
@@ -99,7 +99,7 @@ def size_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 
 def size_note(comparison: Comparison) -> str:
-    """What the heads and the marks of the tables of slowdowns mean, where there are any."""
+    """Returns the meanings of heads and marks in the tables of slowdowns, where there are any."""
     cells = [
         cell or "" for rows in (slowdown_rows(comparison)[1], size_rows(comparison)[1]) for row in rows for cell in row
     ]
@@ -113,7 +113,7 @@ def size_note(comparison: Comparison) -> str:
 
 
 def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """How the flows of each algorithm began; no rows where an old output does not say."""
+    """Returns head and rows of the starts of each algorithm's flows; no rows where an old output does not say."""
     return starts.HEADER, starts.rows(comparison.runs)
 
 
@@ -123,7 +123,7 @@ def limit_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 
 def load_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """What the traffic asks of each layer of the network; runs with the same traffic together, and those that differ in their seed."""
+    """Returns head and rows of the offered load on each layer of the network; runs with equal traffic share rows, as do seeds."""
     rows: list[list[Cell]] = []
     seen: list[list[list[Cell]]] = []
     for of in replicas(comparison.runs):

@@ -8,7 +8,7 @@ from typing import Any
 from farloop.views.html import document, render
 
 HOLDS = {True: "holds", False: "does not hold", None: "undecided"}
-"""What is said of a statement."""
+"""Verdicts on a statement, in words."""
 
 _STYLES = {True: "reproduced", False: "differs", None: "partial"}
 
@@ -20,7 +20,7 @@ def page(title: str, claims: Sequence[Mapping[str, Any]], parts: Sequence[str], 
         title: Of the figure.
         claims: Each with its row of either part, under the part's name, or `None`.
         parts: The names of the parts, which are their directories.
-        notes: What the reader must know.
+        notes: Notes for the reader.
     """
     content = render(
         "verdict_pairs.html.j2",

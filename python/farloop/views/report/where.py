@@ -18,7 +18,7 @@ from farloop.views.html import document, render
 from farloop.views.tabular import Table
 
 COLOURS = [colour for pair in zip(INTRA, CROSS, strict=True) for colour in pair]
-"""Of the bands, largest first: cool and warm in turn, so that neighbours are told apart."""
+"""Of the bands, largest first: cool and warm in turn, so that neighbours differ clearly."""
 Band = tuple[str, str, float]
 """Label, colour, share in percent."""
 
@@ -67,10 +67,10 @@ class ExplainedPart:
     """The pictures and the table of one flow or iteration.
 
     Attributes:
-        title: What it explains.
+        title: The flow or iteration that it explains.
         answer: In a sentence, what took most of the time.
         bands: The bands of the picture.
-        with_shares: Whether the legend has their shares; not where bands are those of several.
+        with_shares: True if the legend has their shares; false where bands are those of several.
         stack: The stacked picture.
         path: The picture of an iteration's path over ranks; empty where there is none.
         path_bands: The phases in it.
@@ -111,8 +111,8 @@ def of_runs(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str,
     """The section of a report: anchor, title, and HTML with a bar for each iteration and flow, stacked of the causes of its time.
 
     Args:
-        explained: What was asked of the runs.
-        several: Whether they are several, which are named then.
+        explained: Explanations of the runs.
+        several: True if the runs are several, which are named then.
     """
     title = "Where the time went"
     groups = []
