@@ -201,7 +201,7 @@ def compare(
         for name, algorithm in chosen.items()
     ]
     return run_comparison(
-        str(base.parsed.get("title") or base.file_told),
+        str(base.parsed.get("title") or base.display_name),
         variants,
         execution,
         seeded=with_seeds(variants, replicated),

@@ -152,7 +152,7 @@ class Scenario:
         return str(algorithm.get("name", "")) if isinstance(algorithm, dict) else str(algorithm)
 
     @property
-    def file_told(self) -> str:
+    def display_name(self) -> str:
         """Its file's name as the simulator takes it: UTF-8, whatever the system's names are; other bytes as backslash, x and two digits."""
         try:
             return os.fsencode(self.file).decode("utf-8", "backslashreplace")
@@ -183,8 +183,8 @@ class Scenario:
                 _latest = (None, None, False) if take else _latest
                 return handle
         _encodable(self.file, self.text)
-        with worded_for_python(self.text, self.file_told, self.case):
-            handle = _native.Scenario(self.text, self.file_told, list(self.overrides), self.described_classes, limit)
+        with worded_for_python(self.text, self.display_name, self.case):
+            handle = _native.Scenario(self.text, self.display_name, list(self.overrides), self.described_classes, limit)
         if not take:
             with _LATEST:
                 _latest = (self, handle, limit is not None)
@@ -228,7 +228,7 @@ class Scenario:
     def _settled(self) -> tuple[dict[str, Any], Estimate]:
         """All keys, and the memory: the network is built for both, which takes its time."""
         handle = self.prepared()
-        with worded_for_python(self.text, self.file_told, self.case):
+        with worded_for_python(self.text, self.display_name, self.case):
             resolved, estimate = json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
         self.__dict__.setdefault("parsed", resolved)
         return resolved, estimate
@@ -241,7 +241,7 @@ class Scenario:
             ScenarioError: the scenario is not valid.
         """
         handle = self.prepared()
-        with worded_for_python(self.text, self.file_told, self.case):
+        with worded_for_python(self.text, self.display_name, self.case):
             explained: dict[str, Any] = json.loads(handle.explain())
         return explained
 

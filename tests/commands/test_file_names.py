@@ -126,6 +126,6 @@ def test_arguments_that_are_not_utf8_are_refused(words, here):
 
 
 def test_what_the_simulator_is_told():
-    assert Scenario.from_text("", f"{LATIN}.toml").file_told == r"caf\xe9.toml"
-    assert Scenario.from_text("", "ü/\U0001f600.toml").file_told == "ü/\U0001f600.toml"
-    assert Scenario.from_text("", "\ud800.toml").file_told == r"\ud800.toml"
+    assert Scenario.from_text("", f"{LATIN}.toml").display_name == r"caf\xe9.toml"
+    assert Scenario.from_text("", "ü/\U0001f600.toml").display_name == "ü/\U0001f600.toml"
+    assert Scenario.from_text("", "\ud800.toml").display_name == r"\ud800.toml"

@@ -154,7 +154,7 @@ def _make(
             return Task.of(key, name, scenario, store.directory, threads, own)
 
         def explain(because: str, task: Task) -> str:
-            return because.replace(Scenario("", task.file).file_told, first[task.key].scenario.file_told)
+            return because.replace(Scenario("", task.file).display_name, first[task.key].scenario.display_name)
 
         shown = _TaskProgress(reporter)
         with closing(finish_tasks(engine, map(make_task, missing), shown.delay, explain, shown.update)) as ended:
@@ -202,5 +202,5 @@ def _check_outcome(outcome: Outcome, scenario: Scenario) -> None:
         return
     if outcome.status == DECLINED:
         raise FarloopError(f"{scenario.file}: {outcome.because}")
-    with worded_for_python(scenario.text, scenario.file_told, scenario.case):
+    with worded_for_python(scenario.text, scenario.display_name, scenario.case):
         raise outcome.make_error(f"--{outcome.because}" if outcome.because.startswith("set: ") else outcome.because)

@@ -228,7 +228,7 @@ def _run(
 ) -> _native.RunOutput:
     try:
         handle = scenario.prepared(take=True)
-        with worded_for_python(scenario.text, scenario.file_told, scenario.case):
+        with worded_for_python(scenario.text, scenario.display_name, scenario.case):
             return handle.run(progress, threads, list(trace), auto)
     except _native.HandlerError as error:
         raise explained(error, scenario.classes) from error.__cause__

@@ -72,7 +72,7 @@ def as_run(simulated: Simulated, variant: Variant) -> Run:
         **simulated.tables,
         info=simulated.info,
         scenario=scenario.parsed,
-        file=scenario.file_told,
+        file=scenario.display_name,
         overrides=scenario.overrides,
         address=address(scenario),
         trace=simulated.trace,

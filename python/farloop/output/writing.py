@@ -59,7 +59,7 @@ def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) ->
         "sizes": comparison.sizes.name,
         "runs": names,
         "jitter": None if comparison.jitter is None else comparison.jitter.row(),
-        "base": None if base is None else {"file": base.file_told, "overrides": base.overrides, "text": base.text},
+        "base": None if base is None else {"file": base.display_name, "overrides": base.overrides, "text": base.text},
     }
 
 

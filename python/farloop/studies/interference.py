@@ -56,7 +56,7 @@ def interference(
     jobs = [str(job["name"]) for job in wanted.parsed.get("job", [])]
     if len(jobs) < 2:
         has = f"has one [[job]], {shown(jobs[0])}" if jobs else "has no [[job]]"
-        raise FarloopError(f"{wanted.file_told}: {has}; expected two or more, which may slow one another down")
+        raise FarloopError(f"{wanted.display_name}: {has}; expected two or more, which may slow one another down")
     every = [*((job,) for job in jobs), *itertools.combinations(jobs, 2), tuple(jobs)]
     groups = list(dict.fromkeys(every))
     # All of it is checked here: a message about a part of it would have other lines.
@@ -66,7 +66,7 @@ def interference(
     runs = run_variants(variants, execution)
     times = {group: _times(run) for group, run in zip(groups, runs, strict=True)}
     return Interference(
-        title=str(wanted.parsed.get("title") or wanted.file_told),
+        title=str(wanted.parsed.get("title") or wanted.display_name),
         jobs=tuple(jobs),
         alone={job: times[job,][job] for job in jobs},
         beside={job: {other: times[_pair(jobs, job, other)][job] for other in jobs if other != job} for job in jobs},

@@ -167,7 +167,7 @@ def plan(scenario: Scenario) -> Blueprint:
     Raises:
         ScenarioError: it is not valid, or has what a testbed cannot build.
     """
-    with worded_for_python(scenario.text, scenario.file_told, scenario.case):
+    with worded_for_python(scenario.text, scenario.display_name, scenario.case):
         text = scenario.prepared().testbed()
     resolved = json.loads(text)
     return Blueprint(

@@ -44,12 +44,12 @@ def content(answer: Answer) -> dict[str, Any]:
     return {
         "farloop": _native.version(),
         "kind": "advice",
-        "title": str(resolved.get("title", "")) or question.scenario.file_told,
+        "title": str(resolved.get("title", "")) or question.scenario.display_name,
         "answer": answer.sentence(),
         "is_tie": answer.is_tie,
         "is_decided": answer.race.is_decided,
         "question": {
-            "scenario": question.scenario.file_told,
+            "scenario": question.scenario.display_name,
             "overrides": list(question.scenario.overrides),
             "goal": question.goal_text,
             "must": [constraint.written for constraint in question.must],

@@ -75,7 +75,7 @@ def script(inside: HostAlgorithm, across: HostAlgorithm, scenario: Scenario, nam
         ScenarioError: the scenario is not valid.
     """
     body = files("farloop").joinpath("templates", "deploy.sh.txt").read_text("utf-8")
-    title = str(scenario.resolved.get("title", "")) or scenario.file_told
+    title = str(scenario.resolved.get("title", "")) or scenario.display_name
     words = inside.name if inside == across else f"{inside.name} inside sites, {across.name} across"
     head = [
         "#!/bin/sh",

@@ -270,7 +270,7 @@ def _begun_alike(
 def _check(scenario: Scenario) -> None:
     # Its keys first: the check takes the network.
     _ = scenario.resolved
-    with worded_for_python(scenario.text, scenario.file_told, scenario.case):
+    with worded_for_python(scenario.text, scenario.display_name, scenario.case):
         scenario.prepared(take=True).check()
 
 

@@ -250,7 +250,7 @@ def _write(
         "kind": KIND,
         "title": definition.title,
         "base": {
-            "file": definition.base.file_told,
+            "file": definition.base.display_name,
             "overrides": list(definition.base.overrides),
             "text": definition.base.text,
         },
