@@ -114,7 +114,7 @@ _PLACES = {
     "why": "running.why",
     "workloads": "catalogue",
 }
-"""Where each name is: it is imported when it is asked for, so that what needs no tables does not wait for them."""
+"""Module of each name: it is imported on first use, so that users of no tables do not wait for them."""
 
 
 def __getattr__(name: str) -> Any:

@@ -26,13 +26,13 @@ class ScenarioError(ValueError):
     problem: str
 
 class Cancelled(BaseException):
-    """The progress callback asked to stop."""
+    """The progress callback requested a stop."""
 
 class HandlerError(Exception):
     """A class of Python failed; the cause is what it raised, whatever that is."""
 
 class Scenario:
-    """A scenario, parsed once; its network is built once for all that is asked of it, until a run, a check or a forecast takes it."""
+    """A scenario, parsed once; its network is built once for all uses, until a run, a check or a forecast takes it."""
 
     def __new__(
         cls,

@@ -259,7 +259,7 @@ def checked(algorithm: object) -> type[Algorithm]:
     try:
         _native.class_names([description])
     except (TypeError, OverflowError) as error:
-        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {_said(error)}") from None
+        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {_exception_text(error)}") from None
     except ValueError as error:
         raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {shown(error, SAID_AT_MOST)}") from None
     return algorithm
@@ -366,7 +366,7 @@ def _run(path: Path) -> ModuleType:
     except SyntaxError as error:
         raise AlgorithmError(f"{path}:{error.lineno}: {shown(error.msg, SAID_AT_MOST)}; expected Python") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise AlgorithmError(f"{path}: {_said(error)}; expected Python") from None
+        raise AlgorithmError(f"{path}: {_exception_text(error)}; expected Python") from None
     setattr(module, CONTENT, content)
     try:
         exec(code, vars(module))
@@ -383,7 +383,7 @@ def _refuse(error: BaseException, place: str) -> NoReturn:
     """
     if isinstance(error, KeyboardInterrupt | Stopped):
         raise error
-    raise AlgorithmError(f"{place}: {_said(error)}") from error
+    raise AlgorithmError(f"{place}: {_exception_text(error)}") from error
 
 
 def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]]) -> AlgorithmError:
@@ -403,10 +403,10 @@ def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]
         if str(error).startswith(f"{algorithm.__name__}.") and code is not None:
             return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {shown(error, SAID_AT_MOST)}")
     line = _line(error, sorted({file for algorithm in classes for file in _files(algorithm)}))
-    return AlgorithmError(f"{line or _place(classes[0])}: {_said(error)}")
+    return AlgorithmError(f"{line or _place(classes[0])}: {_exception_text(error)}")
 
 
-def _said(error: BaseException) -> str:
+def _exception_text(error: BaseException) -> str:
     """Returns the message of an exception of user code: on one line, of bearable length, also where its `__str__` fails."""
     try:
         text = shown(error, SAID_AT_MOST)
@@ -439,22 +439,22 @@ def by_scope(name: str) -> tuple[str, ...]:
 
 def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
     """Returns notes on algorithms that neither the resolved scenario nor the command names."""
-    said = {*(side for name in names for side in by_scope(name)), *named(scenario)}
+    names_in_use = {*(side for name in names for side in by_scope(name)), *named(scenario)}
     return [
         f"nothing names {name}; `--algorithm {name}` lets all flows use it"
         for class_ in classes
-        if (name := name_of(class_)) not in said
+        if (name := name_of(class_)) not in names_in_use
     ]
 
 
 def named(scenario: dict[str, Any]) -> set[str]:
     """The algorithms that a resolved scenario names, but for those in the files that it reads."""
-    said: set[str | None] = set()
+    names_in_use: set[str | None] = set()
     for part in ("algorithm", "workload", "flow", "job", "case"):
         entries = scenario.get(part, [])
         for table in entries if isinstance(entries, list) else [entries]:
-            said |= {table.get("name")} if part == "algorithm" else {table.get("algorithm")}
-    return {side for name in said if name is not None for side in by_scope(name)}
+            names_in_use |= {table.get("name")} if part == "algorithm" else {table.get("algorithm")}
+    return {side for name in names_in_use if name is not None for side in by_scope(name)}
 
 
 def digest(algorithm: type[Algorithm]) -> str:

@@ -406,14 +406,14 @@ def advise(
     from farloop.views import advice_page
 
     source = str(scenario) if isinstance(scenario, PathLike) else scenario
-    asked = questions.read(
+    question = questions.read(
         source, goal=goal, must=must, can=can, candidates=candidates, budget=budget, seed=seed, tune=tune, set=set
     )
-    target = Path(out) if out is not None else default_target(f"advice-{Path(asked.scenario.file).stem}")
+    target = Path(out) if out is not None else default_target(f"advice-{Path(question.scenario.file).stem}")
     execution = Execution.select(
         execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
     )
-    return asking.write(asked, target, execution, force=force, page=advice_page.page, counting=progress)
+    return asking.write(question, target, execution, force=force, page=advice_page.page, counting=progress)
 
 
 def load(directory: str | PathLike[str]) -> Comparison:

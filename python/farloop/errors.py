@@ -13,7 +13,7 @@ LONGEST_COMPARED = 100
 
 
 class FarloopError(ValueError):
-    """Something that the user asked for cannot be done; the text says what, and what would work."""
+    """A request of the user that cannot be done; the text says what, and what would work."""
 
 
 class UnknownNameError(FarloopError, KeyError):

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 
 class Stopped(BaseException):
-    """The user, or another process, asked this one to end.
+    """A request by the user, or by another process, to end this one.
 
     Attributes:
         number: The signal.

@@ -1,6 +1,6 @@
 """Colours that reports and pictures share.
 
-Readable on light and on dark paper, told apart with the common kinds of colour blindness (Okabe, Ito 2008).
+Readable on light and on dark paper, distinct with the common kinds of colour blindness (Okabe, Ito 2008).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ INTRA = ["#0072B2", "#56B4E9", "#009E73", "#4B6FA8", "#7FB7BE"]
 CROSS = ["#D55E00", "#E69F00", "#CC79A7", "#B2452D", "#F0A35E"]
 
 DISTINCT = 3
-"""So many of either are told apart at sight, also by the colour-blind: curves beyond that have another dash."""
+"""Number of either that are distinct at sight, also by the colour-blind: curves beyond that have another dash."""
 
 DASHES = ("solid", "dash", "dot")
 """As plotly.js calls them."""

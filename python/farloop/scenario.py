@@ -166,9 +166,9 @@ class Scenario:
         return [described(class_) for class_ in self.classes]
 
     def prepared(self, *, take: bool = False) -> _native.Scenario:
-        """The simulator's handle of it: parsed once, its network built once for all that is asked of it.
+        """The simulator's handle of it: parsed once, its network built once for all uses.
 
-        Only the scenario that was asked for last keeps its handle, which may hold a large network. With `take` it is kept no more,
+        Only the scenario that was used last keeps its handle, which may hold a large network. With `take` it is kept no more,
         for what takes the network anyway: a run, a check, a forecast.
 
         Raises:
@@ -279,7 +279,7 @@ class Scenario:
 
 
 _latest: tuple[Scenario | None, _native.Scenario | None, bool] = (None, None, False)
-"""The scenario that was asked for last, with its handle, and whether its jobs have a limit of memory."""
+"""The scenario that was used last, with its handle, and whether its jobs have a limit of memory."""
 
 _LATEST = threading.Lock()
 

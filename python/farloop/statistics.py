@@ -113,7 +113,7 @@ class Interval:
         return replace(self, low=low, high=high)
 
     def ratio_text(self, text: Callable[[float], str]) -> str:
-        """As `told`, of a ratio: where the ends are more than `MAX_RATIO` times apart the seeds do not say which way it goes."""
+        """As `told`, for a ratio: where the ends are more than `MAX_RATIO` times apart the seeds leave its direction open."""
         if (
             self.estimate is not None
             and self.low is not None

@@ -100,7 +100,7 @@ def advise(
     from farloop.studies.sweep import study
     from farloop.views import advice_page
 
-    asked = question.read(
+    advice_question = question.read(
         scenario,
         goal=goal,
         must=must or None,
@@ -112,13 +112,13 @@ def advise(
         set=set_,
         classes=load_classes(algorithm_file),
     )
-    target = out or study.default_target(f"advice-{Path(asked.scenario.file).stem}")
+    target = out or study.default_target(f"advice-{Path(advice_question.scenario.file).stem}")
     execution = Execution(
         threads=threads, workers=workers, ray=ray, slurm=slurm, store=store, force_memory=force_memory
     )
     with execution, counter(quiet=quiet) as counting:
         page = None if no_report else advice_page.page
-        advice = asking.write(asked, target, execution, force=force, page=page, counting=counting)
+        advice = asking.write(advice_question, target, execution, force=force, page=page, counting=counting)
     if as_json:
         from farloop.views import machine
 

@@ -29,7 +29,7 @@ def text() -> str:
     by_name = facts()
     width = max(len(name) for name in by_name)
     return "\n".join(
-        [f"farloop {_native.version()}", *(f"  {name:<{width}}  {said}" for name, said in by_name.items())]
+        [f"farloop {_native.version()}", *(f"  {name:<{width}}  {fact}" for name, fact in by_name.items())]
     )
 
 

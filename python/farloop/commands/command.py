@@ -19,7 +19,7 @@ from farloop.messages import Stopped, end_without_memory, is_out_of_memory, note
 EXIT_INVARIANT = 1
 EXIT_USAGE = 2
 EXIT_IMPRECISE = 3
-"""All was simulated, but a precision that was asked for (`farloop sweep --until`) was not reached within the limit of seeds."""
+"""All was simulated, but the precision of `farloop sweep --until` was not reached within the limit of seeds."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -69,7 +69,7 @@ SetOption = Annotated[
 @app.command()
 @guarded
 def load(algorithm: NameArgument, set_: SetOption = None) -> None:
-    """Register an algorithm with the kernel, until `unload` or a reboot. Connections use it only if told to."""
+    """Register an algorithm with the kernel, until `unload` or a reboot. Only connections that select it use it."""
     program = _program(algorithm)
     parameters = program.load(set_ or [])
     known_as = "" if program.control == algorithm else f" as {program.control}"

@@ -75,7 +75,7 @@ def plot(
     from farloop.views.figures.plotted_tables import read_plotted
 
     chosen = _choose_format(format, out, styles.FORMATS)
-    asked = plotting.read_question(metric, kind, group, size)
+    question = plotting.read_question(metric, kind, group, size)
     wide = None if width is None else styles.read_inches(width)
     high = None if height is None else styles.read_inches(height, "--height")
     styles.find_style(style)
@@ -98,7 +98,7 @@ def plot(
     words = [word for option, value in options.items() if value is not None for word in (option, value)]
     with NamedFiles([directory / each for each in listed(directory, "")]) as files:
         files.check(target)
-        figure = plotting.plot(result, asked, style=style, width=wide, height=high)
+        figure = plotting.plot(result, question, style=style, width=wide, height=high)
         command = shlex.join(["farloop", "plot", str(directory), *words])
         files.write(target, styles.encode(figure, chosen, command, result.title))
     if not quiet:

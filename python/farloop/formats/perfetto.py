@@ -103,17 +103,17 @@ def port_records(path: Path, flows: Mapping[str, int], most: int) -> PortRecords
             if len(made) == most:
                 made.complete = False
                 return made
-            said = _annotations(notes)
+            annotations = _annotations(notes)
             # Slices have nanoseconds alone, and stand in the order of picoseconds all the same.
-            time = max(int(said.get("time_ps", stamp * 1000)), made.time_ps[-1] if made.time_ps else 0)
-            packet = str(said.get("packet", ""))
+            time = max(int(annotations.get("time_ps", stamp * 1000)), made.time_ps[-1] if made.time_ps else 0)
+            packet = str(annotations.get("packet", ""))
             made.time_ps.append(time)
             made.port.append(port)
-            made.flow.append(flows.get(str(said.get("flow", "")), NO_FLOW))
+            made.flow.append(flows.get(str(annotations.get("flow", "")), NO_FLOW))
             made.event.append(what)
             made.kind.append(_KIND_OF.get(packet, _SIGNAL) if packet else _KIND_OF["PFC pause"])
-            made.marked.append(said.get("ecn") == "marked")
-            made.wire_bytes.append(int(said.get("wire_bytes", 0)))
+            made.marked.append(annotations.get("ecn") == "marked")
+            made.wire_bytes.append(int(annotations.get("wire_bytes", 0)))
             made.queue_bytes.append(queues.get(port, 0))
     return made
 

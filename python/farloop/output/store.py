@@ -57,7 +57,7 @@ _REQUIRED = ("totals", "invariants", "deadlocks", "wall_s", "version")
 """Of what is known of a run besides its tables what everything else builds on."""
 
 EXPLANATION = "why.json"
-"""In the directory of a run of an output: where the time of its slow flow went, where `farloop arena --why` asked."""
+"""In the directory of a run of an output: where the time of its slow flow went, with `farloop arena --why`."""
 
 _EXPLAINED = f".{EXPLANATION}"
 """After the address: the same of a kept run."""

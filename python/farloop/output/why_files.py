@@ -14,7 +14,7 @@ from farloop.safe_files.named_files import NamedFiles
 
 
 def write(
-    asked: Explanation | JobExplanation,
+    explanation: Explanation | JobExplanation,
     *,
     page: Path | None = None,
     svg: Path | None = None,
@@ -24,7 +24,7 @@ def write(
     """Writes all of the files or none.
 
     Args:
-        asked: The explanation.
+        explanation: The explanation to write.
         page: A page with the pictures and the table.
         svg: The stacked picture.
         perfetto: The path of an iteration with a track for each rank, as trace events (JSON), which ui.perfetto.dev opens.
@@ -35,24 +35,24 @@ def write(
     """
     from farloop.views.report import where
 
-    if perfetto is not None and not isinstance(asked, JobExplanation):
+    if perfetto is not None and not isinstance(explanation, JobExplanation):
         raise FarloopError("why: --perfetto shows ranks, but this is a flow; expected a job")
     with NamedFiles() if files is None else nullcontext(files) as made:
         if page is not None:
-            made.write(page, _encode_text(where.page(asked)))
+            made.write(page, _encode_text(where.page(explanation)))
         if svg is not None:
-            made.write(svg, _encode_text(where.picture(asked)))
-        if perfetto is not None and isinstance(asked, JobExplanation):
-            made.write(perfetto, _encode_text(json.dumps(trace_events(asked)) + "\n"))
+            made.write(svg, _encode_text(where.picture(explanation)))
+        if perfetto is not None and isinstance(explanation, JobExplanation):
+            made.write(perfetto, _encode_text(json.dumps(trace_events(explanation)) + "\n"))
 
 
-def trace_events(asked: JobExplanation) -> dict[str, Any]:
+def trace_events(explanation: JobExplanation) -> dict[str, Any]:
     """The path as trace events: a process for the job, a thread for each rank; times in microseconds."""
-    ranks = sorted({step["rank"] for step in asked.steps})
-    named = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": asked.title}}]
+    ranks = sorted({step["rank"] for step in explanation.steps})
+    named = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": explanation.title}}]
     named += [{"ph": "M", "name": "thread_name", "pid": 1, "tid": r + 1, "args": {"name": f"rank {r}"}} for r in ranks]
     events: list[dict[str, Any]] = []
-    for number, step in enumerate(asked.steps):
+    for number, step in enumerate(explanation.steps):
         name = step["phase"] if step["to"] is None else f"{step['cause']} to rank {step['to']}"
         events.append(
             {
@@ -67,8 +67,8 @@ def trace_events(asked: JobExplanation) -> dict[str, Any]:
             }
         )
         # An arrow from each step to the next.
-        if number + 1 < len(asked.steps):
-            after = asked.steps[number + 1]
+        if number + 1 < len(explanation.steps):
+            after = explanation.steps[number + 1]
             flow = {"cat": "path", "name": "path", "id": number + 1, "pid": 1}
             events.append({**flow, "ph": "s", "tid": step["rank"] + 1, "ts": step["start_ps"] / 1e6})
             events.append({**flow, "ph": "f", "bp": "e", "tid": after["rank"] + 1, "ts": after["start_ps"] / 1e6})

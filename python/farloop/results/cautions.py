@@ -47,7 +47,7 @@ class ComparisonToCaution(jitter.Varied, Protocol):
 
     @property
     def runs(self) -> Sequence[RunToCaution]:
-        """The runs, in the order asked for."""
+        """The runs, in the requested order."""
 
 
 @dataclass(frozen=True)

@@ -201,9 +201,9 @@ def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: 
         if np.isfinite(values).any():
             rows[_plain(name)] = values
             _tell_seeds(of, len(thin), notes, "of each flow")
-    drawn, said = grouped(of.runs[0].flows, times, rows)
+    drawn, remark = grouped(of.runs[0].flows, times, rows)
     if drawn:
-        notes.remarks[said] = None
+        notes.remarks[remark] = None
     return [Line(line.name, line.look, times, line.values, line.band, KINDS_OF_PATHS[line.is_cross]) for line in drawn]
 
 

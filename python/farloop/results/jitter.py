@@ -190,9 +190,9 @@ def of_claims(rows: Sequence[Mapping[str, Any]], jitter: Jitter | None) -> list[
         return [dict(row) for row in rows]
     judged = []
     for row in rows:
-        said = _of_claim(jitter.verdicts.get(row["id"], []))
-        note = "; ".join(part for part in (row["note"], said) if part)
-        judged.append(dict(row) | {"note": note, "fragile": bool(said)})
+        changes = _of_claim(jitter.verdicts.get(row["id"], []))
+        note = "; ".join(part for part in (row["note"], changes) if part)
+        judged.append(dict(row) | {"note": note, "fragile": bool(changes)})
     return judged
 
 

@@ -57,13 +57,13 @@ def layers(ports: pa.Table, arrivals: tuple[float, float]) -> dict[str, Any]:
     layers_by_name: dict[str, Any] = {}
     for number, (layer, _) in enumerate(names):
         chosen = groups == number
-        capacity, asked = float(rate[chosen].sum()), offered[chosen]
-        known = not np.isnan(asked).any()
+        capacity, demand = float(rate[chosen].sum()), offered[chosen]
+        known = not np.isnan(demand).any()
         facts: dict[str, Any] = {"links": int(chosen.sum()), "capacity_bps": capacity}
         if known:
-            each = asked / rate[chosen]
+            each = demand / rate[chosen]
             port = int(np.flatnonzero(chosen)[int(np.argmax(each))])
-            total = float(asked.sum())
+            total = float(demand.sum())
             facts |= {"offered_bps": total, "load": total / capacity}
             facts |= {"port": port_names(ports.slice(port, 1))[0], "port_load": float(each.max())}
         else:

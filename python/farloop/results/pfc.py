@@ -15,7 +15,7 @@ class Pause:
     """A port that was paused for one reason.
 
     Attributes:
-        port: The paused port, "left->right": the node `right` told `left` to stop.
+        port: The paused port, "left->right": the node `right` made `left` stop.
         cause: The port of `right` that the packets were bound for that exceeded its threshold.
         root: Where the chain of causes ends: the congested port that was not held back by a pause itself.
         depth: Largest number of links from `right` back to the root; 1 where `right` owns it.

@@ -71,7 +71,7 @@ class ComparedRuns(Protocol):
 
     @property
     def runs(self) -> Sequence[RunNumbers]:
-        """The runs, in the order asked for."""
+        """The runs, in the requested order."""
 
     @property
     def seeds(self) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ class Replicas:
 
     Attributes:
         label: Their common name.
-        runs: The runs, by seed as they were asked for.
+        runs: The runs, by seed in the requested order.
     """
 
     label: str

@@ -118,7 +118,7 @@ class Run(Drawable):
 
     @property
     def metrics(self) -> dict[str, list[str]]:
-        """Names of the metrics that were recorded, by kind of object: what `samples.get("flow/NAME", METRIC)` can be asked for."""
+        """Names of the metrics that were recorded, by kind of object: those that `samples.get("flow/NAME", METRIC)` has."""
         return self.samples.metrics
 
     @cached_property
@@ -223,7 +223,7 @@ class Comparison(Drawable):
 
     Attributes:
         title: Subject of the comparison.
-        runs: The runs, in the order asked for.
+        runs: The runs, in the requested order.
         figure: The identifier of the paper's figure, such as "gear/fig09"; empty if it is none.
         claims: The published claims with the verdicts of these runs.
         scale: "quick" or "full" for a figure's runs, "custom" for anything else.

@@ -145,7 +145,7 @@ def port_names(ports: pa.Table) -> list[str]:
 
 
 class Series:
-    """The sampled series of a run, ready to be asked for one object and metric.
+    """The sampled series of a run, indexed by object and metric.
 
     A sample at time t describes the interval since the sample before (rates, maxima, fractions) or the instant t (windows, queues).
     """

@@ -35,7 +35,7 @@ def plot(
     from farloop.views.figures.plotted_tables import PlottedAnswer, PlottedTime, StudyPoints
     from farloop.views.figures.style import read_inches
 
-    asked = plotting.read_question(metric, kind, group, size)
+    question = plotting.read_question(metric, kind, group, size)
     wide, high = (
         None if text is None else read_inches(text, name) for name, text in (("width", width), ("height", height))
     )
@@ -53,7 +53,7 @@ def plot(
             drawn = PlottedTime(result.answer, explanation=result)
         case _:
             raise TypeError(f"{type(result).__name__}: has no figure")
-    return plotting.plot(drawn, asked, style=style, width=wide, height=high)
+    return plotting.plot(drawn, question, style=style, width=wide, height=high)
 
 
 def as_html(result: object) -> str:

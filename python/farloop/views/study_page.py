@@ -150,7 +150,7 @@ def _starts(rows: list[list[Cell]]) -> Markup:
 
 
 def _unmet(unmet: Sequence[Mapping[str, Any]]) -> Markup:
-    """The points that stayed less certain than was asked for: a table, with how many seeds they would need."""
+    """The points that stayed less certain than requested: a table, with how many seeds they would need."""
     rows: list[list[Cell]] = [
         [
             point["label"],

@@ -324,8 +324,8 @@ def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
             console.print(f"  {text}", markup=False, highlight=False)
             texts = [f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–" for row in rows]
             both = texts[0] == texts[1]
-            for part, said in [("both", texts[0])] if both else zip(PARTS, texts, strict=True):
-                console.print(f"    {part}: {said}", markup=False, highlight=False, soft_wrap=True)
+            for part, words_of_part in [("both", texts[0])] if both else zip(PARTS, texts, strict=True):
+                console.print(f"    {part}: {words_of_part}", markup=False, highlight=False, soft_wrap=True)
 
 
 def written(target: Path, *, report: bool = True) -> None:
@@ -480,14 +480,14 @@ def _of_connection(key: str, value: Any) -> Cell:
     return f"{value:.1f}" if key == "w_max" else f"{value:.3f}"
 
 
-def explanation(asked: Explanation | JobExplanation) -> None:
+def explanation(explained: Explanation | JobExplanation) -> None:
     """The parts of a time, largest first, and in a line what took most of it; the same of the flows that a flow waited for."""
-    if isinstance(asked, JobExplanation):
+    if isinstance(explained, JobExplanation):
         header = ["cause", "limit", "phase", "ranks", "where", "by", "time", "share"]
-        _print_table(header, asked.rows, title=f"where the time of {asked.title} went")
-        _console().print(asked.answer, markup=False, highlight=False, soft_wrap=True)
+        _print_table(header, explained.rows, title=f"where the time of {explained.title} went")
+        _console().print(explained.answer, markup=False, highlight=False, soft_wrap=True)
         return
-    for own in asked.chain:
+    for own in explained.chain:
         _print_table(
             ["cause", "limit", "where", "by", "time", "share"], own.rows, title=f"where the time of {own.flow} went"
         )

@@ -107,19 +107,19 @@ def plot(
     return drawers[question.kind or "bars"](result, question, page)
 
 
-def _plot_table(result: Numbers, asked: PlotQuestion, page: Page) -> Picture:
+def _plot_table(result: Numbers, question: PlotQuestion, page: Page) -> Picture:
     accepted = result.kinds
-    kind = asked.kind or accepted[0]
+    kind = question.kind or accepted[0]
     if kind not in accepted:
         raise FarloopError(
             f"--kind {kind}: {result.what} has numbers, no flows or series; expected {' or '.join(accepted)}"
         )
-    if asked.groups or asked.size:
-        option = "--group" if asked.groups else "--size"
+    if question.groups or question.size:
+        option = "--group" if question.groups else "--size"
         raise FarloopError(
             f"{option}: {result.what} has its groups and sizes in the names of its metrics; expected no {option}"
         )
-    quantity, values = result.numbers(asked.metric)
+    quantity, values = result.numbers(question.metric)
     heat = result.heat(values)
     if kind == "bars":
         return marks.draw_bars(page, quantity, values, heat.across)
@@ -161,15 +161,15 @@ def _find(result: Comparison, metric: str, group: str, size: str) -> measures.Me
         raise UnknownNameError(f"--metric {error}") from None
 
 
-def _bars(result: Comparison, asked: PlotQuestion, page: Page) -> Picture:
-    metric = asked.metric or _usual(result)
+def _bars(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
+    metric = question.metric or _usual(result)
     values: dict[str, dict[str, Interval]] = {}
-    chosen = [_find(result, metric, group, asked.size) for group in asked.groups or (ALL,)]
-    for group, measure in zip(asked.groups or (ALL,), chosen, strict=True):
+    chosen = [_find(result, metric, group, question.size) for group in question.groups or (ALL,)]
+    for group, measure in zip(question.groups or (ALL,), chosen, strict=True):
         values[group] = {of.label: _interval(measure, of) for of in replicas(result.runs)}
     if not any(i.estimate is not None for own in values.values() for i in own.values()):
         raise FarloopError(f"--metric {metric}: no run has it: {chosen[0].meaning}")
-    base = _find(result, metric, ALL, asked.size) if len(chosen) > 1 else chosen[0]
+    base = _find(result, metric, ALL, question.size) if len(chosen) > 1 else chosen[0]
     return marks.draw_bars(page, AxisQuantity(metric_title(base.name), base.unit), values)
 
 
@@ -182,34 +182,38 @@ def _usual(result: Comparison) -> str:
     return "p99_slowdown" if any(run.slowdown.size for run in result.runs) else "throughput"
 
 
-def _distribution(result: Comparison, asked: PlotQuestion, page: Page) -> Picture:
+def _distribution(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
     # A name such as p99_slowdown says which quantity; all of its distribution is drawn.
-    metric = {"": "mean_slowdown", "slowdown": "mean_slowdown", "fct": "mean_fct"}.get(asked.metric, asked.metric)
+    metric = {"": "mean_slowdown", "slowdown": "mean_slowdown", "fct": "mean_fct"}.get(question.metric, question.metric)
     panels: dict[str, dict[str, Floats]] = {}
-    for group in asked.groups or (ALL,):
-        measure = _find(result, metric, group, asked.size)
+    for group in question.groups or (ALL,):
+        measure = _find(result, metric, group, question.size)
         if measure.sample is None:
             raise FarloopError(
                 f"--kind cdf: {shown(metric)} is one number of a run; expected a metric of flows (slowdown, fct) or of samples, such as "
                 '"p99 port/left->right queue"'
             )
-        panels[group if asked.groups else ""] = {
+        panels[group if question.groups else ""] = {
             of.label: np.concatenate([measure.sample(run, 0.0) for run in of.runs]) for of in replicas(result.runs)
         }
     if not any(values.size for panel in panels.values() for values in panel.values()):
-        raise FarloopError(f"--metric {asked.metric or 'slowdown'}: no flow or sample has it: {measure.meaning}")
-    base = _find(result, metric, ALL, asked.size) if asked.groups != (ALL,) and len(asked.groups) > 1 else measure
+        raise FarloopError(f"--metric {question.metric or 'slowdown'}: no flow or sample has it: {measure.meaning}")
+    base = (
+        _find(result, metric, ALL, question.size) if question.groups != (ALL,) and len(question.groups) > 1 else measure
+    )
     return marks.draw_distributions(page, AxisQuantity(metric_title(base.name, as_sample=True), base.unit), panels)
 
 
-def _curves(result: Comparison, asked: PlotQuestion, page: Page) -> Picture:
-    metric = {"queue": "max_queue"}.get(asked.metric, asked.metric or "throughput")
+def _curves(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
+    metric = {"queue": "max_queue"}.get(question.metric, question.metric or "throughput")
     if metric not in CURVES:
         raise FarloopError(f"--metric {shown(metric)}: is no curve over time; {nearest(metric, CURVES)}")
-    if asked.size:
+    if question.size:
         raise FarloopError("--size: curves over time are of recorded flows and ports; expected no --size")
     curve = CURVES[metric]
-    cases = [_of_groups(of, asked.groups) for of in replicas(result.runs)] if asked.groups else replicas(result.runs)
+    cases = (
+        [_of_groups(of, question.groups) for of in replicas(result.runs)] if question.groups else replicas(result.runs)
+    )
     drawn, note = curves(cases, curve, busiest=BUSIEST_PORTS)
     panels = {of.caption: lines for of, lines in zip(cases, drawn, strict=True) if lines}
     if not panels:
@@ -245,12 +249,12 @@ def _series_of(series: object, names: set[str]) -> object:
     return series.filter(pc.is_in(series["object"].cast(pa.string()), value_set=pa.array(sorted(names), pa.string())))
 
 
-def _heat(result: Comparison, asked: PlotQuestion, page: Page) -> Picture:
-    metric = {"": "max_queue", "queue": "max_queue"}.get(asked.metric, asked.metric)
+def _heat(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
+    metric = {"": "max_queue", "queue": "max_queue"}.get(question.metric, question.metric)
     kinds = {m.name: kind for kind in ("flow", "port") for m in METRICS[kind]}
     if metric not in kinds:
         raise FarloopError(f"--metric {shown(metric)}: is no series over time; {nearest(metric, kinds)}")
-    if asked.groups or asked.size:
+    if question.groups or question.size:
         raise FarloopError("--group and --size: a heat map over time is of recorded flows or ports; expected neither")
     known = {m.name: m for m in METRICS[kinds[metric]]}[metric]
     curve = CURVES.get(metric)

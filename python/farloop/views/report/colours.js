@@ -6,14 +6,14 @@ const COLOURS = {
   dark: ["#5db5f5", "#ff9d57", "#33cfa4", "#f08ccb", "#e0cc55", "#b3a0ff", "#ff8f8f", "#9cc4d0"],
 };
 
-/** Whether the page is dark: as it was told, else as the system is. The style sheet sees what it was told as `data-theme`. */
+/** True if the page is dark: as the reader chose, else as the system is. The style sheet sees the choice as `data-theme`. */
 const theme = {
   system: matchMedia("(prefers-color-scheme: dark)"),
   changed: new EventTarget(),
 
   get dark() {
-    const told = document.documentElement.dataset.theme;
-    return told ? told === "dark" : this.system.matches;
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : this.system.matches;
   },
 
   /** "dark", "light", or anything else for what the system says. */

@@ -99,7 +99,7 @@
         const middle = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2 - 2 * edge[5] * size.row];
         return edge[5] ? `M${from} Q${middle} ${to}` : `M${from} L${to}`;
       };
-      // Traffic keeps to the right of its direction, so that the two lanes can be told apart.
+      // Traffic keeps to the right of its direction, so that the two lanes stay apart.
       lanes.push(element("path", { d: path(1) }, drawn), element("path", { d: path(-1) }, drawn));
       const hit = element("path", { d: path(0), stroke: "transparent", "stroke-width": size.slot < 14 ? 5 : 12, "pointer-events": "stroke" }, hits);
       hover(hit, () => linkText(network, edge, i));

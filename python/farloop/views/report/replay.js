@@ -37,11 +37,11 @@ class Recording {
   }
 }
 
-/** Shows a recording on a canvas, and plays it. `told(time)` is called with each picture. */
+/** Shows a recording on a canvas, and plays it. `onFrame(time)` is called with each picture. */
 class Player {
-  constructor(canvas, told) {
+  constructor(canvas, onFrame) {
     this.canvas = canvas;
-    this.told = told;
+    this.onFrame = onFrame;
     this.playing = false;
     /** Simulated seconds in a second. */
     this.speed = 1e-3;
@@ -126,7 +126,7 @@ class Player {
     this.drawNodes(pen);
     // Above the names, whose edges would cut them.
     this.drawQueues(pen);
-    this.told(this.time);
+    this.onFrame(this.time);
   }
 
   drawLinks(pen) {

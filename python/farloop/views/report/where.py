@@ -30,12 +30,12 @@ MAX_STEPS = 20_000
 """Steps of a path beyond which it is not drawn."""
 
 
-def picture(asked: Explanation | JobExplanation) -> str:
+def picture(explanation: Explanation | JobExplanation) -> str:
     """The stacked picture with its legend, as a file of its own."""
-    bands = _bands([asked])
+    bands = _bands([explanation])
     rows = (len(bands) + 1) // 2
     height = HEIGHT + BELOW + 16 + 20 * rows
-    shapes = [svg.element("rect", width=WIDTH, height=height, fill="#ffffff"), _stack(asked, bands)]
+    shapes = [svg.element("rect", width=WIDTH, height=height, fill="#ffffff"), _stack(explanation, bands)]
     for at, (label, colour, share) in enumerate(bands):
         x, y = LEFT + (at % 2) * (WIDTH - LEFT) / 2, HEIGHT + BELOW + 20 + 20 * (at // 2)
         shapes.append(svg.element("rect", x=f"{x:.0f}", y=y, width=12, height=12, fill=colour))
@@ -54,12 +54,12 @@ def picture(asked: Explanation | JobExplanation) -> str:
     return f"{drawn}\n"
 
 
-def page(asked: Explanation | JobExplanation) -> str:
+def page(explanation: Explanation | JobExplanation) -> str:
     """A page with the pictures and all rows of the table; it loads nothing from anywhere."""
-    title = f"Where the time of {asked.title} went"
-    chain = [asked] if isinstance(asked, JobExplanation) else asked.chain
+    title = f"Where the time of {explanation.title} went"
+    chain = [explanation] if isinstance(explanation, JobExplanation) else explanation.chain
     parts = [_part(own) for own in chain]
-    return document(title, render("why_page.html.j2", title=title, answer=asked.answer, parts=parts))
+    return document(title, render("why_page.html.j2", title=title, answer=explanation.answer, parts=parts))
 
 
 @dataclass(frozen=True)
@@ -87,23 +87,23 @@ class ExplainedPart:
     table: Table
 
 
-def _part(asked: Explanation | JobExplanation, bands: Sequence[Band] | None = None) -> ExplainedPart:
+def _part(explanation: Explanation | JobExplanation, bands: Sequence[Band] | None = None) -> ExplainedPart:
     """One flow or iteration; `bands` are those of several, for the same colours."""
-    own = bands or _bands([asked])
+    own = bands or _bands([explanation])
     header = ["cause", "limit", "where", "by", "time", "share"]
     path, phases = Markup(""), list[Band]()
-    if isinstance(asked, JobExplanation):
+    if isinstance(explanation, JobExplanation):
         header[2:2] = ["phase", "ranks"]
-        path, phases = _path(asked), _phases(asked)
+        path, phases = _path(explanation), _phases(explanation)
     return ExplainedPart(
-        asked.title,
-        asked.answer,
+        explanation.title,
+        explanation.answer,
         own,
         bands is None,
-        _inline(_stack(asked, own), HEIGHT + BELOW, f"{asked.title}: what its time went into"),
+        _inline(_stack(explanation, own), HEIGHT + BELOW, f"{explanation.title}: what its time went into"),
         path,
         phases,
-        Table.of(header, [list(row) for row in asked.rows]),
+        Table.of(header, [list(row) for row in explanation.rows]),
     )
 
 
@@ -127,21 +127,19 @@ def of_runs(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str,
 
 def _bar(of: WhyAnswer, bands: Sequence[Band], *, several: bool) -> dict[str, Any]:
     """A stacked bar that opens the pictures and the table."""
-    asked, chosen = of.explanation, of.chosen
-    assert asked is not None
+    explanation, chosen = of.explanation, of.chosen
+    assert explanation is not None
     assert chosen is not None
-    shares = _shares(asked)
+    shares = _shares(explanation)
     shown = {label: share for label, share in shares.items() if label in [name for name, _, _ in bands]}
     shown[OTHER] = sum(shares.values()) - sum(shown.values())
     slowdown = "" if chosen.slowdown is None else f", slowdown {chosen.slowdown:.3g}"
-    head = (
-        f"{f'{of.label}: ' if several else ''}{chosen.role}: {asked.title}, {time_text(asked.time_ps / 1e12)}{slowdown}"
-    )
+    head = f"{f'{of.label}: ' if several else ''}{chosen.role}: {explanation.title}, {time_text(explanation.time_ps / 1e12)}{slowdown}"
     return {
         "head": head,
-        "answer": asked.answer,
+        "answer": explanation.answer,
         "shares": [(label, colour, shown[label]) for label, colour, _ in bands if shown.get(label, 0) > 0],
-        "part": _part(asked, bands),
+        "part": _part(explanation, bands),
     }
 
 
@@ -160,8 +158,8 @@ def _label(part: dict[str, Any]) -> str:
 def _bands(each: Sequence[Explanation | JobExplanation]) -> list[Band]:
     """The bands, the largest first; of several flows or iterations together each counts the same."""
     totals: dict[str, float] = {}
-    for asked in each:
-        for label, share in _shares(asked).items():
+    for explanation in each:
+        for label, share in _shares(explanation).items():
             totals[label] = totals.get(label, 0.0) + share / len(each)
     ordered = sorted(totals.items(), key=lambda item: -item[1])
     few = len(COLOURS) - 2
@@ -171,22 +169,22 @@ def _bands(each: Sequence[Explanation | JobExplanation]) -> list[Band]:
     return bands
 
 
-def _shares(asked: Explanation | JobExplanation) -> dict[str, float]:
+def _shares(explanation: Explanation | JobExplanation) -> dict[str, float]:
     """The parts of the time by their labels, in percent."""
     totals: dict[str, int] = {}
-    for part in asked.parts:
+    for part in explanation.parts:
         totals[_label(part)] = totals.get(_label(part), 0) + int(part["time_ps"])
-    return {label: 100 * time / max(asked.time_ps, 1) for label, time in totals.items()}
+    return {label: 100 * time / max(explanation.time_ps, 1) for label, time in totals.items()}
 
 
-def _stack(asked: Explanation | JobExplanation, bands: Sequence[Band]) -> Markup:
+def _stack(explanation: Explanation | JobExplanation, bands: Sequence[Band]) -> Markup:
     """A column for each slice of the time, of its parts; below it the time."""
     order = {label: at for at, (label, _, _) in enumerate(bands)}
-    labels = [order.get(_label(part), len(bands) - 1) for part in asked.parts]
-    count = max(len(asked.slices), 1)
+    labels = [order.get(_label(part), len(bands) - 1) for part in explanation.parts]
+    count = max(len(explanation.slices), 1)
     wide, tall = (WIDTH - LEFT) / count, HEIGHT - 8
     shapes = []
-    for at, pairs in enumerate(asked.slices):
+    for at, pairs in enumerate(explanation.slices):
         total = sum(time for _, time in pairs)
         heights = [0] * len(bands)
         for place, time in pairs:
@@ -210,7 +208,7 @@ def _stack(asked: Explanation | JobExplanation, bands: Sequence[Band]) -> Markup
         svg.element("text", f"{share} %", x=LEFT - 6, y=f"{HEIGHT - tall * share / 100 + 4:.0f}", text_anchor="end")
         for share in (0, 50, 100)
     ]
-    return svg.together([*shapes, _times(asked.time_ps, HEIGHT)])
+    return svg.together([*shapes, _times(explanation.time_ps, HEIGHT)])
 
 
 def _times(time_ps: int, y: float) -> Markup:
@@ -231,37 +229,38 @@ def _inline(shapes: Markup, height: float, label: str) -> Markup:
     return svg.inline(shapes, WIDTH, height, label)
 
 
-def _phases(asked: JobExplanation) -> list[Band]:
+def _phases(explanation: JobExplanation) -> list[Band]:
     """The phases of an iteration with their colours and shares."""
-    whole = max(asked.time_ps, 1)
+    whole = max(explanation.time_ps, 1)
     return [
         (phase, COLOURS[at % len(COLOURS)], 100 * time / whole)
-        for at, (phase, time) in enumerate(asked.total_ps("phase").items())
+        for at, (phase, time) in enumerate(explanation.total_ps("phase").items())
     ]
 
 
-def _path(asked: JobExplanation) -> Markup:
+def _path(explanation: JobExplanation) -> Markup:
     """The path of an iteration: a row for each rank on it, a bar for each computation, a line for each message."""
-    if not asked.steps or len(asked.steps) > MAX_STEPS:
+    if not explanation.steps or len(explanation.steps) > MAX_STEPS:
         return Markup("")
     ranks = sorted(
-        {step["rank"] for step in asked.steps} | {step["to"] for step in asked.steps if step["to"] is not None}
+        {step["rank"] for step in explanation.steps}
+        | {step["to"] for step in explanation.steps if step["to"] is not None}
     )
     tall = max(3.0, min(22.0, 440 / len(ranks)))
     height = tall * len(ranks)
     middle = {rank: (at + 0.5) * tall for at, rank in enumerate(ranks)}
-    whole = max(asked.time_ps, 1)
+    whole = max(explanation.time_ps, 1)
 
     def x(time: int) -> float:
-        return LEFT + (WIDTH - LEFT) * (time - asked.start_ps) / whole
+        return LEFT + (WIDTH - LEFT) * (time - explanation.start_ps) / whole
 
     shapes = []
     if len(ranks) <= MAX_ROWS:
         shapes += [
             svg.element("text", str(rank), x=LEFT - 6, y=f"{middle[rank] + 4:.1f}", text_anchor="end") for rank in ranks
         ]
-    phases = list(asked.total_ps("phase"))
-    for step in asked.steps:
+    phases = list(explanation.total_ps("phase"))
+    for step in explanation.steps:
         begin, end = x(step["start_ps"]), x(step["end_ps"])
         colour = COLOURS[phases.index(step["phase"]) % len(COLOURS)]
         y = middle[step["rank"]]
@@ -278,5 +277,5 @@ def _path(asked: JobExplanation) -> Markup:
         else:
             ends = {"x1": f"{begin:.2f}", "y1": f"{y:.2f}", "x2": f"{end:.2f}", "y2": f"{middle[step['to']]:.2f}"}
             shapes.append(svg.element("line", title, **ends, stroke=colour, stroke_width="1.6"))
-    drawn = svg.together([*shapes, _times(asked.time_ps, height)])
-    return _inline(drawn, height + BELOW, f"{asked.title}: its path over ranks")
+    drawn = svg.together([*shapes, _times(explanation.time_ps, height)])
+    return _inline(drawn, height + BELOW, f"{explanation.title}: its path over ranks")
