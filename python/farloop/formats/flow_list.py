@@ -61,7 +61,7 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
             raise FarloopError(f"{path}: two columns stand for {key}; expected each key once")
     for required in ("from", "to"):
         if required not in keys:
-            raise FarloopError(f"{path}: column {required}: missing; {_known()}")
+            raise FarloopError(f"{path}: column {required}: missing; {_workload_hint()}")
     columns = [
         [_cell(path, row, field.name, value) for row, value in enumerate(_values(path, field.name, column, field))]
         for field, column in zip(table.schema, table.columns, strict=True)
@@ -122,10 +122,10 @@ def _key(path: object, name: str) -> str:
         return _WITH_UNIT[name][0]
     close = difflib.get_close_matches(name[:200], [*COLUMNS, *_WITH_UNIT], n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
-    raise FarloopError(f"{path}: column {shown(name)}: unknown; {_known()}{hint}")
+    raise FarloopError(f"{path}: column {shown(name)}: unknown; {_workload_hint()}{hint}")
 
 
-def _known() -> str:
+def _workload_hint() -> str:
     return f"columns: {', '.join(COLUMNS)}, or with a unit such as start_ps, start_s, size_bytes, initial_rate_bps"
 
 

@@ -94,9 +94,9 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
             the text names file and line.
     """
     name = shown_path(path)
-    ranks = _read(path, name)
+    ranks = _read_ranks(path, name)
     names = rank_names(hosts, max(ranks, default=-1) + 1)
-    sends = _matched(name, ranks)
+    sends = _match_messages(name, ranks)
     if not sends:
         raise FarloopError(f'{name}: no message; expected operations such as "l1: send 8b to 1 tag 0"')
     text = io.StringIO()
@@ -134,14 +134,14 @@ def _lines(path: str | PathLike[str]) -> Iterator[tuple[int, str]]:
     for number, raw in numbered_lines(path, expected=_EXPECTED, binary="expected GOAL's text form, not its binary one"):
         line = raw
         if inside or "/" in line:
-            line, inside = _uncommented(line, inside)
+            line, inside = _strip_comment(line, inside)
         if line := line.strip():
             yield number, line
     if inside:
         raise FarloopError(f'{shown_path(path)}:{number}: a comment does not end; expected "*/"')
 
 
-def _uncommented(line: str, inside: bool) -> tuple[str, bool]:
+def _strip_comment(line: str, inside: bool) -> tuple[str, bool]:
     kept = ""
     while line:
         if inside:
@@ -156,7 +156,7 @@ def _uncommented(line: str, inside: bool) -> tuple[str, bool]:
     return kept, inside
 
 
-def _read(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
+def _read_ranks(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
     ranks: dict[int, _Rank] = {}
     count, rank, labels = -1, None, dict[str, int]()
     needs: list[tuple[int, str, str, str]] = []
@@ -243,7 +243,7 @@ def _tie(name: str, rank: _Rank, labels: dict[str, int], needs: list[tuple[int, 
         (operation.ends if kind == "requires" else operation.starts).append(labels[sooner])
 
 
-def _matched(name: str, ranks: dict[int, _Rank]) -> list[str]:
+def _match_messages(name: str, ranks: dict[int, _Rank]) -> list[str]:
     """Gives each message its number: the names of flows by number.
 
     Messages of one pair and tag arrive in the order in which the trace has them.

@@ -123,7 +123,7 @@ def from_graphml(
         if value is not None:
             _quantity(f"{name}: {option}", key, value)
     network = _Network(name, read(path, name))
-    network.comments += _left_out(network.graph)
+    network.comments += _unused_attributes(network.graph)
     _reduce(network)
     _assign_kinds(network, kind)
     attached = _attach(network, hosts_per_node, hosts_at)
@@ -271,7 +271,7 @@ def _node_tables(network: _Network, datacenter: int | None) -> list[dict[str, An
         if not re.fullmatch(r"[\w-]+", name):
             raise FarloopError(f'{where}: the id cannot be a name; expected letters, digits, "_" and "-"')
         keys: dict[str, Any] = {"name": name, "kind": kind}
-        own = _with_defaults(network.graph.nodes[name], {"datacenter": datacenter})["datacenter"]
+        own = _add_defaults(network.graph.nodes[name], {"datacenter": datacenter})["datacenter"]
         if own is None:
             if kind != "router":
                 raise FarloopError(
@@ -328,10 +328,10 @@ def _link(path: str, a: str, b: str, attributes: dict[str, Any], defaults: dict[
     """The keys of a link that its edge, or an option, has; rate and delay only those of the edge."""
     where = f"{path}: edge {edge_name(a, b)}"
     keys: dict[str, Any] = {"a": a, "b": b}
-    written = _with_defaults(attributes, defaults | {"rate": None, "delay": None, SPEED: None})
+    written = _add_defaults(attributes, defaults | {"rate": None, "delay": None, SPEED: None})
     speed = written.pop(SPEED)
     if written["rate"] is None and speed is not None:
-        written["rate"] = _speed(where, speed)
+        written["rate"] = _speed_text(where, speed)
     for name, value in written.items():
         if name in _QUANTITIES:
             keys[name] = None if value is None else _quantity(where, name, value)
@@ -349,7 +349,7 @@ def _quantity(where: str, name: str, value: object) -> str:
     return str(value)
 
 
-def _speed(where: str, value: object) -> str:
+def _speed_text(where: str, value: object) -> str:
     try:
         rate = float(str(value))
     except ValueError:
@@ -454,7 +454,7 @@ def _balanced_rate(network: _Network, hosts: dict[str, str], links: list[dict[st
     return _rate_text(round(rate)), f" Uniform traffic of load 1 then fills the busiest link, {shown(a)}->{shown(b)}."
 
 
-def _with_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def _add_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """The attributes that farloop knows; an empty one counts as missing."""
     written = {name: value for name, value in attributes.items() if value not in (None, "")}
     return {name: written.get(name, default) for name, default in defaults.items()}
@@ -470,7 +470,7 @@ def _probability(where: str, name: str, value: object) -> float:
     return number
 
 
-def _left_out(graph: nx.Graph) -> list[str]:
+def _unused_attributes(graph: nx.Graph) -> list[str]:
     """A comment about the attributes that are not used."""
     unknown = {f"node {k}" for _, d in graph.nodes(data=True) for k in d if k not in NODE_ATTRIBUTES}
     unknown |= {f"edge {k}" for _, _, d in graph.edges(data=True) for k in d if k not in (*EDGE_ATTRIBUTES, "id")}

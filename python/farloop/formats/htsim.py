@@ -88,7 +88,7 @@ def flows_from_htsim(path: str | PathLike[str], *, hosts: str = "h{1}", start_un
     """
     if start_unit not in START_UNITS:
         raise FarloopError(f"start_unit: {shown(start_unit)}: {nearest(start_unit, START_UNITS)}")
-    matrix = _read(path)
+    matrix = _read_matrix(path)
     if not matrix.connections:
         raise FarloopError(f"{matrix.path}: no connection; {_EXPECTED}")
     host = rank_names(hosts, matrix.counts["Nodes"])
@@ -114,7 +114,7 @@ def _row(matrix: _Matrix, connection: _Connection, host: Callable[[int], str], u
     return ListedFlow(connection.name, *ends, start, size, " ".join(before.name for before in connection.after))
 
 
-def _read(path: str | PathLike[str]) -> _Matrix:
+def _read_matrix(path: str | PathLike[str]) -> _Matrix:
     matrix = _Matrix(shown_path(path))
     names: dict[str, int] = {}
     number = 1

@@ -95,7 +95,7 @@ def read_job(
         if number is not None and not 1 <= number <= MAX_RANKS:
             raise FarloopError(f"{option} {number}: expected 1 to {MAX_RANKS}")
     names = [os.fspath(file) for file in files]
-    written = _written(out, to)
+    written = _output_format(out, to)
     options: dict[str, Any] = {
         "format": format,
         "collectives": collectives,
@@ -176,7 +176,7 @@ def _on_a_thread(
     return answers[0]
 
 
-def _written(out: str | PathLike[str] | None, to: str | None) -> tuple[str, str] | None:
+def _output_format(out: str | PathLike[str] | None, to: str | None) -> tuple[str, str] | None:
     if out is None:
         if to is not None:
             raise FarloopError("--to: expected --out as well")

@@ -82,7 +82,7 @@ class NetworkText:
         try:
             _native.Scenario(text + traffic, self._path).resolved()
         except _native.ScenarioError as error:
-            raise FarloopError(self._relocated(str(error))) from None
+            raise FarloopError(self._relocate(str(error))) from None
         return text
 
     def _add(self, source: int, *lines: str) -> None:
@@ -103,7 +103,7 @@ class NetworkText:
                     f"{self._path}: no path leads from node {shown(first)} to node {shown(name)}; expected a connected network"
                 )
 
-    def _relocated(self, message: str) -> str:
+    def _relocate(self, message: str) -> str:
         """A message about a line of the text, for the line that it comes from."""
         matched = re.match(rf"{re.escape(self._path)}:(\d+)(:\d+)?: ", message)
         if not matched:
@@ -121,15 +121,15 @@ def name_for(text: str) -> str:
 
 def rate_text(bits_per_second: int) -> str:
     """A rate as scenarios write it, exactly."""
-    return _with_unit(bits_per_second, _RATES, "bps")
+    return _quantity_text(bits_per_second, _RATES, "bps")
 
 
 def time_text(picoseconds: int) -> str:
     """A time as scenarios write it, exactly."""
-    return _with_unit(picoseconds, _TIMES, "ps")
+    return _quantity_text(picoseconds, _TIMES, "ps")
 
 
-def _with_unit(number: int, units: tuple[tuple[int, str], ...], base: str) -> str:
+def _quantity_text(number: int, units: tuple[tuple[int, str], ...], base: str) -> str:
     for factor, unit in units:
         # Up to three decimals stay readable and are exact.
         if number >= factor and number * 1000 % factor == 0:

@@ -97,7 +97,7 @@ def port_records(path: Path, flows: Mapping[str, int], most: int) -> PortRecords
                     if made.port and made.port[-1] == port:
                         made.queue_bytes[-1] = counter
                 continue
-            what = _what(kind, lane, name)
+            what = _event_number(kind, lane, name)
             if what is None:
                 continue
             if len(made) == most:
@@ -118,7 +118,7 @@ def port_records(path: Path, flows: Mapping[str, int], most: int) -> PortRecords
     return made
 
 
-def _what(kind: int, lane: int, name: str) -> int | None:
+def _event_number(kind: int, lane: int, name: str) -> int | None:
     """The number of an event; none for those that no map shows."""
     if lane >= _FIRST_PAUSE_LANE and kind in (_SLICE_BEGIN, _SLICE_END):
         return _EVENT_OF["pause" if kind == _SLICE_BEGIN else "resume"]

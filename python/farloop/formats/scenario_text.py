@@ -90,11 +90,11 @@ def worded_for_python(text: str, file: str, case: CaseSettings | None = None) ->
     try:
         yield
     except ScenarioError as error:
-        error.args = (_reworded(str(error), text, file, case),)
+        error.args = (_reword(str(error), text, file, case),)
         raise
 
 
-def _reworded(message: str, text: str, file: str, case: CaseSettings | None) -> str:
+def _reword(message: str, text: str, file: str, case: CaseSettings | None) -> str:
     if message.startswith("--set: "):
         key = message.removeprefix("--set: ").partition(": ")[0]
         if case is not None and key in case.keys:
@@ -131,7 +131,7 @@ def _items(table: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _quoted(key)
+    return key if _BARE.fullmatch(key) else _quote(key)
 
 
 def _value(value: Any, path: str, depth: int) -> str:
@@ -146,7 +146,7 @@ def _value(value: Any, path: str, depth: int) -> str:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else str(value)
     if isinstance(value, str | PathLike) and isinstance(fspath(value), str):
-        return _quoted(fspath(value))
+        return _quote(fspath(value))
     if isinstance(value, Mapping):
         inner = (f"{_key(key)} = {_value(item, f'{path}.{key}', depth + 1)}" for key, item in _items(value, path))
         return f"{{ {', '.join(inner)} }}"
@@ -157,7 +157,7 @@ def _value(value: Any, path: str, depth: int) -> str:
     raise ScenarioError(f"{shown(path)}: {shown(repr(value))}: {expected}{hint}")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = "".join(
         f"\\{c}" if c in '"\\' else c if c.isprintable() or c == " " else f"\\U{ord(c):08X}" for c in text
     )
