@@ -88,7 +88,7 @@ def _git(checkout: Path, *arguments: str) -> str:
 def _direct_url() -> Mapping[str, Any]:
     """Returns the installer's record of an address that it was given instead of a name (PEP 610)."""
     try:
-        return _parsed(metadata.distribution("farloop").read_text("direct_url.json") or "")
+        return _parse(metadata.distribution("farloop").read_text("direct_url.json") or "")
     except metadata.PackageNotFoundError:
         return {}
 
@@ -102,12 +102,12 @@ def _version(package: str) -> str:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        return _parsed(path.read_text("utf-8"))
+        return _parse(path.read_text("utf-8"))
     except OSError:
         return {}
 
 
-def _parsed(content: str) -> Mapping[str, Any]:
+def _parse(content: str) -> Mapping[str, Any]:
     try:
         document = json.loads(content)
     except ValueError:

@@ -73,7 +73,7 @@ def load(algorithm: NameArgument, set_: SetOption = None) -> None:
     program = _program(algorithm)
     parameters = program.load(set_ or [])
     known_as = "" if program.control == algorithm else f" as {program.control}"
-    typer.echo(f"{algorithm} is loaded{known_as}: {', '.join(f'{k} {_shown(v)}' for k, v in parameters.items())}")
+    typer.echo(f"{algorithm} is loaded{known_as}: {', '.join(f'{k} {_value_text(v)}' for k, v in parameters.items())}")
     typer.echo(
         f"new connections use it if sysctl net.ipv4.tcp_congestion_control, a route or a socket option names {program.control}"
     )
@@ -177,5 +177,5 @@ def _program(name: Name) -> Program:
     return {Name.GEAR: GEAR, Name.GEMINI: GEMINI, Name.CUBIC: CUBIC, Name.DCTCP: DCTCP, Name.VEGAS: VEGAS}[name]
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

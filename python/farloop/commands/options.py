@@ -303,6 +303,6 @@ def load_classes(files: list[Path] | None) -> list[type[Algorithm]]:
     return [class_ for file in files or [] for class_ in algorithm.load(file)]
 
 
-def with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
+def load_with_classes(scenario: Scenario, files: list[Path] | None) -> Scenario:
     """A scenario that may name the algorithms of files of Python."""
     return scenario.with_classes(load_classes(files))

@@ -44,7 +44,11 @@ def report(
         from farloop.running.progress import reporter
 
         with reporter(quiet=quiet) as progress:
-            rewrite(directory, lambda comparison: _where(comparison, threads, progress, algorithm_file or []), classes)
+            rewrite(
+                directory,
+                lambda comparison: _where_section(comparison, threads, progress, algorithm_file or []),
+                classes,
+            )
     else:
         rewrite(directory, sizes=classes)
     if not quiet:
@@ -53,7 +57,9 @@ def report(
         terminal.written(directory)
 
 
-def _where(comparison: Comparison, threads: int | None, reporter: Reporter, algorithm_files: Sequence[Path]) -> Section:
+def _where_section(
+    comparison: Comparison, threads: int | None, reporter: Reporter, algorithm_files: Sequence[Path]
+) -> Section:
     """Where the time of a comparison's slowest flows and iterations went."""
     from farloop.experiments import explaining
     from farloop.experiments.execution import Execution

@@ -34,7 +34,7 @@ from farloop.commands.options import (
     TraceOption,
     WorkersOption,
     algorithm_names,
-    with_files,
+    load_with_classes,
 )
 from farloop.errors import FarloopError
 from farloop.messages import say_notes
@@ -92,7 +92,9 @@ def run_(
     execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     alone = seeds is None and not jitter
     settings = [*(set_ or []), *starts.setting(same_start)]
-    wanted = with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
+    wanted = load_with_classes(Scenario.load(scenario), algorithm_file).override(
+        settings, algorithm=algorithm, seed=seed
+    )
     target = out or Path("out") / slug(Path(wanted.file).stem)
     with memory.forced(force_memory):
         notes = unused(wanted.classes, wanted.resolved)
@@ -162,7 +164,7 @@ def compare(
 
     classes = size_classes.read_option(sizes)
     execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
-    wanted = with_files(Scenario.load(scenario), algorithm_file)
+    wanted = load_with_classes(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
         with reporter(quiet=quiet) as progress:
