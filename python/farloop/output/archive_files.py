@@ -60,7 +60,7 @@ def requirements(kept: Mapping[str, Any], more: Iterable[str] = ()) -> str:
     lines = [f"# Python {remembered.get('python', sys.version.split()[0])}", f"farloop=={kept['farloop']}"]
     waiting, seen = ["farloop", *more], {"farloop", *more}
     while waiting:
-        for requirement in _required(waiting.pop()):
+        for requirement in _required_packages(waiting.pop()):
             if requirement not in seen:
                 seen.add(requirement)
                 waiting.append(requirement)
@@ -72,7 +72,7 @@ def requirements(kept: Mapping[str, Any], more: Iterable[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _required(package: str) -> list[str]:
+def _required_packages(package: str) -> list[str]:
     """The packages that one needs everywhere, without extras."""
     try:
         needed = metadata.requires(package) or []

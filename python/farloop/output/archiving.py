@@ -148,14 +148,14 @@ def _scenario_text(comparison: Comparison, is_run: bool) -> tuple[str, dict[str,
             for quote in "\"'":
                 text = text.replace(f"{quote}{name}{quote}", f"{quote}{inside}{quote}")
         return text, renamed
-    return from_tables(_with_names(first.scenario, renamed)), renamed
+    return from_tables(_rename_paths(first.scenario, renamed)), renamed
 
 
-def _with_names(value: Any, renamed: Mapping[str, str]) -> Any:
+def _rename_paths(value: Any, renamed: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _with_names(item, renamed) for key, item in value.items()}
+        return {key: _rename_paths(item, renamed) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_names(item, renamed) for item in value]
+        return [_rename_paths(item, renamed) for item in value]
     return renamed.get(value, value) if isinstance(value, str) else value
 
 

@@ -177,16 +177,16 @@ def _tables(source: Path, kept: Mapping[str, Any], renamed: Mapping[str, str]) -
         with names.open_regular(source / name) as file:
             content = file.read()
         if path.name == ANSWER:
-            replaced = _with_names(json.loads(content.decode("utf-8")), renamed)
+            replaced = _rename_paths(json.loads(content.decode("utf-8")), renamed)
             content = (json.dumps(replaced, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
         yield name, content
 
 
-def _with_names(value: Any, renamed: Mapping[str, str]) -> Any:
+def _rename_paths(value: Any, renamed: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {key: _with_names(item, renamed) for key, item in value.items()}
+        return {key: _rename_paths(item, renamed) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_names(item, renamed) for item in value]
+        return [_rename_paths(item, renamed) for item in value]
     return renamed.get(value, value) if isinstance(value, str) else value
 
 

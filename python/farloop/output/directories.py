@@ -71,7 +71,7 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False, store: 
     """
     if fresh and store is not None:
         raise FarloopError("--fresh and --store: expected one of them, since runs of a store are not simulated again")
-    target, shown = _resolved(target), target
+    target, shown = _resolve_link(target), target
     check_replaceable(target, force=force, shown=shown)
     try:
         pending = Pending(target)
@@ -85,7 +85,7 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False, store: 
             yield Output(pending.output, Store(pending.runs if store is None else store.absolute(), others))
             # Something may have come there meanwhile.
             check_replaceable(target, force=force, shown=shown)
-            _put(pending, target)
+            _move_into_place(pending, target)
         except OSError as error:
             raise _unwritable(shown, error) from None
     except BaseException as error:
@@ -110,7 +110,7 @@ def rewriting(target: Path) -> Iterator[Path]:
     Raises:
         FarloopError: the output cannot be written.
     """
-    target, shown = _resolved(target), target
+    target, shown = _resolve_link(target), target
     try:
         pending = Pending(target)
     except (OSError, ValueError) as error:
@@ -163,7 +163,7 @@ def check_replaceable(target: Path, *, force: bool = False, shown: Path | None =
         )
 
 
-def _put(pending: Pending, target: Path) -> None:
+def _move_into_place(pending: Pending, target: Path) -> None:
     """Moves a finished output to its place."""
     if not target.exists():
         pending.output.rename(target)
@@ -194,7 +194,7 @@ def _is_working_directory(target: Path) -> bool:
         return False
 
 
-def _resolved(target: Path) -> Path:
+def _resolve_link(target: Path) -> Path:
     try:
         return Path(target).resolve()
     except (OSError, ValueError, RuntimeError) as error:

@@ -45,7 +45,7 @@ def read_sources(words: Sequence[str]) -> list[SourceFile]:
     sources: dict[str, SourceFile] = {}
     for word in words:
         name = word.partition("=")[2] if word.startswith("--") and "=" in word else word
-        for source in _with_named(name, "", Path(name)):
+        for source in _follow_names(name, "", Path(name)):
             sources.setdefault(source.file, source)
     return list(sources.values())
 
@@ -61,7 +61,7 @@ def from_rows(rows: object) -> list[SourceFile]:
     ]
 
 
-def _with_named(name: str, named_in: str, path: Path) -> Iterator[SourceFile]:
+def _follow_names(name: str, named_in: str, path: Path) -> Iterator[SourceFile]:
     if path.suffix not in (".toml", ".py"):
         return
     try:
@@ -71,11 +71,11 @@ def _with_named(name: str, named_in: str, path: Path) -> Iterator[SourceFile]:
     text = _text(content)
     yield SourceFile(name, named_in, _path_text(path), hashlib.sha256(content).hexdigest(), text)
     if path.suffix == ".toml" and not named_in:
-        for other in _named(text):
-            yield from _with_named(other, name, path.parent / other)
+        for other in _find_names(text):
+            yield from _follow_names(other, name, path.parent / other)
 
 
-def _named(text: str) -> Iterator[str]:
+def _find_names(text: str) -> Iterator[str]:
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):

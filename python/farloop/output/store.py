@@ -206,7 +206,7 @@ class Store:
         where = self.find(key)
         if where is None:
             return None
-        kept = _read(where / (KEPT if where.parent == self.directory else "manifest.json"))
+        kept = _read_manifest(where / (KEPT if where.parent == self.directory else "manifest.json"))
         try:
             tables_of_run = {name: tables.read(name, where / f"{name}.parquet") for name in fields.TABLES}
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -221,7 +221,7 @@ class Store:
         Raises:
             OSError: it cannot be written.
         """
-        aside = self.directory / f"{_aside(key)}{secrets.token_hex(8)}"
+        aside = self.directory / f"{_pending_prefix(key)}{secrets.token_hex(8)}"
         aside.mkdir(parents=True)
         try:
             hashes = write_tables(outcome.tables, aside)
@@ -246,7 +246,7 @@ class Store:
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.directory / f".{key}.lock"
         try:
-            lock = _locked(path, own=True, make=True)
+            lock = _open_locked(path, own=True, make=True)
             mine = lock is not None
         except PermissionError:
             if not path.exists():
@@ -255,7 +255,7 @@ class Store:
             lock, mine = None, True
         try:
             if lock is not None:
-                for left in self.directory.glob(f"{_aside(key)}*"):
+                for left in self.directory.glob(f"{_pending_prefix(key)}*"):
                     # Of somebody who was killed while he wrote it.
                     shutil.rmtree(left, ignore_errors=True)
             yield mine
@@ -267,9 +267,9 @@ class Store:
 
     def explanation(self, key: str) -> Explanation | None:
         """The explanation that was put of the run of an address; `None` where there is none that can be read."""
-        own = Explanation.read(_read(self.directory / f"{key}{_EXPLAINED}"))
+        own = Explanation.read(_read_manifest(self.directory / f"{key}{_EXPLAINED}"))
         where = self._others.get(key)
-        return own or (None if where is None else Explanation.read(_read(where / EXPLANATION)))
+        return own or (None if where is None else Explanation.read(_read_manifest(where / EXPLANATION)))
 
     def put_explanation(self, key: str, content: Mapping[str, Any]) -> None:
         """Keeps where the time of a flow of a run went.
@@ -281,7 +281,7 @@ class Store:
 
     def failure(self, key: str) -> str:
         """Why the run of an address failed; empty if it did not."""
-        return str(_read(self.directory / f"{key}{_FAILED}").get("because", ""))
+        return str(_read_manifest(self.directory / f"{key}{_FAILED}").get("because", ""))
 
     def put_failure(self, key: str, because: str) -> None:
         """Keeps why a run failed, so that it is not tried again and again.
@@ -336,7 +336,7 @@ def finished(directories: Iterable[Path]) -> dict[str, Path]:
     """Those of the directories that hold a run of a complete output, by address."""
     runs = {}
     for directory in directories:
-        kept = _read(directory / "manifest.json")
+        kept = _read_manifest(directory / "manifest.json")
         if isinstance(kept.get("address"), str) and kept["address"]:
             runs[kept["address"]] = directory
     return runs
@@ -362,7 +362,7 @@ def _rename_to_free(path: Path, wanted: Sequence[Path]) -> None:
 
 def _whole(manifest: Path, key: str) -> bool:
     """Returns true if a run can be read and has what was written, as far as its own manifest tells."""
-    kept = _read(manifest)
+    kept = _read_manifest(manifest)
     hashes, content = kept.get("tables"), kept.get("info")
     if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(content, list):
         return False
@@ -378,7 +378,7 @@ def _is_table(name: str, path: Path, hashes: Mapping[str, object]) -> bool:
     return hashes.get(path.name) == digest(path) and set(fields.columns(name)) <= set(tables.column_names(path))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path) -> dict[str, Any]:
     try:
         with names.open_regular(path) as file:
             text = file.read(MAX_JSON + 1)
@@ -438,7 +438,7 @@ class Pending:
         for left in sorted(target.parent.glob(f"{_glob(prefix(target))}*")):
             # What somebody else has put there says nothing of what this user has simulated.
             mine = left != self.path and names.is_own(left, alone=True)
-            lock = _locked(left / LOCK, own=False) if mine else None
+            lock = _open_locked(left / LOCK, own=False) if mine else None
             if lock is not None:
                 with lock:
                     replaced = (left / REPLACED).is_dir() and not names.barrier(left, [REPLACED])
@@ -463,7 +463,7 @@ def prefix(target: Path) -> str:
     return f".{name}.partial-"
 
 
-def _aside(key: str) -> str:
+def _pending_prefix(key: str) -> str:
     """Returns the prefix of the names of directories in which a run is written."""
     return f".{key[:32]}-"
 
@@ -479,18 +479,18 @@ def _fresh(target: Path) -> tuple[Path, IO[bytes]]:
             continue
         (path / LOCK).touch()
         # Between the two lines another process may have found it unlocked, and removed it.
-        lock = _locked(path / LOCK, own=True)
+        lock = _open_locked(path / LOCK, own=True)
         if lock is not None:
             return path, lock
 
 
-def _locked(path: Path, *, own: bool, make: bool = False) -> IO[bytes] | None:
+def _open_locked(path: Path, *, own: bool, make: bool = False) -> IO[bytes] | None:
     """A locked file, which is so until it is closed; `None` if the owner of its lock may be alive.
 
     Raises:
         OSError: with `make`: it cannot be made.
     """
-    lock = _opened(path, own=own, make=make)
+    lock = _open_lock(path, own=own, make=make)
     if lock is None:
         return None
     try:
@@ -507,7 +507,7 @@ def _locked(path: Path, *, own: bool, make: bool = False) -> IO[bytes] | None:
     return None
 
 
-def _opened(path: Path, *, own: bool, make: bool) -> IO[bytes] | None:
+def _open_lock(path: Path, *, own: bool, make: bool) -> IO[bytes] | None:
     """A file to be locked, and no link to one."""
     flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
