@@ -69,13 +69,17 @@ class Caution:
 
 def of_run(run: RunToCaution) -> list[Caution]:
     """The cautions of one run."""
-    return [*_of_each([run]), *_together([run])]
+    return [*_network_cautions([run]), *_joint_cautions([run])]
 
 
 def of_comparison(comparison: ComparisonToCaution) -> list[Caution]:
     """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
     moved = [Caution("fragile", text) for _, text in jitter.warnings(comparison)]
-    return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison), *moved]))
+    return list(
+        dict.fromkeys(
+            [*_network_cautions(comparison.runs), *_joint_cautions(comparison.runs), *between(comparison), *moved]
+        )
+    )
 
 
 def by_weight(cautions: Sequence[Caution]) -> list[Caution]:
@@ -100,11 +104,11 @@ def between(comparison: ComparisonToCaution) -> list[Caution]:
     ]
 
 
-def _of_each(runs: Sequence[RunToCaution]) -> list[Caution]:
+def _network_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:
     return [Caution("network", note) for run in runs for note in run.info.get("notes", [])]
 
 
-def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
+def _joint_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:
     """Returns cautions that differ between seeds and cases in numbers only, each once."""
     cautions = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
     windows = capped.sentences([run.info.get("capped", []) for run in runs])

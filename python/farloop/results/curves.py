@@ -123,7 +123,7 @@ class _Notes:
     def text(self, word: str) -> str:
         parts = list(self.remarks)
         if self.joined:
-            parts.append(f"each point the {word} of {_joined_text(sorted(self.joined))}")
+            parts.append(f"each point the {word} of {_spans_text(sorted(self.joined))}")
         return "; ".join(parts)
 
 
@@ -145,8 +145,8 @@ def curves(replicas: Sequence[Replicas], curve: Curve, *, busiest: int | None = 
     notes = _Notes()
     drawn = [_lines(of, curve, points, notes, MOST_CURVES if busiest is None else MAX_PORTS) for of in replicas]
     if busiest is not None and curve.kind == "port":
-        drawn = _with_band(drawn, busiest, notes)
-    return _with_looks(drawn, curve.kind), notes.text(curve.word)
+        drawn = _band_ports(drawn, busiest, notes)
+    return _assign_looks(drawn, curve.kind), notes.text(curve.word)
 
 
 def objects(samples: Series, kind: str) -> list[str]:
@@ -183,7 +183,7 @@ def _kinds(of: Replicas, chosen: Sequence[str]) -> dict[str, str]:
     return {name: KINDS_OF_PATHS[bool(is_cross)] for name, is_cross in pairs}
 
 
-def _with_looks(drawn: list[list[Line]], kind: str) -> list[list[Line]]:
+def _assign_looks(drawn: list[list[Line]], kind: str) -> list[list[Line]]:
     """The curves with their looks: what has one name has one look in all panels."""
     names = list(dict.fromkeys(line.name for lines in drawn for line in lines if line.look is UNSEEN))
     looks = (flow_looks if kind == "flow" else port_looks)(names)
@@ -207,7 +207,7 @@ def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: 
     return [Line(line.name, line.look, times, line.values, line.band, KINDS_OF_PATHS[line.is_cross]) for line in drawn]
 
 
-def _with_band(drawn: list[list[Line]], busiest: int, notes: _Notes) -> list[list[Line]]:
+def _band_ports(drawn: list[list[Line]], busiest: int, notes: _Notes) -> list[list[Line]]:
     """The lines of the ports that reach the highest values in any case; of the other ports of each case the median and the range."""
     peaks: dict[str, float] = {}
     for line in (line for lines in drawn for line in lines):
@@ -273,7 +273,7 @@ def _rows(of: Replicas, name: str, curve: Curve) -> tuple[Floats, list[Floats]]:
     return times, rows
 
 
-def _joined_text(spans: list[tuple[int, float]]) -> str:
+def _spans_text(spans: list[tuple[int, float]]) -> str:
     least, most = spans[0], spans[-1]
     if least == most:
         return f"{least[0]} samples ({time_text(least[1])})"

@@ -175,7 +175,7 @@ def _mean_slowdown(scope: str, samples: Mapping[str, Sequence[Floats]], unfinish
         slowdown_text,
         {label: statistics.mean_of_clusters(each, floor=1.0) for label, each in samples.items()},
         unfinished,
-        lambda own, other, confidence: _paired(means[own], means[other], confidence),
+        lambda own, other, confidence: _paired_interval(means[own], means[other], confidence),
     )
 
 
@@ -192,7 +192,9 @@ def _whole_runs(groups: Groups) -> list[Effect]:
         ("retransmitted", "packets sent again", ALL, _count_text, _count_retransmitted),
         ("paused", "time paused by PFC", ALL, time_text, lambda run: run.numbers["pfc"]["paused"]),
     ]
-    return [_of_runs(groups, identifier, name, scope, text, value) for identifier, name, scope, text, value in numbers]
+    return [
+        _run_effects(groups, identifier, name, scope, text, value) for identifier, name, scope, text, value in numbers
+    ]
 
 
 _FLOW_RATE = "mean throughput of a flow"
@@ -202,7 +204,7 @@ def _mean_throughput(kind: str) -> Callable[[RunNumbers], float | None]:
     return lambda run: run.numbers["mean_throughput"][kind]
 
 
-def _of_runs(
+def _run_effects(
     groups: Groups,
     identifier: str,
     name: str,
@@ -219,7 +221,7 @@ def _of_runs(
         declared_measures()[identifier].better,
         text,
         {label: statistics.mean(values, floor=floor, ceiling=ceiling) for label, values in known.items()},
-        ratio=lambda own, other, confidence: _paired(known[own], known[other], confidence),
+        ratio=lambda own, other, confidence: _paired_interval(known[own], known[other], confidence),
     )
 
 
@@ -262,7 +264,7 @@ def _exposed_share(identifier: str, name: str, shares: Mapping[str, Sequence[flo
         LESS,
         share_text,
         {label: statistics.mean(values, floor=0.0, ceiling=1.0) for label, values in shares.items()},
-        ratio=lambda own, other, confidence: _paired(shares[own], shares[other], confidence),
+        ratio=lambda own, other, confidence: _paired_interval(shares[own], shares[other], confidence),
     )
 
 
@@ -274,11 +276,11 @@ def _job_time(identifier: str, name: str, times: Mapping[str, Sequence[float]]) 
         LESS,
         time_text,
         {label: statistics.mean(values, floor=0.0) for label, values in times.items()},
-        ratio=lambda own, other, confidence: _paired(times[own], times[other], confidence),
+        ratio=lambda own, other, confidence: _paired_interval(times[own], times[other], confidence),
     )
 
 
-def _paired(own: Sequence[float], other: Sequence[float], confidence: float) -> Interval:
+def _paired_interval(own: Sequence[float], other: Sequence[float], confidence: float) -> Interval:
     if len(own) != len(other):
         return Interval(None, None, None, 0)
     return statistics.paired_ratio(own, other, confidence=confidence)

@@ -91,7 +91,7 @@ def slowdown_summary(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -
     unfinished = {}
     for kind in KINDS:
         chosen = is_kind(flows, kind)
-        summary[kind] = _by_size(flows, values, chosen, sizes)
+        summary[kind] = _distribution_by_size(flows, values, chosen, sizes)
         unfinished[kind] = int(np.count_nonzero(waiting & chosen))
     return summary, unfinished
 
@@ -106,11 +106,11 @@ def at_least(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -> dict[s
     for kind in KINDS:
         chosen = is_kind(flows, kind)
         has_unfinished = (chosen & np.isnan(measured) & ~np.isnan(values)).any()
-        bounds[kind] = _by_size(flows, values, chosen, sizes) if has_unfinished else None
+        bounds[kind] = _distribution_by_size(flows, values, chosen, sizes) if has_unfinished else None
     return bounds
 
 
-def _by_size(flows: pa.Table, values: Floats, chosen: Mask, sizes: SizeClasses) -> dict[str, Any] | None:
+def _distribution_by_size(flows: pa.Table, values: Floats, chosen: Mask, sizes: SizeClasses) -> dict[str, Any] | None:
     """Distribution of the chosen flows' values, of each class of sizes, and of both halves by size; `None` if there is no value."""
     every = distribution(values[chosen])
     if every is None:

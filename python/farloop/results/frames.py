@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from farloop.errors import FarloopError
 from farloop.results import flow_completion
-from farloop.results.seeds import without_seed
+from farloop.results.seeds import strip_seed
 
 if TYPE_CHECKING:
     from farloop.results.protocols import RunNumbers
@@ -32,7 +32,7 @@ def _flows_of(run: RunNumbers) -> pa.Table:
     flows, count = run.flows, run.flows.num_rows
     slowdowns = flow_completion.slowdowns(flows)
     groups = np.where(flow_completion.is_kind(flows, "cross"), "cross", "intra")
-    label = without_seed(run)
+    label = strip_seed(run)
     columns = {
         "run": pa.array([label] * count, pa.string()),
         "case": pa.array([run.case] * count, pa.string()),

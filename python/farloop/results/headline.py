@@ -110,7 +110,7 @@ def headline(comparison: Judged) -> Headline:
         compared.append("It is one seed: --seeds 1-10 tells which differences last.")
     elif any(_is_undecided(effect) for effect in leads):
         compared.append(f"{len(comparison.seeds)} seeds are too few to tell these numbers apart: --seeds 1-10 does.")
-    numbers = tuple(_key_number(effect, leads[0].ranking[0]) for effect in _shown_numbers(leads, made))
+    numbers = tuple(_key_number(effect, leads[0].ranking[0]) for effect in _select_numbers(leads, made))
     first = leads[0].ranking[0] if leads else ""
     limit = limit_sentence(f"Under {first}, ", _entries(comparison.groups[first])) if first else ""
     return Headline((*claims, *compared), numbers, limit, leads[0] if leads else None, tuple(made))
@@ -164,9 +164,9 @@ def _lead_sentence(effect: Effect, seeds: int) -> str:
     if not level:
         text = f"{opening}{leader} leads: {effect.name} {effect.value_text(leader)}"
     elif len(level) <= MAX_NAMED:
-        alike = _listed([leader, *level])
+        alike = _list_text([leader, *level])
         each = list(dict.fromkeys(effect.value_text(label) for label in (leader, *level)))
-        numbers = _listed(each) if len(each) < MAX_NAMED else f"{each[0]} to {each[-1]}"
+        numbers = _list_text(each) if len(each) < MAX_NAMED else f"{each[0]} to {each[-1]}"
         state = f"{seeds} seeds do not tell {alike} apart" if seeds > 1 else f"{alike} are level"
         text = f"{opening}{state}: {effect.name} {numbers}"
     else:
@@ -179,7 +179,7 @@ def _lead_sentence(effect: Effect, seeds: int) -> str:
     follow = [f"{label} has {effect.value_text(label)}{_times(effect, label, leader)}" for label in named]
     if len(behind) >= MAX_NAMED:
         follow[-1] = f"{named[-1]}, the last of {len(ranking)}, {follow[-1].removeprefix(named[-1] + ' ')}"
-    return f"{text}; {_listed(follow)}."
+    return f"{text}; {_list_text(follow)}."
 
 
 def _is_undecided(effect: Effect) -> bool:
@@ -194,11 +194,11 @@ def _is_behind(effect: Effect, label: str, leader: str) -> bool:
 
 
 def _times(effect: Effect, label: str, leader: str) -> str:
-    text = _apart_text(effect, label, leader)
+    text = _distance_text(effect, label, leader)
     return f" ({text})" if text else ""
 
 
-def _apart_text(effect: Effect, label: str, leader: str) -> str:
+def _distance_text(effect: Effect, label: str, leader: str) -> str:
     """The distance of a group from a better one: "25 % more", "6.3 times"; empty where that is no number or nearly nothing."""
     times = effect.times_worse(label, leader)
     if times == float("inf") or times < LEVEL:
@@ -219,7 +219,7 @@ def _share_sentence(lead: Effect, made: Sequence[Effect]) -> list[str]:
         if label in across.ranking and label in inside.ranking
     ]
     parts = [f"{across.value_text(label)} under {label} (inside: {inside.value_text(label)})" for label in named]
-    return [f"A flow across gets {_listed(parts)}."] if parts else []
+    return [f"A flow across gets {_list_text(parts)}."] if parts else []
 
 
 def _cost_sentence(leads: Sequence[Effect], made: Sequence[Effect]) -> list[str]:
@@ -243,7 +243,7 @@ def _cost_sentence(leads: Sequence[Effect], made: Sequence[Effect]) -> list[str]
     _, effect, best = max(costs, key=lambda cost: (cost[0], -_COSTS.index(cost[1].name)))
     place = _PLACES[effect.scope]
     where = f"{place}, " if place else ""
-    apart = _apart_text(effect, leader, best)
+    apart = _distance_text(effect, leader, best)
     beside = f"{best} has {effect.value_text(best)}"
     # Nobody pays for a lead that is none.
     is_alone = all(_is_behind(leads[0], label, leader) for label in leads[0].ranking[1:])
@@ -253,7 +253,7 @@ def _cost_sentence(leads: Sequence[Effect], made: Sequence[Effect]) -> list[str]
     ]
 
 
-def _shown_numbers(leads: Sequence[Effect], made: Sequence[Effect]) -> list[Effect]:
+def _select_numbers(leads: Sequence[Effect], made: Sequence[Effect]) -> list[Effect]:
     """Three effects: those that decide, then the longest queue, then goodput."""
     more = [effects.find(made, identifier) for identifier in ("queue/max/worst_port", "goodput", "jain")]
     return [*leads, *(effect for effect in more if effect is not None and effect not in leads)][:3]
@@ -282,11 +282,11 @@ def _one_group(label: str, runs: Sequence[RunNumbers]) -> tuple[tuple[str, ...],
         job = effect.identifier.rpartition("/")[2]
         ideal = runs[0].numbers["jobs"][job].get("ideal_s")
         time = effect.estimate(label)
-        beside = _beside_ideal(time, ideal) if ideal else ""
+        beside = _ideal_text(time, ideal) if ideal else ""
         sentences.append(f"An iteration of {job} takes {time_text(time)}{beside}.")
         numbers.append(KeyNumber(effect.name, time_text(time), f"ideal network: {time_text(ideal)}" if ideal else ""))
         exposed = effects.find(made, f"exposed_communication_share/mean/{job}")
-        more = _of_job(
+        more = _describe_job(
             runs[0].numbers["jobs"][job], None if exposed is None else (exposed.name, exposed.estimate(label))
         )
         sentences += more[0]
@@ -358,7 +358,7 @@ _LIMITS = {
 """Words for the state of flows under each limit."""
 
 
-def _of_job(job: Mapping[str, Any], exposed: tuple[str, float] | None) -> tuple[list[str], list[KeyNumber]]:
+def _describe_job(job: Mapping[str, Any], exposed: tuple[str, float] | None) -> tuple[list[str], list[KeyNumber]]:
     """Sentences and numbers of a training job beside its time.
 
     Args:
@@ -385,7 +385,7 @@ def _of_job(job: Mapping[str, Any], exposed: tuple[str, float] | None) -> tuple[
     return sentences, numbers
 
 
-def _beside_ideal(time: float, ideal: float) -> str:
+def _ideal_text(time: float, ideal: float) -> str:
     times = time / ideal
     if times < LEVEL:
         return f", as on an ideal network ({time_text(ideal)})"
@@ -404,5 +404,5 @@ class _Alone:
         return [run for runs in self.groups.values() for run in runs]
 
 
-def _listed(words: Sequence[str]) -> str:
+def _list_text(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]

@@ -190,13 +190,13 @@ def of_claims(rows: Sequence[Mapping[str, Any]], jitter: Jitter | None) -> list[
         return [dict(row) for row in rows]
     judged = []
     for row in rows:
-        changes = _of_claim(jitter.verdicts.get(row["id"], []))
+        changes = _claim_changes(jitter.verdicts.get(row["id"], []))
         note = "; ".join(part for part in (row["note"], changes) if part)
         judged.append(dict(row) | {"note": note, "fragile": bool(changes)})
     return judged
 
 
-def _of_claim(each: Sequence[Mapping[str, Any]]) -> str:
+def _claim_changes(each: Sequence[Mapping[str, Any]]) -> str:
     if len(each) < 2:
         return ""
     verdicts = [claim["verdict"] for claim in each]

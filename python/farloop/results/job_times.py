@@ -59,7 +59,7 @@ def job_times(iterations: pa.Table, ranks: pa.Table, job: str) -> JobTimes | Non
         ranks: The table of ranks.
         job: The name of the job.
     """
-    rounds, own = _of_job(iterations, job), _of_job(ranks, job)
+    rounds, own = _rows_of_job(iterations, job), _rows_of_job(ranks, job)
     times = flow_completion.column(rounds, "time_ps") / 1e12
     known = ~np.isnan(times)
     numbers = rounds["iteration"].to_numpy()[known]
@@ -77,7 +77,7 @@ def job_times(iterations: pa.Table, ranks: pa.Table, job: str) -> JobTimes | Non
 
 def times_of_ranks(ranks: pa.Table, job: str, iteration: int) -> list[dict[str, Any]]:
     """The ranks of a job in an iteration: `rank`, `host`, and seconds of each of the `PARTS`."""
-    own = _of_job(ranks, job)
+    own = _rows_of_job(ranks, job)
     rows = own.filter(pc.equal(own["iteration"], iteration)).to_pylist()
     return [
         {"rank": row["rank"], "host": row["host"], **{part: row[f"{part}_ps"] / 1e12 for part in PARTS}} for row in rows
@@ -102,7 +102,7 @@ def facts(iterations: pa.Table, ranks: pa.Table, info: Mapping[str, Any]) -> dic
     return made
 
 
-def _of_job(table: pa.Table, job: str) -> pa.Table:
+def _rows_of_job(table: pa.Table, job: str) -> pa.Table:
     return table.filter(pc.equal(table["job"].cast(pa.string()), job))
 
 

@@ -192,7 +192,7 @@ def map_of(ports: pa.Table) -> NetworkMap:
     grouped = sum(map(len, below.values())) > MOST_HOSTS
     groups = {s: [hosts] if grouped else [[h] for h in hosts] for s, hosts in below.items()}
     tiers = _tiers(graph, switches, below)
-    spots = (_spread if _has_no_tiers(graph, switches, homes, tiers) else _tiered)(
+    spots = (_spread if _has_no_tiers(graph, switches, homes, tiers) else _place_in_tiers)(
         graph, switches, groups, homes, tiers
     )
     for i, name in enumerate(loose):
@@ -267,7 +267,7 @@ def _has_no_tiers(graph: _Graph, switches: list[str], homes: dict[str, int | Non
 Spots = dict[str, tuple[float, float]]
 
 
-def _tiered(
+def _place_in_tiers(
     graph: _Graph,
     switches: list[str],
     groups: dict[str, list[list[str]]],

@@ -91,14 +91,14 @@ def _branches(root: str, pauses: list[Pause]) -> Iterator[Branch]:
     by_cause: dict[str, list[Pause]] = {}
     for pause in pauses:
         by_cause.setdefault(pause.cause, []).append(pause)
-    yield from _below(root, by_cause, attached=True)
+    yield from _take_branches(root, by_cause, attached=True)
     while by_cause:
         # A cycle that no longer leads to its root: begin where it is nearest.
         nearest = min(by_cause, key=lambda cause: (min(p.depth for p in by_cause[cause]), cause))
-        yield from _below(nearest, by_cause, attached=False)
+        yield from _take_branches(nearest, by_cause, attached=False)
 
 
-def _below(cause: str, by_cause: dict[str, list[Pause]], *, attached: bool) -> Iterator[Branch]:
+def _take_branches(cause: str, by_cause: dict[str, list[Pause]], *, attached: bool) -> Iterator[Branch]:
     """Yields the ports that a port had paused, directly and through others; removes them from `by_cause`."""
     stack = [Branch(1, p, attached) for p in reversed(by_cause.pop(cause, []))]
     while stack:

@@ -41,7 +41,7 @@ def _short(run: RunNumbers) -> Iterator[tuple[str, str, float, str]]:
             continue
         trips = (until - start)[chosen] / rtt[chosen]
         longest = int(np.argmax(trips))
-        life, needed, goal = float(trips[longest]), *_needed(entry, windows.get(entry["kind"]))
+        life, needed, goal = float(trips[longest]), *_round_trips_needed(entry, windows.get(entry["kind"]))
         text = ""
         if life < needed:
             packets = max(1, round(entry["first_rtt_bytes"][1] / entry["mss_bytes"]))
@@ -53,7 +53,7 @@ def _short(run: RunNumbers) -> Iterator[tuple[str, str, float, str]]:
         yield str(entry["algorithm"]), str(entry["kind"]), life, text
 
 
-def _needed(entry: dict[str, Any], window: int | None) -> tuple[float, float]:
+def _round_trips_needed(entry: dict[str, Any], window: int | None) -> tuple[float, float]:
     """Round trips from the first window to one that fills the path or the receive window, and that window in bytes."""
     first, share = float(entry["first_rtt_bytes"][1]), float(entry["first_rtt_bdps"][1])
     goal = min(first / share, math.inf if window is None else float(window))

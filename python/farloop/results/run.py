@@ -15,7 +15,7 @@ import pyarrow as pa
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.results import cautions, collectives, fields, flow_completion, frames, job_times, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
-from farloop.results.seeds import by_label, without_seed
+from farloop.results.seeds import by_label, strip_seed
 from farloop.results.showing import Drawable
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
 from farloop.results.steadiness import Steadiness
@@ -263,7 +263,7 @@ class Comparison(Drawable):
         """
         if seed not in self.seeds:
             raise UnknownNameError(f"seed {seed}: {nearest('', map(str, self.seeds))}; see Comparison.seeds")
-        runs = [replace(run_, label=without_seed(run_)) for run_ in self.runs if run_.seed == seed]
+        runs = [replace(run_, label=strip_seed(run_)) for run_ in self.runs if run_.seed == seed]
         return replace(self, runs=runs, claims=[], seeds=(), jitter=None)
 
     @property

@@ -69,7 +69,7 @@ def seed_suffix(seed: int) -> str:
     return f", seed {seed}"
 
 
-def without_seed(run: RunNumbers) -> str:
+def strip_seed(run: RunNumbers) -> str:
     """The label that a run has without seeds."""
     return run.label.removesuffix(seed_suffix(run.seed))
 
@@ -78,7 +78,7 @@ def by_label(runs: Iterable[R]) -> dict[str, list[R]]:
     """Runs that differ in nothing but their seed, by the label that they have without it."""
     by_labels: dict[str, list[R]] = {}
     for run in runs:
-        by_labels.setdefault(without_seed(run), []).append(run)
+        by_labels.setdefault(strip_seed(run), []).append(run)
     return by_labels
 
 
@@ -106,17 +106,17 @@ def statistics(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Texts stay where they are the same in all. Lists, such as that of flows, are taken element by element where all have the same names, and
     left out otherwise.
     """
-    combined = _combined(list(summaries), ())
+    combined = _combine(list(summaries), ())
     return combined if isinstance(combined, dict) else {}
 
 
-def _combined(values: list[Any], keys: tuple[str, ...]) -> Any:
+def _combine(values: list[Any], keys: tuple[str, ...]) -> Any:
     present = [v for v in values if v is not None]
     if not present:
         return None
     if all(isinstance(v, Mapping) for v in present):
         names = dict.fromkeys(key for v in present for key in v)
-        values_by_name = {key: _combined([v.get(key) for v in present], (*keys, key)) for key in names}
+        values_by_name = {key: _combine([v.get(key) for v in present], (*keys, key)) for key in names}
         made = {key: value for key, value in values_by_name.items() if value is not _DIFFERENT}
         return SplitAtMedian(made) if isinstance(present[0], SplitAtMedian) else made
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
@@ -126,7 +126,7 @@ def _combined(values: list[Any], keys: tuple[str, ...]) -> Any:
         listed = [[e.get("name") if isinstance(e, Mapping) else None for e in v] for v in present]
         if any(n != listed[0] for n in listed) or None in listed[0]:
             return _DIFFERENT
-        return [_combined(list(elements), keys) for elements in zip(*present, strict=True)]
+        return [_combine(list(elements), keys) for elements in zip(*present, strict=True)]
     return present[0] if all(v == present[0] for v in present) else _DIFFERENT
 
 

@@ -113,7 +113,7 @@ class SizeClasses:
         }
 
 
-def _of_bounds(bounds: Iterable[float], names: tuple[str, ...] = ()) -> tuple[SizeClass, ...]:
+def _classes_from_bounds(bounds: Iterable[float], names: tuple[str, ...] = ()) -> tuple[SizeClass, ...]:
     ends = [-math.inf, *bounds, math.inf]
     classes = []
     for i, (above, up_to) in enumerate(itertools.pairwise(ends)):
@@ -138,7 +138,9 @@ def _exact(size: float) -> str:
 
 GEMINI_BOUNDS = (100e3, 10e6)
 
-GEMINI = SizeClasses("gemini", _of_bounds(GEMINI_BOUNDS, ("small", "medium", "large")), "GEMINI, ToN 2022, §IV-D")
+GEMINI = SizeClasses(
+    "gemini", _classes_from_bounds(GEMINI_BOUNDS, ("small", "medium", "large")), "GEMINI, ToN 2022, §IV-D"
+)
 """The classes of Zeng et al., which farloop uses unless others are chosen."""
 
 _MEDIAN = "the median size of all flows of the run"
@@ -175,7 +177,7 @@ def parse(text: object) -> SizeClasses:
         raise FarloopError(f"{shown(text)}: {EXPECTED}")
     if tuple(bounds) == GEMINI_BOUNDS:
         return GEMINI
-    return SizeClasses(",".join(bound.replace(" ", "") for bound in texts), _of_bounds(bounds))
+    return SizeClasses(",".join(bound.replace(" ", "") for bound in texts), _classes_from_bounds(bounds))
 
 
 def read_option(text: str | None) -> SizeClasses | None:
@@ -204,17 +206,17 @@ class SplitAtMedian(dict[str, Any]):
     RENAMED: ClassVar[dict[str, str]] = {"small": "at_most_median", "large": "above_median"}
 
     def __missing__(self, key: str) -> Any:
-        name = self._renamed(key)
+        name = self._rename_key(key)
         if name is None:
             raise KeyError(key)
         return self[name]
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or of the key that it is called now; the default for others."""
-        name = key if key in self else self._renamed(key)
+        name = key if key in self else self._rename_key(key)
         return default if name is None else self[name]
 
-    def _renamed(self, key: str) -> str | None:
+    def _rename_key(self, key: str) -> str | None:
         name = self.RENAMED.get(key)
         if name is None or name not in self:
             return None

@@ -91,10 +91,10 @@ def rows_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[list[str | None]]:
     for start in (start for starts in each for start in starts):
         known = ways.setdefault((start["algorithm"], start["kind"]), {})
         cells = tuple(_cells(start))
-        known[cells] = _joined([known[cells], start]) if cells in known else start
+        known[cells] = _join_entries([known[cells], start]) if cells in known else start
     rows: list[list[str | None]] = []
     for (algorithm, kind), known in ways.items():
-        shown = list(known.values()) if len(known) <= MOST_WAYS else [_joined(list(known.values()))]
+        shown = list(known.values()) if len(known) <= MOST_WAYS else [_join_entries(list(known.values()))]
         rows += [[algorithm, kind, f"{start['flows']:,}", *_cells(start)] for start in shown]
     return rows
 
@@ -103,7 +103,7 @@ def _cells(start: dict[str, Any]) -> list[str]:
     return [_window(start), _rate(start), first_text(start), slow_start_text(start)]
 
 
-def _joined(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _join_entries(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Several entries as one: sums of flows, the least and the most of all else."""
     joined = dict(several[0])
     for name, value in several[0].items():
@@ -164,7 +164,7 @@ def differences_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
     return texts
 
 
-def unacted(
+def count_unacted(
     flows: pa.Table, ports: pa.Table, starts: Sequence[dict[str, Any]], scenario: dict[str, Any], end: float
 ) -> dict[str, Any]:
     """Counts flows that may end before their first ACK is back, so that no algorithm acts on them.
@@ -196,7 +196,7 @@ def unacted_text(counts: Sequence[dict[str, Any]]) -> list[str]:
     """A sentence for each kind of path most of whose flows of at most the median size may end before their first ACK.
 
     Args:
-        counts: Results of `unacted` for one run or several, whose flows are added.
+        counts: Results of `count_unacted` for one run or several, whose flows are added.
     """
     texts = []
     (half, *_) = MEDIAN.names

@@ -63,7 +63,7 @@ def summarise(
         "slowdown_at_least": flow_completion.at_least(flows, end, sizes),
         "limits": limits.summary_rows(info.get("limits", [])),
         "starts": starts.summary_rows(began),
-        "before_first_ack": starts.unacted(flows, ports, began, scenario, end) if began else None,
+        "before_first_ack": starts.count_unacted(flows, ports, began, scenario, end) if began else None,
         "network": offered.facts(flows, ports, scenario, end, jobs_ran),
         "gave_up": totals["gave_up"],
         "jobs": jobs(flows, scenario),

@@ -46,7 +46,7 @@ def from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 def described(name: str, table: pa.Table) -> pa.Table:
     """A table with the unit and meaning of each column as metadata of its field; series also with those of the metrics."""
     known = {field.name: field for field in fields.TABLES[name]}
-    schema = pa.schema([_described(column, known.get(column.name)) for column in table.schema])
+    schema = pa.schema([_describe_field(column, known.get(column.name)) for column in table.schema])
     if name == "series":
         kinds = {
             kind: descriptions for kind, descriptions in fields.METRICS.items() if kind != "worst" or _has_worst(table)
@@ -109,7 +109,7 @@ def column_names(path: Path) -> list[str]:
         return [str(name) for name in file.schema_arrow.names]
 
 
-def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
+def _describe_field(column: pa.Field, field: fields.Field | None) -> pa.Field:
     if field is None:
         return column.remove_metadata()
     return column.with_metadata(fields.metadata(field))

@@ -123,7 +123,7 @@ class Explanation(Drawable):
     def rows(self) -> list[tuple[str, ...]]:
         """The parts, largest first: cause, limit, where, by whom, time, share. Small ones are one row, propagation is of the path."""
         return largest_first(
-            self.parts, self.time_ps, lambda part: (part["cause"], part["limit"], place_of(part), by_whom(part))
+            self.parts, self.time_ps, lambda part: (part["cause"], part["limit"], place_of(part), cause_name(part))
         )
 
     @property
@@ -160,7 +160,7 @@ class Explanation(Drawable):
             return f"{self.flow} took no time"
         groups: dict[tuple[str, str, str], int] = {}
         for part in self.parts:
-            key = (str(part["cause"]), place_of(part), by_whom(part))
+            key = (str(part["cause"]), place_of(part), cause_name(part))
             groups[key] = groups.get(key, 0) + int(part["time_ps"])
         (cause, place, by), time = max(groups.items(), key=lambda item: item[1])
         share = f"{100 * time / self.time_ps:.0f} % of its {whole}"
@@ -259,7 +259,7 @@ def cause_of(part: dict[str, Any]) -> str:
     return "queue behind rivals" if part["rival"] else "queue behind frames of the link"
 
 
-def by_whom(part: dict[str, Any]) -> str:
+def cause_name(part: dict[str, Any]) -> str:
     """Returns its cause: the flow whose packets were served, or the port where a chain of pauses begins."""
     if part["root"]:
         return f"root {part['root']}"
