@@ -52,15 +52,15 @@ def page(content: Mapping[str, Any]) -> str:
     """A complete HTML document that loads nothing from anywhere."""
     values = {
         "content": content,
-        "advised": _advised(content),
+        "advised": _advised_rows(content),
         "constraints": [str(parse(text)) for text in content["question"]["must"]],
         "candidates": _candidates(content),
         "seeds": _seeds(content),
-        "tuned": _tuned(content),
+        "tuned": _tuning_results(content),
         "conditions": _conditions(content, subject(content)),
         "outlook": outlook_table(content),
         "stays": stays_text(content),
-        "others": _others(content),
+        "others": _other_algorithms(content),
         "mark_note": f"{MARK_NOTE} of a seed." if content["few_flows"] else "",
         "rounds": count_text(content["rounds"], "round"),
         "seed_count": count_text(content["seeds"], "seed"),
@@ -97,7 +97,7 @@ def rewrite(source: Path, aside: Path) -> None:
     (aside / REPORT).write_text(page(content), encoding="utf-8")
 
 
-def _advised(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _advised_rows(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Of each of the advised: its name, what it needs, and what tuning gains."""
     rows = {row["name"]: row for row in content["candidates"]}
     items = []
@@ -132,7 +132,7 @@ def _candidates(content: Mapping[str, Any]) -> dict[str, Any]:
     named = dict.fromkeys(name for row in ran for name in row["quantities"])
     texts = {name: {_text(name, row["quantities"].get(name)) for row in ran} for name in named}
     alike = [
-        f"{_marked(name, content)} {next(iter(each))}"
+        f"{_quantity_name(name, content)} {next(iter(each))}"
         for name, each in texts.items()
         if len(each) == 1 and len(ran) > 1
     ]
@@ -161,13 +161,13 @@ def _candidates(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"table": Table(heads, rows, style="sorts"), "alike": alike}
 
 
-def _marked(name: str, content: Mapping[str, Any]) -> str:
+def _quantity_name(name: str, content: Mapping[str, Any]) -> str:
     """The name of a quantity, with a mark where it is a percentile over few flows."""
     return marked(name, content["few_flows"].get(name, MIN_TAIL_FLOWS))
 
 
 def _heads(names: Iterable[str], content: Mapping[str, Any]) -> list[Head]:
-    return [Head(_marked(name, content)) for name in names]
+    return [Head(_quantity_name(name, content)) for name in names]
 
 
 def _seeds(content: Mapping[str, Any]) -> Table:
@@ -181,7 +181,7 @@ def _seeds(content: Mapping[str, Any]) -> Table:
     return Table([Head("candidate", is_text=True), Head("seed"), *_heads(names, content)], body, style="sorts")
 
 
-def _tuned(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _tuning_results(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the results of the search for parameters, for each algorithm that was tuned."""
     usual = {row["name"]: row["quantities"] for row in content["candidates"]}
     parts: list[dict[str, Any]] = []
@@ -202,7 +202,7 @@ def _tuned(content: Mapping[str, Any]) -> list[dict[str, Any]]:
                     [Head("measured", is_text=True), Head("default"), Head("found")],
                     [
                         [
-                            StyledCell(_marked(name, content), style="text"),
+                            StyledCell(_quantity_name(name, content), style="text"),
                             _text(name, before.get(name)),
                             _text(name, value),
                         ]
@@ -302,7 +302,7 @@ def outlook_table(content: Mapping[str, Any]) -> Table:
     return Table(heads, body)
 
 
-def _others(content: Mapping[str, Any]) -> Table:
+def _other_algorithms(content: Mapping[str, Any]) -> Table:
     """The algorithms that are not advised, and why."""
     failing = [row for row in content["candidates"] if row["state"] in ("fails", "failed")]
     each = [(row["name"], row["because"]) for row in failing]

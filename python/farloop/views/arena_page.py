@@ -137,7 +137,7 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> Table:
         first = sum(standing.group == 1 for standing in standings)
         ran = sum(standing.state != REFERENCE for standing in standings)
         cells = [
-            StyledCell(algorithm, _checked(algorithm)),
+            StyledCell(algorithm, _algorithm_heading(algorithm)),
             StyledCell(_needs(algorithm), style="text soft"),
             StyledCell(f"{first} of {ran}", sort=-first / ran) if ran else StyledCell("reference", style="no"),
         ]
@@ -178,7 +178,7 @@ def _needs(algorithm: str) -> str:
     return f"{requirements.in_words(algorithm)}; {linux}" if linux else requirements.in_words(algorithm)
 
 
-def _checked(algorithm: str) -> Markup:
+def _algorithm_heading(algorithm: str) -> Markup:
     """An algorithm's name, and small below it the programs that it has been compared with."""
     algorithms = programs(algorithm)
     below = Markup('<span class="soft spread">{}</span>').format(algorithms) if algorithms else ""
@@ -189,9 +189,9 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str,
     """Returns the template's values for a scenario."""
     about = result.facts
     facts = [
-        f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {_spaced(about['duration'])} simulated",
+        f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {_space_unit(about['duration'])} simulated",
         about["source"].strip().rstrip("."),
-        (_BEGIN if result.start == OWN else _begun_alike(result.start)).rstrip("."),
+        (_BEGIN if result.start == OWN else _equal_starts(result.start)).rstrip("."),
     ]
     columns = _columns(result)
     rows: list[list[StyledCell]] = []
@@ -217,12 +217,12 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str,
     }
 
 
-def _spaced(duration: str) -> str:
+def _space_unit(duration: str) -> str:
     """A duration of a scenario, such as "60ms", as numbers stand in sentences."""
     return time_text(units.seconds(duration))
 
 
-def _begun_alike(start: str) -> str:
+def _equal_starts(start: str) -> str:
     words = {"bdp": "one BDP of their path", "line-rate": "the rate of their host's link"}.get(
         start, f"{start} per base RTT"
     )
@@ -246,7 +246,7 @@ def _ranking(result: Result, seeds: int) -> Table:
     for standing in standings:
         scores, words = list(standing.scores.values()), f"{_times(standing.against_best.estimate)}: mean and each seed"
         picture = svg.dots(scores, standing.score.estimate or 0.0, axis, words, WIDE)
-        against = Markup("{}{}").format(_against(standing), _mark(standing))
+        against = Markup("{}{}").format(_ratio_cell(standing), _mark(standing))
         rows.append(
             [
                 _place(standing),
@@ -292,7 +292,7 @@ def _mark(standing: Standing) -> Markup:
     )
 
 
-def _against(standing: Standing) -> Markup:
+def _ratio_cell(standing: Standing) -> Markup:
     ratio = standing.against_best
     if ratio.estimate is None:
         return Markup(NOTHING)
@@ -320,9 +320,11 @@ def _columns(result: Result) -> list[_Column]:
     runs = result.runs
     place = {standing.algorithm: number for number, standing in enumerate(result.standings, 1)}
     states = {s.algorithm: str(s.group) if s.group else s.state for s in result.standings}
-    columns = [_Column("group", lambda of: _sorted(states.get(of[0].algorithm, NOTHING), place.get(of[0].algorithm)))]
+    columns = [
+        _Column("group", lambda of: _sortable_cell(states.get(of[0].algorithm, NOTHING), place.get(of[0].algorithm)))
+    ]
     if result.tails:
-        columns.append(_Column(SLOW, partial(_why, result), WHY))
+        columns.append(_Column(SLOW, partial(_why_cell, result), WHY))
     top = max((float(values.max()) for run in runs for values in run.rates.values() if values.size), default=0.0)
     if top > 0:
         columns.append(
@@ -338,18 +340,18 @@ def _columns(result: Result) -> list[_Column]:
         if any(run.values.get(f"{kind}_first_rtt_bytes") is not None for run in runs):
             columns.append(_start(kind, words))
     for kind, words in (("intra", "inside"), ("cross", "across")):
-        if _known(runs, f"{kind}_throughput_bps"):
+        if _any_has(runs, f"{kind}_throughput_bps"):
             columns.append(_plain(f"throughput {words}", f"{kind}_throughput_bps", rate_text))
-    if _known(runs, "intra_throughput_bps") and _known(runs, "cross_throughput_bps"):
+    if _any_has(runs, "intra_throughput_bps") and _any_has(runs, "cross_throughput_bps"):
         columns.append(_Column("share across", _share, "Part of all delivered payload that flows across got"))
-    if _known(runs, "jain"):
+    if _any_has(runs, "jain"):
         columns.append(_plain("Jain", "jain", "{:.3f}".format, Scale([0.0, 1.0])))
     for which in ("endless", "relative"):
-        if _known(runs, f"jain_{which}"):
+        if _any_has(runs, f"jain_{which}"):
             columns.append(_plain(f"Jain, {which}", f"jain_{which}", "{:.3f}".format, Scale([0.0, 1.0])))
     for kind, words in (("intra", "inside"), ("cross", "across")):
         columns += [
-            _slowdown(runs, kind, words, size) for size in SIZES.names if _known(runs, f"{kind}_{size}_slowdown_p50")
+            _slowdown(runs, kind, words, size) for size in SIZES.names if _any_has(runs, f"{kind}_{size}_slowdown_p50")
         ]
     if any(run.values["unfinished"] for run in runs):
         columns.append(_bar(runs, "unfinished", "unfinished", _count))
@@ -369,18 +371,18 @@ def _columns(result: Result) -> list[_Column]:
     return columns if runs else []
 
 
-def _sorted(text: str, key: float | None = None, html: Markup | None = None) -> StyledCell:
+def _sortable_cell(text: str, key: float | None = None, html: Markup | None = None) -> StyledCell:
     """A cell that is sorted by a number."""
     return StyledCell(text, html, sort=key)
 
 
-def _why(result: Result, of: list[Measured]) -> StyledCell:
+def _why_cell(result: Result, of: list[Measured]) -> StyledCell:
     tail = result.tails.get(of[0].algorithm)
     if tail is None:
         return StyledCell(NOTHING)
     style = Markup(' class="soft"') if tail.because else ""
     html = Markup('<span title="{}"{}>{}</span>').format(tail.answer or tail.flow, style, tail.text)
-    return _sorted(tail.text, tail.share, html)
+    return _sortable_cell(tail.text, tail.share, html)
 
 
 def _start(kind: str, words: str) -> _Column:
@@ -393,13 +395,13 @@ def _start(kind: str, words: str) -> _Column:
             return StyledCell(NOTHING)
         text = f"{bytes_text(first)}, {share:.3g} BDP"
         slow = Markup('<span class="soft spread">slow start</span>') if values["slow_start"] else ""
-        return _sorted(text, float(first), Markup("{}{}").format(text, slow))
+        return _sortable_cell(text, float(first), Markup("{}{}").format(text, slow))
 
     hint = "Payload that window, pacing rate and link let out in the first base round-trip time, and whether there is slow start"
     return _Column(f"start {words}", cell, hint)
 
 
-def _known(runs: Sequence[Measured], name: str) -> bool:
+def _any_has(runs: Sequence[Measured], name: str) -> bool:
     return any(run.values[name] is not None for run in runs)
 
 
@@ -429,7 +431,7 @@ def _plain(
             return StyledCell(NOTHING)
         mean = fmean(values)
         drawn = svg.bar(mean * factor, scale, f"{title}: {text(mean)}") if scale and any(values) else Markup("")
-        return _sorted(text(mean), mean, _mean(values, text, name) + drawn)
+        return _sortable_cell(text(mean), mean, _mean(values, text, name) + drawn)
 
     return _Column(title, cell)
 
@@ -444,7 +446,9 @@ def _share(of: list[Measured]) -> StyledCell:
         return StyledCell(NOTHING)
     share = fmean(values)
     drawn = svg.parts(share, "shares of flows inside (left) and across (right)")
-    return _sorted(f"{100 * share:.1f} %", share, _mean(values, lambda v: f"{100 * v:.1f} %", "cross_share") + drawn)
+    return _sortable_cell(
+        f"{100 * share:.1f} %", share, _mean(values, lambda v: f"{100 * v:.1f} %", "cross_share") + drawn
+    )
 
 
 def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Column:
@@ -463,7 +467,7 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         drawn = svg.reach(fmean(median), fmean(tail), scale, words, svg.COLOURS[kind])
         sign = f" {MARK}" if per_seed < MIN_TAIL_FLOWS else ""
         html = Markup("{} / {}{}{}").format(low, _mean(tail, _slow, p99), sign, drawn)
-        return _sorted(f"{low} / {high}{sign}", fmean(tail), html)
+        return _sortable_cell(f"{low} / {high}{sign}", fmean(tail), html)
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
     hint += f"; {MARK_NOTE}" if fmean(flows) < MIN_TAIL_FLOWS else ""
@@ -472,7 +476,7 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
 
 def _drifting(of: Sequence[Measured]) -> StyledCell:
     known = [run.values["is_steady"] for run in of if run.values["is_steady"] is not None]
-    return _sorted(f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else StyledCell(NOTHING)
+    return _sortable_cell(f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else StyledCell(NOTHING)
 
 
 def _queue(runs: Sequence[Measured]) -> _Column:
@@ -485,7 +489,7 @@ def _queue(runs: Sequence[Measured]) -> _Column:
         more = f" and {len(ports) - 1} more" if len(ports) > 1 else ""
         drawn = svg.area(of[0].queue, top, f"queue over time, to {bytes_text(top)}")
         html = Markup('{}{}<span class="soft port">{}{}</span>').format(text, drawn, ports[0], more)
-        return _sorted(text, fmean(mean), html)
+        return _sortable_cell(text, fmean(mean), html)
 
     hint = (
         "Of the recorded ports the one with the longest mean queue, which is named: mean and 99th percentile. The picture is "

@@ -33,7 +33,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["with_interval"] = _with_interval
+    made.filters["with_interval"] = _interval_cell
     return made
 
 
@@ -95,7 +95,7 @@ def sections_page(
     return document(title, content, scripts=scripts)
 
 
-def _with_interval(cell: str) -> Markup:
+def _interval_cell(cell: str) -> Markup:
     """A cell whose interval stands below its number, so that tables are narrower."""
     from markupsafe import Markup, escape
 

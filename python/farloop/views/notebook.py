@@ -60,11 +60,11 @@ def as_html(result: object) -> str:
     """A result as a fragment of HTML: what it says, then its table."""
     from farloop.views.html import render
 
-    title, sentences, table = _shown(result)
+    title, sentences, table = _summary_table(result)
     return str(render("fragment.html.j2", title=title, answer="", warnings=sentences, overview=table.html(), claims=""))
 
 
-def _shown(result: object) -> tuple[str, list[str], Table]:
+def _summary_table(result: object) -> tuple[str, list[str], Table]:
     """The title, the sentences above the table, and the table."""
     match result:
         case Study():

@@ -71,7 +71,7 @@ def curves(results: Sequence[Result]) -> list[OrderCurve]:
         keys = list(dict.fromkeys(key for result in each for key in result.point))
         varying = [key for key in keys if len({result.point.get(key) for result in each}) > 1]
         for key in _independent(varying, each):
-            together = _moving_with(key, varying, each)
+            together = _dependent_keys(key, varying, each)
             groups: dict[tuple[tuple[str, str | None], ...], list[Result]] = {}
             for result in each:
                 if key in result.point:
@@ -101,7 +101,7 @@ def _independent(varying: Sequence[str], each: Sequence[Result]) -> list[str]:
     return kept
 
 
-def _moving_with(key: str, varying: Sequence[str], each: Sequence[Result]) -> set[str]:
+def _dependent_keys(key: str, varying: Sequence[str], each: Sequence[Result]) -> set[str]:
     """The keys that a value of this one settles, such as a run's duration by the distance."""
     settled = set()
     for other in varying:
@@ -122,11 +122,11 @@ def _number(value: str) -> float:
 
 def section(results: Sequence[Result]) -> Markup:
     """The curves of an arena as a part of its page; empty where nothing was held at several values."""
-    drawn = [_drawn(curve) for curve in curves(results)]
+    drawn = [_draw_curve(curve) for curve in curves(results)]
     return render("order_changes.html.j2", curves=drawn) if drawn else Markup("")
 
 
-def _drawn(curve: OrderCurve) -> dict[str, Any]:
+def _draw_curve(curve: OrderCurve) -> dict[str, Any]:
     """A curve's title, picture and table."""
     rows = curve.multiples()
     known = {name: [v for v in row if v is not None] for name, row in rows.items()}

@@ -59,14 +59,14 @@ def small_multiples(layout: Multiples, title: str) -> Figure:
                 axis.errorbar(line.x, line.y, yerr=line.reach, fmt="o", markersize=3.5, **bars, label=look["label"])
                 continue
             axis.plot(line.x, line.y, marker="o", markersize=3, linewidth=1.1, **look)
-            low = _above_zero(line) if layout.up.is_log else line.low
+            low = _positive_lows(line) if layout.up.is_log else line.low
             for part in line.bands():
                 axis.fill_between(
                     line.x[part], low[part], line.high[part], color=look["color"], alpha=0.18, linewidth=0
                 )
             if alone := line.alone():
                 axis.errorbar(line.x[alone], line.y[alone], yerr=line.reach[:, alone], fmt="none", **bars)
-        _across(axis, across)
+        _label_axis(axis, across)
         if layout.up.is_log:
             _logarithmic(axis.yaxis, axis.set_yscale)
         if heading and not layout.is_scatter:
@@ -85,7 +85,7 @@ def small_multiples(layout: Multiples, title: str) -> Figure:
     return figure
 
 
-def _above_zero(line: Stroke) -> Floats:
+def _positive_lows(line: Stroke) -> Floats:
     """The lower ends on a logarithmic axis, which has no zero."""
     return np.maximum(line.low, line.y / 100)
 
@@ -138,7 +138,7 @@ def _logarithmic(axis: Any, set_scale: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _across(axis: Axes, across: Axis) -> None:
+def _label_axis(axis: Axes, across: Axis) -> None:
     if across.words:
         axis.set_xticks(range(len(across.words)), [plain(word, 14) for word in across.words])
         axis.set_xlim(-0.5, len(across.words) - 0.5)

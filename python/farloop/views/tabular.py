@@ -103,11 +103,12 @@ class Table:
         if width is not None and _width(heads, rows) > width:
             rows = [[INTERVAL_TEXT.sub(r"\n\1", cell) for cell in row] for row in rows]
         if width is None:
-            return [self._drawn(heads, rows, range(len(heads)), self.title)]
+            return [self._draw_columns(heads, rows, range(len(heads)), self.title)]
         names = list(range(self._count_names(rows)))
         groups = _fit(heads, rows, len(names), width)
         return [
-            self._drawn(heads, rows, [*names, *group], self.title if group is groups[0] else "") for group in groups
+            self._draw_columns(heads, rows, [*names, *group], self.title if group is groups[0] else "")
+            for group in groups
         ]
 
     def _count_names(self, rows: Sequence[Sequence[str]]) -> int:
@@ -116,7 +117,7 @@ class Table:
         different = [len({tuple(row[:count]) for row in rows}) for count in range(1, len(words) + 1)]
         return different.index(max(different)) + 1 if different else 1
 
-    def _drawn(
+    def _draw_columns(
         self, heads: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int], title: str
     ) -> rich.table.Table:
         """Some of the columns."""
@@ -168,7 +169,7 @@ _MAX_WORDS = 24
 """Columns of a terminal for words, which may go on in the next line; numbers may not."""
 
 
-def _needed(head: str, cells: Iterable[str]) -> int:
+def _needed_width(head: str, cells: Iterable[str]) -> int:
     """Columns of a terminal that a table's column needs, so that no number and no word of its head is broken."""
     lines = [line for cell in cells for line in cell.split("\n")]
     widest = max(
@@ -179,12 +180,12 @@ def _needed(head: str, cells: Iterable[str]) -> int:
 
 
 def _width(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    return sum(_needed(head, (row[number] for row in rows)) for number, head in enumerate(heads)) + 1
+    return sum(_needed_width(head, (row[number] for row in rows)) for number, head in enumerate(heads)) + 1
 
 
 def _fit(heads: Sequence[str], rows: Sequence[Sequence[str]], names: int, width: int) -> list[list[int]]:
     """The columns behind those that name a row, in as few groups as fit beside them."""
-    needed = [_needed(head, (row[number] for row in rows)) for number, head in enumerate(heads)]
+    needed = [_needed_width(head, (row[number] for row in rows)) for number, head in enumerate(heads)]
     room = width - sum(needed[:names]) - 1
     groups: list[list[int]] = [[]]
     left = room

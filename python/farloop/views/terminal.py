@@ -455,7 +455,14 @@ def kernel_status(status: dict[str, Any]) -> None:
     for c in connections:
         ends, losses = f"{c['source']} > {c['destination']}", c["fast_retransmits"] + c["timeouts"]
         rows.append(
-            [ends, c.get("state"), c["cwnd"], c.get("ssthresh"), *(_of_connection(key, c[key]) for key in own), losses]
+            [
+                ends,
+                c.get("state"),
+                c["cwnd"],
+                c.get("ssthresh"),
+                *(_connection_cell(key, c[key]) for key in own),
+                losses,
+            ]
         )
     _print_table(header, rows, title="cwnd, ssthresh and W_max in packets; ECN and delay: reductions")
 
@@ -472,7 +479,7 @@ def kernel_telemetry(connections: list[dict[str, Any]]) -> None:
     )
 
 
-def _of_connection(key: str, value: Any) -> Cell:
+def _connection_cell(key: str, value: Any) -> Cell:
     if value is None or key not in ("alpha", "f", "w_max", "base_rtt_ms", "srtt_ms"):
         return number(value)
     if key.endswith("_ms"):

@@ -193,13 +193,13 @@ def _whole(axis: Axes, run: Run) -> None:
     times, means = daily_occupancy(run)
     unit = unit_for([float(np.max(times, initial=0.0))], TIMES)
     slots = max(1, int(run.info["circuits"]["slots"]))
-    days = _together(len(means))
+    days = _count_per_point(len(means))
     first = np.arange(0, len(means), days)
     axis.plot(times[first] / unit.factor, _means(means, days), color="#56B4E9", linewidth=0.6)
     label = "mean\nof days" if days == 1 else f"each point\n{days} days"
     weeks = len(means) // slots
     if weeks > 1:
-        several = _together(weeks)
+        several = _count_per_point(weeks)
         by_week = _means(means[: weeks * slots].reshape(weeks, slots).mean(axis=1), several)
         edges = float(run.info["circuits"]["week_s"]) * np.minimum(np.arange(len(by_week) + 1) * several, weeks)
         axis.stairs(by_week, edges / unit.factor, color="#0072B2", linewidth=1.2, baseline=None)
@@ -214,7 +214,7 @@ def _whole(axis: Axes, run: Run) -> None:
     axis.grid(visible=True, alpha=0.25, linewidth=0.5)
 
 
-def _together(count: int) -> int:
+def _count_per_point(count: int) -> int:
     """Returns the number of days or weeks that are drawn as one, so that the points of a curve stay distinguishable."""
     return max(1, -(-count // MOST_POINTS))
 

@@ -57,7 +57,7 @@ def draw(comparison: Comparison, into: Path) -> list[Path]:
     return paths
 
 
-def embedded(figure: Figure) -> str:
+def embed(figure: Figure) -> str:
     """A figure as the address of a picture that is part of a page."""
     buffer = BytesIO()
     figure.set_dpi(EMBEDDED_RESOLUTION)

@@ -14,7 +14,7 @@ from farloop.results.curves import Line, banded, is_far_apart
 from farloop.results.tables import Floats
 from farloop.statistics import Interval
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
-from farloop.views.figures.style import HEAT_MAP, Picture, Style, bar_look, curve_look, label_columns, styled
+from farloop.views.figures.style import HEAT_MAP, Picture, Style, apply_style, bar_look, curve_look, label_columns
 from farloop.views.figures.text import plain
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def draw_bars(
     """
     every = [i for group in values.values() for i in group.values()]
     factor, label = quantity.scale([v for i in every for v in (i.estimate, i.high) if v is not None])
-    with styled(page.style):
+    with apply_style(page.style):
         if len(values) == 1:
             return _draw_rows(page, next(iter(values.values())), factor, label, may_be_wide=quantity.unit == "1")
         series = list(dict.fromkeys(name for group in values.values() for name in group))
@@ -185,7 +185,7 @@ def draw_distributions(page: Page, quantity: AxisQuantity, samples: Mapping[str,
     known = np.concatenate([values for panel in samples.values() for values in panel.values()])
     factor, label = quantity.scale([float(np.quantile(known, 0.5))] if known.size else [])
     names = list(dict.fromkeys(name for panel in samples.values() for name in panel))
-    with styled(page.style):
+    with apply_style(page.style):
         figure, axes = page.make(page.width * 0.62 if page.width < 5 else 3.0, len(samples))
         for axis, (title, panel) in zip(axes, samples.items(), strict=True):
             for name, values in panel.items():
@@ -212,7 +212,7 @@ def draw_curves(page: Page, quantity: AxisQuantity, drawn: Mapping[str, Sequence
     across = unit_for((x.times[-1] for x in lines if x.times.size), TIMES)
     factor, label = quantity.scale([float(np.nanmax(x.values, initial=0.0)) for x in lines])
     names = list(dict.fromkeys(line.name for line in lines))
-    with styled(page.style):
+    with apply_style(page.style):
         figure, axes = page.make(page.width * 0.5 if page.width < 5 else 2.6, max(1, len(drawn)))
         for axis, (title, panel) in zip(axes, drawn.items(), strict=True):
             for line in panel:
@@ -271,7 +271,7 @@ def draw_heat(page: Page, quantity: AxisQuantity, panels: Mapping[str, Heat]) ->
         {"norm": LogNorm(*limits)} if is_wide else {"vmin": min(0.0, limits[0]), "vmax": limits[1] or 1.0}
     )
     rows = max(len(heat.rows) for heat in panels.values())
-    with styled(page.style):
+    with apply_style(page.style):
         step = 0.017 * page.style.font
         figure, axes = page.make(max(1.9, 0.8 + step * rows), len(panels))
         for axis, (title, heat) in zip(axes, panels.items(), strict=True):

@@ -94,7 +94,7 @@ def throughput_panels(
     columns: int = MAX_COLUMNS,
 ) -> Figure:
     """One panel per run: throughput of its flows over time, with the ratio intra to cross in the heading."""
-    return _panels(runs, CURVES["throughput"], title, caption or with_ratio, columns)
+    return _panels(runs, CURVES["throughput"], title, caption or ratio_label, columns)
 
 
 def queue_panels(
@@ -149,7 +149,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
     return figure
 
 
-def with_ratio(run: Run) -> str:
+def ratio_label(run: Run) -> str:
     """A run's label and its ratio of intra- to cross-datacenter throughput."""
     ratio = run.summary["ratio"]
     return run.label if ratio is None else f"{run.label} (intra/cross {ratio:.2f})"

@@ -85,7 +85,7 @@ class StudyPoints(Numbers):
         """A collected number: the last key that is varied makes the groups, algorithm and other keys the series."""
         if not self.metrics or not self.points.num_rows:
             raise FarloopError(f"{shown(self.title)}: has no point whose runs are done")
-        name = _chosen(metric, self.metrics, {_measure_of(self.points, name): name for name in self.metrics})
+        name = _choose_name(metric, self.metrics, {_measure_of(self.points, name): name for name in self.metrics})
         columns = self.points.column_names
         keys = columns[columns.index("algorithm") + 1 : columns.index("seeds")]
         rows = self.points.to_pylist()
@@ -128,7 +128,7 @@ class ArenaCells(Numbers):
             return AxisQuantity("score (less is better)"), values
         known = [f.name for f in self.cells.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)]
         known = [name for name in known if name != "seed"]
-        name = _chosen(metric, known, {_measure_of(self.cells, name): name for name in known})
+        name = _choose_name(metric, known, {_measure_of(self.cells, name): name for name in known})
         unit, factor = _PER_UNIT.get(unit_of(self.cells, name), (unit_of(self.cells, name), 1.0))
         samples: dict[str, dict[str, list[float]]] = {}
         for row in rows:
@@ -157,7 +157,7 @@ class PlottedAnswer(Numbers):
         known = list(dict.fromkeys(name for row in self.content["candidates"] for name in row["quantities"]))
         if not known:
             raise FarloopError(f"{shown(self.title)}: no candidate ran to its end")
-        name = _chosen(metric.replace("_", " "), known, {quantity(name).measure: name for name in known})
+        name = _choose_name(metric.replace("_", " "), known, {quantity(name).measure: name for name in known})
         seeds: dict[str, list[float]] = {row["name"]: [] for row in self.content["candidates"]}
         for run in self.content["runs"]:
             if run.get(name) is not None:
@@ -176,7 +176,7 @@ class PlottedTime(Numbers):
 
     def numbers(self, metric: str) -> tuple[AxisQuantity, Values]:
         """The time by cause, the largest first."""
-        _chosen(metric, ["time"], {})
+        _choose_name(metric, ["time"], {})
         assert self.explanation is not None
         totals: dict[str, int] = {}
         for part in self.explanation.parts:
@@ -216,7 +216,7 @@ def read_plotted(source: Path) -> Comparison | Numbers:
     return reading.load(source)
 
 
-def _chosen(metric: str, known: list[str], by_measure: Mapping[str, str]) -> str:
+def _choose_name(metric: str, known: list[str], by_measure: Mapping[str, str]) -> str:
     """A known name that a metric is, or has the identifier of."""
     if not metric:
         return known[0]

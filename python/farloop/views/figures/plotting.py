@@ -212,7 +212,9 @@ def _curves(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
         raise FarloopError("--size: curves over time are of recorded flows and ports; expected no --size")
     curve = CURVES[metric]
     cases = (
-        [_of_groups(of, question.groups) for of in replicas(result.runs)] if question.groups else replicas(result.runs)
+        [_select_groups(of, question.groups) for of in replicas(result.runs)]
+        if question.groups
+        else replicas(result.runs)
     )
     drawn, note = curves(cases, curve, busiest=BUSIEST_PORTS)
     panels = {of.caption: lines for of, lines in zip(cases, drawn, strict=True) if lines}
@@ -223,7 +225,7 @@ def _curves(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
     return marks.draw_curves(page, quantity_of_curve(curve.title, curve.quantity), panels, note)
 
 
-def _of_groups(of: Replicas, groups: Sequence[str]) -> Replicas:
+def _select_groups(of: Replicas, groups: Sequence[str]) -> Replicas:
     """The cases with the recorded flows of some groups alone."""
     if ALL in groups:
         return of

@@ -91,7 +91,7 @@ class Picture(Figure):
 
 
 @contextmanager
-def styled(style: Style) -> Iterator[None]:
+def apply_style(style: Style) -> Iterator[None]:
     """While a figure is made: its sizes, whatever the user's matplotlibrc says."""
     own: dict[Any, Any] = {
         "font.family": "DejaVu Sans",

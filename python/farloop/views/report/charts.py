@@ -111,7 +111,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     panels.layout["hovermode"] = "x unified"
     panels.update_y({"type": "log", "dtick": 1} if logarithmic else {"rangemode": "tozero"})
     panels.label(f"time ({across.name})", up.name)
-    explanation = EXPLANATIONS[curve.metric] + _left_out(comparison, curve)
+    explanation = EXPLANATIONS[curve.metric] + _omission_note(comparison, curve)
     if note:
         explanation += f" Drawn: {note}."
     if logarithmic:
@@ -151,7 +151,7 @@ def _band(times: Floats, band: tuple[Floats, Floats], factor: float, colour: str
     }
 
 
-def _left_out(comparison: Comparison, curve: Curve) -> str:
+def _omission_note(comparison: Comparison, curve: Curve) -> str:
     recorded = max(len(objects(run.samples, curve.kind)) for run in comparison.runs)
     zero = " No curve where it is zero throughout." if curve.hides_zero else ""
     if curve.kind == "flow" or recorded <= MOST_CURVES:

@@ -32,6 +32,6 @@ def section(comparison: Comparison) -> Markup:
 def _schedule(comparison: Comparison) -> str:
     """The picture of the schedule as an address that holds it; empty where no day was over."""
     from farloop.views.figures.circuit_schedule import has_schedule, schedules
-    from farloop.views.figures.draw import embedded
+    from farloop.views.figures.draw import embed
 
-    return embedded(schedules(comparison.runs, "")) if any(has_schedule(run) for run in comparison.runs) else ""
+    return embed(schedules(comparison.runs, "")) if any(has_schedule(run) for run in comparison.runs) else ""

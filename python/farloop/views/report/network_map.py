@@ -65,7 +65,7 @@ def drawing(comparison: Comparison) -> dict[str, Any]:
         "idle": IDLE,
         "failed": FAILED,
         "networks": networks,
-        "runs": [_run(of, index, drawn, most) for of, index, drawn in cases],
+        "runs": [_run_data(of, index, drawn, most) for of, index, drawn in cases],
     }
 
 
@@ -104,7 +104,7 @@ def _range(text: Callable[[float], str], ends: tuple[float, float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _run(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:
+def _run_data(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:
     known, times, frames = frames_over_seeds(drawn, of.runs, most)
     totals = over_seeds(drawn, of.runs)
     spread = {key: [_short(each.low), _short(each.high)] for key, each in totals.items()} if of.n > 1 else None
@@ -117,7 +117,7 @@ def _run(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, 
         "failed": [[edge, [[float(f"{t:.6g}") for t in span] for span in spans]] for edge, spans in down.items()],
         "recorded": known,
         "times": [float(f"{t:.6g}") for t in times],
-        "frames": {key: _packed(values) for key, values in frames.items()},
+        "frames": {key: _pack(values) for key, values in frames.items()},
     }
 
 
@@ -126,6 +126,6 @@ def _short(values: Floats) -> list[float]:
     return [float(f"{v:.4g}") for v in values]
 
 
-def _packed(values: Floats) -> str:
+def _pack(values: Floats) -> str:
     """Single-precision numbers, row by row, in base64."""
     return base64.b64encode(values.astype("<f4", copy=False).tobytes()).decode("ascii") if np.size(values) else ""

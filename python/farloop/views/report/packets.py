@@ -79,13 +79,13 @@ def drawing(run: Run, records: PortRecords) -> dict[str, Any]:
         "flows": [{"source": source, "destination": destination} for source, destination in pairs],
         "columns": {
             "time": ["f64", _base64(np.asarray(records.time_ps, dtype="<f8") * 1e-12)],
-            "port": _packed(port),
+            "port": _pack(port),
             "flow": ["u32", _base64(np.asarray(records.flow, dtype="<u4"))],
-            "event": _packed(records.event),
-            "kind": _packed(records.kind),
-            "marked": _packed(records.marked),
-            "wire": _packed(records.wire_bytes),
-            "queue": _packed(records.queue_bytes),
+            "event": _pack(records.event),
+            "kind": _pack(records.kind),
+            "marked": _pack(records.marked),
+            "wire": _pack(records.wire_bytes),
+            "queue": _pack(records.queue_bytes),
         },
     }
 
@@ -113,7 +113,7 @@ def _about(run: Run, records: PortRecords, *, several: bool) -> str:
     return about
 
 
-def _packed(values: Any) -> list[str]:
+def _pack(values: Any) -> list[str]:
     """Whole numbers in as few bytes as the largest needs."""
     numbers = np.asarray(values, dtype=np.int64)
     most = int(numbers.max(initial=0))

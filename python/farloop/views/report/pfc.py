@@ -75,7 +75,7 @@ def spread_trees(run: Run) -> list[tuple[str, list[BranchNode]]]:
     for root, branches in pfc.trees(run.pauses):
         if left <= 0:
             break
-        trees.append((root, _nested(branches[:left])))
+        trees.append((root, _nest(branches[:left])))
         left -= len(branches)
     return trees
 
@@ -98,7 +98,7 @@ def section(comparison: Comparison) -> Markup:
     return render("pfc.html.j2", runs=runs, most_rows=MAX_ROWS)
 
 
-def _nested(branches: list[pfc.Branch]) -> list[BranchNode]:
+def _nest(branches: list[pfc.Branch]) -> list[BranchNode]:
     """Branches, which say their level, as a tree."""
     top: list[BranchNode] = []
     by_level = [top]

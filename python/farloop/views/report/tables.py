@@ -50,7 +50,7 @@ def run_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per run: mean throughput by kind of flow, fairness, longest queue of any port, pauses, drops, speed."""
     cases = replicas(comparison.runs)
     rows = [_run_row(of) for of in cases]
-    return _without_flows(comparison, RUN_HEADER, rows)
+    return _drop_empty_columns(comparison, RUN_HEADER, rows)
 
 
 def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -58,12 +58,12 @@ def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
     Of several seeds it is the worst port of all of them.
     """
-    return _without_flows(
+    return _drop_empty_columns(
         comparison, WORST_HEADER, [row for of in replicas(comparison.runs) for row in _worst_rows(of)]
     )
 
 
-def _without_flows(
+def _drop_empty_columns(
     comparison: Comparison, header: list[str], rows: list[list[Cell]]
 ) -> tuple[list[str], list[list[Cell]]]:
     """The table; where no run has flows, without the columns that have no value in any row."""
@@ -237,7 +237,7 @@ def _run_row(of: Replicas) -> list[Cell]:
         mean(lambda run: run.summary["pfc"]["paused"], time_text),
         mean(lambda run: run.summary["dropped"], _whole),
         mean(lambda run: run.summary["lost"], _whole),
-        mean(_speed, "{:.1f}".format),
+        mean(_run_speed, "{:.1f}".format),
     ]
 
 
@@ -251,7 +251,7 @@ def _whole(packets: float) -> str:
     return f"{packets:,.0f}" if packets == round(packets) else f"{packets:,.1f}"
 
 
-def _speed(run: Run) -> float | None:
+def _run_speed(run: Run) -> float | None:
     wall = float(run.info["wall_s"])
     return run.summary["packet_hops"] / wall / 1e6 if wall > 0 else None
 

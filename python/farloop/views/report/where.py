@@ -121,7 +121,7 @@ def of_runs(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str,
         if chosen:
             bands = _bands([of.explanation for of in chosen if of.explanation])
             groups.append({"head": head, "bands": bands, "bars": [_bar(of, bands, several=several) for of in chosen]})
-    lines = {_without(of, several=several): None for of in explained if of.explanation is None}
+    lines = {_no_bar_text(of, several=several): None for of in explained if of.explanation is None}
     return "why", title, render("why_section.html.j2", title=title, groups=groups, unexplained=lines)
 
 
@@ -143,7 +143,7 @@ def _bar(of: WhyAnswer, bands: Sequence[Band], *, several: bool) -> dict[str, An
     }
 
 
-def _without(of: WhyAnswer, *, several: bool) -> str:
+def _no_bar_text(of: WhyAnswer, *, several: bool) -> str:
     """Why there is no bar; the same line for all flows of a run that have the same reason."""
     return f"{f'{of.label}: ' if several else ''}not explained: {of.because}"
 
