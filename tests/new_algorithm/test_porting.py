@@ -91,20 +91,20 @@ def test_parameters_needs_and_handlers_come_along(checkout, kinds):
 def test_what_the_class_does_is_recorded_after_each_signal(kinds):
     (cls,) = algorithm.load(kinds)
     template = (REPOSITORY / "python/farloop/templates/ported.rs.txt").read_text("utf-8")
-    text = porting.ported(cls, "kinds", "Kinds", template, api="crate")
+    text = porting.port_class(cls, "kinds", "Kinds", template, api="crate")
     rows = [tuple(map(str, row)) for row in re.findall(r"^\s+\((\S+), (\S+)\),$", text, re.MULTILINE)]
     assert len(rows) == porting.SIGNALS
     windows = [int(window) for window, _ in rows]
     assert windows == sorted(windows), "ACKs add one or two bytes each"
     assert {rate for _, rate in rows} == {"u64::MAX", "500000000"}, "the timer is the only one to set a rate"
-    assert text == porting.ported(cls, "kinds", "Kinds", template, api="crate")
+    assert text == porting.port_class(cls, "kinds", "Kinds", template, api="crate")
 
 
 def test_a_class_that_draws_random_numbers_has_no_record(kinds):
     kinds.write_text(KINDS.replace("    header_bytes = 8\n", "    random = True\n"), encoding="utf-8")
     (cls,) = algorithm.load(kinds)
     template = (REPOSITORY / "python/farloop/templates/ported.rs.txt").read_text("utf-8")
-    text = porting.ported(cls, "kinds", "Kinds", template, api="crate")
+    text = porting.port_class(cls, "kinds", "Kinds", template, api="crate")
     assert "RECORDED" not in text
     assert "it_survives_any_signals" in text
 

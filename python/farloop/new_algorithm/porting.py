@@ -133,7 +133,7 @@ def chosen(file: Path, name: str) -> type[Algorithm]:
     return named.get(name, classes[0])
 
 
-def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, api: str) -> str:
+def port_class(algorithm: type[Algorithm], name: str, type_: str, template: str, *, api: str) -> str:
     """The Rust file of a class.
 
     Args:
@@ -150,7 +150,7 @@ def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, 
     params = [_Param(algorithm, type_, param) for param in about["params"]]
     torture(algorithm, 10)
     handles = {"on_ack", "on_loss", *about["handles"]}
-    handled = {signal: _commented(algorithm, signal, 8) for signal in SIGNATURES if signal in handles}
+    handled = {signal: _comment_lines(algorithm, signal, 8) for signal in SIGNATURES if signal in handles}
     places = {
         "NAME": name,
         "TYPE": type_,
@@ -167,17 +167,17 @@ def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, 
         "CHOICES": "".join(param.choice() for param in params),
         "PARAMS": "".join(param.declared() for param in params),
         "STATE": ", ".join(_state(algorithm)) or "nothing",
-        "START": _commented(algorithm, "start", 8),
-        "OWN": "".join(_commented(algorithm, function, 0) for function in _own(algorithm)),
+        "START": _comment_lines(algorithm, "start", 8),
+        "OWN": "".join(_comment_lines(algorithm, function, 0) for function in _own(algorithm)),
         "HANDLERS": "".join(f"\n    {SIGNATURES[signal]} {{\n{body}    }}\n" for signal, body in handled.items()),
         "COUNT": str(len(params)),
         "DEFAULTS": _defaults(type_, params),
-        "RECORDED": _recorded(algorithm, about, type_),
+        "RECORDED": _recorded_test(algorithm, about, type_),
         "UNITS": "@UNITS@",
         "PARAM_UNITS": "{Params, Value}" if any(".set(" in param.checked() for param in params) else "Params",
     }
     text = re.sub(r"@(\w+)@", lambda place: places[place[1]], template)
-    return formatted(_imports(text))
+    return format_rust(_imports(text))
 
 
 class _Param:
@@ -245,14 +245,14 @@ class _Param:
         else:
             expected = _text(str(self.default)) if self.kind == "text" else self.value(self.default)
             default_test = f"        assert_eq!(defaults.{self.name}, {expected});\n"
-        beyond = [self._beyond(edge, step) for edge, step in ((self.low, -1), (self.high, 1)) if edge is not None]
+        beyond = [self._value_beyond(edge, step) for edge, step in ((self.low, -1), (self.high, 1)) if edge is not None]
         if self.kind == "choice":
             beyond.append('Value::Text("no such word".into())')
         return default_test + "".join(
             f'        assert!(params.set("{self.name}", &{value}).is_err());\n' for value in beyond if value
         )
 
-    def _beyond(self, edge: Any, step: int) -> str | None:
+    def _value_beyond(self, edge: Any, step: int) -> str | None:
         """A value beyond an edge of its range, as a scenario would say it; nothing where there is none."""
         if self.kind == "float":
             return f"Value::Float({float(edge) + step!r})"
@@ -280,7 +280,7 @@ def _defaults(type_: str, params: Iterable[_Param]) -> str:
     )
 
 
-def _recorded(algorithm: type[Algorithm], about: dict[str, Any], type_: str) -> str:
+def _recorded_test(algorithm: type[Algorithm], about: dict[str, Any], type_: str) -> str:
     """The test that has what the class did; nothing where it draws random numbers, which are others in Rust."""
     if about["random"]:
         return ""
@@ -337,7 +337,7 @@ def _source(function: FunctionType) -> str:
         return ""
 
 
-def _commented(algorithm: type[Algorithm], name: str, indent: int) -> str:
+def _comment_lines(algorithm: type[Algorithm], name: str, indent: int) -> str:
     """The lines of a function as comments; of one that the class has not, nothing."""
     function = getattr(algorithm, name, None)
     if not isinstance(function, FunctionType) or function is getattr(Algorithm, name, None):
@@ -369,7 +369,7 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def formatted(text: str) -> str:
+def format_rust(text: str) -> str:
     """The text as rustfmt leaves it, where there is one."""
     program = shutil.which("rustfmt")
     if program is None:

@@ -39,9 +39,9 @@ def create(name: str, start: Path, *, source: Path | None = None) -> list[Path]:
     for path in (file, file.with_suffix(""), page):
         if path.exists():
             raise FarloopError(f"{path} is there already; choose another name")
-    text = _fill("algorithm.rs.txt", name) if source is None else _ported(name, source, "crate")
+    text = _fill("algorithm.rs.txt", name) if source is None else _port_file(name, source, "crate")
     registry = checkout / REGISTRY
-    registered = register(_read(registry), module, type_name(name))
+    registered = register(_read_template(registry), module, type_name(name))
     _write({file: text, page: _fill("algorithm.md.txt", name), registry: registered})
     return [file, page, registry]
 
@@ -67,12 +67,12 @@ def create_crate(name: str, start: Path, directory: Path, *, source: Path) -> li
     places = {"CRATES": crates, "MODULE": module, "VERSION": _native.version()}
     texts = {
         directory / "Cargo.toml": _fill("crate.toml.txt", name, places),
-        directory / "src" / "lib.rs": _ported(name, source, "farloop_cc"),
-        directory / "src" / "main.rs": porting.formatted(_fill("crate.main.rs.txt", name, places)),
+        directory / "src" / "lib.rs": _port_file(name, source, "farloop_cc"),
+        directory / "src" / "main.rs": porting.format_rust(_fill("crate.main.rs.txt", name, places)),
         directory / ".gitignore": "/target/\n",
     }
     # The versions that farloop is tested with; cargo adds the crate itself.
-    _write(texts | {directory / "Cargo.lock": _read(checkout / "Cargo.lock")})
+    _write(texts | {directory / "Cargo.lock": _read_template(checkout / "Cargo.lock")})
     return [*texts]
 
 
@@ -130,9 +130,9 @@ def type_name(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("-"))
 
 
-def _ported(name: str, source: Path, api: str) -> str:
+def _port_file(name: str, source: Path, api: str) -> str:
     template = files("farloop").joinpath("templates", "ported.rs.txt").read_text("utf-8")
-    return porting.ported(porting.chosen(source, name), name, type_name(name), template, api=api)
+    return porting.port_class(porting.chosen(source, name), name, type_name(name), template, api=api)
 
 
 def _fill(template: str, name: str, places: Mapping[str, str] | None = None) -> str:
@@ -142,7 +142,7 @@ def _fill(template: str, name: str, places: Mapping[str, str] | None = None) -> 
     return text
 
 
-def _read(path: Path) -> str:
+def _read_template(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except OSError as error:
