@@ -162,7 +162,7 @@ def described(algorithm: type[Algorithm]) -> dict[str, Any]:
         AlgorithmError: it is no algorithm; the text names file and line.
     """
     try:
-        return _described(algorithm)
+        return _describe(algorithm)
     except AlgorithmError:
         raise
     except BaseException as error:
@@ -170,7 +170,7 @@ def described(algorithm: type[Algorithm]) -> dict[str, Any]:
         _refuse(error, f"{_place(algorithm)}: {algorithm.__name__}")
 
 
-def _described(algorithm: type[Algorithm]) -> dict[str, Any]:
+def _describe(algorithm: type[Algorithm]) -> dict[str, Any]:
     place = _place(algorithm)
 
     def refuse(problem: str) -> AlgorithmError:
@@ -306,7 +306,7 @@ def load(path: Path | str) -> list[type[Algorithm]]:
         )
     if path.suffix != ".py":
         raise AlgorithmError(f"{shown(path)}: expected a file of Python, whose name ends in .py")
-    module = _run(path)
+    module = _run_file(path)
     defined = [
         v
         for v in vars(module).values()
@@ -351,7 +351,7 @@ def _refuse_redefined(path: Path, names: set[str]) -> None:
             lines[node.name] = node.lineno
 
 
-def _run(path: Path) -> ModuleType:
+def _run_file(path: Path) -> ModuleType:
     # A name of its own, so that two files of one name do not meet.
     name = f"farloop_algorithm_{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]}"
     module = ModuleType(name)
@@ -467,16 +467,16 @@ def digest(algorithm: type[Algorithm]) -> str:
             if name.startswith("__") and name.endswith("__") and name != "__init__":
                 continue
             sha.update(name.encode())
-            sha.update(_compiled(value).encode())
+            sha.update(_code_text(value).encode())
     file = Path(_file(algorithm))
     if file.is_file():
         sha.update(file.read_bytes())
     return sha.hexdigest()
 
 
-def _compiled(value: object) -> str:
+def _code_text(value: object) -> str:
     if isinstance(value, FunctionType):
-        return _compiled(value.__code__) + repr(value.__defaults__)
+        return _code_text(value.__code__) + repr(value.__defaults__)
     if isinstance(value, CodeType):
         return f"{value.co_code.hex()}{''.join(map(_constant, value.co_consts))}{value.co_names}"
     return repr(value) if isinstance(value, bool | int | float | str | tuple | Parameter) else type(value).__name__
@@ -485,7 +485,7 @@ def _compiled(value: object) -> str:
 def _constant(value: object) -> str:
     """A constant of a function. The order of a set is another one in every process."""
     if isinstance(value, CodeType):
-        return _compiled(value)
+        return _code_text(value)
     return f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, frozenset) else repr(value)
 
 

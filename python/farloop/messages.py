@@ -41,7 +41,7 @@ def _is_space(c: str) -> bool:
     return c.isspace() and c > "\x9f" and c not in "\u2028\u2029"
 
 
-def shortened(text: str, most: int = MAX_LENGTH) -> str:
+def shorten(text: str, most: int = MAX_LENGTH) -> str:
     """A text of at most about so many characters: the end, which says what is expected, stays."""
     if len(text) <= most:
         return text
@@ -52,7 +52,7 @@ def shortened(text: str, most: int = MAX_LENGTH) -> str:
 def say(message: str) -> None:
     """A line on standard error, if anybody listens."""
     with contextlib.suppress(OSError, ValueError):
-        print(printable(shortened(message)), file=sys.stderr, flush=True)  # noqa: T201
+        print(printable(shorten(message)), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -42,11 +42,11 @@ def scale_network(source: Source, by: int) -> Scenario:
     tables.pop("case", None)
     for section in _SECTIONS:
         if section in tables:
-            tables[section] = _divided(tables[section], by)
+            tables[section] = _divide(tables[section], by)
     for job in tables["job"]:
         job["scale"] *= by
         job["network_scale"] *= by
-    made = Scenario.load(_without_nothing(tables))
+    made = Scenario.load(_drop_empty(tables))
     made.resolved  # noqa: B018  It is refused here where a divided value is out of range.
     return made
 
@@ -78,22 +78,22 @@ def _check(scenario: Scenario, resolved: dict[str, Any], by: int) -> None:
         )
 
 
-def _divided(value: Any, by: int, key: str = "") -> Any:
+def _divide(value: Any, by: int, key: str = "") -> Any:
     """The same with every rate and size of bytes divided; texts of other kinds stay."""
     if isinstance(value, dict):
-        return {name: _divided(item, by, name) for name, item in value.items()}
+        return {name: _divide(item, by, name) for name, item in value.items()}
     if isinstance(value, list):
-        return [_divided(item, by, key) for item in value]
+        return [_divide(item, by, key) for item in value]
     if not isinstance(value, str) or key in _FORMAT:
         return value
-    if (rate := _read(units.rate, value)) is not None:
+    if (rate := _read_quantity(units.rate, value)) is not None:
         return f"{round(rate / by)}bps"
-    if (size := _read(units.size, value)) is not None:
+    if (size := _read_quantity(units.size, value)) is not None:
         return f"{max(1, round(size / by))}B"
     return value
 
 
-def _read(reader: Any, text: str) -> float | None:
+def _read_quantity(reader: Any, text: str) -> float | None:
     if not text[:1].isdigit():
         return None
     try:
@@ -102,10 +102,10 @@ def _read(reader: Any, text: str) -> float | None:
         return None
 
 
-def _without_nothing(value: Any) -> Any:
+def _drop_empty(value: Any) -> Any:
     """The same without empty tables and lists, which a scenario does not have."""
     if isinstance(value, dict):
-        return {key: _without_nothing(item) for key, item in value.items() if item not in ([], {}, None)}
+        return {key: _drop_empty(item) for key, item in value.items() if item not in ([], {}, None)}
     if isinstance(value, list):
-        return [_without_nothing(item) for item in value]
+        return [_drop_empty(item) for item in value]
     return value

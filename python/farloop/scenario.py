@@ -377,7 +377,7 @@ def _nearest_scenario(name: str) -> str:
         return f"did you mean {shown(near)}?"
     figures = difflib.get_close_matches(name.removesuffix(".toml").removeprefix("papers/"), figure_names(), n=1)
     hint = f"did you mean {figures[0]}? " if figures else ""
-    beside = [p.name for p in _beside(path)][:MOST_FILES]
+    beside = [p.name for p in _files_beside(path)][:MOST_FILES]
     there = f"expected a scenario file (here: {shown(', '.join(beside))})" if beside else "expected a scenario file"
     return f"{hint}{there} or a paper's figure (`farloop list scenarios`)"
 
@@ -385,11 +385,13 @@ def _nearest_scenario(name: str) -> str:
 def nearest_file(path: Path) -> Path | None:
     """The TOML file in the same directory whose name is nearest, if one is near enough to be meant."""
     # Without the suffix, which would make all names alike.
-    near = difflib.get_close_matches(path.name.removesuffix(".toml"), [p.stem for p in _beside(path)], n=1, cutoff=0.65)
+    near = difflib.get_close_matches(
+        path.name.removesuffix(".toml"), [p.stem for p in _files_beside(path)], n=1, cutoff=0.65
+    )
     return path.with_name(f"{near[0]}.toml") if near else None
 
 
-def _beside(path: Path) -> list[Path]:
+def _files_beside(path: Path) -> list[Path]:
     """The TOML files in its directory."""
     try:
         return sorted(p for p in itertools.islice(path.parent.glob("*.toml"), 1000) if p.is_file())

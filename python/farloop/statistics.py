@@ -384,15 +384,15 @@ def student_t(freedom: int, confidence: float = CONFIDENCE) -> float:
 
 def _student_t(freedom: int, outside: float) -> float:
     low, high = 0.0, 1.0
-    while _outside(freedom, high) > outside:
+    while _tail_probability(freedom, high) > outside:
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _outside(freedom, middle) > outside else (low, middle)
+        low, high = (middle, high) if _tail_probability(freedom, middle) > outside else (low, middle)
     return (low + high) / 2
 
 
-def _outside(freedom: int, t: float) -> float:
+def _tail_probability(freedom: int, t: float) -> float:
     """The probability of more than t on either side: finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     cosine2 = freedom / (freedom + t * t)
     sine = t / math.sqrt(freedom + t * t)

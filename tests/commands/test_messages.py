@@ -14,7 +14,7 @@ from farloop import statistics
 from farloop.commands.app import app
 from farloop.commands.command import print_json
 from farloop.kernel import libbpf
-from farloop.messages import MAX_LENGTH, Stopped, printable, say, shortened
+from farloop.messages import MAX_LENGTH, Stopped, printable, say, shorten
 from farloop.views.report.shown import table
 
 HOSTILE = "a\x1b[31mb\x07c\u202egnp.exe\u2066\x9b1m\u200b\r"
@@ -41,7 +41,7 @@ def test_a_terminal_obeys_no_name(capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_long_message_keeps_its_end(capsys: pytest.CaptureFixture[str]):
-    assert shortened("x" * MAX_LENGTH) == "x" * MAX_LENGTH
+    assert shorten("x" * MAX_LENGTH) == "x" * MAX_LENGTH
     say(f"farloop: {'x' * 70_000}: expected less")
     said = capsys.readouterr().err
     assert len(said) < MAX_LENGTH + 100
