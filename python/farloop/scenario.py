@@ -268,7 +268,7 @@ class Scenario:
         begin, until = facts["arrivals"]
         return {
             "network": facts,
-            "jobs": collectives.expected(iterations, json.loads(carried)),
+            "jobs": collectives.expected_iterations(iterations, json.loads(carried)),
             "memory_bytes": self.memory.total,
             "packet_hops": offered.hops(ports, resolved, end),
             "cautions": [

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop.results.network_map import LARGE, MAX_FORCED, MOST_HOSTS, map_of
+from farloop.results.network_map import LARGE, MAX_FORCED, MOST_HOSTS, build_map
 from farloop.views.figures import draw as figures
 from farloop.views.figures.network_map import network_maps
 from farloop.views.report import page as report
@@ -79,14 +79,14 @@ def drawn_run(request, tmp_path_factory):
 
 def test_every_port_is_on_the_map_once(drawn_run):
     _, run = drawn_run
-    drawn = map_of(run.ports)
+    drawn = build_map(run.ports)
     rows = sorted(itertools.chain.from_iterable(drawn.directions))
     assert rows == list(range(run.ports.num_rows))
 
 
 def test_no_two_nodes_are_on_one_spot(drawn_run):
     _, run = drawn_run
-    drawn = map_of(run.ports)
+    drawn = build_map(run.ports)
     spots = np.array([(p.x, p.y) for p in drawn.places])
     distances = np.hypot(*(spots[:, None] - spots[None, :]).transpose(2, 0, 1)) + 9 * np.eye(len(spots))
     assert distances.min() > 0.3
@@ -104,7 +104,7 @@ def test_parallel_links_are_one_line_that_says_what_they_are(tmp_path):
 
 def test_many_hosts_become_one_place_per_switch(drawn_run):
     name, run = drawn_run
-    drawn = map_of(run.ports)
+    drawn = build_map(run.ports)
     hosts = [p.hosts for p in drawn.places if p.kind == "host"]
     count = len({n for n, k in zip(*(run.ports[c].to_pylist() for c in ("node", "kind")), strict=True) if k == "host"})
     assert sum(hosts) == count
@@ -117,7 +117,7 @@ def test_many_hosts_become_one_place_per_switch(drawn_run):
 
 def test_tiers_are_rows(tmp_path):
     run = simulate(tmp_path, f"[network]\n{NETWORKS['datacenters']}\n")
-    places = {p.name: p for p in map_of(run.ports).places}
+    places = {p.name: p for p in build_map(run.ports).places}
     rows = [places[n].y for n in ("dc0-border1", "dc0-spine2", "dc0-leaf1", "dc0-h1")]
     assert rows == sorted(rows)
     assert len(set(rows)) == 4
@@ -129,7 +129,7 @@ def test_tiers_are_rows(tmp_path):
 
 def test_totals_are_those_of_the_tables(drawn_run):
     _, run = drawn_run
-    drawn = map_of(run.ports)
+    drawn = build_map(run.ports)
     totals = drawn.totals(run)
     assert totals["queue"].max() == max(run.ports["max_queue_bytes"].to_pylist())
     assert totals["dropped"].sum() == run.summary["dropped"]
@@ -141,7 +141,7 @@ def test_totals_are_those_of_the_tables(drawn_run):
 
 def test_frames_keep_the_peaks_of_the_series(drawn_run):
     _, run = drawn_run
-    drawn = map_of(run.ports)
+    drawn = build_map(run.ports)
     known, times, frames = drawn.frames(run, 4)
     assert known == list(range(2 * len(drawn.edges))), "all ports are recorded"
     assert times.size <= 4
@@ -256,7 +256,7 @@ def failing(tmp_path_factory):
 def test_several_seeds_are_one_map_with_mean_and_spread(failing):
     data = embedded(report.page(failing))
     assert [run["label"] for run in data["runs"]] == ["dctcp (n = 3 seeds)", "cubic (n = 3 seeds)"]
-    drawn = map_of(failing.runs[0].ports)
+    drawn = build_map(failing.runs[0].ports)
     loads = np.array([drawn.totals(run)["load"] for run in failing.runs[:3]])
     assert (np.ptp(loads, axis=0) > 0.01).any(), "paths are drawn by the seed"
     of_run = data["runs"][0]
@@ -306,8 +306,8 @@ def test_large_networks_are_laid_out_with_what_is_required(count, tmp_path, monk
     pairs = [("h0", "s0"), ("h1", names[-1]), *itertools.pairwise(names)]
     links = "".join(f'[[link]]\na = "{a}"\nb = "{b}"\ndelay = "1us"\n' for a, b in pairs)
     run = simulate(tmp_path, f'[network]\ntopology = "links"\n{switches}{hosts}{links}', "1us")
-    drawn = map_of(run.ports)
-    again = map_of(run.ports)
+    drawn = build_map(run.ports)
+    again = build_map(run.ports)
     assert [(node.x, node.y) for node in drawn.places] == [(node.x, node.y) for node in again.places]
     assert len({(round(node.x, 6), round(node.y, 6)) for node in drawn.places}) == len(drawn.places) == count + 2
     places = {node.name: (node.x, node.y) for node in drawn.places}

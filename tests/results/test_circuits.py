@@ -13,7 +13,7 @@ import pytest
 
 import farloop
 from farloop.results.circuit_week import daily_occupancy, short_names, week_of
-from farloop.results.network_map import map_of
+from farloop.results.network_map import build_map
 from farloop.results.tables import port_names
 from farloop.views.figures.circuit_schedule import has_schedule, schedules
 
@@ -160,7 +160,7 @@ def test_parallel_links_are_told_apart(hybrid):
     recorded = hybrid.samples.objects("port")
     assert "tor1->eps" in recorded
     assert "tor1->eps#2" not in recorded
-    drawn = map_of(hybrid.ports)
+    drawn = build_map(hybrid.ports)
     known, _, _ = drawn.frames(hybrid, 10)
     assert {names[row] for i in known for row in drawn.directions[i]} == {f"tor{rack}->ocs" for rack in range(1, 5)}
 

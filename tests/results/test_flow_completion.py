@@ -81,7 +81,7 @@ def test_an_unfinished_flow_counts_with_its_age_and_at_least_with_one():
         (1, 100, 0, second // 2, second // 10),
     )
     assert flow_completion.bounded(table, 1.0) == pytest.approx([4.0, 1.0, np.nan, np.nan, 5.0], nan_ok=True)
-    intra = flow_completion.at_least(table, 1.0)
+    intra = flow_completion.aged_distribution(table, 1.0)
     assert (intra["intra"]["flows"], intra["intra"]["mean"], intra["cross"]) == (2, 2.5, None)
 
 
@@ -93,14 +93,14 @@ def test_nothing_finished_is_no_distribution():
 
 def test_size_bins_are_tenths_and_leave_out_what_is_empty():
     table = flows(*[(0, 10 * (i // 2 + 1), 0, 10 * (i // 2 + 1) if i < 18 else None, 10) for i in range(20)])
-    sizes, ((median,)) = flow_completion.by_size(table, "intra", [50])
+    sizes, ((median,)) = flow_completion.percentiles_by_size(table, "intra", [50])
     assert sizes.tolist() == [10.0 * (i + 1) for i in range(9)], "of the tenth bin none finished"
     assert median.tolist() == [i + 1.0 for i in range(9)]
     equal = flows(*[(0, 7, 0, 10 + i, 10) for i in range(30)])
-    sizes, rows = flow_completion.by_size(equal, "intra", [50, 99])
+    sizes, rows = flow_completion.percentiles_by_size(equal, "intra", [50, 99])
     assert sizes.tolist() == [7.0]
     assert rows.shape == (2, 1)
-    sizes, rows = flow_completion.by_size(equal, "cross", [50, 99])
+    sizes, rows = flow_completion.percentiles_by_size(equal, "cross", [50, 99])
     assert sizes.size == 0
     assert rows.shape == (2, 0)
 

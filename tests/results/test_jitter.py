@@ -85,7 +85,7 @@ def test_the_tie_decides_who_starves_and_that_is_fragile(step):
     moved = {first.measure: first for first in jitter.fragile(varied)}
     assert set(moved) == {"throughput of one", "throughput of two"}
     assert moved["throughput of one"].high > 20 * moved["throughput of one"].low
-    (caution,) = [c for c in cautions.of_comparison(varied) if c.code == "fragile"]
+    (caution,) = [c for c in cautions.comparison_cautions(varied) if c.code == "fragile"]
     assert caution.text.startswith("fixed: fragile: throughput of")
     assert "3 variations" in caution.text
 
@@ -95,7 +95,7 @@ def test_variations_repeat_whatever_the_threads_and_without_ties_nothing_is_frag
     assert numbers[0] == numbers[1]
     varied = farloop.compare(small, "hpcc", jitter=2)
     assert jitter.fragile(varied) == []
-    assert not [c for c in cautions.of_comparison(varied) if c.code == "fragile"]
+    assert not [c for c in cautions.comparison_cautions(varied) if c.code == "fragile"]
     assert varied.jitter.numbers["hpcc"]["throughput"][0] != varied.jitter.numbers["hpcc"]["throughput"][1]
 
 

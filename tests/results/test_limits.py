@@ -116,7 +116,7 @@ def test_times_add_up_to_the_lives_of_flows(run):
     assert sum(time for entry in limits.entries(run) for time in entry["time_ps"].values()) == lives
     for kind in ("intra", "cross", ""):
         assert sum(limits.shares(run, kind).values()) == pytest.approx(1, abs=1e-12)
-    assert limits.first(run, "cross") == next(iter(limits.shares(run, "cross").items()))
+    assert limits.main_limit(run, "cross") == next(iter(limits.shares(run, "cross").items()))
 
 
 def test_the_summary_and_the_table_have_a_row_for_each_kind(run):

@@ -178,7 +178,7 @@ def test_unfinished_flows_are_told_of_with_their_bound():
     begun = finished["flows"] + run.summary["unfinished"]["cross"]
     assert text.startswith(f"cubic: {run.summary['unfinished']['cross']} of {begun} cross flows did not finish")
     assert f"{finished['p99']:.3g}, that of all flows at least {everyone['p99']:.3g}" in text
-    assert flow_completion.left_out([run.summary, run.summary])[0].endswith("(and in 1 other of 2 runs)")
+    assert flow_completion.omission_sentences([run.summary, run.summary])[0].endswith("(and in 1 other of 2 runs)")
 
 
 def test_all_flows_finished_is_not_told():

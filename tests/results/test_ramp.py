@@ -59,4 +59,4 @@ def test_a_receive_window_is_the_goal_where_it_is_smaller():
 @pytest.mark.parametrize("seeds", ["1-2"])
 def test_several_seeds_say_it_once(seeds):
     compared = farloop.compare(farloop.Scenario.from_text(LONG), algorithms="cubic", seeds=seeds)
-    assert [caution.code for caution in cautions.of_comparison(compared)].count("slow-start") == 1
+    assert [caution.code for caution in cautions.comparison_cautions(compared)].count("slow-start") == 1

@@ -126,7 +126,7 @@ def test_flows_that_are_others_in_every_seed_are_not_averaged(random):
 
 def test_slowdowns_of_several_seeds_have_bands(random):
     tables = [run.flows for run in random]
-    sizes, (median, tail), bands = flow_completion.over_sizes(tables, "intra", [50, 99])
+    sizes, (median, tail), bands = flow_completion.mean_percentiles_by_size(tables, "intra", [50, 99])
     assert 3 <= sizes.size <= flow_completion.BINS
     assert (median <= tail).all()
     assert bands.shape == (2, 2, sizes.size)
@@ -144,9 +144,9 @@ def test_slowdowns_of_several_seeds_have_bands(random):
 
 def test_one_run_is_drawn_as_before(random):
     flows = random.runs[0].flows
-    sizes, rows, bands = flow_completion.over_sizes([flows], "intra", [50])
-    assert np.array_equal(sizes, flow_completion.by_size(flows, "intra", [50])[0])
-    assert np.array_equal(rows, flow_completion.by_size(flows, "intra", [50])[1])
+    sizes, rows, bands = flow_completion.mean_percentiles_by_size([flows], "intra", [50])
+    assert np.array_equal(sizes, flow_completion.percentiles_by_size(flows, "intra", [50])[0])
+    assert np.array_equal(rows, flow_completion.percentiles_by_size(flows, "intra", [50])[1])
     assert np.isnan(bands).all()
 
 

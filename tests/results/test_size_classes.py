@@ -12,7 +12,7 @@ import pytest
 import farloop
 from farloop.errors import FarloopError
 from farloop.results import flow_completion, jitter, measures
-from farloop.results.size_classes import GEMINI, MARK, MEDIAN, MIN_TAIL_FLOWS, NO_FLOWS, SplitAtMedian, marked, parse
+from farloop.results.size_classes import GEMINI, MARK, MEDIAN, MIN_TAIL_FLOWS, NO_FLOWS, SplitAtMedian, add_mark, parse
 from farloop.views.report.page import page
 from farloop.views.report.tables import size_note, size_rows, slowdown_rows
 
@@ -203,8 +203,8 @@ def test_runs_with_other_classes_stand_in_one_table(run):
 
 
 def test_a_tail_of_enough_flows_has_no_mark():
-    assert marked("3.1", MIN_TAIL_FLOWS) == "3.1"
-    assert marked("3.1", MIN_TAIL_FLOWS - 1) == "3.1 *"
+    assert add_mark("3.1", MIN_TAIL_FLOWS) == "3.1"
+    assert add_mark("3.1", MIN_TAIL_FLOWS - 1) == "3.1 *"
 
 
 def test_the_classes_of_all_sizes_are_marked_alike(run):

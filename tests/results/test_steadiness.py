@@ -123,7 +123,7 @@ def test_a_flow_that_joins_in_the_middle_makes_a_run_unsteady(command):
     run = farloop.load(command.directory / "o").runs[0]
     assert run.steadiness.halves[0].first.estimate < run.steadiness.halves[0].second.estimate
     both = farloop.Comparison("", [dataclasses.replace(run, label=name) for name in ("a", "b")])
-    (text,) = [warning.text for warning in cautions.of_comparison(both) if warning.code == "not-steady"]
+    (text,) = [warning.text for warning in cautions.comparison_cautions(both) if warning.code == "not-steady"]
     assert text.startswith("a: not steady")
     assert text.endswith("(and in 1 other of 2 runs)")
     note = steadiness.note(both.runs)

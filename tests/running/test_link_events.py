@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop.results.network_map import map_of
+from farloop.results.network_map import build_map
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "failure.toml"
 SHORT = {"run.duration": "12ms", "event.1.at": "4ms", "event.2.at": "8ms"}
@@ -39,7 +39,7 @@ def test_a_port_that_drops_only_by_link_failure_is_the_worst_by_drops(failure):
     most = max(rows, key=lambda row: row["dropped_down"])
     worst = failure.summary["worst"]["drops"]
     assert (worst["port"], worst["drops"]) == (f"{most['node']}->{most['peer']}", most["dropped_down"])
-    drawn = map_of(failure.ports).totals(failure)["dropped"]
+    drawn = build_map(failure.ports).totals(failure)["dropped"]
     assert drawn.sum() == failure.summary["dropped"], "the map counts all causes, too"
 
 

@@ -130,7 +130,7 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         file=str(kept["file"]),
         overrides=tuple((str(k), str(v)) for k, v in kept["overrides"].items()),
         address=str(kept["address"]),
-        trace=trace.kept(kept.get("trace"), source),
+        trace=trace.read_trace(kept.get("trace"), source),
         algorithm_texts=read_texts(kept.get("algorithm_files")),
         inputs={str(name): str(digest) for name, digest in (kept.get("inputs") or {}).items()},
     )

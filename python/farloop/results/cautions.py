@@ -72,7 +72,7 @@ def of_run(run: RunToCaution) -> list[Caution]:
     return [*_network_cautions([run]), *_joint_cautions([run])]
 
 
-def of_comparison(comparison: ComparisonToCaution) -> list[Caution]:
+def comparison_cautions(comparison: ComparisonToCaution) -> list[Caution]:
     """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
     moved = [Caution("fragile", text) for _, text in jitter.warnings(comparison)]
     return list(
@@ -120,7 +120,7 @@ def _joint_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run.numbers)
     for algorithm, each in by_algorithm.items():
-        cautions += [Caution("unfinished", f"{algorithm}: {text}") for text in flow_completion.left_out(each)]
+        cautions += [Caution("unfinished", f"{algorithm}: {text}") for text in flow_completion.omission_sentences(each)]
         counts = [numbers["before_first_ack"] or {} for numbers in each]
         cautions += [Caution("short-flows", f"{algorithm}: {text}") for text in starts.unacted_text(counts)]
     return cautions + [Caution(code, text) for code, text in steadiness.warnings_together(runs)]

@@ -99,7 +99,7 @@ def expected_time(iterations: pa.Table, end: float) -> tuple[float, float] | Non
     return (min(begins), min(end, max(ends))) if begins else None
 
 
-def expected(iterations: pa.Table, carried: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def expected_iterations(iterations: pa.Table, carried: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Returns the expected times and bytes of an iteration of each `[[job]]`, known before a run, by the job's name.
 
     `ideal_s` is its time on an ideal network and `ideal_unscaled_s` that with all bytes, `bytes_across` the bytes of messages from one

@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
     is_cross: bool
 
 
-def grouped(flows: pa.Table, times: Floats, rows: Mapping[str, Floats]) -> tuple[list[Drawn], str]:
+def group_flows(flows: pa.Table, times: Floats, rows: Mapping[str, Floats]) -> tuple[list[Drawn], str]:
     """The flows inside datacenters and those across, each as median, band and outliers; and what that is in words.
 
     Args:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from farloop.metrics import thinned
 from farloop.palette import IDLE, Look, flow_looks, port_looks
-from farloop.results.curve_groups import grouped
+from farloop.results.curve_groups import group_flows
 from farloop.results.replicas import Replicas
 from farloop.results.tables import Floats, Series
 from farloop.statistics import mean_bands
@@ -201,7 +201,7 @@ def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: 
         if np.isfinite(values).any():
             rows[_plain(name)] = values
             _tell_seeds(of, len(thin), notes, "of each flow")
-    drawn, remark = grouped(of.runs[0].flows, times, rows)
+    drawn, remark = group_flows(of.runs[0].flows, times, rows)
     if drawn:
         notes.remarks[remark] = None
     return [Line(line.name, line.look, times, line.values, line.band, KINDS_OF_PATHS[line.is_cross]) for line in drawn]

@@ -96,7 +96,7 @@ def slowdown_summary(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -
     return summary, unfinished
 
 
-def at_least(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -> dict[str, Any]:
+def aged_distribution(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -> dict[str, Any]:
     """Distribution of the slowdown for each kind of flow with the unfinished ones counted by their age (`bounded`).
 
     Every number is a lower bound. `None` for kinds all of whose flows finished, of which `slowdown_summary` says all.
@@ -126,7 +126,7 @@ LEFT_OUT = 0.01
 """From this share of unfinished flows on the 99th percentile of the finished ones says nothing of all flows."""
 
 
-def left_out(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+def omission_sentences(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns sentences on what numbers of finished flows leave out, by kind; of several runs, for the one with most unfinished flows.
 
     Args:
@@ -162,7 +162,7 @@ def distribution(values: Floats) -> dict[str, Any] | None:
     return {"flows": int(known.size), "mean": float(known.mean()), "p50": p50, "p95": p95, "p99": p99}
 
 
-def by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Floats, Floats]:
+def percentiles_by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Floats, Floats]:
     """Percentiles of the slowdown over flow size: the largest size of each bin in bytes, and one row per percentile.
 
     The bins are tenths of the flows of this kind that have a size, finished or not; equal sizes are never split. A bin in which no flow
@@ -180,14 +180,16 @@ def by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Float
     return edges[used].astype(np.float64), np.array(rows, dtype=np.float64).reshape(-1, len(percentiles)).T
 
 
-def over_sizes(tables: Sequence[pa.Table], kind: str, percentiles: list[float]) -> tuple[Floats, Floats, Floats]:
-    """Like `by_size`, of one or several runs that differ in their seed: sizes, means over the runs, and both ends of their 95 % intervals.
+def mean_percentiles_by_size(
+    tables: Sequence[pa.Table], kind: str, percentiles: list[float]
+) -> tuple[Floats, Floats, Floats]:
+    """Like `percentiles_by_size`, over runs that differ in their seed: sizes, means over the runs, and both ends of their 95 % intervals.
 
     The bins are those of the flows of all runs together. A run without a finished flow in a bin does not count there; the ends are NaN
     where fewer than two do. They are in pairs of lower and upper ones, a pair for each percentile.
     """
     if len(tables) == 1:
-        sizes, rows = by_size(tables[0], kind, percentiles)
+        sizes, rows = percentiles_by_size(tables[0], kind, percentiles)
         return sizes, rows, np.full((rows.shape[0], 2, rows.shape[1]), np.nan)
     pooled = np.concatenate([column(t, "size_bytes")[is_kind(t, kind)] for t in tables])
     pooled = pooled[~np.isnan(pooled)]

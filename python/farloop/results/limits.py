@@ -57,7 +57,7 @@ def shares_of(limits: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {limit: time / whole for limit, time in sorted(times.items(), key=lambda item: -item[1])} if whole else {}
 
 
-def first(run: RunNumbers, kind: str) -> tuple[str, float]:
+def main_limit(run: RunNumbers, kind: str) -> tuple[str, float]:
     """The limit that a run's flows spent most of their time under, and its share; ("", 0.0) where no flow took time.
 
     Args:

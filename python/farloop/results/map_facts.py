@@ -34,7 +34,7 @@ Spans = list[tuple[float, float]]
 """From when to when, in seconds."""
 
 
-def over_seeds(drawn: NetworkMap, runs: Sequence[Run]) -> dict[str, OverSeeds]:
+def metrics_over_seeds(drawn: NetworkMap, runs: Sequence[Run]) -> dict[str, OverSeeds]:
     """Every metric of the map over the whole runs; all three numbers are the same of a single run."""
     facts = {}
     totals = [drawn.totals(run) for run in runs]

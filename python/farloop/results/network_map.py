@@ -179,7 +179,7 @@ class NetworkMap:
         return known, times[np.minimum(starts + step, times.size) - 1], frames_by_metric
 
 
-def map_of(ports: pa.Table) -> NetworkMap:
+def build_map(ports: pa.Table) -> NetworkMap:
     """The map of the network that a table of ports describes."""
     graph = _graph(ports)
     homes = _homes(graph)

@@ -110,7 +110,7 @@ class Pooled:
     intervals: dict[str, Interval]
 
 
-def pooled(
+def pool_slowdowns(
     runs: Sequence[RunNumbers], kind: str, size: str = "", sizes: SizeClasses | None = None, *, unfinished: bool = False
 ) -> Pooled:
     """Mean and percentiles of the slowdown of the flows of several runs together, which differ in their seed.
@@ -132,15 +132,15 @@ def pooled(
 
 
 def pooled_rows(runs: Sequence[RunNumbers]) -> dict[str, Any]:
-    """`pooled` by kind and size, as summary.json has it."""
+    """`pool_slowdowns` by kind and size, as summary.json has it."""
     rows: dict[str, Any] = {}
     for kind in flow_completion.KINDS:
-        every = pooled(runs, kind)
+        every = pool_slowdowns(runs, kind)
         if not every.flows:
             rows[kind] = None
             continue
-        classes = {size: pooled(runs, kind, size) for size in runs[0].sizes.names}
-        halves = {size: pooled(runs, kind, size, MEDIAN) for size in MEDIAN.names}
+        classes = {size: pool_slowdowns(runs, kind, size) for size in runs[0].sizes.names}
+        halves = {size: pool_slowdowns(runs, kind, size, MEDIAN) for size in MEDIAN.names}
         rows[kind] = SplitAtMedian(
             {
                 "all": _pooled_row(every),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from farloop.results.seeds import by_label
+from farloop.results.seeds import group_by_label
 
 if TYPE_CHECKING:
     from farloop.results.run import Run
@@ -37,4 +37,4 @@ class Replicas:
 
 def replicas(runs: Iterable[Run]) -> list[Replicas]:
     """The runs of each case together; a run that is alone keeps its label."""
-    return [Replicas(label if len(of) > 1 else of[0].label, of) for label, of in by_label(runs).items()]
+    return [Replicas(label if len(of) > 1 else of[0].label, of) for label, of in group_by_label(runs).items()]

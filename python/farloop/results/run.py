@@ -15,7 +15,7 @@ import pyarrow as pa
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.results import cautions, collectives, fields, flow_completion, frames, job_times, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
-from farloop.results.seeds import by_label, strip_seed
+from farloop.results.seeds import group_by_label, strip_seed
 from farloop.results.showing import Drawable
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
 from farloop.results.steadiness import Steadiness
@@ -314,7 +314,7 @@ class Comparison(Drawable):
     @property
     def cautions(self) -> list[str]:
         """Sentences on what a user may believe wrongly of the runs; each once."""
-        return [caution.text for caution in cautions.of_comparison(self)]
+        return [caution.text for caution in cautions.comparison_cautions(self)]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -325,7 +325,7 @@ class Comparison(Drawable):
     def groups(self) -> dict[str, list[Run]]:
         """The runs of each case and algorithm, one per seed, by the label that they have without seeds."""
         if self.seeds:
-            return by_label(self.runs)
+            return group_by_label(self.runs)
         runs_by_label: dict[str, list[Run]] = {}
         for run_ in self.runs:
             runs_by_label.setdefault(run_.label, []).append(run_)

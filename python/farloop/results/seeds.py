@@ -74,7 +74,7 @@ def strip_seed(run: RunNumbers) -> str:
     return run.label.removesuffix(seed_suffix(run.seed))
 
 
-def by_label(runs: Iterable[R]) -> dict[str, list[R]]:
+def group_by_label(runs: Iterable[R]) -> dict[str, list[R]]:
     """Runs that differ in nothing but their seed, by the label that they have without it."""
     by_labels: dict[str, list[R]] = {}
     for run in runs:

@@ -192,7 +192,7 @@ def read_option(text: str | None) -> SizeClasses | None:
         raise FarloopError(f"--sizes {error}") from None
 
 
-def marked(text: str, flows: float) -> str:
+def add_mark(text: str, flows: float) -> str:
     """A 99th percentile's text, with a mark if it is over fewer than `MIN_TAIL_FLOWS` flows."""
     return text if flows >= MIN_TAIL_FLOWS else f"{text} {MARK}"
 

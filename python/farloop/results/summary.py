@@ -60,7 +60,7 @@ def summarise(
         "sizes": sizes.name,
         "slowdown": slowdown,
         "unfinished": unfinished,
-        "slowdown_at_least": flow_completion.at_least(flows, end, sizes),
+        "slowdown_at_least": flow_completion.aged_distribution(flows, end, sizes),
         "limits": limits.summary_rows(info.get("limits", [])),
         "starts": starts.summary_rows(began),
         "before_first_ack": starts.count_unacted(flows, ports, began, scenario, end) if began else None,

@@ -123,7 +123,7 @@ def made(items: tuple[str, ...], output: _native.TraceOutput | None) -> Trace | 
     return None if output is None else Trace(items, output.records, output.left_out, output)
 
 
-def kept(entry: dict[str, Any] | None, directory: Path) -> Trace | None:
+def read_trace(entry: dict[str, Any] | None, directory: Path) -> Trace | None:
     """The trace in a directory, of which the manifest says `entry`."""
     if entry is None:
         return None

@@ -123,7 +123,7 @@ class Explanation(Drawable):
     def rows(self) -> list[tuple[str, ...]]:
         """The parts, largest first: cause, limit, where, by whom, time, share. Small ones are one row, propagation is of the path."""
         return largest_first(
-            self.parts, self.time_ps, lambda part: (part["cause"], part["limit"], place_of(part), cause_name(part))
+            self.parts, self.time_ps, lambda part: (part["cause"], part["limit"], place_name(part), cause_name(part))
         )
 
     @property
@@ -134,7 +134,7 @@ class Explanation(Drawable):
         """
         groups: dict[str, dict[str, int]] = {}
         for part in self.parts:
-            limits = groups.setdefault(cause_of(part), {})
+            limits = groups.setdefault(cause_text(part), {})
             limits[part["limit"]] = limits.get(part["limit"], 0) + int(part["time_ps"])
         if not groups:
             return "", 0.0
@@ -160,7 +160,7 @@ class Explanation(Drawable):
             return f"{self.flow} took no time"
         groups: dict[tuple[str, str, str], int] = {}
         for part in self.parts:
-            key = (str(part["cause"]), place_of(part), cause_name(part))
+            key = (str(part["cause"]), place_name(part), cause_name(part))
             groups[key] = groups.get(key, 0) + int(part["time_ps"])
         (cause, place, by), time = max(groups.items(), key=lambda item: item[1])
         share = f"{100 * time / self.time_ps:.0f} % of its {whole}"
@@ -243,12 +243,12 @@ def largest_first(
     return rows
 
 
-def place_of(part: dict[str, Any]) -> str:
+def place_name(part: dict[str, Any]) -> str:
     """Where it was: links of a path share their delay."""
     return "" if part["cause"] == "propagation" else str(part["port"] or "")
 
 
-def cause_of(part: dict[str, Any]) -> str:
+def cause_text(part: dict[str, Any]) -> str:
     """The cause in words; of a queue also whose packets were served."""
     if part["cause"] == "pause":
         return "PFC pause"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from farloop.results.showing import Drawable
-from farloop.results.why import cause_name, largest_first, place_of
+from farloop.results.why import cause_name, largest_first, place_name
 from farloop.units import time_text
 
 Group = tuple[str, str, str, str, str, str]
@@ -70,7 +70,7 @@ class JobExplanation(Drawable):
 
     def _rows(self, ranks: Callable[[dict[str, Any]], str]) -> list[tuple[str, ...]]:
         def group(part: dict[str, Any]) -> Group:
-            return (part["cause"], part["limit"], part["phase"], ranks(part), place_of(part), cause_name(part))
+            return (part["cause"], part["limit"], part["phase"], ranks(part), place_name(part), cause_name(part))
 
         return largest_first(self.parts, self.time_ps, group)
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from farloop.output.manifest import REPORT
 from farloop.results.measures import MORE
-from farloop.results.size_classes import MARK_NOTE, MIN_TAIL_FLOWS, marked
+from farloop.results.size_classes import MARK_NOTE, MIN_TAIL_FLOWS, add_mark
 from farloop.studies.advice.advice_headline import cautions_of, headline_advice, range_text, stays_text, subject
 from farloop.studies.advice.asking import ANSWER
 from farloop.studies.arena.constraints import parse
@@ -163,7 +163,7 @@ def _candidates(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _quantity_name(name: str, content: Mapping[str, Any]) -> str:
     """The name of a quantity, with a mark where it is a percentile over few flows."""
-    return marked(name, content["few_flows"].get(name, MIN_TAIL_FLOWS))
+    return add_mark(name, content["few_flows"].get(name, MIN_TAIL_FLOWS))
 
 
 def _heads(names: Iterable[str], content: Mapping[str, Any]) -> list[Head]:

@@ -65,7 +65,7 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
     from farloop.results import offered, starts
-    from farloop.results.cautions import MAX_DECISIVE, by_weight, of_comparison
+    from farloop.results.cautions import MAX_DECISIVE, by_weight, comparison_cautions
     from farloop.results.headline import headline
     from farloop.views.report.tables import (
         job_rows,
@@ -79,7 +79,7 @@ def comparison(result: Comparison) -> None:
         worst_rows,
     )
 
-    cautions = by_weight(of_comparison(result))
+    cautions = by_weight(comparison_cautions(result))
     deadlocks(result.deadlocks)
     answer(headline(result).sentences, [caution.text for caution in cautions[:MAX_DECISIVE]])
     _print_table(*run_rows(result), title=result.title)

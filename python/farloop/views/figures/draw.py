@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from farloop.judging import paper_modules
-from farloop.results.network_map import map_of
+from farloop.results.network_map import build_map
 from farloop.views.figures.circuit_schedule import has_schedule, schedules
 from farloop.views.figures.network_map import network_maps
 from farloop.views.figures.panels import has_curves, queue_panels, slowdown_panels, throughput_panels
@@ -42,7 +42,7 @@ def draw(comparison: Comparison, into: Path) -> list[Path]:
     """Writes the pictures of a comparison into a directory; returns their paths."""
     module = paper_modules.module_of(comparison.figure) if comparison.figure else None
     pictures: dict[str, Figure] = _papers(module, comparison) if module else generic(comparison)
-    if not module or any(map_of(run.ports).is_fabric for run in comparison.runs[:1]):
+    if not module or any(build_map(run.ports).is_fabric for run in comparison.runs[:1]):
         pictures["network"] = network_maps(comparison.runs, comparison.title)
     if any(has_schedule(run) for run in comparison.runs):
         pictures["schedule"] = schedules(comparison.runs, comparison.title)

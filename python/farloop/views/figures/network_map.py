@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from farloop.palette import FAILED, HEAT, IDLE
-from farloop.results.map_facts import OverSeeds, failures, over_seeds
-from farloop.results.network_map import MAP_METRICS, MapLink, MapMetric, NetworkMap, map_of
+from farloop.results.map_facts import OverSeeds, failures, metrics_over_seeds
+from farloop.results.network_map import MAP_METRICS, MapLink, MapMetric, NetworkMap, build_map
 from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
 from farloop.units import bytes_text
@@ -47,8 +47,8 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     """
     cases = replicas(runs)
     shown = cases[:MOST_RUNS]
-    maps = [map_of(of.runs[0].ports) for of in shown]
-    totals = [over_seeds(drawn, of.runs) for drawn, of in zip(maps, shown, strict=True)]
+    maps = [build_map(of.runs[0].ports) for of in shown]
+    totals = [metrics_over_seeds(drawn, of.runs) for drawn, of in zip(maps, shown, strict=True)]
     metrics = [m for m in MAP_METRICS if m.key == "load" or any(t[m.key].mean.any() for t in totals)]
     # A single run has its maps below each other, so that they are large.
     rows, columns = (len(metrics), 1) if len(shown) == 1 else (len(shown), len(metrics))

@@ -120,7 +120,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
         for of in cases:
             look: dict[str, Any] = {"color": colours[of.label], "linewidth": 0.9}
             tables = [run.flows for run in of.runs]
-            sizes, (median, tail), bands = flow_completion.over_sizes(tables, kind, [50, 99])
+            sizes, (median, tail), bands = flow_completion.mean_percentiles_by_size(tables, kind, [50, 99])
             sizes_axis.plot(sizes, median, marker=".", label=plain(of.caption), **look)
             sizes_axis.plot(sizes, tail, marker=".", linestyle="--", **look)
             for low, high in bands:

@@ -17,7 +17,7 @@ from farloop.output import reading
 from farloop.output.manifest import damaged, read_manifest
 from farloop.results import tables
 from farloop.results.metric_titles import metric_title
-from farloop.results.why import Explanation, cause_of
+from farloop.results.why import Explanation, cause_text
 from farloop.results.why_job import JobExplanation
 from farloop.safe_files import names
 from farloop.statistics import Interval, mean
@@ -180,7 +180,7 @@ class PlottedTime(Numbers):
         assert self.explanation is not None
         totals: dict[str, int] = {}
         for part in self.explanation.parts:
-            label = cause_of(part) + (f" ({part['limit']})" if part["limit"] else "")
+            label = cause_text(part) + (f" ({part['limit']})" if part["limit"] else "")
             totals[label] = totals.get(label, 0) + int(part["time_ps"])
         ordered = sorted(totals.items(), key=lambda item: -item[1])
         bars = {label: Interval(time / 1e12, None, None, 1) for label, time in ordered}

@@ -176,7 +176,7 @@ def _slowdown(comparison: Comparison) -> Chart:
     for i, kind in enumerate(kinds):
         for of in cases:
             tables = [run.flows for run in of.runs]
-            sizes, (median, tail), bands = flow_completion.over_sizes(tables, kind, [50, 99])
+            sizes, (median, tail), bands = flow_completion.mean_percentiles_by_size(tables, kind, [50, 99])
             values, share = flow_completion.cumulative(tables, kind, flow_completion.CURVE_POINTS)
             colour = colours[of.label]
             for low, high in bands:

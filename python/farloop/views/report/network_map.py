@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop.palette import FAILED, HEAT, IDLE
-from farloop.results.map_facts import failures, frames_over_seeds, over_seeds
-from farloop.results.network_map import MAP_METRICS, NetworkMap, map_of
+from farloop.results.map_facts import failures, frames_over_seeds, metrics_over_seeds
+from farloop.results.network_map import MAP_METRICS, NetworkMap, build_map
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.tables import Floats
 from farloop.units import rate_text, time_text
@@ -54,7 +54,7 @@ def drawing(comparison: Comparison) -> dict[str, Any]:
         run = of.runs[0]
         key = _key(run)
         if key not in maps:
-            maps[key] = (len(networks), map_of(run.ports))
+            maps[key] = (len(networks), build_map(run.ports))
             networks.append(_network(maps[key][1]))
         cases.append((of, *maps[key]))
     recorded = sum(len(run.samples.objects("port")) for run in comparison.runs)
@@ -106,7 +106,7 @@ def _range(text: Callable[[float], str], ends: tuple[float, float]) -> str:
 
 def _run_data(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:
     known, times, frames = frames_over_seeds(drawn, of.runs, most)
-    totals = over_seeds(drawn, of.runs)
+    totals = metrics_over_seeds(drawn, of.runs)
     spread = {key: [_short(each.low), _short(each.high)] for key, each in totals.items()} if of.n > 1 else None
     down = failures(drawn, of.runs[0])
     return {

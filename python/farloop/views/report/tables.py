@@ -9,7 +9,7 @@ from farloop.results import flow_completion, limits, offered, paired, starts, su
 from farloop.results.paired import Pooled
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.seeds import mean_text
-from farloop.results.size_classes import MARK, MARK_NOTE, NO_FLOWS, SizeClasses, marked
+from farloop.results.size_classes import MARK, MARK_NOTE, NO_FLOWS, SizeClasses, add_mark
 from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
 
@@ -301,8 +301,8 @@ def _slowdowns_of(of: Replicas, kind: str, sizes: SizeClasses) -> list[_Slowdown
     """The finished flows; where some are unfinished also a row that counts them, whose numbers are lower bounds."""
 
     def flows(*, unfinished: bool) -> tuple[Pooled, list[Pooled]]:
-        classes = [paired.pooled(of.runs, kind, size, sizes, unfinished=unfinished) for size in sizes.names]
-        return paired.pooled(of.runs, kind, unfinished=unfinished), classes
+        classes = [paired.pool_slowdowns(of.runs, kind, size, sizes, unfinished=unfinished) for size in sizes.names]
+        return paired.pool_slowdowns(of.runs, kind, unfinished=unfinished), classes
 
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]
     left = [float(run.summary["unfinished"][kind]) for run in of.runs]
@@ -324,7 +324,7 @@ def _statistics(pooled: Pooled, names: tuple[str, ...]) -> list[Cell]:
     if not pooled.flows:
         return [None for _ in names]
     texts = {name: pooled.intervals[name].told("{:.2f}".format) for name in names}
-    return [marked(text, pooled.flows) if name == "p99" else text for name, text in texts.items()]
+    return [add_mark(text, pooled.flows) if name == "p99" else text for name, text in texts.items()]
 
 
 def _size(value: float | None) -> Cell:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from farloop.palette import run_colours
-from farloop.results.cautions import MAX_DECISIVE, by_weight, of_comparison
+from farloop.results.cautions import MAX_DECISIVE, by_weight, comparison_cautions
 from farloop.results.effects import SCOPES, Effect
 from farloop.results.headline import Headline, headline
 from farloop.views.html import render
@@ -44,7 +44,7 @@ class EffectChart:
 
 def section(comparison: Comparison) -> Markup:
     """The head of a comparison's page."""
-    cautions = [caution.text for caution in by_weight(of_comparison(comparison))]
+    cautions = [caution.text for caution in by_weight(comparison_cautions(comparison))]
     chart = EffectChart(list(comparison.groups), SCOPES)
     return head(headline(comparison), chart, cautions, deadlocks=comparison.deadlocks)
 
