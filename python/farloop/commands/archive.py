@@ -36,7 +36,7 @@ def archive(
     files = archiving.archive(directory)
     if target.name.endswith((".tar.gz", ".tgz")) or str(target).startswith("/dev/"):
         with NamedFiles([directory / each for each in listed(directory, "")]) as named:
-            named.write(target, archiving.packed(files, slug(whole.name)))
+            named.write(target, archiving.pack(files, slug(whole.name)))
     else:
         archiving.write_folder(files, target)
     say_notes(archiving.places_of_machine(files))

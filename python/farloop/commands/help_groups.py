@@ -95,9 +95,9 @@ class Grouped(WholeLines):
 
     def invoke(self, ctx: Context) -> object:
         """Runs the command."""
-        from farloop.output.command_line import remembered
+        from farloop.output.command_line import remember_words
 
-        with remembered(ctx.meta[_WORDS]):
+        with remember_words(ctx.meta[_WORDS]):
             return super().invoke(ctx)
 
 

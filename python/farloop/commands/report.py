@@ -85,7 +85,7 @@ def rewrite(
     """
     from farloop.judging.verdicts import judged_anew
     from farloop.output.directories import rewriting
-    from farloop.output.manifest import damaged, read_manifest
+    from farloop.output.manifest import damaged_error, read_manifest
     from farloop.output.reading import load
     from farloop.output.saving import rewrite_views
     from farloop.results.measures import has_version
@@ -145,4 +145,4 @@ def rewrite(
     except (FarloopError, MemoryError):
         raise
     except Exception as error:
-        raise damaged(source, error) from None
+        raise damaged_error(source, error) from None

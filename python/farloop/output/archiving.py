@@ -73,7 +73,7 @@ def archive(source: Path) -> Files:
     return dict(sorted(files.items()))
 
 
-def packed(files: Mapping[str, bytes], folder: str) -> bytes:
+def pack(files: Mapping[str, bytes], folder: str) -> bytes:
     """The files as a compressed tape archive: the same bytes for the same files, without times and owners."""
     buffer = io.BytesIO()
     # Without a name and a time in the header.

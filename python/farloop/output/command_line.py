@@ -10,7 +10,7 @@ _WORDS: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
 
 @contextmanager
-def remembered(words: Sequence[str]) -> Iterator[None]:
+def remember_words(words: Sequence[str]) -> Iterator[None]:
     """While a command runs: its words after `farloop`."""
     token = _WORDS.set(tuple(words))
     try:

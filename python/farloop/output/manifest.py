@@ -177,7 +177,7 @@ def slug(label: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.")[:100] or "run"
 
 
-def damaged(source: Path, error: Exception) -> FarloopError:
+def damaged_error(source: Path, error: Exception) -> FarloopError:
     """Returns the error for an output that cannot be read."""
     return FarloopError(
         f"{source}: is a damaged farloop output: {type(error).__name__}: {shown(error, 300)}; run it again"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from farloop import _native
 from farloop.errors import FarloopError, shown
 from farloop.output import store
-from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
+from farloop.output.manifest import CLAIMS, MANIFEST, damaged_error, read_manifest
 from farloop.results import fields, tables, trace
 from farloop.results.algorithm_text import read_texts
 from farloop.results.jitter import Jitter
@@ -56,7 +56,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
     except FarloopError:
         raise
     except Exception as error:
-        raise damaged(source, error) from None
+        raise damaged_error(source, error) from None
     if kept["kind"] == "reproduction":
         raise FarloopError(
             f"{source}: has no runs of its own; load one of the figures in it, such as {shown(_first_figure(source, kept), 300)}"
@@ -83,7 +83,7 @@ def _sizes(source: Path, kept: dict[str, Any]) -> SizeClasses:
     try:
         return parse(kept.get("sizes", GEMINI.name))
     except FarloopError as error:
-        raise damaged(source, error) from None
+        raise damaged_error(source, error) from None
 
 
 def _first_run(source: Path) -> str:

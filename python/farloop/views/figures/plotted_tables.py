@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.output import reading
-from farloop.output.manifest import damaged, read_manifest
+from farloop.output.manifest import damaged_error, read_manifest
 from farloop.results import tables
 from farloop.results.metric_titles import metric_title
 from farloop.results.why import Explanation, cause_text
@@ -207,7 +207,7 @@ def read_plotted(source: Path) -> Comparison | Numbers:
     except FarloopError:
         raise
     except Exception as error:
-        raise damaged(source, error) from None
+        raise damaged_error(source, error) from None
     if kept["kind"] == "validation":
         raise FarloopError(
             f"{source}: is an output of validate, whose report has its pictures; expected one of run, compare, reproduce (a figure in it), "
