@@ -118,7 +118,7 @@ RUST_WORDS = frozenset(
 """Words that mean something in Rust: no names for modules and fields."""
 
 
-def chosen(file: Path, name: str) -> type[Algorithm]:
+def choose_class(file: Path, name: str) -> type[Algorithm]:
     """The class of a file that is to become `name`: the one that is called so, or the only one.
 
     Raises:

@@ -132,7 +132,7 @@ def type_name(name: str) -> str:
 
 def _port_file(name: str, source: Path, api: str) -> str:
     template = files("farloop").joinpath("templates", "ported.rs.txt").read_text("utf-8")
-    return porting.port_class(porting.chosen(source, name), name, type_name(name), template, api=api)
+    return porting.port_class(porting.choose_class(source, name), name, type_name(name), template, api=api)
 
 
 def _fill(template: str, name: str, places: Mapping[str, str] | None = None) -> str:

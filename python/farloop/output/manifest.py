@@ -67,14 +67,14 @@ def _check_names(content: dict[str, Any], manifest: Path) -> None:
     Raises:
         FarloopError: there is one.
     """
-    names.checked(content.get("files"), manifest)
+    names.check_names(content.get("files"), manifest)
     if content["kind"] == "comparison":
-        names.checked(content.get("runs"), manifest)
+        names.check_names(content.get("runs"), manifest)
     elif content["kind"] == "reproduction":
-        names.checked(content.get("figures"), manifest)
+        names.check_names(content.get("figures"), manifest)
     elif content["kind"] == "arena" and isinstance(content.get("scenarios"), list):
         scenarios = content["scenarios"]
-        names.checked([scenario.get("name") for scenario in scenarios if isinstance(scenario, dict)], manifest)
+        names.check_names([scenario.get("name") for scenario in scenarios if isinstance(scenario, dict)], manifest)
 
 
 def check_all_names(target: Path) -> None:

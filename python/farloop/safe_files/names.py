@@ -32,7 +32,7 @@ def is_proper(name: object) -> bool:
     )
 
 
-def checked(names: object, manifest: Path) -> None:
+def check_names(names: object, manifest: Path) -> None:
     """Refuses a manifest that names something outside of its output. The reader handles names that are no text.
 
     Raises:
@@ -63,7 +63,7 @@ def within(root: Path, name: object) -> Path:
 def barrier(root: Path, below: Sequence[str]) -> str:
     """Returns the directory on the way that is a link or a mount point, in words; empty if none is, or if there is no such directory."""
     try:
-        with opened(root, below):
+        with open_directory(root, below):
             return ""
     except BarredError as error:
         return str(error.strerror)
@@ -72,7 +72,7 @@ def barrier(root: Path, below: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def opened(root: Path, below: Sequence[str], *, make: bool = False) -> Iterator[int]:
+def open_directory(root: Path, below: Sequence[str], *, make: bool = False) -> Iterator[int]:
     """A descriptor of a directory in an output.
 
     Args:
@@ -126,12 +126,15 @@ def remove(root: Path, names: Iterable[str]) -> None:
         if not is_proper(name):
             continue
         *below, last = name.split("/")
-        with contextlib.suppress(BarredError, FileNotFoundError, NotADirectoryError), opened(root, below) as here:
+        with (
+            contextlib.suppress(BarredError, FileNotFoundError, NotADirectoryError),
+            open_directory(root, below) as here,
+        ):
             os.unlink(last, dir_fd=here)
         above |= {tuple(below[:count]) for count in range(1, len(below) + 1)}
     for *below, last in sorted(above, key=lambda parts: (-len(parts), parts)):
         # One that is not empty stays.
-        with contextlib.suppress(OSError), opened(root, below) as here:
+        with contextlib.suppress(OSError), open_directory(root, below) as here:
             os.rmdir(last, dir_fd=here)
 
 
@@ -145,7 +148,7 @@ def place(source: Path, root: Path, name: str) -> None:
     if not is_proper(name):
         raise BarredError(errno.EINVAL, f"{shown(repr(name))} is no file of this output")
     *below, last = name.split("/")
-    with opened(root, below, make=True) as here:
+    with open_directory(root, below, make=True) as here:
         try:
             os.replace(source, last, dst_dir_fd=here)
         except OSError as error:
