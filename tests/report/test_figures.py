@@ -20,7 +20,7 @@ from farloop.views.figures.panels import grid, queue_panels, slowdown_panels, th
 from farloop.views.figures.text import plain
 from farloop.views.report import page as report
 from farloop.views.report.charts import charts
-from farloop.views.report.tables import in_words
+from farloop.views.report.tables import name_in_words
 
 LONG = "A title that goes on and on, as the titles of papers do, past the width of any panel, and further still, to the end of the line"
 
@@ -232,9 +232,9 @@ def test_where_every_sample_is_a_point_nothing_is_said(result):
 
 
 def test_numbers_of_claims_have_names_for_people():
-    assert in_words("Gear_ratio_least") == "Gear ratio (least)"
-    assert in_words("GEMINI_converged_s") == "GEMINI converged (s)"
-    assert in_words("ratio") == "ratio"
+    assert name_in_words("Gear_ratio_least") == "Gear ratio (least)"
+    assert name_in_words("GEMINI_converged_s") == "GEMINI converged (s)"
+    assert name_in_words("ratio") == "ratio"
 
 
 def test_the_report_escapes_names_of_runs_and_flows(result):

@@ -138,7 +138,7 @@ def test_the_section_has_a_bar_for_each_and_all_of_its_time(compared):
 
 
 def test_the_colours_of_a_cause_are_the_same_in_all_bars(compared):
-    anchor, _, html = where.of_runs(explaining.of_report(compared[0], Execution()), several=True)
+    anchor, _, html = where.runs_section(explaining.of_report(compared[0], Execution()), several=True)
     assert anchor == "why"
     colours = {}
     for colour, label in re.findall(r'background:(#\w+)" title="(.*?) [0-9.]+ %"', html):
@@ -152,7 +152,7 @@ def test_the_slowest_iteration_of_a_job_has_its_path(trained):
     slowest = max(trained.iterations.to_pylist(), key=lambda row: row["time_ps"])
     assert explained.chosen.iteration == explained.explanation.iteration == slowest["iteration"]
     assert explained.chosen.slowdown == slowest["time_ps"] / slowest["ideal_ps"]
-    _, _, html = where.of_runs([explained], several=False)
+    _, _, html = where.runs_section([explained], several=False)
     assert "Iterations of jobs" in html
     assert "<h3>Flows" not in html
     assert "Critical path" in html
@@ -168,7 +168,7 @@ def test_what_is_not_over_or_another_versions_has_a_line(trained, compared):
     both = dataclasses.replace(
         compared[0], seeds=(), runs=[run, dataclasses.replace(run, label="measured", scenario={})]
     )
-    html = where.of_runs(explaining.of_report(both, Execution()), several=True)[2]
+    html = where.runs_section(explaining.of_report(both, Execution()), several=True)[2]
     line = '<p class="soft">measured: not explained: the run has no scenario; expected one that farloop simulated</p>'
     assert html.count(line) == 1, "the same reason once"
 

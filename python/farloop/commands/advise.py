@@ -127,4 +127,4 @@ def advise(
         from farloop.views import terminal
 
         terminal.advice(advice.content)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)

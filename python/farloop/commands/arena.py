@@ -115,4 +115,4 @@ def arena(
         from farloop.views import terminal
 
         terminal.arena(results, planned.algorithms, len(planned.seeds))
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)

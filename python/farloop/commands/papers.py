@@ -98,4 +98,4 @@ def reproduce(
         from farloop.views import terminal
 
         terminal.reproduction(done)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)

@@ -54,7 +54,7 @@ def report(
     if not quiet:
         from farloop.views import terminal
 
-        terminal.written(directory)
+        terminal.print_written(directory)
 
 
 def _where_section(
@@ -66,7 +66,7 @@ def _where_section(
     from farloop.views.report import where
 
     explained = explaining.of_report(comparison, Execution(threads=threads, progress=reporter), algorithm_files)
-    return where.of_runs(explained, several=len(comparison.groups) > 1)
+    return where.runs_section(explained, several=len(comparison.groups) > 1)
 
 
 def rewrite(

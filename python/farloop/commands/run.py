@@ -124,9 +124,9 @@ def run_(
         from farloop.views import terminal
 
         terminal.comparison(single.alone if alone else several)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)
         if alone and single.trace is not None:
-            terminal.traced(target, single.trace)
+            terminal.print_trace(target, single.trace)
 
 
 @guarded
@@ -188,4 +188,4 @@ def compare(
         from farloop.views import terminal
 
         terminal.comparison(result)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)

@@ -95,7 +95,7 @@ def sweep(
         from farloop.views import terminal
 
         terminal.study(result, wanted.collect)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)
     if result.failures:
         raise typer.Exit(EXIT_INVARIANT)
     if result.unmet:

@@ -79,7 +79,7 @@ def run(
         from farloop.views import terminal
 
         terminal.comparison(comparison)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)
 
 
 @app.command()
@@ -141,7 +141,7 @@ def figure(
         from farloop.views import terminal
 
         terminal.side_by_side(claims)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)
     if failure is not None:
         failure.add_note(f"what was measured before is in {target}")
         raise failure

@@ -85,7 +85,7 @@ def validate(
         from farloop.views import terminal
 
         terminal.validation(results, outcomes)
-        terminal.written(target, report=not no_report)
+        terminal.print_written(target, report=not no_report)
     differs = results and checks.worst(results) == checks.DIFFERS
     if differs or not all(outcome.holds for outcome in outcomes):
         raise typer.Exit(EXIT_INVARIANT)

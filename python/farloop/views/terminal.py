@@ -112,7 +112,7 @@ def comparison(result: Comparison) -> None:
     claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
     for claim in result.claims:
         if claim["verdict"] not in VERDICTS:
-            _console().print(undecided(claim, result.figure), markup=False, highlight=False, soft_wrap=True)
+            _console().print(undecided_text(claim, result.figure), markup=False, highlight=False, soft_wrap=True)
 
 
 def answer(sentences: Sequence[str], decisive: Sequence[str] = ()) -> None:
@@ -122,7 +122,7 @@ def answer(sentences: Sequence[str], decisive: Sequence[str] = ()) -> None:
         _console().print(f"caution: {text}", markup=False, highlight=False, soft_wrap=True, style="yellow")
 
 
-def undecided(claim: dict[str, Any], figure: str) -> str:
+def undecided_text(claim: dict[str, Any], figure: str) -> str:
     """Returns one line on a claim that a comparison cannot decide; the report has the statements."""
     known = [statement for statement in claim["statements"] if statement["holds"] is not None]
     outcome = str(claim["told"])
@@ -282,7 +282,7 @@ def claims(rows: list[dict[str, Any]]) -> None:
                 (claim["id"], "bold"),
                 ": ",
                 (claim.get("told", claim["verdict"]), _STYLES[claim["verdict"]]),
-                f" ({held(claim)}{claim['scale']} scale)",
+                f" ({held_text(claim)}{claim['scale']} scale)",
             ),
             highlight=False,
         )
@@ -302,7 +302,7 @@ def claims(rows: list[dict[str, Any]]) -> None:
                 console.print(line + page, markup=False, highlight=False, style="dim")
 
 
-def held(claim: dict[str, Any]) -> str:
+def held_text(claim: dict[str, Any]) -> str:
     """Returns the number of statements of a claim that hold, before more in the same brackets; empty where none is judged."""
     return f"{claim['held']} of {claim['judged']} statements hold, " if claim.get("judged") else ""
 
@@ -328,7 +328,7 @@ def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
                 console.print(f"    {part}: {words_of_part}", markup=False, highlight=False, soft_wrap=True)
 
 
-def written(target: Path, *, report: bool = True) -> None:
+def print_written(target: Path, *, report: bool = True) -> None:
     """Where the results are; without a report, how to have one drawn."""
     line = (
         f"report: {target / 'report.html'}" if report else f"results: {target} (`farloop report {target}` draws them)"
@@ -336,7 +336,7 @@ def written(target: Path, *, report: bool = True) -> None:
     _console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def traced(target: Path, trace: Trace) -> None:
+def print_trace(target: Path, trace: Trace) -> None:
     """Where a trace is, and how much of it."""
     older = f"; {trace.left_out} older ones did not fit the limit" if trace.left_out else ""
     line = f"trace: {target / PERFETTO} (ui.perfetto.dev), {PCAPNG} (Wireshark): {trace.records} records{older}"

@@ -210,12 +210,12 @@ def claim_rows(claim: dict[str, Any]) -> tuple[list[str], list[list[Cell]]]:
     unit = f" ({claim['unit']})" if claim["unit"] else ""
     names = dict.fromkeys([*claim["paper"], *claim["measured"]])
     rows: list[list[Cell]] = [
-        [in_words(n), number(claim["paper"].get(n)), number(claim["measured"].get(n))] for n in names
+        [name_in_words(n), number(claim["paper"].get(n)), number(claim["measured"].get(n))] for n in names
     ]
     return [f"number{unit}", "paper", "measured"], rows
 
 
-def in_words(name: str) -> str:
+def name_in_words(name: str) -> str:
     """A number's name for people: "Gear_ratio_least" becomes "Gear ratio (least)", "converged_s" becomes "converged (s)"."""
     *parts, last = name.split("_")
     if parts and last in ("least", "largest", "s", "ms", "us"):

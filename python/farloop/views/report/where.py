@@ -107,7 +107,7 @@ def _part(explanation: Explanation | JobExplanation, bands: Sequence[Band] | Non
     )
 
 
-def of_runs(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str, str]:
+def runs_section(explained: Sequence[WhyAnswer], *, several: bool) -> tuple[str, str, str]:
     """The section of a report: anchor, title, and HTML with a bar for each iteration and flow, stacked of the causes of its time.
 
     Args:
