@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_json
+from farloop.commands.command import handle_errors, print_json
 from farloop.commands.options import (
     AlgorithmFileOption,
     ForceMemoryOption,
@@ -26,7 +26,7 @@ from farloop.commands.options import (
 )
 
 
-@guarded
+@handle_errors
 def advise(
     scenario: Annotated[
         str,

@@ -12,7 +12,7 @@ from farloop.commands.advise import advise
 from farloop.commands.archive import archive
 from farloop.commands.arena import arena
 from farloop.commands.bench import bench
-from farloop.commands.command import guarded
+from farloop.commands.command import handle_errors
 from farloop.commands.examples import Exemplified, epilog_of
 from farloop.commands.help_groups import Grouped
 from farloop.commands.import_files import COMMANDS as IMPORTS
@@ -98,7 +98,7 @@ def run() -> int:
 
 
 @app.callback(invoke_without_command=True)
-@guarded
+@handle_errors
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print version and build details, and exit.")] = False,
 ) -> None:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_line
+from farloop.commands.command import handle_errors, print_line
 from farloop.commands.options import QuietOption
 from farloop.messages import say_notes
 
 
-@guarded
+@handle_errors
 def archive(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="An output of run, compare, sweep, arena, advise or reproduce.")

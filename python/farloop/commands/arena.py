@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop import memory
-from farloop.commands.command import guarded, print_json
+from farloop.commands.command import handle_errors, print_json
 from farloop.commands.options import (
     AlgorithmFileOption,
     ArenaJitterOption,
@@ -34,7 +34,7 @@ from farloop.commands.options import (
 )
 
 
-@guarded
+@handle_errors
 def arena(
     scenario: ArenaScenariosOption = None,
     algorithms: Annotated[

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from farloop import _native
-from farloop.commands.command import guarded, print_json
-from farloop.commands.options import JsonOption, QuietOption, threads_of
+from farloop.commands.command import handle_errors, print_json
+from farloop.commands.options import JsonOption, QuietOption, read_threads
 from farloop.errors import FarloopError, nearest, shown
 
 if TYPE_CHECKING:
     from farloop.running.progress import Reporter
 
 
-@guarded
+@handle_errors
 def bench(
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="One case (default: all).")] = None,
     threads: Annotated[
         int | None,
         typer.Option(
             metavar="N|auto",
-            parser=threads_of,
+            parser=read_threads,
             help="Threads of a simulation; auto: as many as pay (default: 1).",
             show_default=False,
         ),

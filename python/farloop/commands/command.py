@@ -25,7 +25,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def guarded(command: Callable[P, R]) -> Callable[P, R]:
+def handle_errors(command: Callable[P, R]) -> Callable[P, R]:
     """Turns errors into a message on standard error and an exit code."""
 
     @functools.wraps(command)

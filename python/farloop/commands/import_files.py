@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_file
+from farloop.commands.command import handle_errors, print_file
 from farloop.commands.import_job import import_job
 from farloop.commands.import_simulators import import_hpcc, import_htsim, import_sndlib
 
 
-@guarded
+@handle_errors
 def import_graphml(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An undirected GraphML file.")],
     kind: Annotated[
@@ -64,7 +64,7 @@ def import_graphml(
     print_file(text)
 
 
-@guarded
+@handle_errors
 def import_flows(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file with one row per flow.")],
 ) -> None:
@@ -74,7 +74,7 @@ def import_flows(
     print_file(flows_from_parquet(file))
 
 
-@guarded
+@handle_errors
 def import_goal(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A GOAL trace in its text form.")],
     hosts: Annotated[

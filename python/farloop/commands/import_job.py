@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from farloop.commands.command import guarded, print_json, print_line
+from farloop.commands.command import handle_errors, print_json, print_line
 from farloop.commands.options import ForceMemoryOption, JsonOption
 
 
-@guarded
+@handle_errors
 def import_job(
     files: Annotated[
         list[Path],

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_file
+from farloop.commands.command import handle_errors, print_file
 
 
-@guarded
+@handle_errors
 def import_sndlib(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A network file of SNDlib, native or XML.")],
     flows: Annotated[
@@ -56,7 +56,7 @@ def import_sndlib(
     print_file(text)
 
 
-@guarded
+@handle_errors
 def import_hpcc(
     topology: Annotated[Path, typer.Argument(metavar="TOPOLOGY", help="A topology file of HPCC's ns-3 simulator.")],
     flows: Annotated[
@@ -70,7 +70,7 @@ def import_hpcc(
     print_file(from_hpcc(topology) if flows is None else flows_from_hpcc(topology, flows))
 
 
-@guarded
+@handle_errors
 def import_htsim(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A connection matrix (.cm) of htsim.")],
     hosts: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_json
+from farloop.commands.command import handle_errors, print_json
 from farloop.commands.options import (
     ForceMemoryOption,
     JsonOption,
@@ -22,7 +22,7 @@ from farloop.commands.options import (
 )
 
 
-@guarded
+@handle_errors
 def interference(
     scenario: ScenarioArgument,
     algorithm: Annotated[

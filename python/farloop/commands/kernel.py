@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from farloop.commands.command import guarded, print_json
+from farloop.commands.command import handle_errors, print_json
 from farloop.commands.help_groups import WholeLines
 from farloop.errors import FarloopError
 from farloop.messages import say
@@ -40,7 +40,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
-@guarded
+@handle_errors
 def doctor(as_json: JsonOption = False) -> None:
     """Check what this host needs to load algorithms, and how to get what is missing. Changes nothing."""
     from farloop.kernel.doctor import report
@@ -67,7 +67,7 @@ SetOption = Annotated[
 
 
 @app.command()
-@guarded
+@handle_errors
 def load(algorithm: NameArgument, set_: SetOption = None) -> None:
     """Register an algorithm with the kernel, until `unload` or a reboot. Only connections that select it use it."""
     program = _program(algorithm)
@@ -80,7 +80,7 @@ def load(algorithm: NameArgument, set_: SetOption = None) -> None:
 
 
 @app.command()
-@guarded
+@handle_errors
 def unload(algorithm: NameArgument) -> None:
     """Unregister an algorithm. Connections that use it keep it until they end."""
     _program(algorithm).unload()
@@ -88,7 +88,7 @@ def unload(algorithm: NameArgument) -> None:
 
 
 @app.command()
-@guarded
+@handle_errors
 def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
     """Show whether an algorithm is loaded, and its connections in all network namespaces."""
     state = {"algorithm": str(algorithm), **_program(algorithm).status()}
@@ -101,7 +101,7 @@ def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
 
 
 @app.command()
-@guarded
+@handle_errors
 def record(
     algorithm: NameArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Write to FILE; an existing file is replaced.")],
@@ -132,7 +132,7 @@ CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="The dire
 
 
 @telemetry.command()
-@guarded
+@handle_errors
 def attach(
     cgroup: CgroupArgument,
     entries: Annotated[int, typer.Option(metavar="N", help="Leave room for N hops in each packet, 1 to 3.")] = 3,
@@ -145,7 +145,7 @@ def attach(
 
 
 @telemetry.command()
-@guarded
+@handle_errors
 def detach(cgroup: CgroupArgument) -> None:
     """Stop telemetry in a cgroup. Its connections go on without."""
     from farloop.kernel.telemetry import detach as detach_from
@@ -155,7 +155,7 @@ def detach(cgroup: CgroupArgument) -> None:
 
 
 @telemetry.command("status")
-@guarded
+@handle_errors
 def telemetry_status(as_json: JsonOption = False) -> None:
     """Show the connections with telemetry: what they offered, found and echoed, in all network namespaces."""
     from farloop.kernel.telemetry import connections

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_file, print_json
-from farloop.commands.options import ForceMemoryOption, JsonOption, SetOption, explained, lists
+from farloop.commands.command import handle_errors, print_file, print_json
+from farloop.commands.options import ForceMemoryOption, JsonOption, SetOption, complete_explain, lists
 from farloop.errors import FarloopError, nearest, shown
 
 SCHEMAS = ("scenario", "study", "question", "output")
 
 
-@guarded
+@handle_errors
 def list_(
     what: Annotated[
         str,
@@ -39,7 +39,7 @@ def list_(
         terminal.entries(rows)
 
 
-@guarded
+@handle_errors
 def schema(
     of: Annotated[
         str,
@@ -68,14 +68,14 @@ def schema(
     print_json(api.schema())
 
 
-@guarded
+@handle_errors
 def explain(
     algorithm: Annotated[
         str,
         typer.Argument(
             metavar="ALGORITHM|SCENARIO|FILE.py",
             help="The name of an algorithm, a scenario file or a paper's figure, or a Python file with algorithms.",
-            autocompletion=explained,
+            autocompletion=complete_explain,
         ),
     ],
     page: Annotated[bool, typer.Option("--page", help="Print the algorithm's specification page.")] = False,
@@ -92,7 +92,7 @@ def explain(
             raise FarloopError(
                 "--page and --set: expected neither for a file of Python, which has no page and no settings by itself"
             )
-        made = catalogue.of_file(Path(algorithm))
+        made = catalogue.describe_file(Path(algorithm))
         if as_json:
             print_json(made)
         else:

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded
+from farloop.commands.command import handle_errors
 from farloop.errors import FarloopError
 
 
-@guarded
+@handle_errors
 def new_algorithm(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: lower case letters, digits and hyphens.")],
     from_: Annotated[

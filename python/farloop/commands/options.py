@@ -29,7 +29,7 @@ def figures(incomplete: str) -> list[str]:
     return [name for name in figure_names() if name.startswith(incomplete)]
 
 
-def explained(incomplete: str) -> list[str]:
+def complete_explain(incomplete: str) -> list[str]:
     """Completes what `explain` accepts."""
     return [*algorithm_names(incomplete), *figures(incomplete)]
 
@@ -46,7 +46,7 @@ def lists(incomplete: str) -> list[str]:
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-def threads_of(given: object) -> int | None:
+def read_threads(given: object) -> int | None:
     """A number of threads, or `None` for "auto"."""
     text = str(given)
     if text == "auto":
@@ -121,7 +121,7 @@ ThreadsOption = Annotated[
     int | None,
     typer.Option(
         metavar="N|auto",
-        parser=threads_of,
+        parser=read_threads,
         help="Use at most N threads (default: auto, as many as pay). Results do not depend on it.",
     ),
 ]
@@ -135,7 +135,7 @@ StudyThreadsOption = Annotated[
     int | None,
     typer.Option(
         metavar="N|auto",
-        parser=threads_of,
+        parser=read_threads,
         help="Use at most N threads of this process (default: auto, threads for two seconds, then a process per processor).",
     ),
 ]

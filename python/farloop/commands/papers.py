@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop import memory
-from farloop.commands.command import guarded, print_json, ready_to_draw
+from farloop.commands.command import handle_errors, print_json, ready_to_draw
 from farloop.commands.options import (
     CaseOption,
     FiguresArgument,
@@ -33,7 +33,7 @@ from farloop.commands.options import (
 from farloop.messages import say_notes
 
 
-@guarded
+@handle_errors
 def reproduce(
     figures: FiguresArgument = None,
     full: Annotated[bool, typer.Option("--full", help="Run all cases at full scale (hours to days).")] = False,

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_line, ready_to_draw
+from farloop.commands.command import handle_errors, print_line, ready_to_draw
 from farloop.commands.options import QuietOption, SizesOption
 from farloop.errors import FarloopError, nearest, shown
 
 
-@guarded
+@handle_errors
 def plot(
     directory: Annotated[
         Path,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from farloop.commands.command import guarded, ready_to_draw
+from farloop.commands.command import handle_errors, ready_to_draw
 from farloop.commands.options import AlgorithmFileOption, QuietOption, SizesOption, ThreadsOption
 from farloop.errors import FarloopError, shown
 from farloop.results.size_classes import read_option
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from farloop.views.report.page import Section
 
 
-@guarded
+@handle_errors
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The output directory of an earlier command.")],
     why: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from farloop import memory
 from farloop.algorithm import unused
-from farloop.commands.command import guarded, print_json, ready_to_draw
+from farloop.commands.command import handle_errors, print_json, ready_to_draw
 from farloop.commands.options import (
     AlgorithmFileOption,
     AlgorithmsOption,
@@ -41,7 +41,7 @@ from farloop.messages import say_notes
 from farloop.scenario import Scenario
 
 
-@guarded
+@handle_errors
 def run_(
     scenario: ScenarioArgument,
     algorithm: Annotated[
@@ -129,7 +129,7 @@ def run_(
             terminal.print_trace(target, single.trace)
 
 
-@guarded
+@handle_errors
 def compare(
     scenario: ScenarioArgument,
     algorithms: AlgorithmsOption,

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_file
+from farloop.commands.command import handle_errors, print_file
 from farloop.commands.options import ScenarioArgument, SetOption
 
 
-@guarded
+@handle_errors
 def scale(
     scenario: ScenarioArgument,
     by: Annotated[int, typer.Argument(metavar="BY", help="What to divide by, 2 to 1024.")],

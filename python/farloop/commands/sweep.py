@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_json, ready_to_draw
+from farloop.commands.command import EXIT_IMPRECISE, EXIT_INVARIANT, handle_errors, print_json, ready_to_draw
 from farloop.commands.options import (
     AlgorithmFileOption,
     ForceMemoryOption,
@@ -26,7 +26,7 @@ from farloop.commands.options import (
 from farloop.messages import say, say_notes
 
 
-@guarded
+@handle_errors
 def sweep(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY", help="A study file (TOML): a base scenario, points, what to collect.")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_json
+from farloop.commands.command import handle_errors, print_json
 from farloop.commands.help_groups import WholeLines
 from farloop.errors import FarloopError
 from farloop.messages import say
@@ -26,7 +26,7 @@ EVERY = 2.0
 
 
 @app.command()
-@guarded
+@handle_errors
 def run(
     scenario: Annotated[
         str, typer.Argument(metavar="SCENARIO", help="A scenario file (docs/testbed.md: what a testbed can build).")
@@ -83,7 +83,7 @@ def run(
 
 
 @app.command()
-@guarded
+@handle_errors
 def figure(
     figure: Annotated[
         str,
@@ -148,7 +148,7 @@ def figure(
 
 
 @app.command()
-@guarded
+@handle_errors
 def clean() -> None:
     """End processes that a killed testbed left behind. Its network is gone already; nothing else is touched."""
     from farloop.testbed.link_emulator import left_by_the_dead
@@ -166,7 +166,7 @@ def clean() -> None:
 
 
 @app.command()
-@guarded
+@handle_errors
 def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Check what a testbed needs on this host, and say what is missing. Changes nothing."""
     from farloop.testbed.repetitions import missing

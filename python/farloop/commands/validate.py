@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import EXIT_INVARIANT, guarded, print_json
+from farloop.commands.command import EXIT_INVARIANT, handle_errors, print_json
 from farloop.commands.options import (
     ForceOption,
     FreshOption,
@@ -23,7 +23,7 @@ from farloop.commands.options import (
 )
 
 
-def known(incomplete: str) -> list[str]:
+def complete_references(incomplete: str) -> list[str]:
     """References and their cases, for shells."""
     from farloop.studies.validation import metamorphic, references
 
@@ -35,14 +35,14 @@ def known(incomplete: str) -> list[str]:
     return [name for name in (*known_names, metamorphic.NAME) if name.startswith(incomplete)]
 
 
-@guarded
+@handle_errors
 def validate(
     names: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[REFERENCE[/CASE]|ALGORITHM|metamorphic ...]",
             help="What to compare (default: everything that is quick).",
-            autocompletion=known,
+            autocompletion=complete_references,
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Run the longer cases, too.")] = False,

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from farloop.commands.command import guarded, print_json
+from farloop.commands.command import handle_errors, print_json
 from farloop.commands.options import AlgorithmFileOption, JsonOption
 
 
-@guarded
+@handle_errors
 def why(
     run: Annotated[
         str,
