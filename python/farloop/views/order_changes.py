@@ -178,7 +178,7 @@ def picture(rows: Mapping[str, Sequence[float | None]], values: Sequence[str], w
         shapes.append(svg.element("text", name, x=f"{WIDTH - 2 * PAD + 8:.1f}", y=f"{y + 4:.1f}", fill=colour))
     return svg.element(
         "svg",
-        svg.together(shapes),
+        svg.join_elements(shapes),
         class_="curve",
         role="img",
         aria_label=words,

@@ -63,7 +63,7 @@ def element(name: str, content: str | Markup = "", **attributes: str | float) ->
     return Markup(f"<{name}{named}>{inside}</{name}>" if inside else f"<{name}{named}/>")
 
 
-def together(shapes: Iterable[Markup]) -> Markup:
+def join_elements(shapes: Iterable[Markup]) -> Markup:
     """Elements one after the other."""
     return Markup("").join(shapes)
 
@@ -117,7 +117,7 @@ def reach(low: float, high: float, scale: Scale, words: str, colour: str) -> Mar
 def dots(values: Sequence[float], mean: float, scale: Scale, words: str, width: float = WIDTH) -> Markup:
     """A dot for every value and a tick at their mean, on an axis."""
     line = element("path", d=f"M{_PAD},{HEIGHT / 2}H{width - _PAD}", class_="axis")
-    marks = together(element("circle", cx=f"{scale.at(v, width):.1f}", cy=HEIGHT / 2, r="2.6") for v in values)
+    marks = join_elements(element("circle", cx=f"{scale.at(v, width):.1f}", cy=HEIGHT / 2, r="2.6") for v in values)
     tick = element("path", d=f"M{scale.at(mean, width):.1f},3V17", class_="mean")
     return _small([line, element("g", marks, class_="dots"), tick], words, width)
 
@@ -138,7 +138,7 @@ def _small(shapes: Iterable[Markup], words: str, width: float = WIDTH) -> Markup
     style = "small" if width <= WIDTH else "small wide"
     return element(
         "svg",
-        together([element("title", words), *shapes]),
+        join_elements([element("title", words), *shapes]),
         class_=style,
         role="img",
         aria_label=words,

@@ -42,7 +42,7 @@ def picture(explanation: Explanation | JobExplanation) -> str:
         shapes.append(svg.element("text", f"{label} {share:.1f} %", x=f"{x + 18:.0f}", y=y + 11))
     drawn = svg.element(
         "svg",
-        svg.together(shapes),
+        svg.join_elements(shapes),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {height}",
         width=WIDTH,
@@ -208,12 +208,12 @@ def _stack(explanation: Explanation | JobExplanation, bands: Sequence[Band]) -> 
         svg.element("text", f"{share} %", x=LEFT - 6, y=f"{HEIGHT - tall * share / 100 + 4:.0f}", text_anchor="end")
         for share in (0, 50, 100)
     ]
-    return svg.together([*shapes, _times(explanation.time_ps, HEIGHT)])
+    return svg.join_elements([*shapes, _times(explanation.time_ps, HEIGHT)])
 
 
 def _times(time_ps: int, y: float) -> Markup:
     anchors = ("start", "middle", "middle", "middle", "end")
-    return svg.together(
+    return svg.join_elements(
         svg.element(
             "text",
             time_text(time_ps * quarter / 4e12),
@@ -277,5 +277,5 @@ def _path(explanation: JobExplanation) -> Markup:
         else:
             ends = {"x1": f"{begin:.2f}", "y1": f"{y:.2f}", "x2": f"{end:.2f}", "y2": f"{middle[step['to']]:.2f}"}
             shapes.append(svg.element("line", title, **ends, stroke=colour, stroke_width="1.6"))
-    drawn = svg.together([*shapes, _times(explanation.time_ps, height)])
+    drawn = svg.join_elements([*shapes, _times(explanation.time_ps, height)])
     return _inline(drawn, height + BELOW, f"{explanation.title}: its path over ranks")
