@@ -57,9 +57,9 @@ def main() -> None:
         code = app.run()
         sys.stdout.flush()
     except Stopped as stopped:
-        code = ended(stopped.number, notes(stopped))
+        code = end_command(stopped.number, notes(stopped))
     except KeyboardInterrupt as interrupted:
-        code = ended(signal.SIGINT, notes(interrupted))
+        code = end_command(signal.SIGINT, notes(interrupted))
     except BrokenPipeError:
         # The reader of a pipe went away, as `head` does.
         pass
@@ -95,7 +95,7 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def ended(number: int, left: str) -> int:
+def end_command(number: int, left: str) -> int:
     """Says why the command ends early, and what is left; the exit code."""
     say(f"farloop: {WORDS[signal.Signals(number).name]}; {left or 'nothing was written'}")
     return 128 + number

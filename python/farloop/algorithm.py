@@ -155,7 +155,7 @@ def parameter(
     return Parameter(default, doc, low, high, tuple(choices))
 
 
-def described(algorithm: type[Algorithm]) -> dict[str, Any]:
+def describe_class(algorithm: type[Algorithm]) -> dict[str, Any]:
     """A class as the simulator needs it.
 
     Raises:
@@ -255,7 +255,7 @@ def checked(algorithm: object) -> type[Algorithm]:
     """
     if not isinstance(algorithm, type) or not issubclass(algorithm, Algorithm):
         raise AlgorithmError(f"{shown(repr(algorithm))}: expected a class derived from farloop.algorithm.Algorithm")
-    description = described(algorithm)
+    description = describe_class(algorithm)
     try:
         _native.class_names([description])
     except (TypeError, OverflowError) as error:
@@ -278,7 +278,7 @@ def torture(algorithm: type[Algorithm], sequences: int = 100) -> str:
     Raises:
         AlgorithmError: a handler failed, or left no usable window or rate; the text names file and line.
     """
-    description = described(checked(algorithm))
+    description = describe_class(checked(algorithm))
     try:
         _native.torture(description, sequences)
     except _native.HandlerError as error:
@@ -289,7 +289,7 @@ def torture(algorithm: type[Algorithm], sequences: int = 100) -> str:
 
 def name_of(algorithm: type[Algorithm]) -> str:
     """Returns the name of a class in scenarios."""
-    return str(described(algorithm)["name"])
+    return str(describe_class(algorithm)["name"])
 
 
 def load(path: Path | str) -> list[type[Algorithm]]:
@@ -439,7 +439,7 @@ def by_scope(name: str) -> tuple[str, ...]:
 
 def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
     """Returns notes on algorithms that neither the resolved scenario nor the command names."""
-    names_in_use = {*(side for name in names for side in by_scope(name)), *named(scenario)}
+    names_in_use = {*(side for name in names for side in by_scope(name)), *list_named(scenario)}
     return [
         f"nothing names {name}; `--algorithm {name}` lets all flows use it"
         for class_ in classes
@@ -447,7 +447,7 @@ def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: 
     ]
 
 
-def named(scenario: dict[str, Any]) -> set[str]:
+def list_named(scenario: dict[str, Any]) -> set[str]:
     """The algorithms that a resolved scenario names, but for those in the files that it reads."""
     names_in_use: set[str | None] = set()
     for part in ("algorithm", "workload", "flow", "job", "case"):

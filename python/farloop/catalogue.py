@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop import _native
-from farloop.algorithm import described, load
+from farloop.algorithm import describe_class, load
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
 
@@ -132,13 +132,13 @@ def _forecast(scenario: Scenario) -> dict[str, Any] | None:
         return None
 
 
-def of_file(path: Path) -> list[dict[str, Any]]:
+def describe_file(path: Path) -> list[dict[str, Any]]:
     """Returns all facts about the algorithms that a file of Python defines.
 
     Raises:
         FarloopError: it defines none.
     """
-    classes = [described(class_) for class_ in load(path)]
+    classes = [describe_class(class_) for class_ in load(path)]
     names = set(_native.class_names(classes))
     return [entry for entry in json.loads(_native.algorithms(classes)) if entry["name"] in names]
 

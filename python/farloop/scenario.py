@@ -16,7 +16,7 @@ from typing import Any
 
 from farloop import _native, memory
 from farloop._native import ScenarioError
-from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
+from farloop.algorithm import Algorithm, checked, describe_class, name_of, refuse_twins
 from farloop.errors import FarloopError, require_utf8, shown
 from farloop.formats.inputs import open_input
 from farloop.formats.scenario_text import TABLES, CaseSettings, from_tables, worded_for_python
@@ -163,7 +163,7 @@ class Scenario:
     @property
     def described_classes(self) -> list[dict[str, Any]]:
         """Its algorithms in Python as the simulator takes them."""
-        return [described(class_) for class_ in self.classes]
+        return [describe_class(class_) for class_ in self.classes]
 
     def prepared(self, *, take: bool = False) -> _native.Scenario:
         """The simulator's handle of it: parsed once, its network built once for all uses.

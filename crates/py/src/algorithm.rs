@@ -43,7 +43,7 @@ impl Failure {
     }
 }
 
-/// The algorithms that come with farloop and these classes, as `farloop.algorithm.described` gives them: each a dictionary.
+/// The algorithms that come with farloop and these classes, as `farloop.algorithm.describe_class` gives them: each a dictionary.
 pub fn catalog(py: Python<'_>, classes: &[Py<PyAny>], failure: &Failure) -> PyResult<Catalog> {
     let mut catalog = Catalog::builtin();
     for class in classes {

@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any
 
 from farloop import _native
-from farloop.algorithm import Algorithm, described, explained, load, name_of, torture
+from farloop.algorithm import Algorithm, describe_class, explained, load, name_of, torture
 from farloop.errors import FarloopError, nearest, shown
 
 SIGNALS = 60
@@ -146,7 +146,7 @@ def port_class(algorithm: type[Algorithm], name: str, type_: str, template: str,
     Raises:
         FarloopError: the class has something that Rust cannot have, or fails under the signals that every algorithm must survive.
     """
-    about = described(algorithm)
+    about = describe_class(algorithm)
     params = [_Param(algorithm, type_, param) for param in about["params"]]
     torture(algorithm, 10)
     handles = {"on_ack", "on_loss", *about["handles"]}

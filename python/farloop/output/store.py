@@ -98,7 +98,7 @@ def address(scenario: Scenario) -> str:
     resolved = {key: value for key, value in scenario.parsed.items() if key not in _DESCRIPTIONS}
     files = digests_of_files(scenario)
     # Files may name algorithms as well.
-    named = None if files else algorithm.named(resolved)
+    named = None if files else algorithm.list_named(resolved)
     made_from = {
         "farloop": _native.version(),
         "simulator": simulator(),
