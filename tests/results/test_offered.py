@@ -162,7 +162,7 @@ def test_seeds_say_it_once():
     compared = farloop.compare(
         EXAMPLES / "overload.toml", "dctcp", set=[*SHORT, "network.wan_delay=100us"], seeds=range(1, 3)
     )
-    texts = [caution.text for caution in farloop.results.cautions.of_comparison(compared)]
+    texts = [caution.text for caution in farloop.results.cautions.comparison_cautions(compared)]
     assert sum("the traffic asks for more" in text for text in texts) == 1
     assert any("the worst of 2 overloaded runs of 2" in text for text in texts)
     for words in ("did not finish", "before the first ACK"):

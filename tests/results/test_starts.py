@@ -58,7 +58,7 @@ def begun(run, kind="cross"):
 
 
 def codes(comparison):
-    return [caution.code for caution in farloop.results.cautions.of_comparison(comparison)]
+    return [caution.code for caution in farloop.results.cautions.comparison_cautions(comparison)]
 
 
 def test_a_run_tells_what_its_flows_began_with(two_sites):
@@ -72,7 +72,7 @@ def test_a_run_tells_what_its_flows_began_with(two_sites):
 
 
 def test_compared_algorithms_that_start_differently_are_named(two_sites):
-    texts = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "starts"]
+    texts = [c.text for c in farloop.results.cautions.comparison_cautions(two_sites) if c.code == "starts"]
     assert len(texts) == 2
     assert "gemini with 16,380 packets (1 BDP, no slow start); cubic with 10 packets" in texts[1]
     assert not [c for run in two_sites for c in farloop.results.cautions.of_run(run) if c.code == "starts"]
@@ -205,7 +205,7 @@ def test_flows_that_end_before_their_first_ack_are_counted(two_sites):
     assert (gemini["cross"]["ended"], gemini["cross"]["share"]) == (54, 1)
     sizes = two_sites["cubic"].flows.filter(two_sites["cubic"].flows["cross_datacenter"].to_numpy() == 1)["size_bytes"]
     assert cubic["cross"]["ended"] == sum(size <= 14_600 for size in sizes.to_pylist())
-    texts = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "short-flows"]
+    texts = [c.text for c in farloop.results.cautions.comparison_cautions(two_sites) if c.code == "short-flows"]
     assert any(text.startswith("gemini: 27 of 27 cross flows of at most the median size") for text in texts)
     assert not any(text.startswith("cubic") for text in texts)
 
