@@ -16,7 +16,7 @@ from pathlib import Path
 from farloop.errors import FarloopError, shown
 
 PATIENCE = 10.0
-"""Seconds until a pipe has something to read. One that nobody writes into would stop a command for ever."""
+"""Seconds to wait for a pipe to have data. A pipe without a writer would stop a command for ever."""
 
 
 def open_input(path: Path) -> BufferedReader:

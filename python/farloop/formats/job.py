@@ -18,7 +18,7 @@ from farloop.messages import say
 from farloop.safe_files.named_files import NamedFiles
 
 EVERY = 2.0
-"""Seconds between lines of progress; the first comes after so many."""
+"""Seconds between lines of progress, and before the first."""
 
 PATIENCE = 0.2
 """Seconds that an interrupt waits for the reader to clean up."""

@@ -1,4 +1,4 @@
-"""The text of scenarios: tables of Python as TOML, and messages about it in the words of whoever wrote it."""
+"""The text of scenarios: tables of Python as TOML, and messages about it in its author's words."""
 
 from __future__ import annotations
 

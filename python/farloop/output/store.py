@@ -238,7 +238,7 @@ class Store:
     def claimed(self, key: str) -> Iterator[bool]:
         """Claims the run of this address until the block ends; false if another process, on any host, is making it.
 
-        A process that is killed claims nothing any more. Where the file system has no locks, nobody is waited for.
+        A process that is killed claims nothing any more. Where the file system has no locks, no process waits.
 
         Raises:
             OSError: the store cannot be written.
@@ -251,12 +251,12 @@ class Store:
         except PermissionError:
             if not path.exists():
                 raise
-            # Somebody else's, who lets nobody read it, stops nobody.
+            # Another user's lock that cannot be read stops no run.
             lock, mine = None, True
         try:
             if lock is not None:
                 for left in self.directory.glob(f"{_pending_prefix(key)}*"):
-                    # Of somebody who was killed while he wrote it.
+                    # Left by a process that was killed while writing it.
                     shutil.rmtree(left, ignore_errors=True)
             yield mine
         finally:
@@ -436,7 +436,7 @@ class Pending:
 
     def _take_over(self, target: Path) -> None:
         for left in sorted(target.parent.glob(f"{_glob(prefix(target))}*")):
-            # What somebody else has put there says nothing of what this user has simulated.
+            # Directories of other users say nothing about this user's simulations.
             mine = left != self.path and names.is_own(left, alone=True)
             lock = _open_locked(left / LOCK, own=False) if mine else None
             if lock is not None:

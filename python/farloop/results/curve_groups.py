@@ -17,7 +17,7 @@ BAND = (10.0, 90.0)
 """Percentiles of the flows between which the band is."""
 
 FENCE = 1.5
-"""A flow is an outlier whose mean over time is farther outside of the quartiles than so many times the range between them (Tukey)."""
+"""A flow is an outlier if its mean over time lies farther outside the quartiles than this multiple of the range between them (Tukey)."""
 
 LEAST_APART = 0.1
 """And which is at least by this share of the median away from it: where all flows are alike, none is an outlier."""

@@ -23,7 +23,7 @@ MOST_CURVES = 8
 """So many flows or ports of a panel have a curve each; more flows are grouped, of more ports the highest are shown."""
 
 BUSIEST_PORTS = 5
-"""In pictures so many ports have a curve each; all others are one band."""
+"""Number of ports with a curve each in pictures; all others are one band."""
 
 MAX_PORTS = 256
 """Ports whose curves are read for that band, those with the longest queues first."""

@@ -337,7 +337,7 @@ def has_version(kept: Mapping[str, object]) -> bool:
 
 @functools.cache
 def declared_measures(chosen: SizeClasses | None = None) -> Mapping[str, RunMeasure]:
-    """All measures, by identifier. Made when somebody asks: a command that prints none of them starts without the 1,400.
+    """All measures, by identifier. Made on first use: a command that prints none of them starts without the 1,400.
 
     Args:
         chosen: Classes that a user chose, whose measures are then among them.

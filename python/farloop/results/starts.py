@@ -32,7 +32,7 @@ MOST_UNACTED = 0.5
 """Above this share of flows of at most the median size that end before their first ACK there is a caution."""
 
 LEAST_FLOWS = 10
-"""With fewer such flows there is none."""
+"""Minimum number of such flows for the caution."""
 
 HEADER = ["algorithm", "flows", "began", "first window", "first rate", "in the first base RTT", "slow start"]
 
@@ -66,7 +66,7 @@ def setting(same_start: str | None) -> list[str]:
 
 
 MOST_WAYS = 2
-"""In so many ways an algorithm may begin flows of one kind before a table joins them."""
+"""Number of ways in which an algorithm may begin flows of one kind before a table joins them."""
 
 
 def entries(run: RunNumbers) -> list[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""Files and names from outside: opened, written and followed so that nobody can be hurt by what they are."""
+"""Files and names from outside: opened, written and followed so that hostile ones do no harm."""

@@ -19,7 +19,7 @@ from types import TracebackType
 from farloop.errors import FarloopError, shown
 
 PATIENCE = 10.0
-"""Seconds until a pipe has a reader. One that nobody reads would stop a command for ever."""
+"""Seconds to wait for a pipe to have a reader. A pipe without one would stop a command for ever."""
 
 MAX_LINKS = 40
 """Links on the way to a file; Linux follows as many."""

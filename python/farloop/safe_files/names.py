@@ -189,7 +189,7 @@ def is_own(path: Path, *, alone: bool = False) -> bool:
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Opens a file to read; a pipe that nobody writes into does not stop the command for ever.
+    """Opens a file to read; a pipe without a writer does not stop the command for ever.
 
     Raises:
         OSError: it cannot be opened, or is no file.

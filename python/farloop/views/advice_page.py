@@ -171,7 +171,7 @@ def _heads(names: Iterable[str], content: Mapping[str, Any]) -> list[Head]:
 
 
 def _seeds(content: Mapping[str, Any]) -> Table:
-    """The runs of the leading candidates, for whoever wants to see them."""
+    """The runs of the leading candidates, for readers who want to see them."""
     rows = [row for row in content["runs"] if row["candidate"] in content["leaders"]]
     names = [name for name in rows[0] if name not in ("candidate", "seed")] if rows else []
     body: list[list[AnyCell]] = [

@@ -1,4 +1,4 @@
-"""HTML from templates. Jinja2 escapes every value that a template does not call safe, and refuses a name that nobody gave.
+"""HTML from templates. Jinja2 escapes every value that a template does not call safe, and refuses a name without a value.
 
 The templates stand in `templates/`; `macros.html.j2` has what several share. Jinja2 is loaded where a page is written, not before: a run
 without a report does without.

@@ -1,4 +1,4 @@
-"""Pictures as SVG in the page, without a script, with words for those who do not see them.
+"""Pictures as SVG in the page, without a script, with words for readers who do not see them.
 
 `element` and `drawing` are what every picture is made of: they escape what they are given. The small pictures for the cells of a table
 stand below.

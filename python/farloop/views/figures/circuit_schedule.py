@@ -220,7 +220,7 @@ def _count_per_point(count: int) -> int:
 
 
 def _means(values: Floats, several: int) -> Floats:
-    """The means of so many neighbours each; the last ones may be fewer."""
+    """Returns the means of `several` neighbours each; the last group may be smaller."""
     if several == 1:
         return values
     starts = np.arange(0, len(values), several)

@@ -9,7 +9,7 @@ SPACE = "mpl_toolkits.mplot3d"
 
 
 def load_without_help() -> None:
-    """Loads what pictures need of matplotlib without the tables of properties in its help texts, for a process that shows nobody any.
+    """Loads what pictures need of matplotlib without the tables of properties in its help texts, for a process that shows none.
 
     While it is loaded, matplotlib looks through all its classes to write them; they are texts and nothing more. Nor is the third dimension
     loaded, which no picture has. Not for libraries: who has called `import farloop` may ask for help, and draw what they like.

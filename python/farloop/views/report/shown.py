@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from farloop.views.report.tables import Cell
 
 PIPE_WIDTH = 200
-"""Columns when nobody's terminal sets a limit."""
+"""Columns where no terminal sets a limit."""
 
 
 def as_text(result: Comparison) -> str:
