@@ -68,8 +68,8 @@ mod tests {
         Growth { window: first + n, packets: (first..first + n).sum() }
     }
 
-    /// Growth of a flow that begins with the day: `x` round-trip times in slow start, `y` in congestion avoidance, `x + y = n` and `2^(x-1) <
-    /// y <= 2^x` (Eq. 5). `None` if no whole numbers solve these.
+    /// Growth of a flow that begins with the day: `x` round-trip times in slow start, `y` in congestion avoidance, `x + y = n` and
+    /// `2^(x-1) < y <= 2^x` (Eq. 5). `None` if no whole numbers solve these.
     fn unaccelerated(n: u64) -> Option<Growth> {
         let x = (1..n.min(63)).find(|x| 1 << (x - 1) < n - x && n - x <= 1 << x)?;
         let y = n - x;
