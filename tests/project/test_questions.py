@@ -77,6 +77,7 @@ def test_the_command_line_accepts(line):
             assert (REPOSITORY / word).is_file(), word
 
 
+@pytest.mark.site
 def test_the_commands_run_one_after_the_other(command, tmp_path):
     """In a copy of the examples; the scenario that the first line copies is made short."""
     shutil.copytree(REPOSITORY / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("target"))
