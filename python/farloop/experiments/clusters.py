@@ -36,7 +36,7 @@ _OURS = ("jobs", "runs", "cluster")
 
 
 _REQUIREMENTS = {"ray": "ray>=2.50", "submitit": "submitit>=1.5"}
-"""What pip installs, as in pyproject.toml's extras: farloop itself is on no index, so that `farloop[ray]` alone finds nothing."""
+"""Requirements for pip, as in pyproject.toml's extras: farloop itself is on no index, so that `farloop[ray]` alone finds nothing."""
 
 
 def make_lines(lines: Sequence[str]) -> list[str]:
@@ -55,8 +55,8 @@ def _package(name: str, option: str) -> Any:
 def _show_token() -> None:
     """Lets Ray show its token where there is one.
 
-    From 2.59 on `ray start` asks for it wherever it finds one, but `ray.init` shows it only where it is told to before Ray is imported. A
-    cluster that asks for none does not mind.
+    From 2.59 on `ray start` asks for it wherever it finds one, but `ray.init` shows it only if the environment says so
+    before Ray is imported. Clusters without a token ignore it.
     """
     paths = [os.environ.get("RAY_AUTH_TOKEN_PATH"), Path.home() / ".ray" / "auth_token"]
     if os.environ.get("RAY_AUTH_TOKEN") or any(path and Path(path).is_file() for path in paths):
@@ -64,7 +64,7 @@ def _show_token() -> None:
 
 
 class _Tries:
-    """What becomes of an outcome: whether its task is to be given out again, now or later."""
+    """Retries: tasks that are given out again, now or later, after their outcomes."""
 
     def __init__(self) -> None:
         self._lost: Counter[str] = Counter()
@@ -73,7 +73,7 @@ class _Tries:
         self._later: list[tuple[float, Task]] = []
 
     def judged(self, task: Task, outcome: Outcome) -> Iterator[tuple[Task, Outcome]]:
-        """What is to be told of it."""
+        """Yields what callers should see of the outcome, and schedules the task again if it was busy or its worker was lost."""
         if outcome.status == BUSY:
             self._later.append((time.monotonic() + LOOK_AGAIN, task))
             if task.key not in self._busy:
@@ -98,7 +98,7 @@ class _Tries:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether some are to be given out again later."""
+        """True if some tasks wait to be given out again."""
         return bool(self.again or self._later)
 
 
@@ -130,7 +130,7 @@ class RayCluster:
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on."""
+        """Makes all tasks; gives each with its outcome as it ends. LOST is reported each time, BUSY once; such tasks are retried."""
         ray, source, tries = self._ray, iter(tasks), _Tries()
         # A worker that is lost is counted here, as on this machine; so Ray tries once.
         remote = ray.remote(max_retries=0)(make_lines)
@@ -204,7 +204,7 @@ class SlurmCluster:
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on."""
+        """Makes all tasks; gives each with its outcome as it ends. LOST is reported each time, BUSY once; such tasks are retried."""
         source, tries = iter(tasks), _Tries()
         pending: dict[Any, list[Task]] = {}
         try:

@@ -41,7 +41,7 @@ class Crew:
     """Some threads, started as they are needed.
 
     Args:
-        most: How many at most.
+        most: Maximum number of threads.
     """
 
     def __init__(self, most: int) -> None:
@@ -111,7 +111,7 @@ class Crew:
 
 
 def left_behind() -> bool:
-    """Whether a thread is still at something that nobody waits for any more."""
+    """Returns true if a thread still works on something that nobody waits for."""
     return any(thread.is_alive() for thread in _LEFT)
 
 

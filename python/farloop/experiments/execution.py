@@ -1,4 +1,4 @@
-"""How and where simulations run: one value, which studies pass on to what makes their runs."""
+"""Execution options: one value for how and where simulations run, which studies pass to whatever makes their runs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ MAX_WORKERS = 1024
 
 
 class Engine(Protocol):
-    """What makes tasks: threads or processes here, or a cluster."""
+    """Makes tasks: threads or processes here, or a cluster."""
 
     @property
     def workers(self) -> int:
-        """How many tasks it makes side by side at most."""
+        """Maximum number of tasks side by side."""
 
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on.
+        """Makes all tasks; gives each with its outcome as it ends. LOST is reported each time, BUSY once; such tasks are retried.
 
         Args:
             tasks: The tasks.
@@ -48,20 +48,20 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Execution:
-    """How and where simulations run. The results do not depend on it.
+    """Options for how and where simulations run. The results do not depend on it.
 
     By default threads of this process simulate; where a sweep or advice takes longer, processes take over. `workers`, `ray` and `slurm`
     choose another engine; algorithms in Python then have to be in files of their own, and there are no traces. As a context manager it
     keeps what it has started, such as workers, for all runs inside.
 
     Attributes:
-        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
-            processor. Where they are given, no processes take over.
+        threads: Number of threads, for simulations side by side first, then for the parts of each; by default as many as pay, at most
+            one per processor. Where they are given, no processes take over.
         workers: Simulate in so many processes on this machine.
         ray: Simulate on this Ray cluster: "auto", or an address.
         slurm: Simulate in Slurm jobs with these options, such as "partition=short,time=2:00:00".
         store: Where finished runs are kept and looked for: a directory; by default nowhere.
-        progress: What shows progress: a function that is called now and then with simulated seconds, simulated seconds at the end, and
+        progress: Shows progress: a function that is called now and then with simulated seconds, simulated seconds at the end, and
             packet-hops so far, or an object that reports.
         force_memory: Start runs also where one may take more memory than there is.
 
@@ -113,7 +113,7 @@ class Execution:
 
     @cached_property
     def reporter(self) -> Reporter:
-        """What shows progress."""
+        """Shows progress."""
         return reporter_of(self.progress) or Silent()
 
     @cached_property
@@ -130,7 +130,7 @@ class Execution:
         return replace(self, store=store, progress=progress)
 
     def engine(self, store: Path) -> Engine:
-        """What makes tasks for a store, inside `with`: it is started once, and ends with the outermost one.
+        """Engine that makes tasks for a store, inside `with`: started once, closed with the outermost block.
 
         Raises:
             FarloopError: there is no such cluster, or the package for it is missing.

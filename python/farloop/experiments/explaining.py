@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
 BYTES_PER_PACKET = 1024
-"""What a followed flow takes for each data packet that it sent, on a path of four hops."""
+"""Bytes that a followed flow takes for each data packet that it sent, on a path of four hops."""
 
 
 @dataclass(frozen=True)
 class WhyQuestion:
-    """Where the time of something went.
+    """A question to `why`: where the time of a flow, job or iteration went.
 
     Attributes:
         run: The run.
-        chosen: What of it.
-        label: What the run is called.
+        chosen: The flow or job of the run.
+        label: Name of the run.
         algorithm_files: The files of the run's algorithms in Python; by default those that it remembers.
     """
 
@@ -45,7 +45,7 @@ class WhyQuestion:
 
     @property
     def job(self) -> str:
-        """What progress calls the simulation."""
+        """Name of the simulation in progress reports."""
         return f"why {self.label} {self.chosen.name}"
 
 
@@ -53,7 +53,7 @@ class KeptAnswers(Protocol):
     """Answers that are kept for others."""
 
     def claimed(self, question: WhyQuestion) -> AbstractContextManager[bool]:
-        """Whether nobody else answers the question until the block ends."""
+        """Gives true if nobody else answers the question until the block ends."""
 
     def find(self, question: WhyQuestion) -> WhyAnswer | None:
         """The answer that is there."""
@@ -96,13 +96,13 @@ def explain(
 ) -> list[WhyAnswer]:
     """The answers, in the order of the questions; each takes a simulation, on one thread, that of a job two.
 
-    What cannot be explained has the reason instead: flows that share a connection, a run of another version, too little memory.
+    An answer without an explanation has the reason instead: flows that share a connection, a run of another version, too little memory.
 
     Args:
-        questions: What is asked.
+        questions: The questions.
         execution: Its threads and its progress count: explanations are made in this process. For no number of threads one per processor
             explains, and fewer where memory is short.
-        kept: Where answers are looked for, and put. What somebody else explains for it is waited for.
+        kept: Where answers are looked for, and put. Answers that somebody else is working on are awaited.
 
     Raises:
         FarloopError: `threads` is no number of threads.
@@ -145,7 +145,7 @@ def explain(
 
 
 def _needed(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -> memory.Estimate | str:
-    """What an answer takes of memory, or why there is none; `networks` has what the runs take, by `id`, as far as it is known."""
+    """Memory that an answer takes, or why there is no answer; `networks` has what the runs take, by `id`, as far as it is known."""
     run = question.run
     if id(run) not in networks:
         try:
@@ -185,6 +185,6 @@ def _answered(question: WhyQuestion, because: str, reporter: Reporter, stop: thr
 
 
 def _line(error: Exception) -> str:
-    """What the matter is, without the scenario's file, which the reader of a run knows."""
+    """The problem in one line, without the scenario's file, which the reader of a run knows."""
     text = str(getattr(error, "problem", "") or error)
     return " ".join(text.split()).removeprefix("why: ")

@@ -14,7 +14,7 @@ from pathlib import Path
 from farloop.output.store import Simulated, Store
 
 MADE, KEPT, BUSY = "made", "kept", "busy"
-"""How that can end: the run has been simulated; it was there; somebody else is at it."""
+"""Outcomes of `make_once`: the run has been simulated; it was in the store; somebody else is simulating it."""
 
 JOURNAL = "journal.jsonl"
 """In a store: a line for every simulation that began or was finished, with time, machine and process. For people; nothing reads it."""

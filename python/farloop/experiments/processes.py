@@ -76,12 +76,12 @@ class LocalPool:
         self._stillborn = 0
         """Workers that ended before they were ready, one after the other."""
         self._larger = 1.0
-        """How many times the estimate a run has taken at most, so far."""
+        """Largest memory of a run so far, as a multiple of its estimate."""
 
     def outcomes(
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on.
+        """Makes all tasks; gives each with its outcome as it ends. LOST is reported each time, BUSY once; such tasks are retried.
 
         Workers stay for the next call, unless this one is left before all is made.
         """
@@ -175,7 +175,7 @@ class LocalPool:
         self._selector.register(process.stdout, selectors.EVENT_READ, worker)
 
     def _answers(self) -> list[tuple[Task, Outcome]]:
-        """What workers have answered, and whose workers have ended, within a while."""
+        """Returns answers of workers, and tasks whose workers have ended, within a while."""
         answers: list[tuple[Task, Outcome]] = []
         if self._selector is None:
             # All that is left is made by somebody else.

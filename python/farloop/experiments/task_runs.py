@@ -34,7 +34,7 @@ def finish_tasks(
     """Makes tasks; gives each with its outcome when it has ended for good.
 
     Args:
-        engine: What makes them.
+        engine: Makes the tasks.
         tasks: The tasks.
         delayed: Called with the outcome of a task that goes on.
         explain: Says why in words for people.
@@ -67,10 +67,10 @@ def count_tasks(
     The store keeps why a simulation failed. It keeps nothing of one for which there is no memory here: another machine may have it.
 
     Args:
-        engine: What makes them.
+        engine: Makes the tasks.
         tasks: The tasks.
         store: Where the runs go.
-        counting: What shows progress.
+        counting: Shows progress.
         explain: Words for people from those of a task.
         lost: Called where a worker ended in the middle of a run.
 
@@ -94,7 +94,7 @@ def count_tasks(
 
 
 def threads_of_each(engine: Engine, runs: int, threads: int | None = None) -> int:
-    """How many threads each of so many runs may use that an engine makes, of so many for all together."""
+    """Returns the number of threads that each run of an engine may use, of `threads` for all runs together."""
     return max(1, number_of_threads(threads) // max(1, min(engine.workers, runs)))
 
 

@@ -42,7 +42,7 @@ class TaskThreads:
         self._room = None if free is None else int(memory.SHARE * free)
 
     def outcomes(self, tasks: Iterable[Task], progress: Progress | None = None) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. BUSY is told once; such tasks go on."""
+        """Makes all tasks; gives each with its outcome as it ends. BUSY is reported once; such tasks are retried."""
         batch = _Batch(self.workers, self._room, progress)
         yield from batch.outcomes(iter(tasks))
 
@@ -61,7 +61,7 @@ class ThreadsFirst:
 
     Args:
         workers: Most of them.
-        seconds: How long threads work before processes take over.
+        seconds: Seconds until processes take over from threads.
     """
 
     def __init__(self, workers: int, seconds: float = THREADS_FIRST) -> None:
@@ -72,7 +72,7 @@ class ThreadsFirst:
         self._pool: processes.LocalPool | None = None
 
     def outcomes(self, tasks: Iterable[Task], progress: Progress | None = None) -> Generator[tuple[Task, Outcome]]:
-        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time, BUSY once; such tasks go on."""
+        """Makes all tasks; gives each with its outcome as it ends. LOST is reported each time, BUSY once; such tasks are retried."""
         source, rest = iter(tasks), deque[Task]()
         if self._pool is None:
             batch = _Batch(self.workers, self._room, progress)

@@ -1,4 +1,4 @@
-"""One run of a study: what a worker is told, what it does, and what it answers; the same on this machine and on a cluster."""
+"""One run of a study: the message to a worker, its work, and its answer; the same on this machine and on a cluster."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from farloop.running.progress import ELSEWHERE
 from farloop.scenario import Scenario
 
 FAILED, BROKEN, LOST, DECLINED = "failed", "broken", "lost", "declined"
-"""How a task can end besides MADE, KEPT and BUSY: the simulation failed, and would again; it could not be done here, and may be elsewhere;
+"""Outcomes of a task besides MADE, KEPT and BUSY: the simulation failed, and would again; it could not be done here, and may be elsewhere;
 its worker was killed; it does not fit into the memory that there is."""
 
 READY = "ready\n"
-"""What a worker says first."""
+"""First line of a worker."""
 
 PROGRESS = "at "
-"""What a worker's lines about a simulation that goes on begin with: simulated seconds, those at the end, and packet-hops follow."""
+"""Start of a worker's lines about a running simulation; simulated seconds, those at the end, and packet-hops follow."""
 
 _FAILURES: dict[str, type[Exception]] = {
     "MemoryError": MemoryError,
@@ -46,17 +46,17 @@ class Task:
 
     Attributes:
         key: Its address.
-        label: What people call it.
+        label: Name for people.
         text: Its scenario.
         file: The scenario's file, beside which are those that it names.
         overrides: The settings of it.
         store: Where it goes.
         memory: Bytes that it takes, estimated, with the process around it.
-        threads: How many it may use; it uses as many of them as pay.
+        threads: Maximum number of threads; the run uses as many of them as pay.
         simulator: The hash of the simulator that is to make it.
         algorithm_files: Files of Python with algorithms that the scenario may name.
-        classes: What these are to be: names and hashes.
-        force_memory: Whether it is made also where it may take more memory than there is.
+        classes: Expected classes: names and hashes.
+        force_memory: True to run it also where it may take more memory than there is.
         here: Its scenario in the process that asks for it, with classes that no other process needs to know.
     """
 
@@ -137,14 +137,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task ended.
+    """The outcome of a task.
 
     Attributes:
         status: One of the words above.
-        because: What went wrong, in words.
+        because: The failure, in words.
         peak: Most bytes of memory that its process has had; 0 where that is not known.
         kind: The name of the exception's class where the simulation failed.
-        problem: What is wrong alone, as `ScenarioError.problem` has it.
+        problem: The problem without its place, as in `ScenarioError.problem`.
     """
 
     status: str
@@ -175,7 +175,7 @@ class Outcome:
         """The exception that the simulation ended with, as far as a worker can say: of the same class, without the cause.
 
         Args:
-            because: What it says.
+            because: The text of the error.
         """
         error = _FAILURES.get(self.kind, FarloopError)(because)
         if isinstance(error, _native.ScenarioError) and self.problem:

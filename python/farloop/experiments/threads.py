@@ -45,7 +45,7 @@ class Processors:
     """Divides processors among simulations that run side by side.
 
     Args:
-        processors: How many there are.
+        processors: Number of processors.
         waiting: Simulations that have none yet.
     """
 
@@ -102,8 +102,8 @@ def simulate(
     """Runs all jobs on `threads` threads; for `None` on as many as pay, at most one per processor.
 
     The results are in the order of the jobs and depend on nothing else.
-    Jobs that are the same simulation run once. What is in the store already does not run, what somebody else makes for the store is waited
-    for, and what has run is put there at once. Where something is traced, everything runs, and the store is left alone. Before the first
+    Jobs that are the same simulation run once. Runs that are in the store are read, runs that somebody else makes for the store are
+    awaited, and finished runs are stored at once. Where something is traced, everything runs, and the store is left alone. Before the first
     one runs there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
 
     Raises:
@@ -181,7 +181,7 @@ def simulated(
 
 
 def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
-    """How many of these run side by side, as memory allows.
+    """Returns the number of these that run side by side, as memory allows.
 
     Raises:
         FarloopError: one may take more than there is.
@@ -204,7 +204,7 @@ def check_memory(scenarios: Iterable[Scenario]) -> None:
 def read_back(store: Store, keys: Sequence[str]) -> list[Simulated]:
     """The runs of keys from a store.
 
-    What has just run is read as what ran earlier is, so that nothing can depend on which is which.
+    Fresh runs are read from the store just as earlier ones are, so that no result can depend on the difference.
 
     Raises:
         FarloopError: somebody has removed one meanwhile.

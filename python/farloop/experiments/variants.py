@@ -63,7 +63,7 @@ def run_variants(
 
 
 def as_run(simulated: Simulated, variant: Variant) -> Run:
-    """What the simulator gave, as the run of a variant."""
+    """Returns the simulator's output as the run of a variant."""
     scenario = variant.scenario
     return Run(
         label=variant.label,

@@ -1,4 +1,4 @@
-"""The runs of `--jitter`: variations of simulations in ties and starts. What their numbers say is in `jitter.py`."""
+"""The runs of `--jitter`: variations of simulations in ties and starts. `jitter.py` evaluates them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
 Judge = Callable[["Comparison"], "Comparison"]
-"""What gives a comparison its verdicts."""
+"""Gives a comparison its verdicts."""
 
 
 def varied(variants: Sequence[Variant], number: int, replicated: Sequence[int] = ()) -> list[Variant]:
@@ -46,11 +46,11 @@ def run_comparison(
     Args:
         title: The comparison's.
         variants: The simulations without seeds.
-        execution: How they run.
+        execution: How and where they run, see `Execution`.
         seeded: The same simulations with seeds.
         seeds: The seeds.
-        jitter: How many variations of the first seed's runs there are.
-        judge: What gives a comparison its verdicts.
+        jitter: Number of variations of the first seed's runs.
+        judge: Gives a comparison its verdicts.
         group: Stands before labels while they run.
 
     Raises:
@@ -79,10 +79,10 @@ def measure_jitter(
 
     Args:
         comparison: The runs themselves.
-        variants: What they were made from, without seeds.
-        count: How many variations; 0 for none.
-        execution: How they run.
-        judge: What gives a comparison its verdicts.
+        variants: The variants that the runs were made from, without seeds.
+        count: Number of variations; 0 for none.
+        execution: How and where they run, see `Execution`.
+        judge: Gives a comparison its verdicts.
         group: Stands before labels while they run.
     """
     if not read_jitter(count):

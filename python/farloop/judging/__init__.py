@@ -1,1 +1,1 @@
-"""What the runs say about the papers' claims: claims and verdicts, what a figure runs, and the measurements that figures share."""
+"""The papers' claims against the runs: claims and verdicts, the runs of a figure, and the measurements that figures share."""

@@ -23,7 +23,7 @@ behind the argument, readings that were tried."""
 KINDS = tuple(LEAST)
 
 PROGRAMS = ("farloop ", ".venv/bin/python scripts/")
-"""What a command begins with."""
+"""Accepted starts of a command."""
 
 
 class CauseError(FarloopError):
@@ -35,9 +35,9 @@ class Shown:
     """A command that shows something about a cause.
 
     Attributes:
-        what: What it runs, in words.
+        what: Description of the command.
         command: The command line, to be run in a checkout.
-        gives: What it prints, literally.
+        gives: Its literal output.
         seconds: Roughly the processor time that it takes on one core.
         calibrated: The reading was chosen by what it gives, so that it confirms nothing.
     """

@@ -21,7 +21,7 @@ VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction", "differs", "partial"
 
 
 Better = Literal["lower", "higher"]
-"""Which way of two a number gets better."""
+"""The direction in which a number gets better."""
 
 
 class UndecidedError(Exception):
@@ -37,7 +37,7 @@ class Claim:
         what: The claim in words.
         paper: Published numbers by name.
         tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one. Of a published 0 it is absolute.
-        calibrated: Which parameter was chosen by what this figure shows, so that agreement is no confirmation; empty if none was.
+        calibrated: The parameter that was fitted to this figure, so that agreement is no confirmation; empty if none was.
     """
 
     id: str
@@ -58,13 +58,13 @@ class Statement:
 
     Attributes:
         text: The statement.
-        holds: Whether it does; `None` if the runs at hand cannot decide it.
+        holds: True if the runs support it; `None` if the runs at hand cannot decide it.
         evidence: The measured numbers behind that, or what is missing.
         number: It is about a published number; otherwise about an order or a direction.
         needs: The runs that decide it.
         value: The measured number, where there is one.
         accepted: The values of it that count as the published one.
-        better: Which values are better than the published one, where either are: "lower" or "higher".
+        better: The direction of better values than the published one, where there is one: "lower" or "higher".
     """
 
     text: str
@@ -96,14 +96,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the runs say about one claim.
+    """The verdict of the runs on one claim.
 
     Attributes:
         id: The claim's.
         statements: Its parts, all of them: those that the runs cannot decide, too.
         measured: Our numbers, under the names that the paper's have in the claim, and others worth keeping.
         unit: The unit of the numbers; empty for ratios.
-        note: What a reader should know besides: which reading, what is left out.
+        note: Remarks for the reader, such as the reading of the paper or what is left out.
         unjudged: Why nothing is judged, such as "changed keys run.duration"; empty if it is.
     """
 
@@ -167,7 +167,7 @@ class Finding:
 
 
 def _objections(statements: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What does not hold, then what is not decided, with the evidence."""
+    """Returns the statements that fail, then the undecided ones, with the evidence."""
     words = {False: "does not hold", None: "not decided"}
 
     def said(statement: Mapping[str, Any], word: str) -> str:
@@ -191,7 +191,7 @@ class Judging:
     Attributes:
         claim: The claim.
         comparison: The runs.
-        statements: What was stated so far.
+        statements: The statements so far.
         measured: Our numbers.
         notes: Remarks.
     """
@@ -231,7 +231,7 @@ class Judging:
         """States that a number is within the tolerance of the published one of that name, and keeps the number.
 
         `measure` gets the needed runs, in the order of `needs`, and gives the number, with further evidence if there is any. With `better`
-        a number outside of the tolerance is told apart as better or worse than the published one.
+        a number outside of the tolerance is classified as better or worse than the published one.
         """
         measurement = self._decided(needs, measure)
         if isinstance(measurement, str):
@@ -263,7 +263,7 @@ class Judging:
         return Finding(self.claim.id, self.statements, self.measured, unit, notes)
 
     def _decided(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
-        """What `decide` says; a text instead if it cannot."""
+        """Returns the decision; a text instead if the runs cannot decide."""
         if not needs:
             return "the figure schedules no such run"
         missing = [str(n) for n in needs if n not in self._runs]

@@ -20,7 +20,7 @@ def throughput(run: Run, flow: str, start: float = 0.0, end: float = np.inf) -> 
 
 
 def ratio(run: Run, start: float | None = None, end: float = np.inf) -> float:
-    """Throughput of the intra- over that of the cross-datacenter flow, over (start, end]; from when both have started if not said."""
+    """Throughput of the intra- over that of the cross-datacenter flow, over (start, end]; by default from when both have started."""
     since = both_started(run) if start is None else start
     return metrics.ratio(throughput(run, "intra", since, end), throughput(run, "cross", since, end))
 

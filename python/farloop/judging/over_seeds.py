@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def judged_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Finding]]) -> list[Finding]:
-    """What the runs say: as they are, or, of several seeds, each judged on its own and then taken together."""
+    """Judges the runs; of several seeds, judges each seed alone and then combines the findings."""
     if len(comparison.seeds) < 2:
         return judge(comparison)
     each = [judge(comparison.of_seed(seed)) for seed in comparison.seeds]

@@ -1,4 +1,4 @@
-"""What a paper's figure runs by its own scenario, and in what the runs at hand depart from that."""
+"""The runs that a paper's figure schedules by its own scenario, and the differences of the runs at hand from these."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ READING = "reading"
 """The scale of a figure that was run with other settings, or in part, to see what its statements then say."""
 
 REPLICA = "run.jitter"
-"""What tells the replicas of a figure from each other, beside their seeds."""
+"""The key that distinguishes replicas of a figure, beside their seeds."""
 
 NAMED = 5
-"""Changed keys that are named; of more the number is told."""
+"""Maximum number of changed keys listed by name; more are counted."""
 
 
 @dataclass(frozen=True, order=True)
@@ -67,7 +67,7 @@ def cases(figure: str) -> tuple[Case, ...]:
 
 
 def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: str = "") -> list[Need]:
-    """What the figure runs at the comparison's scale, of an algorithm and of cases that begin so.
+    """Returns the runs of the figure at the comparison's scale, of an algorithm and of cases with this prefix.
 
     Of a reading it is what of that has run, if anything has; anything else but the quick scale is measured by the full one.
     """

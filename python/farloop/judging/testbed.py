@@ -57,7 +57,7 @@ ENOUGH = 100.0
 class Losses:
     """Packets dropped per packet sent, by place, of the flows that start once hosts know each other.
 
-    From when on that is, [settled][farloop.judging.testbed.settled] says. How much they lose is counted by flow, where it is lost by
+    From when on that is, [settled][farloop.judging.testbed.settled] says. Losses are counted by flow, where it is lost by
     port: all ports' drops from then on divide it.
 
     Attributes:
@@ -92,11 +92,11 @@ class Losses:
 
     @property
     def enough(self) -> bool:
-        """Whether inside datacenters so many are lost that this is a rate."""
+        """True if enough packets are lost inside datacenters for a rate."""
         return self.dcn * self.sent >= ENOUGH
 
     def counted(self) -> str:
-        """What is lost inside datacenters in words: the rate, or what it is below where too few are lost for one."""
+        """The loss inside datacenters in words: the rate, or an upper bound where too few are lost for a rate."""
         lost = round(self.dcn * self.sent)
         if self.enough:
             return f"{self.dcn:.2g} ({lost} packets)"
@@ -166,7 +166,7 @@ def longest(runs: Iterable[Run]) -> dict[str, Run]:
 
 
 def arrivals(run: Run) -> int:
-    """How many flows a run had."""
+    """Returns the number of flows of a run."""
     return int(run.flows.num_rows)
 
 

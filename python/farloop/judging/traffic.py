@@ -33,7 +33,7 @@ class Flows:
     """Columns of a run's flows.
 
     Attributes:
-        cross: Whether a flow goes across datacenters.
+        cross: True for flows across datacenters.
         start: When it starts.
         received: When its last byte arrives; NaN if it did not finish.
         ideal: The same alone in the empty network.

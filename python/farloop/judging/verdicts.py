@@ -68,7 +68,7 @@ def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "cust
 
 
 def needs(figure: str, scale: str = "full") -> dict[str, list[Need]]:
-    """What each claim of a paper's figure needs: cases and algorithms, as its judge declares them."""
+    """Returns the runs that each claim of a paper's figure needs: cases and algorithms, as its judge declares them."""
     return {f.id: list(dict.fromkeys(n for s in f.statements for n in s.needs)) for f in _unrun(figure, scale)}
 
 
@@ -78,7 +78,7 @@ def statements(figure: str, scale: str = "full") -> dict[str, list[str]]:
 
 
 def _unrun(figure: str, scale: str) -> list[Finding]:
-    """What the judge of a figure says without any run."""
+    """Returns the findings of a figure's judge without any run."""
     own, judge = own_scenario(figure), paper_modules.module_of(figure)
     if own is None or judge is None:
         return []
@@ -88,7 +88,7 @@ def _unrun(figure: str, scale: str) -> list[Finding]:
 
 
 def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]:
-    """What the runs say, by claim; for every claim."""
+    """Returns the finding of the runs for every claim."""
 
     def nothing(why: str) -> dict[str, Finding]:
         return {c.id: Finding(c.id, [], unjudged=why) for c in claims}

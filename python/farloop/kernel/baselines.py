@@ -1,4 +1,4 @@
-"""What GEMINI is compared with, for kernels that lack it, or lack it as a BPF program: CUBIC, DCTCP and Vegas."""
+"""Baselines of GEMINI, for kernels that lack it, or lack it as a BPF program: CUBIC, DCTCP and Vegas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernel half needs of a host, checked without changing anything."""
+"""Requirements of the kernel half on a host, checked without changing anything."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_PERFMON": 38, "CAP_BPF": 39}
 
 @dataclass(frozen=True)
 class Check:
-    """One line of what was looked for.
+    """One checked requirement.
 
     Attributes:
-        what: What was looked for.
+        what: The requirement.
         need: "load" for loading and unloading, "build" for compiling the programs, "traffic" for tests with real traffic, "note" for
             what only matters to some.
-        ok: It is there.
-        found: What is there, or what is missing and how to get it.
+        ok: True if the requirement is met.
+        found: The version or path found, or what is missing and how to get it.
     """
 
     what: str
@@ -77,14 +77,14 @@ def report() -> list[dict[str, Any]]:
 
 
 def missing(program: str = "gemini", *, objects: bool = True) -> list[str]:
-    """What loading a program, or with `objects` false unloading it, lacks: one line each, with how to get it."""
+    """Returns the missing requirements for loading a program, or with `objects` false for unloading it, a line each with how to get it."""
     needed = [_kernel(), _types(), _jit(), _capabilities(), _libbpf()]
     needed += [_object(name) for name in (program, "rows" if program in TELEMETRY else "flows")] if objects else []
     return [f"{check.what}: {check.found}" for check in needed if not check.ok]
 
 
 def checks_to_build() -> bool:
-    """Whether the programs can be compiled here."""
+    """Returns true if the programs can be compiled here."""
     return all(check.ok for check in checks() if check.need == "build")
 
 
@@ -141,7 +141,7 @@ def _libbpf() -> Check:
 
 
 def not_compiled(*names: str) -> str:
-    """What to say of programs that are not there, with a line to copy that brings them."""
+    """Returns the message for missing programs, with a command to copy that builds them."""
     several = "them" if len(names) > 1 else "it"
     listed = f": {', '.join(names)}" if len(names) > 1 else ""
     return (

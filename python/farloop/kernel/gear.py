@@ -17,7 +17,7 @@ from farloop.kernel.settings import fixed, resolved
 from farloop.units import rate, seconds
 
 PARAMETERS = ("irtt", "cross_factor", "eta", "max_stage", "w_ai_fraction")
-"""What can be set of spec/gear.md, besides `capacity`, `initial_rate` and `in_flight`."""
+"""Parameters of spec/gear.md that can be set, besides `capacity`, `initial_rate` and `in_flight`."""
 
 _OWN = {"capacity": "none", "initial_rate": "none", "in_flight": "2"}
 _LAWS = "the kernel has HPCC's law inside a datacenter and Gear's across, as the simulator reads them"
@@ -55,7 +55,7 @@ class Gear(Program):
     """Gear, whose connections are listed by a program of their own, and whose socket storage other programs share."""
 
     def status(self) -> dict[str, Any]:
-        """Whether it is loaded, and its connections in all network namespaces.
+        """Returns whether it is loaded, and its connections in all network namespaces.
 
         Returns:
             `loaded`; `connections`, as `connections` tells them, each with `telemetry`: the counters of `telemetry.connections`, or None.
@@ -74,7 +74,7 @@ class Gear(Program):
         return {"loaded": self.loaded(), "connections": connections}
 
     def connections(self, rows: bytes) -> list[dict[str, Any]]:
-        """What the kernel's rows say.
+        """Parses the kernel's rows.
 
         Returns:
             Of each connection its addresses, `namespace` (inode), `kind` ("intra" or "cross"), `window_bytes` and `reference_bytes` on the

@@ -121,15 +121,15 @@ class Map:
 
 @dataclass(frozen=True)
 class Calls:
-    """What the kernel has counted of a program while `counting` lasts, in this process or another.
+    """The kernel's counts of a program while `counting` lasts, in this process or another.
 
     Attributes:
         kind: Its type, such as `PROGRAM_STRUCT_OPS`.
         id: Its number.
         name: Its name, at most 15 characters.
-        calls: How often it ran.
+        calls: Number of runs.
         time: For how long, in ns, with the reading of the clock.
-        refused: How often it was not run because it ran already on that processor.
+        refused: Number of runs refused because the program already ran on that processor.
     """
 
     kind: int
@@ -197,7 +197,7 @@ _keep = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_v
 
 
 def complaint(doing: str) -> FarloopError:
-    """What the last call that failed says: the kernel's error, and libbpf's last lines."""
+    """Returns the error of the last failed call: the kernel's error, and libbpf's last lines."""
     number = ctypes.get_errno()
     said = " | ".join(line for text in _said[-3:] for line in text.splitlines()[-2:])
     _said.clear()
@@ -314,7 +314,7 @@ def unregister(number: int) -> None:
 
 
 def read_storage(code: bytes, program: str, number: int) -> bytes:
-    """What an iterator over the socket storage map with this number writes; nothing of a map that is no more."""
+    """Returns the output of an iterator over the socket storage map with this number; empty if the map no longer exists."""
     bpf = library()
     with suppress(FileNotFoundError), opened(code) as handle, _map(number) as descriptor:
         if bpf.bpf_object__load(handle):

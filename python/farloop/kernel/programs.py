@@ -27,7 +27,7 @@ class Program:
     """An algorithm for the kernel.
 
     Attributes:
-        name: What commands and scenarios call it; its compiled object has this name.
+        name: Name in commands and scenarios, and of its compiled object.
         control: Its name as a congestion control of TCP, and of its struct_ops map.
         flows: Its map of connections.
         parameters: Makes parameters of settings, each KEY=VALUE.
@@ -52,7 +52,7 @@ class Program:
         Args:
             settings: Parameters, each KEY=VALUE.
             ring: A ring buffer of the program, and its size in bytes, a power of two of pages.
-            packed: What the program reads, where that is not what follows of the parameters alone.
+            packed: The constants that the program reads, where they do not follow from the parameters alone.
 
         Returns:
             The parameters.
@@ -91,11 +91,11 @@ class Program:
             libbpf.unregister(number)
 
     def loaded(self) -> bool:
-        """Whether connections can ask for it."""
+        """True if connections can ask for it."""
         return self.control in _AVAILABLE.read_text().split()
 
     def status(self) -> dict[str, Any]:
-        """Whether it is loaded, and its connections in all network namespaces.
+        """Returns whether it is loaded, and its connections in all network namespaces.
 
         Returns:
             `loaded`, and `connections` as `connections` tells them.
@@ -111,7 +111,7 @@ class Program:
         return {"loaded": self.loaded(), "connections": self.connections(rows)}
 
     def connections(self, rows: bytes) -> list[dict[str, Any]]:
-        """What the kernel's rows say.
+        """Parses the kernel's rows.
 
         Returns:
             Of each connection its addresses, `namespace` (inode), `state`, `mss` (bytes), `cwnd` (packets), `ssthresh` (packets, or None),

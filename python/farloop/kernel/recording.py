@@ -1,4 +1,4 @@
-"""What GEMINI does in the kernel, event by event, in the format of vectors/gemini.jsonl: other implementations can replay it."""
+"""Records GEMINI in the kernel event by event, in the format of vectors/gemini.jsonl, for replay by other implementations."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Recording:
 
     @property
     def connections(self) -> int:
-        """How many there are."""
+        """Number of recorded connections."""
         return len(self._flows)
 
     @property
     def events(self) -> int:
-        """How many there are of all connections."""
+        """Number of events of all connections."""
         return sum(map(len, self._flows.values()))
 
     def take(self, data: bytes) -> None:

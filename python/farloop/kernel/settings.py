@@ -53,7 +53,7 @@ def resolved(algorithm: str, settings: Iterable[str], refused: Mapping[str, str]
 
     Args:
         algorithm: Its name in scenarios.
-        settings: What to set.
+        settings: The settings.
         refused: Parameters that the kernel's program does not have, and why.
 
     Raises:

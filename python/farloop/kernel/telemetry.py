@@ -81,13 +81,13 @@ def detach(cgroup: Path) -> None:
 
 
 def attached(cgroup: Path) -> bool:
-    """Whether the cgroup has the program."""
+    """Returns true if the program is attached to the cgroup."""
     with _directory(cgroup) as directory:
         return bool(_programs(directory))
 
 
 def connections() -> list[dict[str, Any]]:
-    """What each connection with telemetry has offered, met and echoed, in all network namespaces.
+    """Returns what each connection with telemetry has offered, met and echoed, in all network namespaces.
 
     Returns:
         For each `source`, `destination`, `namespace` (inode) and the counters of `struct path` in linux/gear/kernel.h.
@@ -98,14 +98,14 @@ def connections() -> list[dict[str, Any]]:
 
 
 def rows(program: str, storage: str) -> bytes:
-    """What an iterator of linux/gear/rows.bpf.c writes of all socket storage of that name."""
+    """Returns the output of an iterator of linux/gear/rows.bpf.c over all socket storage of that name."""
     code = object_file("rows").read_bytes()
     numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.SK_STORAGE, storage)]
     return b"".join(libbpf.read_storage(code, program, number) for number in numbers)
 
 
 def parsed(data: bytes) -> list[dict[str, Any]]:
-    """What the kernel's rows say.
+    """Parses the kernel's rows.
 
     Raises:
         FarloopError: they are no whole rows.

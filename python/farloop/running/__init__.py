@@ -1,1 +1,1 @@
-"""How simulations run: side by side, in threads, with progress, repeated with variations."""
+"""Running simulations: side by side, in threads, with progress, repeated with variations."""

@@ -23,7 +23,7 @@ ELSEWHERE = "another command is at it; this one waits for its run"
 
 
 class Reporter(Protocol):
-    """What shows progress; called from several threads."""
+    """Shows progress; called from several threads."""
 
     def start(self, job: str) -> None:
         """A job begins."""
@@ -70,7 +70,7 @@ class _Callback:
 
 
 def reporter_of(progress: object) -> Reporter | None:
-    """What shows progress: a function of three numbers, or an object that reports.
+    """Makes a reporter of a function of three numbers, or of an object that reports.
 
     Raises:
         FarloopError: it is neither.
@@ -118,7 +118,7 @@ class Lines:
             say(f"{job}: kept from before")
 
     def busy(self, job: str) -> None:
-        """Somebody else runs a job: that is said once."""
+        """Reports once that somebody else runs a job."""
         with self._lock:
             if job not in self._busy:
                 self._busy.add(job)
@@ -174,7 +174,7 @@ class Bars:
         self.note(f"{job}: kept from before")
 
     def busy(self, job: str) -> None:
-        """Somebody else runs a job: that is said once."""
+        """Reports once that somebody else runs a job."""
         with self._lock:
             is_known = job in self._busy
             self._busy.add(job)
@@ -232,7 +232,7 @@ def reporter(*, quiet: bool) -> Iterator[Reporter]:
 
 
 class Counting(Protocol):
-    """What shows how many runs of a study are done."""
+    """Shows the number of finished runs of a study."""
 
     def begin(self, runs: int, kept: int, workers: int) -> None:
         """So many runs are to be made, and so many were there already."""
@@ -325,13 +325,13 @@ class CountBar:
 
 
 def failed_text(failed: int) -> str:
-    """How many failed; nothing for none."""
+    """Returns the number of failed runs in words; empty for none."""
     return f", {failed} failed" if failed else ""
 
 
 @contextmanager
 def counter(*, quiet: bool) -> Iterator[Counting]:
-    """What counts runs as suits standard error: a bar on a terminal, lines on a pipe."""
+    """Gives a counter of runs that suits standard error: a bar on a terminal, lines on a pipe."""
     with reporter(quiet=quiet) as reporting:
         if isinstance(reporting, Bars):
             yield CountBar(reporting.progress)

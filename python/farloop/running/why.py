@@ -125,7 +125,7 @@ def list_inputs(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
 
     Args:
         run: The directory of the run, or the scenario.
-        source: What `located` gives for it.
+        source: The result of `located` for it.
 
     Raises:
         ScenarioError: the scenario is not valid.

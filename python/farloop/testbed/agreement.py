@@ -1,4 +1,4 @@
-"""Whether the simulator and a kernel say the same of a scenario."""
+"""Agreement between the simulator and a kernel on a scenario."""
 
 from __future__ import annotations
 

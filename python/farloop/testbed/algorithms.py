@@ -35,7 +35,7 @@ _SIGNATURES = {
 
 
 def missing(controls: list[str]) -> list[str]:
-    """What these lack on this host, with how to get it."""
+    """Returns the requirements of these that this host lacks, with how to get them."""
     lacking = []
     for name in controls:
         program = _needed(name)
@@ -48,7 +48,7 @@ def missing(controls: list[str]) -> list[str]:
 
 @contextmanager
 def registered(plan: Blueprint) -> Iterator[Blueprint]:
-    """What a plan needs and the kernel lacks, in the kernel until the block ends: the plan, with the names that it has there.
+    """Keeps algorithms of a plan that the kernel lacks registered until the block ends; gives the plan with their names in the kernel.
 
     Raises:
         FarloopError: one is loaded already, or the kernel refuses it.

@@ -1,4 +1,4 @@
-"""What a testbed builds of a scenario; the scenario's own code reads and refuses (crates/scenario/src/testbed.rs)."""
+"""A testbed's plan of a scenario; the scenario's own code reads and refuses (crates/scenario/src/testbed.rs)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PS = 10**12
 
 @dataclass(frozen=True)
 class Port:
-    """What the egress port of a switch does, in bytes on the wire.
+    """Settings of a switch's egress port, in bytes on the wire.
 
     Attributes:
         limit: The longest queue.
@@ -49,10 +49,10 @@ class Link:
 
     Attributes:
         ends: The nodes.
-        number: Which of the links between them, from 1.
+        number: Number among the links between these nodes, from 1.
         rate: In bit/s.
         delay_ps: One-way.
-        ports: What each end's port does; `None` for hosts.
+        ports: Settings of each end's port; `None` for hosts.
     """
 
     ends: tuple[int, int]
@@ -162,7 +162,7 @@ class Blueprint:
 
 
 def plan(scenario: Scenario) -> Blueprint:
-    """What a testbed builds of a scenario.
+    """Plans a testbed for a scenario.
 
     Raises:
         ScenarioError: it is not valid, or has what a testbed cannot build.

@@ -53,7 +53,7 @@ class Transfer:
         received: When it had the last of them.
         finished: When the sender knew.
         failed: TCP gave up.
-        info: What the kernel said last.
+        info: The kernel's last TCP_INFO.
         sent: Bytes that TCP has taken.
         sender, receiver, listener: Sockets.
     """
@@ -74,7 +74,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Sample:
-    """What was seen at one moment, `time` seconds from the beginning.
+    """Measurements at one moment, `time` seconds from the beginning.
 
     By number of flow what its receiver had and its sender's state, by number of port its counters.
     """
@@ -86,7 +86,7 @@ class Sample:
 
 @dataclass
 class Measurement:
-    """What a network's traffic came to.
+    """Result of a network's traffic.
 
     Attributes:
         transfers: Of each flow.
@@ -108,11 +108,11 @@ class Measurement:
 
 
 def run(network: Network, progress: Callable[[float], bool]) -> Measurement:
-    """Lets the flows of a network run; `progress` is told the seconds now and then, and answers whether to go on.
+    """Lets the flows of a network run; calls `progress` with the seconds now and then, and stops if it returns false.
 
     Raises:
         FarloopError: an algorithm is not there, or the link emulator has ended.
-        KeyboardInterrupt: `progress` said so.
+        KeyboardInterrupt: `progress` returned false.
     """
     with _Loop(network) as loop:
         return loop.run(progress)
@@ -278,7 +278,7 @@ class _Loop:
             self._drop(transfer, "receiver")
 
     def _closed(self, transfer: Transfer) -> None:
-        """The other side has all, and said so."""
+        """The receiver has acknowledged everything."""
         assert transfer.sender is not None
         try:
             if transfer.sender.recv(1):

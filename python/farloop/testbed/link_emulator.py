@@ -30,13 +30,13 @@ _PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late frames left one direction of an emulated link: times in seconds, counts of frames.
+    """Lateness of frames in one direction of an emulated link: times in seconds, counts of frames.
 
     Attributes:
         frames: Those that left.
         mean: Their mean lateness.
         most: The largest.
-        stalls: How many were more than 10 ms late.
+        stalls: Frames that were more than 10 ms late.
         dropped: Those that found no room.
     """
 
@@ -48,13 +48,13 @@ class Lateness:
 
 
 class NumberedSegments(NamedTuple):
-    """What happens to TCP segments of one direction by their number in their connection: numbers and ranges as in `[[event]]`.
+    """Events for TCP segments of one direction by their number in their connection: numbers and ranges as in `[[event]]`.
 
     Attributes:
         lose_data: Segments with payload that are lost; empty for none.
         lose_acks: Acknowledgements without payload that are lost.
         late_data: Segments with payload that leave later than others.
-        late_by: How much later, in ns.
+        late_by: Added delay of these segments, in ns.
     """
 
     lose_data: str = ""
@@ -72,8 +72,8 @@ class EmulatedLink(NamedTuple):
         delay: One-way, in ns.
         rate: In bit/s.
         framing: Bytes that a frame has on the link beyond what reaches an interface.
-        there: What happens to segments that come by the first interface.
-        back: What happens to those that come by the second.
+        there: Events for segments that enter by the first interface.
+        back: Events for segments that enter by the second.
     """
 
     first: str
@@ -90,7 +90,7 @@ class LinkEmulator:
 
     Args:
         namespace: Where its interfaces are.
-        links: What it emulates.
+        links: The links that it emulates.
 
     Raises:
         FarloopError: it cannot be started.
@@ -107,7 +107,7 @@ class LinkEmulator:
             raise self._failure()
 
     def check(self) -> None:
-        """Whether it still runs.
+        """Checks that it still runs.
 
         Raises:
             FarloopError: it has ended.

@@ -1,4 +1,4 @@
-"""What was measured, as the tables and facts that a simulation gives."""
+"""Measurements as the tables and facts that a simulation gives."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def as_simulated(
 
 
 def notes(conditions: dict[str, Any]) -> list[str]:
-    """What the reader of a measurement must know, in words."""
+    """Returns notes for the reader of a measurement."""
     lines = []
     if not conditions["real_time"]:
         lines.append("measured without real-time priority: other processes may have delayed it; root has it")

@@ -25,9 +25,9 @@ A burst is a queue at the next port, and the simulator has none there.
 """
 
 DRAINS = 1.02
-"""What cannot be a bottleneck carries so much more than its rate: a port that one link of no higher rate feeds, and an emulated link.
+"""Factor on the rate of links that cannot be a bottleneck: a port that one link of no higher rate feeds, and an emulated link.
 
-What piles up there while the host stands still would otherwise stay for as long as the link before is busy.
+Without it, a queue that forms there while the host stalls would last for as long as the link before is busy.
 """
 
 _ETHERNET = 14
@@ -35,7 +35,7 @@ _HOST_QUEUE = 32_000_000
 """Bytes of a host's own queue; TCP keeps it short."""
 
 _GATEWAY = "169.254.0.1"
-"""What every interface calls its peer."""
+"""Address of every interface's peer."""
 
 _SYSCTLS = {
     "ipv4/conf/all/rp_filter": "0",
@@ -56,7 +56,7 @@ class Network:
     """A network that stands.
 
     Attributes:
-        plan: What it was built of.
+        plan: The plan that it was built from.
         namespaces: One for each node that flows pass.
         ports: The program of all egress ports.
         emulator: The link emulator, where there is one.
@@ -91,7 +91,7 @@ def built(
     """The network of a plan until the block ends.
 
     Args:
-        plan: What to build.
+        plan: The plan to build.
         accidents: By number of an emulated link, what happens there to segments from its first end and from its second.
 
     Raises:
@@ -197,7 +197,7 @@ def _addresses(plan: Blueprint, nodes: Mapping[int, Namespace]) -> None:
 
 
 def _settings(plan: Blueprint) -> list[Setting]:
-    """What each port does, by number."""
+    """Returns the settings of each port, by number."""
     settings = []
     for number, link in enumerate(plan.links):
         for end, port in enumerate(link.ports):
@@ -213,7 +213,7 @@ def _settings(plan: Blueprint) -> list[Setting]:
 
 
 def _rate(plan: Blueprint, link: int, end: int) -> int:
-    """What a port carries, in bit/s."""
+    """Returns the rate of a port, in bit/s."""
     rate = plan.links[link].rate
     return int(DRAINS * rate) if (link, end) in plan.fed_by_one else rate
 

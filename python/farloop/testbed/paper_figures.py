@@ -34,15 +34,15 @@ PART_OF_RTT = 0.1
 
 @dataclass(frozen=True)
 class Planned:
-    """What a figure takes on a testbed.
+    """The measurements that a figure takes on a testbed.
 
     Attributes:
         figure: Its name, such as "gemini/kernel-fig10".
         runs: Its runs without seeds, as for the simulator.
         full: All cases, or those that the scenario marks as quick.
-        repetitions: How often each is measured; repetition k has the seed k.
+        repetitions: Number of repetitions of each; repetition k has the seed k.
         limits: By the run's label the longest gap, in seconds, with which a measurement is not made again.
-        seconds: What one repetition lasts.
+        seconds: Duration of one repetition.
     """
 
     figure: str
@@ -67,12 +67,12 @@ class Planned:
 
 @dataclass
 class Measurements:
-    """What was measured.
+    """Finished measurements of a figure.
 
     Attributes:
         runs: The runs, repetition by repetition.
         attempts: For each label the longest gap of every attempt, in seconds, and which one was kept.
-        failure: What ended it early, if anything did.
+        failure: The error that ended it early, if any.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -98,12 +98,12 @@ def named(wanted: str) -> str:
 def planned(
     wanted: str, *, full: bool = False, repetitions: int = 1, case: str = "", algorithms: str | None = None
 ) -> Planned:
-    """What a figure takes; all of it is known to be valid, and something that a testbed can build.
+    """Plans the measurements of a figure; all are checked to be valid, and to be something that a testbed can build.
 
     Args:
         wanted: The figure.
         full: All cases.
-        repetitions: How often to measure.
+        repetitions: Number of repetitions.
         case: Only cases whose name begins so.
         algorithms: Only these, separated by commas.
 
@@ -163,18 +163,18 @@ def run(
 ) -> tuple[list[dict[str, Any]], list[str], BaseException | None]:
     """Simulates a figure, measures it, judges both, and writes everything into an existing directory.
 
-    What was measured is written also when a later measurement fails or is interrupted, with a note of what is missing; what ended
-    it is given back instead of raised.
+    Finished measurements are written also when a later one fails or is interrupted, with a note of what is missing; the error
+    is returned instead of raised.
 
     Args:
         figure: The figure.
         into: The directory.
-        attempts: How often a run is measured at most, where the host stands still for too long. The attempt with the smallest gap is kept.
-        progress: Told how far a measurement is.
-        reporter: Told how far the simulations are.
+        attempts: Maximum number of attempts at a run, where the host stalls for too long. The attempt with the smallest gap is kept.
+        progress: Called with the progress of a measurement.
+        reporter: Shows the progress of the simulations.
         store: Where finished simulations are found and kept.
         page: Makes the page of both; without it no report and no picture is drawn.
-        say: Told what will happen.
+        say: Called with a text of what will happen.
 
     Returns:
         The claims with both verdicts, notes, and what ended it early.

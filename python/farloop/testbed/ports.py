@@ -69,7 +69,7 @@ _SIGNATURES = {
 
 @dataclass(frozen=True)
 class Setting:
-    """What a port does, in bytes on the wire; `rate` in bit/s, `pmax` a probability, `packets` 0 for no such limit.
+    """Settings of a port, in bytes on the wire; `rate` in bit/s, `pmax` a probability, `packets` 0 for no such limit.
 
     Of the packets with data the one of number `lost`, counted from 1, is dropped; 0 for none.
     """
@@ -92,7 +92,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Counters:
-    """What a port has done: packets, bytes on the wire, marks, drops, queues in bytes; `integral` in byte-seconds.
+    """Counters of a port: packets, bytes on the wire, marks, drops, queues in bytes; `integral` in byte-seconds.
 
     Packets that wait count as packets and bytes.
     """
@@ -118,7 +118,7 @@ class Ports:
     Args:
         handle: The opened object.
         settings: Of each port.
-        flows: How many flows there are.
+        flows: Number of flows.
 
     Raises:
         FarloopError: the kernel refuses it.

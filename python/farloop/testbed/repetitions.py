@@ -19,11 +19,11 @@ from farloop.testbed.measured import MEASURED, as_simulated
 MOST_REPETITIONS = 100
 
 Progress = Callable[[str, float, float], bool]
-"""Told what runs, how many seconds of it are over, and how long it lasts; answers whether to go on."""
+"""Called with the name of the run, its elapsed seconds and its duration; returns true to go on."""
 
 
 def missing(names: Sequence[str] = ()) -> list[str]:
-    """What a testbed lacks on this host for these algorithms, as the kernel calls them: one line each, with how to get it."""
+    """Returns the testbed's requirements that this host lacks for these algorithms (the kernel's names), a line each with how to get it."""
     from farloop.testbed.namespaces import command
 
     lacking = doctor.missing(objects=False)
@@ -46,14 +46,14 @@ def measure(
 
     Args:
         scenario: The scenario.
-        repetitions: How often; every run is labelled with its number where there are several.
+        repetitions: Number of repetitions; every run is labelled with its number where there are several.
         with_simulation: Simulate it, too: the first run of the result, and what the two have in common are its claims.
-        progress: Told how far it is.
+        progress: Called as `Progress` says.
 
     Raises:
         ScenarioError: the scenario is not valid, or has what a testbed cannot build.
         FarloopError: something is missing on this host.
-        KeyboardInterrupt: `progress` said so.
+        KeyboardInterrupt: `progress` returned false.
     """
     if isinstance(repetitions, bool) or not 1 <= repetitions <= MOST_REPETITIONS:
         raise FarloopError(f"repetitions: {repetitions}: expected a whole number from 1 to {MOST_REPETITIONS}")
@@ -81,7 +81,7 @@ def measured_run(variant: Variant, progress: Progress | None = None) -> Run:
     Raises:
         ScenarioError: its scenario is not valid, or has what a testbed cannot build.
         FarloopError: the testbed cannot be built here.
-        KeyboardInterrupt: `progress` said so.
+        KeyboardInterrupt: `progress` returned false.
     """
     with algorithms.registered(plan(variant.scenario)) as wanted:
         return _measured(wanted, variant, progress)

@@ -1,4 +1,4 @@
-"""What a simulated and a measured figure say of the same claims: the files above both, and the same anew from disk."""
+"""Verdicts of a simulated and a measured figure on the same claims: the files above both, and the same again from disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from farloop.safe_files import names
 from farloop.testbed import PARTS
 
 KIND = "testbed-figure"
-"""What the manifest calls such an output."""
+"""Kind of such an output in the manifest."""
 
 Page = Callable[[str, Sequence[Mapping[str, Any]], Sequence[str], Sequence[str]], str]
 """Makes the page of a title, rows of claims, the names of the parts, and notes."""
@@ -24,7 +24,7 @@ def write(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path,
 
     Args:
         parts: The two, simulated first, under the names of their directories.
-        facts: What the manifest says besides, "figure", "title", "scale" and "notes" among it.
+        facts: Further entries of the manifest, "figure", "title", "scale" and "notes" among them.
         into: The directory, with the two in it.
         page: Makes the page.
     """

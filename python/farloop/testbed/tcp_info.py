@@ -1,4 +1,4 @@
-"""What the kernel says of a connection of its own: `struct tcp_info` (linux/tcp.h)."""
+"""The kernel's state of a TCP connection: `struct tcp_info` (linux/tcp.h)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class TcpInfo:
         min_rtt: Least one of the last minutes, in seconds; 0 before the first sample.
         retransmitted: Segments sent again.
         timeouts: Retransmission timeouts.
-        marked: Segments that the other side has said to have come with a mark.
+        marked: Segments that the other side has reported as marked.
         packets: Data segments sent, repeated ones included.
-        spurious: Segments that the other side has said to have got twice.
+        spurious: Segments that the other side has reported as received twice.
     """
 
     cwnd: int
@@ -53,7 +53,7 @@ class TcpInfo:
 
 
 def tcp_info(connection: socket.socket) -> TcpInfo:
-    """What the kernel says of a connection.
+    """Returns the kernel's state of a connection.
 
     Raises:
         OSError: there is none any more.
