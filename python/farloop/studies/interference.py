@@ -1,4 +1,4 @@
-"""How training jobs slow one another down: each alone, each pair, and all together, from one scenario (docs/jobs.md)."""
+"""Interference between training jobs: each alone, each pair, and all together, from one scenario (docs/jobs.md)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def interference(
         algorithm: The algorithm of all that names none of its own; by default the scenario's.
         set: Settings that replace some of the scenario's: `{"job.train.scale": 64}` or `["job.train.scale=64"]`.
         seed: The seed of all random streams; by default the scenario's.
-        threads: How many, for simulations side by side first, then for the parts of each.
+        threads: Number of threads, for simulations side by side first, then for the parts of each.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
         force_memory: Start runs also where one may take more memory than there is.
-        execution: How and where to simulate, in place of `threads`, `progress` and `force_memory`.
+        execution: Options for how and where to simulate, in place of `threads`, `progress` and `force_memory`.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
@@ -91,7 +91,7 @@ def _with(scenario: Scenario, tables: dict[str, Any], names: Sequence[str]) -> S
 
 
 def _times(run: Run) -> dict[str, float | None]:
-    """What an iteration of each job took on average; `None` where not all of them ended."""
+    """Returns the mean iteration time of each job; `None` where not all of them ended."""
     return {
         job: sum(row["rounds_s"]) / row["rounds"] if len(row["rounds_s"]) == row["rounds"] else None
         for job, row in collectives.trained(run.iterations).items()

@@ -29,7 +29,7 @@ class Reading:
     Attributes:
         set: Settings that every simulation gets, over those of its case.
         cases: The names of the cases to run; empty for those of the scale.
-        algorithms: What to run of a case's algorithms; empty for all.
+        algorithms: The algorithms of a case to run; empty for all.
     """
 
     set: Settings = ()
@@ -42,7 +42,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class PlannedFigure:
-    """What one figure takes: its scenario, and its simulations.
+    """One figure: its scenario, and its simulations.
 
     Attributes:
         figure: The figure's name, such as "gear/fig09".

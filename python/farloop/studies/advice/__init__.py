@@ -1,1 +1,1 @@
-"""What should run between my sites: candidates raced on a scenario, the best tuned and tried elsewhere, an answer in a page."""
+"""Advice on what should run between my sites: candidates race on a scenario, the best are tuned and tried elsewhere."""

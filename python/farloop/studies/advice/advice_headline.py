@@ -72,7 +72,7 @@ def margin_text(content: Mapping[str, Any]) -> str:
 
 
 def stays_text(content: Mapping[str, Any]) -> str:
-    """How far the choice holds under other conditions, in a sentence; only conditions that were simulated count."""
+    """Returns a sentence on how the choice holds under other conditions; only simulated conditions count."""
     made = [outcome for outcome in content["conditions"] if not outcome["because"]]
     if not made:
         return "No other condition was simulated: nothing is known of when the choice changes."

@@ -48,17 +48,17 @@ class Answer:
     """The answer to a question.
 
     Attributes:
-        question: What was asked.
+        question: The question.
         excluded: The algorithms that could not be candidates.
         race: The race.
-        tuned: What the search found for the best few.
+        tuned: The search's results for the best few.
         outcomes: The best few under other conditions.
         left_out: Why a kind of condition could not be tried, by kind.
         kinds: The kinds of conditions that there are.
-        cautions: What a user may believe wrongly of the first seed of the advised candidate, or of the nearest one.
+        cautions: Cautions about the first seed of the advised candidate, or of the nearest one.
         spent: Nominal seconds that it took.
         made: Simulations that were made.
-        notes: What a reader should know besides.
+        notes: Further notes for the reader.
     """
 
     question: Question
@@ -75,16 +75,16 @@ class Answer:
 
     @property
     def advised(self) -> list[Place]:
-        """What is advised: the first of the leading group, three at most; empty where nothing holds the constraints."""
+        """The advised candidates: the first of the leading group, three at most; empty where nothing holds the constraints."""
         return self.race.leaders[:ADVISED]
 
     @property
     def is_tie(self) -> bool:
-        """Whether several lead that are not told apart."""
+        """True if several candidates lead without a significant difference."""
         return len(self.race.leaders) > 1
 
     def find(self, name: str) -> Tuned | None:
-        """What the search found for a candidate."""
+        """Returns the search's result for a candidate."""
         return next((tuned for tuned in self.tuned if tuned.candidate.name == name), None)
 
     @property
@@ -123,8 +123,8 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
     """Answers a question.
 
     Args:
-        question: What is asked.
-        runs: What makes simulations.
+        question: The question.
+        runs: Makes simulations.
         progress: Called with what is going on, in words.
 
     Raises:
@@ -227,7 +227,7 @@ def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
 
 
 def _missing(algorithm: str, question: Question) -> str:
-    """What an algorithm takes that cannot be had; empty where nothing is missing."""
+    """Returns requirements of an algorithm that are not available; empty where nothing is missing."""
     if question.can is None:
         return ""
     lacking = [need for need in requirements.required(algorithm) if need not in question.can]
@@ -239,7 +239,7 @@ def _missing(algorithm: str, question: Question) -> str:
 
 
 def _check_budget(candidates: Sequence[Candidate], question: Question, runs: Runs) -> None:
-    """Whether the first round of a race fits, by one simulation.
+    """Checks by one simulation that the first round of a race fits into the budget.
 
     Raises:
         FarloopError: it does not.

@@ -37,7 +37,7 @@ class Advice(Drawable):
         directory: Where it was written.
         sentence: The answer in a sentence.
         advised: The algorithms that are advised, the best first; empty where nothing holds the constraints.
-        leaders: All that are not told apart from the best one.
+        leaders: All candidates that do not differ significantly from the best one.
         content: All of it, as answer.json has it.
         made: Simulations that were made.
     """

@@ -1,4 +1,4 @@
-"""What an answer says, as JSON has it: everything that its page and its files are made from."""
+"""Content of an answer as JSON: everything that its page and its files are made from."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def watch(answer: Answer) -> list[str]:
-    """What to watch once it runs: the constraints that are nearest to their bounds, and what the algorithm leans on."""
+    """Returns things to watch in operation: the constraints nearest to their bounds, and the algorithm's dependencies."""
     texts = []
     for place in answer.advised[:1]:
         name, measured = place.candidate.name, answer.race.measured[place.candidate.name]
@@ -234,12 +234,12 @@ def _leads(outcome: TriedCondition) -> str:
 
 
 def _is_near(value: float, bound: float, is_least: bool) -> bool:
-    """Whether less than half of the way to the bound is left."""
+    """Returns true if less than half of the way to the bound is left."""
     return value <= 2 * bound and value < 1 if is_least else bound > 0 and value >= bound / 2
 
 
 def deploy(place: Place, tuned: Tuned | None) -> dict[str, Any]:
-    """What to write and type for a candidate: the scenario's keys, a script for Linux hosts, and the commands that run it."""
+    """Returns the deployment of a candidate: the scenario's keys, a script for Linux hosts, and the commands that run it."""
     algorithm = place.candidate.algorithm
     settings = dict(tuned.settings) if tuned is not None and tuned.is_advised else {}
     lines = ["[algorithm]", f'name = "{algorithm}"']
@@ -270,7 +270,7 @@ def deploy(place: Place, tuned: Tuned | None) -> dict[str, Any]:
 
 
 def _takes(algorithm: str, known: Mapping[str, str], name: str, value: str) -> bool:
-    """Whether the program for the kernel has a parameter: some of the simulator's are its own."""
+    """Returns true if the kernel program has a parameter: some exist only in the simulator."""
     from farloop.kernel import gear, gemini
 
     read = {"gear": gear.parameters, "gemini": gemini.GEMINI.parameters}[algorithm]

@@ -1,4 +1,4 @@
-"""What an engineer types: a script for hosts that gives routes their algorithm, and the marking thresholds for switches."""
+"""Deployment by an engineer: a script for hosts that gives routes their algorithm, and the marking thresholds for switches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from farloop.studies.arena import requirements
 from farloop.units import bytes_text, rate_text, time_text
 
 MODULES = {"cubic-ecn": "cubic", "reno-linux": "reno"}
-"""What Linux calls the algorithms that have another name here."""
+"""Linux names of the algorithms that have another name here."""
 
 PACED = {"bbr", "bbr3", "gear"}
 """Algorithms that set a pacing rate."""
@@ -28,10 +28,10 @@ class HostAlgorithm:
     """An algorithm as a Linux host has it.
 
     Attributes:
-        name: What the kernel calls it.
+        name: Name in the kernel.
         load: The command that brings it; `modprobe` runs by itself, another is for people.
-        needs_ecn: Whether its routes must ask for ECN.
-        is_paced: Whether it sets a pacing rate.
+        needs_ecn: True if its routes must ask for ECN.
+        is_paced: True if it sets a pacing rate.
     """
 
     name: str
@@ -68,7 +68,7 @@ def script(inside: HostAlgorithm, across: HostAlgorithm, scenario: Scenario, nam
     Args:
         inside: The algorithm of prefixes inside a site.
         across: The algorithm of prefixes of other sites.
-        scenario: What was advised about; rates, RTTs and thresholds are its own.
+        scenario: The scenario of the advice; rates, RTTs and thresholds come from it.
         name: The script's file name.
 
     Raises:

@@ -17,8 +17,8 @@ class HaulLink:
     Attributes:
         name: Its name in events, such as "dc0-border1<->dc1-border1".
         ends: The nodes at its ends.
-        joins_sites: Whether it is the long haul itself, between two sites or two routers; else it leads from a site to a router.
-        offered_bytes: What the traffic asks of both directions.
+        joins_sites: True for the long haul itself, between two sites or two routers; false for a link from a site to a router.
+        offered_bytes: Offered bytes of both directions.
     """
 
     name: str
@@ -42,7 +42,7 @@ class LongHaul:
     middle: float
 
     def has_detour(self, link: HaulLink) -> bool:
-        """Whether traffic finds another way between the ends of a link that fails."""
+        """Returns true if traffic has another path between the ends of a failed link."""
         begin, end = link.ends
         if self.neighbours[begin].count(end) > 1:
             return True
@@ -94,5 +94,5 @@ def _links(ports: Iterable[Mapping[str, Any]], site: Mapping[str, int | None]) -
 
 
 def is_across(a: Any, b: Any) -> bool:
-    """Whether switches of these sites have a part of the way across between them; `None` is a router of the wide-area network."""
+    """Returns true if a link between switches of these sites is part of the way across; `None` is a router of the wide-area network."""
     return a is None or b is None or a != b

@@ -25,7 +25,7 @@ def rows(answer: Answer) -> list[dict[str, Any]]:
     """The rows, as JSON has them; where nothing holds the constraints they are about the nearest candidate.
 
     Each has the condition in words, the first group, those of it within 5 % of the best, and the goal's quantity of the advised candidate
-    with what it is today under the same seeds (`None` without a goal or without runs). How many times its cost of today it has, the
+    with what it is today under the same seeds (`None` without a goal or without runs). The multiple of its cost of today, the
     constraints that it breaks, seeds, and why nothing was simulated follow.
     """
     subject = answer.advised[0] if answer.advised else answer.race.nearest

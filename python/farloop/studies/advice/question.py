@@ -1,4 +1,4 @@
-"""What somebody asks: a scenario, a goal, what must hold, what can be built, and how long the answer may take."""
+"""A question to `advise`: a scenario, a goal, constraints, available capabilities, and a time budget."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 BUDGET = "10min"
-"""How long an answer may take if nobody says otherwise."""
+"""Default time budget of an answer."""
 
 KEYS = ("scenario", "goal", "must", "can", "candidates", "budget", "seed", "tune", "set")
 """Of a question's file."""
@@ -42,18 +42,18 @@ _FLOORS = {SHARE: 1e-4, TIME: 1e-9, RATE: 1.0}
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked.
+    """A question to `advise`.
 
     Attributes:
         scenario: The network and its traffic.
         goal: The quantity that is to be good; `None` for the arena's score.
-        must: What must hold.
-        can: What hosts and switches can be made to do, by the words of [CAPABILITIES][farloop.studies.arena.requirements.CAPABILITIES];
+        must: The constraints.
+        can: Available capabilities of hosts and switches, by the words of [CAPABILITIES][farloop.studies.arena.requirements.CAPABILITIES];
             `None` for all that the scenario's network offers.
         candidates: The algorithms that are asked about; `None` for all that are no references.
         budget: Seconds of one processor that simulations may take, by `runs.cost`.
         seed: The first of the seeds.
-        tune: Whether parameters of the best are tuned; `None` to do so where the search's library is there.
+        tune: True to tune parameters of the best; `None` to do so where the search's library is installed.
     """
 
     scenario: Scenario
@@ -71,7 +71,7 @@ class Question:
         return self.goal.name if self.goal else "the arena's score"
 
     def costs(self, measured: Measured) -> dict[str, float]:
-        """What is compared: the goal as a number of which half is twice as good; without a goal what the arena judges by.
+        """Returns the compared costs: the goal as a number of which half is twice as good; without a goal the arena's costs.
 
         Empty where the run has no such quantity.
         """
@@ -108,7 +108,7 @@ def read(
         candidates: Names, or one text "gear,hpcc".
         budget: Such as "10min".
         seed: The first of the seeds.
-        tune: Whether parameters are tuned; by default where the search's library is there.
+        tune: True to tune parameters; by default where the search's library is installed.
         set: Settings of the scenario.
         classes: Algorithms in Python that there are besides.
 

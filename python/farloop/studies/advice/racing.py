@@ -1,12 +1,12 @@
-"""Who is best for a goal: all candidates under a few seeds, then more seeds for those that are not told apart.
+"""Races candidates for a goal: all under a few seeds, then more seeds for those without a significant difference.
 
 A race (Maron and Moore, Hoeffding Races, NIPS 1993) in the manner of successive halving (Jamieson and Talwalkar, AISTATS 2016): every round
-doubles the seeds of those that are left. A candidate leaves where it breaks a constraint, or where the seeds tell it from the best one: by
+doubles the seeds of those that are left. A candidate leaves where it breaks a constraint, or where it is significantly behind the best one: by
 more than 5 %, with 95 % confidence for all candidates and rounds together: rounds share the error alike, and within a round a candidate
-that is told apart leaves its share to the others (Holm, Scandinavian Journal of Statistics 1979). Where the budget has no room for another
-round with all that are left, the better half goes on, and the others stay *open*: they are behind by their means, and nobody knows how sure
-that is. The race ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the budget is
-spent.
+that differs significantly leaves its share to the others (Holm, Scandinavian Journal of Statistics 1979). Where the budget has no room for
+another round with all that are left, the better half goes on, and the others stay *open*: they are behind by their means, with unknown
+confidence. The race ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the budget
+is spent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SURE = 6
 """Seeds from which on a mean says that a constraint is broken; with fewer it takes all of them."""
 
 LEADS, OPEN, LEFT, FAILED = "leads", "open", "left", "failed"
-"""How a candidate ended: in the first group, given up for want of budget, told apart from the first group, or without runs."""
+"""Outcomes of a candidate: in the first group, given up for want of budget, significantly behind the first group, or without runs."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Candidate:
     """An algorithm with the scenario that it runs in.
 
     Attributes:
-        name: What people call it: the algorithm, with "tuned" or what else makes it another one.
+        name: Name for people: the algorithm, with "tuned" or another distinguishing word.
         algorithm: The algorithm.
         scenario: The scenario under this algorithm, without a seed.
     """
@@ -59,14 +59,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Place:
-    """How a candidate ended.
+    """Result of a candidate.
 
     Attributes:
         candidate: The candidate.
         state: "leads", "open", "left", "fails" (a constraint) or "failed" (its simulation).
         standing: Its numbers over its own seeds; `None` where it has none.
-        against: How many times the goal's cost of the best one it has, over the seeds that both have.
-        because: What it breaks, or why it failed.
+        against: Ratio of the goal's cost to that of the best one, over the seeds that both have.
+        because: The constraints that it breaks, or the reason of its failure.
     """
 
     candidate: Candidate
@@ -78,16 +78,16 @@ class Place:
 
 @dataclass
 class Race:
-    """What a race found.
+    """Result of a race.
 
     Attributes:
         places: The first group by goal, then those that left by theirs, those that break a constraint by how far, those that failed.
         seeds: Seeds of the last round.
-        rounds: How many there were.
-        is_decided: Whether it ended because there was nothing more to tell apart, not for want of budget.
+        rounds: Number of rounds.
+        is_decided: True if it ended because all differences were decided, not for want of budget.
         measured: The runs of each candidate by name.
         costs: Nominal seconds of a run of each, by name.
-        wanted: Where the budget ended the race, nominal seconds of one in which all that are not told apart run another round; else `None`.
+        wanted: Where the budget ended the race, nominal seconds of one in which all undecided candidates run another round; else `None`.
     """
 
     places: list[Place]
@@ -112,12 +112,12 @@ class Race:
 def race(
     candidates: Sequence[Candidate], question: Question, runs: Runs, budget: float, *, first_seed: int | None = None
 ) -> Race:
-    """Races candidates until they are told apart or the budget is spent.
+    """Races candidates until they differ significantly or the budget is spent.
 
     Args:
         candidates: Two or more.
         question: Its goal and constraints count.
-        runs: What makes simulations.
+        runs: Makes simulations.
         budget: Nominal seconds for it; the first round is held in any case.
         first_seed: The first of the seeds; by default the question's.
     """
@@ -172,7 +172,7 @@ def _told_apart(
         alive: The candidates of this round.
         measured: Their runs.
         question: Its goal counts.
-        given_up: Candidates that left without being told apart: they keep their part of the error.
+        given_up: Candidates that left undecided: they keep their part of the error.
     """
     while True:
         best, ratios = _against_best(alive, measured, question, max(1, len(alive) - 1 + given_up) * ROUNDS)
@@ -272,12 +272,12 @@ def _affordable(
 
 
 def _is_behind(ratio: Interval) -> bool:
-    """Whether the seeds tell a candidate from the best one, and by more than a user would notice."""
+    """Returns true if a candidate is significantly behind the best one, and by more than a user would notice."""
     return ratio.estimate is not None and ratio.estimate >= CLOSE and ratio.low is not None and ratio.low > 1
 
 
 def _is_equal(ratio: Interval) -> bool:
-    """Whether the seeds say that a candidate is as good as the best one."""
+    """Returns true if the seeds show that a candidate is as good as the best one."""
     return ratio.high is not None and ratio.low is not None and ratio.high < CLOSE and ratio.low > 1 / CLOSE
 
 

@@ -46,8 +46,8 @@ class Answered:
     """A simulation that was asked for.
 
     Attributes:
-        ask: What was asked.
-        measured: What was measured; `None` where it could not be made.
+        ask: The request.
+        measured: The measurements; `None` where the simulation could not be made.
         because: Why it could not.
         cost: Nominal seconds that it took.
     """
@@ -65,10 +65,10 @@ class Runs:
     Attributes:
         store: Where runs are kept.
         engine: Gives what makes tasks, when some are to be made.
-        counting: What shows progress.
+        counting: Shows progress.
         spent: Nominal seconds of all that were asked for.
-        made: How many have been simulated.
-        kept: How many were there.
+        made: Number of simulations made.
+        kept: Number of simulations found in the store.
     """
 
     store: Store
@@ -97,7 +97,7 @@ class Runs:
         ]
 
     def cautions(self, ask: Ask) -> list[Caution]:
-        """What a user may believe wrongly of a simulation that has been made; nothing of one that has not."""
+        """Returns the cautions about a simulation; none if it has not been made."""
         key = self._key(ask)
         stored = self.store.get(key) if key else None
         return [] if stored is None else cautions.of_run(_as_run(stored, ask))

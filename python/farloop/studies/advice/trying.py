@@ -31,7 +31,7 @@ class Change:
     Attributes:
         goal: The goal's quantity, mean over the seeds; `None` without a goal.
         today: The same under the same seeds without the condition.
-        times: How many times the goal's cost of today it has, under the same seeds; `None` where that is no number.
+        times: Ratio of the goal's cost to that of today, under the same seeds; `None` where that is no number.
     """
 
     goal: float | None
@@ -48,7 +48,7 @@ class TriedCondition:
         standings: The candidates under it.
         because: Why it could not be tried; empty if it was.
         seeds: Seeds of each candidate.
-        changes: What becomes of each candidate, by name.
+        changes: The change of each candidate, by name.
         spent: Nominal seconds of its runs.
     """
 
@@ -86,7 +86,7 @@ def screen(
         costs: Nominal seconds of a run of each, by name.
         today: The runs of each candidate without a condition, by name.
         question: Its goal, constraints and budget count.
-        runs: What makes simulations.
+        runs: Makes simulations.
     """
     kept = list(candidates)
     while len(kept) > MIN_CANDIDATES and _cost(conditions, kept, costs) > min(
@@ -196,7 +196,7 @@ def estimated_cost(condition: Condition, cost: float) -> float:
 
 
 def is_valid(condition: Condition, candidates: Sequence[Candidate]) -> bool:
-    """Whether all of the candidates can be simulated under a condition; one that is not valid costs nothing."""
+    """Returns true if all candidates can be simulated under a condition; an invalid condition costs nothing."""
     try:
         for candidate in candidates:
             _ = condition.apply(candidate.scenario).resolved

@@ -1,7 +1,7 @@
 """Better parameters for an algorithm on a scenario: a search by Optuna, judged on seeds that it has not seen.
 
 Each algorithm gets the same number of trials. A trial is the goal's cost over a few seeds, with a penalty for constraints that it breaks.
-What the search likes best is then run beside the defaults under other seeds: a gain that these do not tell from none is not advised. That
+The search's best values then run beside the defaults under other seeds: a gain that is not significant there is not advised. That
 guards against the luckiest of many trials, which is always better than the defaults where it was chosen.
 """
 
@@ -41,7 +41,7 @@ REACH = 4.0
 """A parameter is looked for from its default over this to its default times this, within its range."""
 
 _PENALTY = 10.0
-"""What a constraint costs that is broken, by the logarithm of how far: more than any gain."""
+"""Cost of a broken constraint, by the logarithm of how far: more than any gain."""
 
 _KINDS = {"float", "integer", "time", "rate", "size", "bytes"}
 
@@ -57,7 +57,7 @@ class SearchRange:
         kind: "float", "integer", "time", "rate" or "size".
         low: The least value, in its base unit.
         high: The largest.
-        default: What it is by itself.
+        default: Its default value.
     """
 
     name: str
@@ -79,16 +79,16 @@ class SearchRange:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a search found for an algorithm.
+    """Result of a search for an algorithm.
 
     Attributes:
         candidate: The algorithm as it was raced.
         settings: The parameters that were found, by name, as scenarios have them.
-        defaults: What they are by themselves.
-        trials: How many were tried.
-        gain: How many times the defaults' cost it has under other seeds: below 1 is better.
+        defaults: Their default values.
+        trials: Number of trials.
+        gain: Ratio of its cost to that of the defaults under other seeds: below 1 is better.
         breaks: The constraints that it breaks there.
-        is_advised: Whether those seeds tell it from the defaults, by more than a user would notice, and nothing breaks.
+        is_advised: True if it differs significantly from the defaults, by more than a user would notice, and nothing breaks.
         because: Why nothing was looked for; empty where something was.
         measured: The runs under those seeds, tuned ones.
     """
@@ -167,7 +167,7 @@ def _with_unit(value: float, names: Sequence[str]) -> str:
 
 
 def ready() -> bool:
-    """Whether the search's library is there."""
+    """Returns true if the search's library is installed."""
     try:
         import optuna  # noqa: F401
     except ImportError:
@@ -176,7 +176,7 @@ def ready() -> bool:
 
 
 def trials_for(candidates: Sequence[Candidate], costs: Mapping[str, float], budget: float) -> int:
-    """How many trials each of the candidates gets from a budget: the same number for all; 0 where they would be too few.
+    """Returns the number of trials of each candidate for a budget: the same for all; 0 where they would be too few.
 
     Args:
         candidates: Those that are tuned.
@@ -195,9 +195,9 @@ def search(candidate: Candidate, question: Question, runs: Runs, trials: int, co
     Args:
         candidate: The algorithm.
         question: Its goal and constraints count.
-        runs: What makes simulations.
-        trials: How many to try.
-        comparisons: How many algorithms are tuned: their judgements hold together.
+        runs: Makes simulations.
+        trials: Number of trials.
+        comparisons: Number of tuned algorithms: their judgements hold together.
 
     Raises:
         FarloopError: Optuna is not there.

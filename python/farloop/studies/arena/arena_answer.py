@@ -17,8 +17,8 @@ def answer_arena(results: Sequence[Result], seeds: int) -> str:
     """The answer.
 
     Args:
-        results: What was found, scenario by scenario.
-        seeds: How many seeds each run has.
+        results: The results, scenario by scenario.
+        seeds: Number of seeds of each run.
     """
     ranked = [result for result in results if any(standing.state == RANKED for standing in result.standings)]
     if not ranked:

@@ -38,8 +38,8 @@ def headline_arena(results: Sequence[Result], seeds: int) -> Headline:
     """The answer with three numbers and the effects, each of one scenario.
 
     Args:
-        results: What was found, scenario by scenario.
-        seeds: How many seeds each run has.
+        results: The results, scenario by scenario.
+        seeds: Number of seeds of each run.
     """
     effects = [effect for result in results for effect in _effects(result)]
     several = [effect for effect in effects if len(effect.ranking) > 1] or effects

@@ -1,4 +1,4 @@
-"""What must hold before anything is compared: "paused <= 1 %", "no pfc across", "goodput >= 90 %".
+"""Constraints that must hold before anything is compared: "paused <= 1 %", "no pfc across", "goodput >= 90 %".
 
 A bound is a number with its unit. A percentage of a rate is of the largest rate that any candidate reaches under the same seed; a
 percentage of a time is of the longest base round-trip time of the run.
@@ -26,7 +26,7 @@ ARENA = (
     "least share >= 10 %",
     "queue delay <= 50 %",
 )
-"""What the arena asks for where nobody says otherwise.
+"""The arena's default constraints.
 
 Each is what an operator would call broken: a port that stands still for a tenth of the time, one flow in ten that waits for
 somebody else's congestion, a packet lost where PFC promises none, flows that never end, a flow that gets less than a tenth of its share,
@@ -49,10 +49,10 @@ class Requirement:
     """A bound on a quantity.
 
     Attributes:
-        quantity: What is bounded.
-        is_least: Whether the bound is the least that it may be, not the most.
+        quantity: The bounded quantity.
+        is_least: True if the bound is a minimum, false if it is a maximum.
         bound: The bound, in the quantity's unit; a share where `is_relative`.
-        is_relative: Whether it is a share of the best rate, or of the longest base round-trip time.
+        is_relative: True if it is a share of the best rate, or of the longest base round-trip time.
     """
 
     quantity: Quantity
@@ -87,7 +87,7 @@ class Requirement:
         """The bound for a run, in the quantity's unit.
 
         Args:
-            values: What was measured of the run.
+            values: The measured values of the run.
             best: The largest value of each rate among the runs with the same seed, by key.
         """
         if not self.is_relative:
@@ -96,12 +96,12 @@ class Requirement:
         return self.bound * whole
 
     def excess(self, values: Mapping[str, Any], best: Mapping[str, float]) -> float:
-        """How far a run is beyond the bound: 0 where it holds or has no such quantity; else the logarithm of how many times."""
+        """Returns how far a run is beyond the bound: 0 where it holds or has no such quantity; else the logarithm of the ratio."""
         value = self.quantity.of(values)
         return 0.0 if value is None else self.beyond(value, self.limit(values, best))
 
     def beyond(self, value: float, limit: float) -> float:
-        """How far a value is beyond a limit, both in the quantity's unit; as `excess`."""
+        """Returns how far a value is beyond a limit, both in the quantity's unit; as `excess`."""
         over, under = (limit, value) if self.is_least else (value, limit)
         if over <= under * (1 + _SLACK):
             return 0.0
@@ -109,7 +109,7 @@ class Requirement:
 
 
 _BEYOND = math.log(1e6)
-"""How far a run is beyond a bound of 0."""
+"""Excess of a run beyond a bound of 0."""
 
 
 def read(texts: Iterable[str], usual: Sequence[str] = ()) -> tuple[Requirement, ...]:
@@ -117,7 +117,7 @@ def read(texts: Iterable[str], usual: Sequence[str] = ()) -> tuple[Requirement, 
 
     Args:
         texts: Such as "paused <= 1 %" or "no pfc across"; "none" leaves out the usual ones.
-        usual: What holds where nothing else is said of a quantity.
+        usual: Default constraints of quantities that the texts do not name.
 
     Raises:
         FarloopError: a text is no constraint, or two contradict each other.

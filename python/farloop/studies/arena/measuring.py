@@ -1,4 +1,4 @@
-"""What an arena measures of a run. Rates in bit/s, times in seconds unless a name says otherwise, sizes in bytes."""
+"""Measurements of a run in an arena. Rates in bit/s, times in seconds unless a name says otherwise, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _STATISTICS = ("mean", "p50", "p99")
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known of one run.
+    """Measurements of one run.
 
     Attributes:
         scenario: The arena's scenario.
         algorithm: The algorithm.
         seed: The seed.
         traffic: "endless" or "finite".
-        costs: What users of such a network care for, by name, each as a number of which half is twice as good: the p99 slowdowns of small
-            and large flows inside and across, or for endless flows 1 / goodput (s/bit) and 1 / Jain's index.
+        costs: Costs that users of such a network care for, by name, each as a number of which half is twice as good: the p99 slowdowns
+            of small and large flows inside and across, or for endless flows 1 / goodput (s/bit) and 1 / Jain's index.
         values: The measurements, by the names of [CELLS][farloop.results.fields.CELLS].
         rates: Throughput of the recorded flows over time, mean over those of a kind, thinned; by kind.
         queue: Longest queue of the port that `values` names, over time, thinned.

@@ -1,4 +1,4 @@
-"""Which simulations an arena takes: every algorithm in every scenario under every seed, and which of them cannot run, and why."""
+"""The simulations of an arena: every algorithm in every scenario under every seed, and reasons of those that cannot run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from farloop.studies.arena import constraints
 from farloop.studies.arena.constraints import Requirement
 
 SEEDS = "1-3"
-"""Those of an arena that is not told any: a spread takes more than one, and an engineer waits for each."""
+"""Default seeds of an arena: a spread takes more than one, and an engineer waits for each."""
 
 FULL = "full"
 """The case of a scenario whose settings make it that of the full scale."""
 
 ALIKE = "-same-start"
-"""What the name of a scenario ends with in which all algorithms start alike."""
+"""Suffix of a scenario's name in which all algorithms start alike."""
 
 _LONGEST = 120
 """Characters of the name of a point."""
@@ -49,7 +49,7 @@ class Refusal:
     Attributes:
         algorithm: The algorithm.
         seed: The seed.
-        because: What the simulator says is missing.
+        because: The simulator's reason.
     """
 
     algorithm: str
@@ -62,12 +62,12 @@ class Contest:
     """One scenario of an arena.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         base: The scenario with the arena's settings, but for algorithm and seed.
         variants: The simulations, one per algorithm that can run and seed.
         refusals: Those that cannot be.
         told: Title, source, how flows begin, and what the network offers, in words.
-        part_of: What the scenario is a point of: its name in the arena.
+        part_of: Name in the arena of the scenario that this is a point of.
         point: The settings that make it that point; empty where there is one only.
     """
 
@@ -82,16 +82,16 @@ class Contest:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an arena takes.
+    """The simulations and settings of an arena.
 
     Attributes:
         contests: Its scenarios.
         algorithms: The algorithms, in the order of their rows.
         seeds: The seeds.
         scale: "quick" or "full".
-        jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
-        constraints: What must hold for an algorithm to be ranked.
-        why: Whether to explain why the tail is slow.
+        jitter: Number of variations in ties and starts of each simulation of the first seed, with own starts only.
+        constraints: Constraints that must hold for an algorithm to be ranked.
+        why: True to explain why the tail is slow.
     """
 
     contests: list[Contest]
@@ -117,7 +117,7 @@ def plan(
     why: bool = False,
     classes: Sequence[type[Algorithm]] = (),
 ) -> Plan:
-    """What an arena takes; everything is checked, nothing is simulated.
+    """Plans an arena; everything is checked, nothing is simulated.
 
     Args:
         scenarios: Names of the arena's own scenarios, files, or papers' figures; by default all of its own.
@@ -126,7 +126,7 @@ def plan(
         seeds: The seeds; by default three.
         full: At full scale, which is longer.
         same_start: Each scenario a second time, all algorithms with this start: "line-rate", "bdp", or a number of segments per base RTT.
-        jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
+        jitter: Number of variations in ties and starts of each simulation of the first seed, with own starts only.
         must: Constraints, such as "paused <= 5 %", in place of the usual ones of the same quantities; "none" leaves those out.
         over: A key and its values, such as "workload.load=0.3,0.5,0.8": each scenario once with each.
         why: Simulate each algorithm once more, to explain why the tail is slow.
@@ -239,14 +239,14 @@ def _contest(
             else:
                 variants.append(Variant(algorithm + seed_suffix(seed), "", algorithm, own))
     if not variants:
-        # Of any algorithm the same would be said of a scenario or a setting that is wrong.
+        # A wrong scenario or setting would give the same message for any algorithm.
         _resolved(base)
     facts = _scenario_facts(variants[0].scenario.resolved if variants else plain)
     return Contest(_point_name(name, point), base, variants, refusals, facts, name, dict(point))
 
 
 def _point_name(name: str, point: dict[str, str]) -> str:
-    """What a point of a scenario is called: its name, and what makes it that point."""
+    """Returns the name of a point of a scenario: the scenario's name and the point's values."""
     return slug("-".join([name, *(f"{key.rpartition('.')[2]}-{value}" for key, value in point.items())])[:_LONGEST])
 
 
@@ -278,7 +278,7 @@ def _resolved(scenario: Scenario) -> dict[str, Any]:
     """The scenario with all defaults, under its own algorithm, or under another one if that cannot run there.
 
     Raises:
-        ScenarioError: the scenario is not valid under any; what is said of its own.
+        ScenarioError: the scenario is not valid under any; the error is that of its own algorithm.
     """
     try:
         _check(scenario)
@@ -293,7 +293,7 @@ def _resolved(scenario: Scenario) -> dict[str, Any]:
 
 
 def _because(error: _native.ScenarioError) -> str:
-    """What the simulator says is wrong, without the case that it was checking."""
+    """Returns the simulator's message, without the case that it was checking."""
     return re.sub(r' \(in case "[^"]*"\)$', "", str(getattr(error, "problem", error)))
 
 

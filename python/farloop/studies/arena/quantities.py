@@ -1,4 +1,4 @@
-"""What people ask of a network: quantities by the names that they use, as constraints and goals are written with.
+"""Quantities that people ask of a network, by the names that constraints and goals use.
 
 A quantity is a number of one run. `farloop arena --must` and `farloop advise` read the same names.
 """
@@ -15,7 +15,7 @@ from farloop.results.measures import LESS, MORE, of_cell, of_choice
 from farloop.units import rate_text, time_text
 
 SHARE, TIME, RATE, COUNT, RATIO = "share", "time", "rate", "count", "ratio"
-"""What a quantity is: a share of 1, seconds, bit/s, a number of things, a multiple of what an empty network takes."""
+"""Kinds of quantities: a share of 1, seconds, bit/s, a number of things, a multiple of what an empty network takes."""
 
 WHOLE = 999.5
 """Multiples from here on are whole numbers."""
@@ -26,10 +26,10 @@ class Quantity:
     """A number of a run that people care for.
 
     Attributes:
-        name: What it is called in constraints, goals and tables.
+        name: Name in constraints, goals and tables.
         kind: "share", "time" (seconds), "rate" (bit/s), "count" or "ratio".
         better: "less" or "more".
-        meaning: What it says.
+        meaning: Its definition.
         key: Its name among the values of [Measured][farloop.studies.arena.measuring.Measured].
         otherwise: That of what it is where a run has none of `key`; empty without one.
     """

@@ -1,4 +1,4 @@
-"""Who is best in a scenario: first what must hold, then how good it is, and which algorithms the seeds cannot tell apart.
+"""Ranks algorithms in a scenario: first by constraints, then by cost, with those that do not differ significantly.
 
 Two steps. An algorithm that breaks a constraint, on average over the seeds, *fails*. Those that hold all are *ranked* by their score, the
 geometric mean of what users of such a network care for, and stand in groups: the first has all that the seeds do not tell apart from the
@@ -22,7 +22,7 @@ from farloop.studies.arena.constraints import Requirement, bests
 from farloop.studies.arena.measuring import Measured
 
 RANKED, FAILS, REFERENCE = "ranked", "fails", "reference"
-"""How an algorithm stands in a scenario."""
+"""Standings of an algorithm in a scenario."""
 
 CLOSE = 1.05
 """Scores closer than this count as equal: no user of a network would notice."""
@@ -42,7 +42,7 @@ class Broken:
         constraint: The constraint.
         value: The quantity, mean over seeds.
         seeds: Under how many seeds alone it would not hold.
-        excess: How far that is, as the logarithm of how many times.
+        excess: How far that is, as the logarithm of the ratio.
     """
 
     constraint: Requirement
@@ -61,7 +61,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Standing:
-    """How one algorithm stands in a scenario.
+    """Standing of one algorithm in a scenario.
 
     Attributes:
         algorithm: The algorithm.
@@ -70,12 +70,12 @@ class Standing:
         score: Geometric mean over seeds, with its interval; less is better.
         scores: By seed.
         ranks: Among those that are ranked, by seed; empty for others.
-        against_best: How many times the best ranked score it has, seed by seed; its interval holds together with those of all others.
-        is_apart: Whether the seeds tell it from the best one; `None` where there are too few to say.
+        against_best: Ratio to the best ranked score, seed by seed; its interval holds together with those of all others.
+        is_apart: True if it differs significantly from the best one; `None` where there are too few seeds.
         multiples: For each cost how many times the least one of those that are ranked it has, geometric mean over seeds.
         broken: The constraints that it breaks, the worst first.
         paused: Part of the time that the port with the longest pauses was paused, mean over seeds.
-        is_fragile: Whether variations in ties and starts move its score by more than 5 %, and by more than half the width of its interval;
+        is_fragile: True if variations in ties and starts move its score by more than 5 %, and by more than half the width of its interval;
             `None` where there are none.
     """
 
@@ -103,9 +103,9 @@ def standings(
     """The algorithms of one scenario: the groups in their order, then those that fail, then references; those without a score are left out.
 
     Args:
-        runs: What was measured.
+        runs: The measured runs.
         shaken: The scores of variations of the first seed's runs, by algorithm.
-        constraints: What must hold.
+        constraints: The constraints.
         references: Algorithms that are not ranked.
     """
     scored: dict[str, dict[int, Measured]] = {}

@@ -1,4 +1,4 @@
-"""What an algorithm needs of hosts and switches, in words; and which rows of an arena are references, not candidates."""
+"""Requirements of an algorithm on hosts and switches, in words; and the rows of an arena that are references, not candidates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROGRAMS = {"gemini", "gear"}
 """Those of the papers' that `farloop kernel load` puts into a Linux host."""
 
 OWN = "its file of Python"
-"""What hosts need of an algorithm that does not come with farloop."""
+"""Requirement on hosts of an algorithm that does not come with farloop."""
 
 CAPABILITIES = {
     "ecn": "switches that mark (ECN)",
@@ -35,16 +35,16 @@ CAPABILITIES = {
     "credit": "hosts that grant senders credit (multipath endpoints)",
     "kernel": "hosts whose transport can be changed: a kernel module, what `farloop kernel load` puts there, a card's firmware",
 }
-"""What a network may offer, by the words of `can`."""
+"""Capabilities that a network may offer, by the words of `can`."""
 
 
 def is_reference(algorithm: str) -> bool:
-    """Whether an algorithm is measured and not ranked."""
+    """Returns true if an algorithm is measured and not ranked."""
     return any(_REFERENCES.fullmatch(side) is not None for side in by_scope(algorithm))
 
 
 def required(algorithm: str) -> tuple[str, ...]:
-    """What an algorithm, or a pair of them, takes of switches and routes, by the words of `can`; of one in Python nothing is known."""
+    """Returns the capabilities that an algorithm or a pair needs, by the words of `can`; for algorithms in Python none are known."""
     sides = by_scope(algorithm)
     if len(sides) > 1:
         both = [need for side in sides for need in required(side)]
@@ -69,7 +69,7 @@ def required(algorithm: str) -> tuple[str, ...]:
 
 
 def on_linux(algorithm: str) -> str:
-    """How a Linux host gets the algorithm: "in Linux", "farloop kernel", or nothing where it cannot; of a pair the harder of the two."""
+    """Returns the source of the algorithm on Linux: "in Linux", "farloop kernel", or "" without one; of a pair the harder of the two."""
     ways = [on_linux(side) for side in by_scope(algorithm)] if "/" in algorithm else []
     if ways:
         return next((way for way in ("", "farloop kernel") if way in ways), "in Linux")
@@ -79,12 +79,12 @@ def on_linux(algorithm: str) -> str:
 
 
 def is_shipped(algorithm: str) -> bool:
-    """Whether hosts have the algorithm as they are bought: in Linux, or in network cards."""
+    """Returns true if hosts have the algorithm as they are bought: in Linux, or in network cards."""
     return all(side in _LINUX or side in _CARDS for side in by_scope(algorithm))
 
 
 def in_words(algorithm: str) -> str:
-    """What an algorithm needs, in a few words; "nothing" for plain hosts and switches."""
+    """Returns the needs of an algorithm in a few words; "nothing" for plain hosts and switches."""
     words = {
         "ecn": "ECN",
         "int": "INT",

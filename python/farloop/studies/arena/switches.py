@@ -1,4 +1,4 @@
-"""What a run did to its switches: pauses by port, drops where PFC was to prevent them, how long queues take to drain."""
+"""Effects of a run on its switches: pauses by port, drops where PFC was to prevent them, how long queues take to drain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOR_ROOM = ("dropped_buffer", "dropped_limit")
 
 
 def measured(run: Run) -> dict[str, Any]:
-    """What is known of a run's switches, by the names of [CELLS][farloop.results.fields.CELLS]."""
+    """Measures a run's switches, by the names of [CELLS][farloop.results.fields.CELLS]."""
     ports = run.ports.to_pylist()
     at_switches = [port for port in ports if port["kind"] != "host"]
     borders = _borders(ports)
@@ -54,7 +54,7 @@ def _borders(ports: list[dict[str, Any]]) -> set[str]:
 
 
 def _has_pfc(scenario: Mapping[str, Any], node: str, kind: str) -> bool:
-    """Whether a switch is to lose nothing, by the keys of the scenario."""
+    """Returns true if the scenario's keys make a switch lossless."""
     settings = scenario["wan_switch" if kind == _ROUTER else "switch"]
     has = bool(settings["pfc"])
     for override in scenario.get("switch_override", []):

@@ -27,15 +27,15 @@ _TYPES |= {unit: pa.int64() for unit in ("flows", "frames", "packets")}
 
 @dataclass(frozen=True)
 class Result:
-    """What an arena found in one scenario.
+    """Results of an arena in one scenario.
 
     Attributes:
-        name: What the scenario is called.
-        told: What it is, in words: title, source, transport, switches, duration, how flows start.
-        runs: What was measured, in the order of algorithms and seeds.
-        refusals: What could not run, and why.
+        name: Name of the scenario.
+        told: Description of it in words: title, source, transport, switches, duration, how flows start.
+        runs: The measured runs, in the order of algorithms and seeds.
+        refusals: Runs that could not be made, and why.
         shaken: By algorithm the scores of variations of the first seed's run in ties and starts; empty where there are none.
-        constraints: What must hold for an algorithm to be ranked.
+        constraints: Constraints that must hold for an algorithm to be ranked.
         part_of: The scenario that this is a point of.
         point: The settings that make it that point; empty where there is one only.
         tails: Why the tail is slow, by algorithm; empty where nobody asked.
@@ -60,12 +60,12 @@ class Result:
 
     @property
     def traffic(self) -> str:
-        """Whether it is "endless" or "finite"; empty where nothing ran."""
+        """Kind of traffic, "endless" or "finite"; empty where nothing ran."""
         return self.runs[0].traffic if self.runs else ""
 
     @property
     def start(self) -> str:
-        """How flows begin: "own" for each as its algorithm does, else `transport.start`."""
+        """Start of flows: "own" for each as its algorithm does, else `transport.start`."""
         return self.facts.get("start", "own")
 
     def of(self, algorithm: str) -> list[Measured]:

@@ -34,7 +34,7 @@ class Tail:
         flow: The flow's name; empty where no flow could finish.
         slowdown: Its slowdown, by its age where it did not finish; `None` where there is no flow.
         time_ps: Its time in picoseconds; `None` where it is not explained.
-        cause: What took most of that, such as "queue behind rivals"; empty where it is not explained.
+        cause: The largest part of that, such as "queue behind rivals"; empty where it is not explained.
         share: That part of its time, from 0 to 1; `None` where it is not explained.
         answer: In one line where its time went; empty where it is not explained.
         because: Why it is not explained; empty where it is.
@@ -65,7 +65,7 @@ def of_runs(
 
     Args:
         runs: One for each algorithm.
-        group: What stands before a simulation's name while it runs.
+        group: Prefix of a simulation's name in progress reports.
         execution: Its threads, its store and its progress count: explanations are made in this process.
 
     Raises:

@@ -15,7 +15,7 @@ from farloop.studies.sweep.measures import Measure
 from farloop.studies.sweep.points import SEED, Value
 
 DONE, FAILED, REFUSED = "done", "failed", "refused"
-"""How a run can stand: it is there; its simulation failed; its scenario is none that can be simulated."""
+"""States of a run: it is in the store; its simulation failed; its scenario cannot be simulated."""
 
 RUNS, POINTS = "runs", "points"
 """The tables, and their files without `.parquet`."""
@@ -64,11 +64,11 @@ class Row:
         settings: The values of the keys that are varied, but for algorithm and seed.
         algorithm: Its algorithm; nothing where that is not known.
         seed: Its seed.
-        label: What people call it.
+        label: Name for people.
         key: Its address; empty where its scenario was refused.
         status: DONE, FAILED or REFUSED.
         because: Why it is not done.
-        values: What was collected, by name.
+        values: The collected values, by name.
         warm_up: Seconds that were cut.
         path: Its directory.
     """
@@ -92,7 +92,7 @@ def runs(rows: Sequence[Row], keys: Sequence[str], collect: Sequence[Measure]) -
     Args:
         rows: The runs.
         keys: The keys that are varied, but for algorithm and seed.
-        collect: What was collected.
+        collect: The collected measures.
     """
     columns: list[tuple[pa.Field, list[Any]]] = []
 
@@ -118,13 +118,13 @@ def runs(rows: Sequence[Row], keys: Sequence[str], collect: Sequence[Measure]) -
 
 @dataclass(frozen=True)
 class Summary:
-    """What the runs of one point say together.
+    """Summary of the runs of one point.
 
     Attributes:
         point: Its number, from 0.
         settings: The values of the keys that are varied, but for algorithm and seed.
         algorithm: Its algorithm.
-        seeds: How many runs of it are done.
+        seeds: Number of its finished runs.
         intervals: Each metric over its seeds, by name.
     """
 
@@ -143,7 +143,7 @@ _ENDS: tuple[tuple[str, str, Callable[[Interval], float | None]], ...] = (
 )
 
 OF_METRICS = tuple(f" {end}" for end, _, _ in _ENDS)
-"""What the names of the columns end with that belong to a metric's."""
+"""Suffixes of columns that belong to a metric's column."""
 
 
 def summaries(rows: Sequence[Summary], keys: Sequence[str], collect: Sequence[Measure]) -> pa.Table:

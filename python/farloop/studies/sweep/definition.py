@@ -1,4 +1,4 @@
-"""What a study is: a base scenario, points, constraints, what is collected; from a file or from Python."""
+"""Definition of a study: a base scenario, points, constraints, collected metrics; from a file or from Python."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ KEYS = (
     "title", "base", "algorithm_file", "set", "grid", "list", "random", "where", "constraint", "sizes", "collect", "pareto", "until",
     "most_seeds", "warmup",
 )  # fmt: skip
-"""What a study's file may have at its top."""
+"""Accepted top-level keys of a study's file."""
 
 MANY = 2000
-"""Of more points it is said how many they are: each takes a millisecond until the first run begins."""
+"""With more points, a note gives their number: each takes a millisecond until the first run begins."""
 
 OF_SCENARIOS = ("run", "network", "algorithm", "flow", "workload", "node", "link", "switch", "transport")
 """Keys at the top of a scenario that no study has."""
@@ -51,7 +51,7 @@ _RANGE = ("from", "to", "scale")
 
 @dataclass(frozen=True)
 class Constraint:
-    """What must hold of a point, and why."""
+    """A condition that points must meet, and its reason."""
 
     expression: Expression
     because: str = ""
@@ -62,16 +62,16 @@ class Definition:
     """A study.
 
     Attributes:
-        title: What it is about.
+        title: Title of the study.
         base: The scenario that every point changes.
         points: The points that the constraints leave.
         varied: The keys that differ between points, in their order, algorithm and seed among them if they do.
-        excluded: How many points the constraints took away.
-        collect: What is measured.
+        excluded: Number of points that the constraints exclude.
+        collect: The collected measures.
         pareto: The two metrics of the Pareto front; nothing where there are none.
-        until: How precise one of them is to be.
+        until: Precision that one of them must reach.
         most_seeds: The limit for that.
-        warm_up: Which part of each run's beginning is cut.
+        warm_up: Part of each run's beginning that is cut.
         sizes: The classes of flow sizes that names of what is measured have; `None` where the study chooses none.
         algorithm_files: Files of Python with the algorithms that the base scenario knows besides.
         places: Where each key was written, for messages.

@@ -30,8 +30,8 @@ class Assignment:
         first: Its first line, from 0.
         last: Its last line.
         at: The table that it stands in, or, of a heading, that it begins.
-        key: What it sets there; nothing of a heading.
-        content: What it sets, as nested tables.
+        key: Key that it sets there; empty for a heading.
+        content: Its values, as nested tables.
     """
 
     first: int
@@ -48,7 +48,7 @@ class Document:
     Attributes:
         text: Its text.
         file: Its name.
-        content: What it says.
+        content: The parsed content.
         statements: Its headings and keys in their order.
     """
 
@@ -149,7 +149,7 @@ class Document:
 
 
 def _children(content: Any) -> Iterable[tuple[Key, Any]]:
-    """What is in a table or a list, with its key or number."""
+    """Returns the items of a table or a list, with their keys or numbers."""
     pairs = content.items() if isinstance(content, Mapping) else enumerate(content) if isinstance(content, list) else ()
     return [((key,), value) for key, value in pairs]
 

@@ -74,7 +74,7 @@ class Expression:
         return cls(text, tuple(keys), tree)
 
     def holds(self, value: Callable[[str], object]) -> bool:
-        """Whether it holds where `value` gives the value of each key, as a scenario writes it.
+        """Returns true if it holds where `value` gives the value of each key, as a scenario writes it.
 
         Raises:
             FarloopError: values cannot be compared or combined.

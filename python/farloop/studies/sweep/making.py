@@ -32,7 +32,7 @@ from farloop.studies.sweep.remarks import Remarks
 from farloop.units import count_text
 
 FIRST_WORD = 1.0
-"""Seconds until something is said of what takes long."""
+"""Seconds until a note appears about a step that takes long."""
 
 
 def rows_by_point(rows: Iterable[Row]) -> dict[int, list[Row]]:
@@ -45,7 +45,7 @@ def rows_by_point(rows: Iterable[Row]) -> dict[int, list[Row]]:
 
 @dataclass
 class Counts:
-    """What happened.
+    """Counts of runs by outcome.
 
     Attributes:
         made: Runs that were simulated.
@@ -70,12 +70,12 @@ class Making:
         definition: The study.
         store: Where runs are found, and put.
         engine: Gives what makes them, when some are to be made.
-        counting: What shows progress.
-        retries: Whether runs that have failed before are tried again.
-        threads: How many, for all runs together; by default one per processor.
+        counting: Shows progress.
+        retries: True to run again what has failed before.
+        threads: Number of threads for all runs together; by default one per processor.
         rows: The runs.
-        counts: What happened.
-        noted: What is to be said of the runs, besides numbers.
+        counts: Counts of runs by outcome.
+        noted: Remarks on the runs.
     """
 
     definition: Definition
@@ -103,7 +103,7 @@ class Making:
         """
         self._plan(self._first_points())
         if all(row.status == REFUSED for row in self.rows):
-            # Of any point the same would be said of a base scenario that is wrong.
+            # A wrong base scenario would give the same message for any point.
             raise _native.ScenarioError(self.rows[0].because)
         self._make(self.rows)
         if all(row.status == REFUSED for row in self.rows):
@@ -249,7 +249,7 @@ class Making:
             yield Task.of(key, row.label, self.scenario(row), self.store.directory, threads, files, memory)
 
     def _for_people(self, because: str, task: Task) -> str:
-        """What a worker said, with files as the study calls them: workers may have another working directory."""
+        """Returns a worker's message, with files as the study names them: workers may have another working directory."""
         because = because.replace(task.file, self.definition.base.file)
         for file, given in zip(task.algorithm_files, self.definition.algorithm_files, strict=True):
             because = because.replace(file, str(given))
@@ -279,7 +279,7 @@ class Making:
         return more
 
     def interval(self, rows: Sequence[Row]) -> Interval:
-        """What the runs of one point say of the metric whose precision is asked for."""
+        """Returns the interval, over the runs of one point, of the metric that must be precise."""
         target = self.definition.until
         assert target is not None
         for row in rows:
@@ -300,7 +300,7 @@ class Making:
         for number in range(len(self._points) if target is not None else 0):
             rows = [row for row in self.rows if row.point == number]
             if target is None or any(row.status != DONE for row in rows):
-                # What failed is told as such.
+                # Failed runs are listed as failures.
                 continue
             now = self.interval(rows)
             if now.estimate is None or not precision.is_precise(target, now, len(rows)):
@@ -310,7 +310,7 @@ class Making:
         return unmet
 
     def messages(self) -> list[str]:
-        """What is not done and why, in words for people; runs with the same cause together."""
+        """Returns the missing runs and their reasons, for people; runs with the same cause together."""
         by_cause: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:
             if row.status != DONE:

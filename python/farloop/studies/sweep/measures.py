@@ -1,4 +1,4 @@
-"""What a study collects of each run: numbers by name, samples by object and metric, or what a function of Python says."""
+"""Measures that a study collects of each run: numbers by name, samples by object and metric, or results of a Python function."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class Measure:
     Attributes:
         name: Its column.
         unit: Its unit.
-        meaning: What it is, in words.
+        meaning: Definition in words.
         better: "less", "more", or nothing where neither is.
         identifier: Its identifier among all measures; empty for what was recorded, and for what a function of the user's makes.
-        sample: What it is a statistic of, from a run and the seconds at its beginning that are cut; nothing of another number.
+        sample: Gives the values that it is a statistic of, from a run and the seconds cut at its beginning; `None` for another number.
         statistic: That statistic.
-        percent: Which percentile that is, if it is one.
-        is_mean: Whether it is the mean.
+        percent: The percentile, if it is one.
+        is_mean: True for the mean.
         number: Any other number of a run, which is about all of it.
-        counted: What it is the number of, as `sample`; nothing of another number.
-        floor: What it cannot be below; nothing where that is not known.
-        ceiling: What it cannot be above.
+        counted: Gives what it counts, as `sample`; `None` for another number.
+        floor: Lower bound; `None` where that is not known.
+        ceiling: Upper bound.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Measure:
 
     @property
     def is_of_flows(self) -> bool:
-        """Whether it is a statistic of flows' slowdowns or completion times."""
+        """True for statistics of flows' slowdowns or completion times."""
         return self.sample is not None and bool(self.identifier)
 
     def of(self, run: Run, cut: float = 0.0) -> float | None:
@@ -149,7 +149,7 @@ def _of_flows(sizes: SizeClasses | None) -> Iterable[Measure]:
 
 
 def _beginnings(kind: str, size: SizeClass | None, age: str) -> list[str]:
-    """What the names of statistics of some flows begin with: a class may have two names."""
+    """Returns prefixes of the names of statistics of some flows: a class may have two names."""
     names = dict.fromkeys((size.name, size.alias or size.name)) if size else [""]
     return ["".join(f"{part}_" for part in (kind, name, age) if part) for name in names]
 
@@ -240,7 +240,7 @@ _NUMBERS: dict[str, Callable[[Run], float | None]] = {
 
 @functools.cache
 def known_measures(sizes: SizeClasses | None = None) -> Mapping[str, Measure]:
-    """What can be collected by name.
+    """Returns the measures that can be collected by name.
 
     Args:
         sizes: The classes of flow sizes that a study chose; without them no name has a class.
@@ -255,11 +255,11 @@ def known_measures(sizes: SizeClasses | None = None) -> Mapping[str, Measure]:
 
 
 DEFAULT = ("p99_slowdown", "mean_slowdown", "throughput", "unfinished")
-"""What is collected where nothing is said."""
+"""Measures collected by default."""
 
 
 def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
-    """What a name stands for: "p99_slowdown", "p99 slowdown", or "p99 port/left->right queue" of what was recorded.
+    """Returns the measure of a name: "p99_slowdown", "p99 slowdown", or "p99 port/left->right queue" of what was recorded.
 
     Args:
         name: The name.
@@ -295,7 +295,7 @@ def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
 
 
 def _unstated(name: str) -> str:
-    """What to say of a name with a class of sizes in a study that chooses no classes; nothing of any other name."""
+    """Returns a hint for a name with a class of sizes in a study that chooses no classes; empty for any other name."""
     for size in MEDIAN.classes:
         if name in known_measures(MEDIAN) and re.match(rf"(?:intra_|cross_)?{size.alias}_", name):
             return f'{size.alias} meant "{size.label}"; state {_choices(size.alias)}'

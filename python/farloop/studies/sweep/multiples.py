@@ -1,4 +1,4 @@
-"""What the pictures of a study show: small multiples of its metrics over a key, the best and the worst points, a Pareto front."""
+"""Pictures of a study: small multiples of its metrics over a key, the best and the worst points, a Pareto front."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Stroke:
 
     @property
     def reach(self) -> Floats:
-        """How far the interval of each point reaches below and above it, in two rows."""
+        """Extent of each point's interval below and above it, in two rows."""
         return np.stack([self.y - self.low, self.high - self.y])
 
     def bands(self) -> list[slice]:
@@ -62,9 +62,9 @@ class Axis:
     """An axis.
 
     Attributes:
-        title: What stands at it.
-        words: What stands at the positions 0, 1, … where it has words instead of numbers.
-        is_log: Whether it is logarithmic.
+        title: Its label.
+        words: Labels of the positions 0, 1, … where it has words instead of numbers.
+        is_log: True if it is logarithmic.
         values: Its values, where they are few.
     """
 
@@ -84,7 +84,7 @@ class Multiples:
         across: The horizontal axis, the same in all panels.
         up: The vertical axis, the same in all panels.
         left_out: Panels that there is no room for.
-        is_scatter: Whether points are not joined, since keys were drawn at random.
+        is_scatter: True if points are not joined, since keys were drawn at random.
     """
 
     metric: str
@@ -247,7 +247,7 @@ def scaled(points: pa.Table, rows: Sequence[Mapping[str, Any]], metric: str) -> 
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Whether an axis with these values is to be logarithmic."""
+    """Returns true if an axis with these values is to be logarithmic."""
     known = [value for value in values if value is not None]
     return bool(known) and min(known) > 0 and max(known) > WIDE * min(known)
 

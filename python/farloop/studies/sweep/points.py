@@ -29,7 +29,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 """Whole numbers as scenarios have them."""
 
 BEYOND = "a number beyond 64 bits; expected one from -2^63 to 2^63-1"
-"""What is said of another one, which may be too long to be shown."""
+"""Error message for a number beyond that, which may be too long to be shown."""
 
 Value = bool | int | float | str | list[Any]
 Point = dict[str, Value]
@@ -42,7 +42,7 @@ def key_name(key: str) -> str:
 
 
 def is_of_64_bits(number: int) -> bool:
-    """Whether a scenario can have a whole number."""
+    """Returns true if a scenario can have this whole number."""
     return _LEAST <= number <= _MOST
 
 
@@ -101,9 +101,9 @@ class Range:
     Attributes:
         low: The least.
         high: The largest.
-        is_log: Whether its logarithm is uniform instead of itself.
+        is_log: True if its logarithm is uniform instead of its value.
         unit: "s", "bit/s" or "B" of quantities; empty for numbers.
-        is_whole: Whether it is a whole number, and all from `low` to `high` are as likely.
+        is_whole: True for whole numbers from `low` to `high`, all equally likely.
     """
 
     low: float

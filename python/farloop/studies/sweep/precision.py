@@ -46,12 +46,12 @@ _TARGET = re.compile(
 
 @dataclass(frozen=True)
 class Target:
-    """How narrow an interval is to be.
+    """Required width of an interval.
 
     Attributes:
         measure: Of what.
         half_width: Half its width; of the estimate where `is_relative`, else in the metric's unit.
-        is_relative: Whether it is a part of the estimate.
+        is_relative: True if it is a part of the estimate.
         text: As it was written.
     """
 
@@ -99,7 +99,7 @@ def interval(of: Measure, numbers: Sequence[float | None], samples: Sequence[Flo
     Args:
         of: The metric.
         numbers: Its value in each seed's run.
-        samples: What it is a statistic of in each; nothing of a metric that is none.
+        samples: The values in each run that it is a statistic of; none for other metrics.
     """
     if of.sample is None:
         known = [number for number in numbers if number is not None]
@@ -115,7 +115,7 @@ def interval(of: Measure, numbers: Sequence[float | None], samples: Sequence[Flo
 
 
 def is_precise(target: Target, measured: Interval, seeds: int) -> bool:
-    """Whether enough is known after so many seeds; of a metric that no run has any value of there is nothing to know."""
+    """Returns true if so many seeds suffice; a metric without a value in any run needs no more."""
     if seeds < LEAST:
         return False
     if measured.estimate is None:
@@ -129,9 +129,9 @@ class Unmet:
 
     Attributes:
         point: Its number, from 1, as in points.parquet.
-        label: What people call it.
+        label: Name for people.
         target: The precision that was asked for.
-        interval: What is known of the metric.
+        interval: Interval of the metric so far.
         seeds: After how many seeds.
     """
 
@@ -148,7 +148,7 @@ class Unmet:
 
     @property
     def width(self) -> str:
-        """How wide the interval is, as the precision is written, such as "± 36 %"."""
+        """Width of the interval, as the precision is written, such as "± 36 %"."""
         half = self.interval.half_width
         if half is None:
             return "no interval"
@@ -194,7 +194,7 @@ def seeds_needed(target: Target, measured: Interval, seeds: int) -> int | None:
 
 
 def more_seeds(target: Target, measured: Interval, seeds: int, most: int) -> int:
-    """How many more seeds to take, if there are so many: none where the interval is narrow enough or the limit is reached.
+    """Returns the number of further seeds to take: 0 where the interval is narrow enough or the limit is reached.
 
     The width falls with the root of the number; one step at most doubles it.
     """

@@ -1,4 +1,4 @@
-"""What a study says of its runs besides numbers: how flows began, and what a user may believe wrongly."""
+"""Remarks of a study on its runs: the start of flows, and cautions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Remarks:
                 self._flows.setdefault(metric.name, []).append(flows)
 
     def content(self) -> dict[str, Any]:
-        """For the manifest: the rows of the table of starts, and the cautions, of each code the first with how many runs it is said of."""
+        """For the manifest: the rows of the table of starts, and the cautions, of each code the first with the number of its runs."""
         each = [entries for algorithms in self._starts.values() for entries in algorithms.values()]
         warnings = [
             {"code": code, "text": _counted(next(iter(texts)), sum(texts.values()), "runs")}
@@ -65,7 +65,7 @@ class Remarks:
 
 
 def _few_flows(name: str, flows: Sequence[int]) -> str:
-    """What to say of a percentile over few flows or none at some points, in words."""
+    """Returns the caution about a percentile over few flows or none at some points, in words."""
     few = [count for count in flows if 0 < count < MIN_TAIL_FLOWS]
     parts = []
     if few:

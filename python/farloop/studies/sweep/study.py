@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from farloop.results.run import Run
 
 STORE = "run-store"
-"""Where finished runs are kept, beside the outputs, if nothing else is said."""
+"""Default directory of finished runs, beside the outputs."""
 
 KIND = "study"
-"""What manifests call a study."""
+"""Kind of a study in manifests."""
 
 Draw = Callable[[Mapping[str, Any], pa.Table, pa.Table, Path], list[str]]
 """Writes pictures and report of a manifest, its runs and its points into a directory; notes on what could not be drawn."""
@@ -49,13 +49,13 @@ class Study(Drawable):
 
     Attributes:
         directory: Where it was written.
-        title: What it is about.
+        title: Title of the study.
         runs: A row for every run: its parameters, metrics, and where it is (Arrow).
         points: A row for every point: its parameters, and each metric over its seeds with its 95 % interval (Arrow).
-        counts: How many runs were made, and how many were there already.
-        told: What failed, and what else people should know.
+        counts: Number of runs made, and of runs found in the store.
+        told: Failures, and other notes for people.
         unmet: The points whose precision was not reached within the limit of seeds.
-        cautions: What a user may believe wrongly, in words.
+        cautions: Cautions, in words.
     """
 
     directory: Path
@@ -179,7 +179,7 @@ def _cautions(making: Making) -> list[str]:
 
 
 def _unused(making: Making) -> list[str]:
-    """What to tell of algorithms in Python that no point names."""
+    """Returns notes about algorithms in Python that no point names."""
     if not making.definition.base.classes:
         return []
     rows = [row for row in making.rows if row.key]

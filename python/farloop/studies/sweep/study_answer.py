@@ -23,7 +23,7 @@ MAX_SENTENCES = 4
 """Sentences on what is enough."""
 
 MIN_RATIO = 1.02
-"""Values that are closer than this are not said to be a multiple of one another."""
+"""Minimum ratio of values that are described as a multiple of one another."""
 
 
 def answer_study(
@@ -95,7 +95,7 @@ def _reach(values: Sequence[tuple[float, str, float | None]], *, is_distance: bo
 
     Args:
         values: Ascending: magnitude, key and value for people, slowdown; the last is `None` where no iteration was over.
-        is_distance: Whether less of the key is better. The ideal network is as far away, so that the slowdown may fall again beyond.
+        is_distance: True if less of the key is better. The ideal network is as far away, so that the slowdown may fall again beyond.
     """
     below = [slowdown is not None and slowdown < ENOUGH for _, _, slowdown in values]
     percent = f"{100 * (ENOUGH - 1):.0f} %"

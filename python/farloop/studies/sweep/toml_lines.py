@@ -25,11 +25,11 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Trouble:
-    """What is wrong with a text.
+    """An error in a text.
 
     Attributes:
         line: Where, from 1.
-        problem: What, and what would be accepted.
+        problem: The error, and what would be accepted.
     """
 
     line: int

@@ -1,1 +1,1 @@
-"""Whether to believe the simulator: its runs beside references that others made, and beside itself under changes that must not matter."""
+"""Validation of the simulator: its runs beside others' references, and beside its own runs under changes that must not matter."""

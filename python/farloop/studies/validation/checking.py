@@ -23,7 +23,7 @@ MOST_REPETITIONS = 5
 
 
 def select(wanted: Sequence[str], *, full: bool) -> list[tuple[Reference, ReferenceCase, Entry]]:
-    """What names such as "ns3", "ns3/dumbbell" and "hpcc" mean: references, cases and algorithms; everything for none.
+    """Selects references, cases and algorithms by names such as "ns3", "ns3/dumbbell" and "hpcc"; everything for none.
 
     Args:
         wanted: The names. Of references and cases there are all algorithms; of algorithms all references.

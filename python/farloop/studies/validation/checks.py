@@ -26,13 +26,13 @@ class FidelityCheck:
         reference: The reference's name.
         case: Its case.
         algorithm: farloop's algorithm.
-        metric: Which number; see `farloop.studies.validation.compared_numbers`.
+        metric: Name of the number; see `farloop.studies.validation.compared_numbers`.
         own: farloop's values, one per repetition.
         theirs: The reference's.
         limit: The largest difference, relative to the reference; absolute where that is 0.
         expected: The difference that an experiment explains; 0 where nothing has to be explained.
         why: That explanation; empty without one.
-        settled: Whether the experiment removes the difference.
+        settled: True if the experiment removes the difference.
         ranged: The number agrees where it is in the range of the reference's repetitions or no further beyond it than the limit.
         measure: Its identifier among the declared measures; empty for a cell or a series by its name.
     """

@@ -14,7 +14,7 @@
 | `flows:COLUMN:HOW`, `ports:COLUMN:HOW` | the sum, mean, max or min of a column |
 | `series:OBJECT:METRIC:HOW` | the mean, max or min of what was recorded |
 
-What is recorded, and throughputs where it is, count from the case's `since` on.
+Recorded values, and throughputs from them, count from the case's `since` on.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
     """A number of a run; NaN where there is nothing to measure, such as no finished flow.
 
     Args:
-        run: What was simulated.
-        name: Which number; see the module.
+        run: The simulated run.
+        name: Name of the number; see the module.
         fct: Until when completion times count: `received` or `acknowledged`.
         since: From when on, in seconds.
 
@@ -102,7 +102,7 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
 
 
 def _cell(run: Run, kind: str, rest: str, name: str, since: float) -> float:
-    """What is named after a table."""
+    """Returns the number that a name gives after its table."""
     *of, last = rest.split(":")
     if kind == "series" and len(of) >= 2:
         return _series(run, ":".join(of[:-1]), of[-1], _known(last, list(HOW), name), since)

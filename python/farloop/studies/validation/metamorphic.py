@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from farloop.results.run import Run
 
 NAME = "metamorphic"
-"""What it is called on the command line."""
+"""Name on the command line."""
 
 WORLDS, WORLDS_IN_FULL = 18, 90
-"""How many networks each relation is tried in: two of each algorithm, and ten."""
+"""Number of networks for each relation: two of each algorithm, and ten."""
 
 
 def run(
@@ -62,7 +62,7 @@ def _alone(of: World) -> World:
 
 
 def _apart(relation: Relation, own: World, before: Run, after: Run) -> tuple[float, bool]:
-    """How far the mean completion time is from what it has to be, relative to it; and whether every flow is exact."""
+    """Returns the relative error of the mean completion time, and whether every flow is exact."""
     order = {name: row for row, name in enumerate(after.flows["name"].to_pylist())}
     rows = [order.get(name, row) for row, name in enumerate(before.flows["name"].to_pylist())]
     wanted = relation.factor * _times(before) + relation.added(own)

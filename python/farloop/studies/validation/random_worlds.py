@@ -11,7 +11,7 @@ from typing import Any
 from farloop.scenario import Scenario
 
 ALGORITHMS = ("fixed", "reno", "cubic", "dctcp", "hpcc", "dcqcn", "timely", "swift", "gear")
-"""What worlds run; in turn, so that each has its share."""
+"""Algorithms of the worlds; in turn, so that each has its share."""
 
 TCP = ("reno", "cubic")
 """Of these the ones that run over TCP."""
@@ -44,7 +44,7 @@ class WorldFlow:
     """A flow.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         source: Its host.
         destination: Where to.
         start: Nanoseconds.
@@ -63,15 +63,15 @@ class World:
     """A network with flows. Two switches, or a chain of three, with hosts at each; one path between any two hosts.
 
     Attributes:
-        algorithm: What its flows run.
+        algorithm: Algorithm of its flows.
         hosts: Names.
         switches: Names, along the chain.
         links: Between them.
         transfers: The flows.
         lossless: Priority flow control; else queues drop.
-        bytes: How many times all sizes in bytes are the usual ones.
-        slower: How many times all times are the usual ones.
-        seconds: How long it runs.
+        bytes: Factor on all sizes in bytes.
+        slower: Factor on all times.
+        seconds: Duration.
         more: Further settings.
     """
 

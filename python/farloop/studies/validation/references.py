@@ -29,19 +29,19 @@ RECEIVED, ACKNOWLEDGED = "received", "acknowledged"
 """Until when a flow's completion time counts: its last byte is at the receiver, or its acknowledgement at the sender."""
 
 TIES, SEED = "ties", "seed"
-"""What repetitions differ in: the order of simultaneous events and starts by less than a packet's time; or all that is drawn, too."""
+"""Differences between repetitions: the order of simultaneous events and starts by less than a packet's time; or all that is drawn, too."""
 
 MEAN, RANGE = "mean", "range"
 """Reference of farloop's mean: the mean of the reference's repetitions, or their range, each with the limit around it."""
 
 OF_THE_PROGRAM = ("wall_s", "packet_hops", "memory_bytes")
-"""What results have beside metrics: how long the program took, how far it got in it, how much memory it needed."""
+"""Entries of results beside metrics: the program's wall-clock time, its packet-hops, and its memory."""
 
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|ms|us)")
 
 PART = "a part of the reference above 0, such as 0.05"
-"""What a limit is."""
+"""Expected form of a limit."""
 
 
 class InvalidReferenceError(FarloopError):
@@ -56,9 +56,9 @@ class Explained:
         metric: The number that differs.
         difference: By how much, relative to the reference: farloop has to differ by this, within the limit.
         why: The cause.
-        command: What shows it; empty where it takes the other program.
-        gives: What the command prints, or what the experiment with the other program gave.
-        settled: Whether the experiment removes the difference; if not, the cause is open.
+        command: Command that shows it; empty where it takes the other program.
+        gives: Output of the command, or result of the experiment with the other program.
+        settled: True if the experiment removes the difference; if not, the cause is open.
     """
 
     metric: str
@@ -80,7 +80,7 @@ class Entry:
         limits: By metric: the largest difference, relative to the reference; absolute where the reference is 0.
         numbers: By metric: the reference's values, one per repetition, in SI units.
         explained: Differences above the limit, by metric.
-        program: What the reference says of its own run; see `OF_THE_PROGRAM`.
+        program: The reference's entries on its own run; see `OF_THE_PROGRAM`.
     """
 
     algorithm: str
@@ -93,7 +93,7 @@ class Entry:
 
     @property
     def repetitions(self) -> int:
-        """How many the reference has."""
+        """Number of repetitions of the reference."""
         return max(len(values) for values in self.numbers.values())
 
 
@@ -102,14 +102,14 @@ class ReferenceCase:
     """A scenario of a reference.
 
     Attributes:
-        name: What it is called.
-        what: What it is, in words.
+        name: Its name.
+        what: Description in words.
         scenario: The scenario's file.
-        quick: Whether the quick part has it.
+        quick: True if the quick part has it.
         fct: When a flow counts as complete: `RECEIVED` or `ACKNOWLEDGED`.
         since: From when on long flows are measured, in seconds.
-        judge: What farloop is held to: `MEAN` or `RANGE`, with which farloop runs once.
-        vary: What farloop's repetitions differ in: `TIES`, or `SEED` where the program's have other hashes or losses, too.
+        judge: The criterion for farloop: `MEAN` or `RANGE`, with which farloop runs once.
+        vary: The difference between farloop's repetitions: `TIES`, or `SEED` where the program's have other hashes or losses, too.
         entries: The algorithms.
     """
 
@@ -126,20 +126,20 @@ class ReferenceCase:
 
 @dataclass(frozen=True)
 class Reference:
-    """What another program gives.
+    """Results of another program.
 
     Attributes:
         name: The directory's name.
-        program: What made it.
-        version: Which one of it.
+        program: Name of the program.
+        version: Version of the program.
         source: Where it is to be had.
         licence: The program's.
         date: When it ran.
         kind: One of `KINDS`.
-        independent: Whether it shares nothing with farloop: neither code nor authors.
+        independent: True if it shares nothing with farloop: neither code nor authors.
         made_by: The script that makes it again.
-        commands: How.
-        notes: What both have in common, and what was set for that.
+        commands: Commands that made it.
+        notes: Notes on the common setup, and the settings for it.
         cases: Its scenarios.
     """
 

@@ -20,12 +20,12 @@ class Relation:
     """A change, and what it has to do.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         what: The change, and what has to come of it, in words.
         change: The changed world; `None` where a world does not suit it.
-        factor: How many times a completion time it has to give.
-        added: What it adds to every completion time, in picoseconds.
-        limit: How far the mean completion time of a world may move beyond that, relative to it; 0 where every flow has to be exact.
+        factor: Factor on each completion time.
+        added: Picoseconds added to every completion time.
+        limit: Tolerated relative change of a world's mean completion time beyond that; 0 where every flow has to be exact.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Relation:
 
 @dataclass(frozen=True)
 class RelationOutcome:
-    """What came of a relation.
+    """Result of a relation.
 
     Attributes:
-        relation: Which one.
+        relation: The relation.
         worlds: In how many worlds it was tried.
         exact: In how many of them every flow was as it had to be, to the picosecond.
         largest: The largest change beyond that of a world's mean completion time, relative to it.
@@ -69,7 +69,7 @@ class RelationOutcome:
 
     @property
     def holds(self) -> bool:
-        """Whether it held everywhere."""
+        """True if it held everywhere."""
         return self.exact == self.worlds if not self.relation.limit else self.largest <= self.relation.limit
 
 
@@ -156,7 +156,7 @@ def _split(of: World) -> World | None:
 
 
 def _full_packet(of: World) -> float:
-    """What a full packet takes on a link, in picoseconds."""
+    """Returns the transmission time of a full packet on a link, in picoseconds."""
     return 8e12 * (FULL_PACKET + FRAMING) / of.links[0].rate
 
 
