@@ -9,5 +9,5 @@ The module of a figure is found by the figure's name, hyphens included. It has
 A figure whose name begins with `kernel-` is another one at a scale that a testbed forwards (`farloop testbed figure`); its module says at
 which, and judges by the other's.
 
-What figures of one paper share is in its `common.py`; what judges of any paper need is in `farloop.judging`.
+A paper's `common.py` has the code that its figures share; `farloop.judging` has the code of all papers.
 """

@@ -1,4 +1,4 @@
-"""What AccelToR's figures share: names, colours, occupancy of circuits, throughput of elephants, completion times of mice.
+"""Code that AccelToR's figures share: names, colours, occupancy of circuits, throughput of elephants, completion times of mice.
 
 Rates in bit/s, times in seconds. Circuits are measured when they have settled (`settling`). The recorded elephants are those from the first
 rack to the second, whose day is the first of each week.
@@ -42,13 +42,13 @@ COLOURS = {BLOCKING: INTRA[0], UNBLOCKING: INTRA[2], ACCELTOR: CROSS[0], WRITTEN
 NEWRENO = "newreno"
 
 LONG = ", 5 s"
-"""How the names of the full scale's cases end, where the quick scale has shorter ones."""
+"""Suffix of the full scale's cases, where the quick scale has shorter ones."""
 
 SETTLED_CASE = ", until settled"
 """The same where they are as long as it takes to settle."""
 
 BASELINE = "mice one by one"
-"""How the names of the cases begin in which each mouse is the only flow in the packet network: what Eq. 8 divides by."""
+"""Prefix of the cases in which each mouse is the only flow in the packet network: the divisor of Eq. 8."""
 
 SETTLED = 3
 """Weeks that are never measured."""
@@ -110,7 +110,7 @@ def short(case: str) -> str:
 
 
 def planned(comparison: Comparison, prefix: str) -> list[Need]:
-    """What the figure schedules of the cases that begin so: the long case, where the scale has it."""
+    """Returns the runs that the figure schedules of cases with this prefix: the long case, where the scale has it."""
     chosen = {(short(n.case), n.algorithm): n for n in scheduled(comparison, prefix=prefix)}
     return list(chosen.values())
 
@@ -126,12 +126,12 @@ def alone(runs: Sequence[Run]) -> list[Run]:
 
 @dataclass(frozen=True)
 class Settling:
-    """Whether a run has settled, and what of it is measured.
+    """The measured weeks of a run, and whether it has settled.
 
     Attributes:
         weeks: The weeks that are measured, counted from 0.
         drift: Relative change of occupancy over the last five of them, by a straight line through them; NaN where there are fewer.
-        settled: It has.
+        settled: True if the run has settled.
     """
 
     weeks: range
@@ -149,7 +149,7 @@ class Settling:
 
 
 def settling(run: Run) -> Settling:
-    """Whether the circuits have settled: twenty weeks, or occupancy that drifts by less than 1 % over the last five.
+    """Returns whether the circuits have settled: twenty weeks, or occupancy that drifts by less than 1 % over the last five.
 
     Of twenty weeks and more all from the sixteenth on are measured, of fewer the last five, but not the first three.
 
@@ -169,7 +169,7 @@ def settling(run: Run) -> Settling:
 
 
 def doubt(runs: Sequence[Run]) -> str:
-    """Which of the runs have not settled, in words; empty if all have."""
+    """Names the runs that have not settled; empty if all have."""
     circuits = [run for run in runs if not run.case.startswith(BASELINE)]
     unsettled = {f"{racks(run)} racks, {settling(run)}": None for run in circuits if not settling(run).settled}
     return f"not settled: {'; '.join(unsettled)}" if unsettled else ""
@@ -333,7 +333,7 @@ def _times(run: Run) -> tuple[Floats, Floats]:
 
 
 def _mice(run: Run) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which flows are mice."""
+    """Returns a mask of the flows that are mice."""
     is_mouse: np.ndarray[Any, np.dtype[np.bool_]] = pc.starts_with(
         run.flows["name"].cast(pa.string()), "mice"
     ).to_numpy()
@@ -350,7 +350,7 @@ def mean_fct(run: Run, baseline: Run | None = None) -> float:
 
 
 def longer(own: Run, other: Run, baseline: Run | None = None) -> tuple[float, float]:
-    """How much longer mice take than in the other run, relative, and the standard error of that.
+    """Returns the relative increase of mice's times over the other run, and its standard error.
 
     The runs have the same mice. So the error is that of a ratio of means over pairs, much smaller than that of either mean.
     """
@@ -366,7 +366,7 @@ def longer(own: Run, other: Run, baseline: Run | None = None) -> tuple[float, fl
 
 
 def numbers(run: Run, baseline: Run | None = None) -> dict[str, str | float]:
-    """What is kept of every run; `baseline`: see `mice`."""
+    """Returns the recorded numbers of a run; `baseline`: see `mice`."""
     kept: dict[str, str | float] = {"occupancy": occupancy(run)}
     for name, values in (("daily", daily(run)), ("weekly", weekly(run))):
         mean, low, high = (f"{value / 1e6:.3g}" for value in spread(values))
@@ -382,7 +382,7 @@ def case_name(run: Run) -> str:
 
 
 def measured_part(runs: Sequence[Run]) -> str:
-    """What of the runs is measured, in words: weeks and largest drift by number of racks."""
+    """Describes the measured part of the runs: weeks and largest drift by number of racks."""
     parts: dict[int, Settling] = {}
     for run in runs:
         if run.duration > (SETTLED + 1) * week(run) + way(run):
@@ -404,7 +404,7 @@ def single(value: float) -> Point:
 
 
 def drawn(measure: Callable[[Run], Point], run: Run) -> Point:
-    """What a picture shows of a run; nothing (NaN) where it is too short for that."""
+    """Returns a run's value in a picture; NaN where the run is too short for that."""
     try:
         return measure(run)
     except UndecidedError:

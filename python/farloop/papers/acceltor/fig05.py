@@ -36,7 +36,7 @@ PRINTED = ("accelerated", "plain")
 
 @dataclass(frozen=True)
 class Growth:
-    """What a window does in a day of `n` round-trip times (§III-C, §III-D).
+    """Growth of a window in a day of `n` round-trip times (§III-C, §III-D).
 
     Attributes:
         before: Round-trip times before the day for which it is accelerated, m.

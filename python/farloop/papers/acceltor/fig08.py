@@ -109,7 +109,7 @@ def _filled(run: Run) -> tuple[bool, str]:
 
 
 def _replaced(run: Run) -> tuple[bool, str]:
-    """Whether switches labelled more flows than were elephants from the beginning, or came back after they had been idle."""
+    """Tests that switches labelled more flows than the initial elephants and those that came back after idle times."""
     totals = run.info["totals"]
     begun = sum(name.startswith("elephant") for name in run.flows["name"].to_pylist())
     ended, others = totals["elephants_finished"], totals["elephants_labelled"] - totals["elephants_idle"] - begun
@@ -141,7 +141,7 @@ def _by_racks(needs: list[Need]) -> dict[int, Need]:
 
 
 def _factors(judging: Judging, at: Mapping[str, Need], bases: Mapping[int, Need]) -> None:
-    """What the paper gives as numbers, of the three runs in one network and of its mice one by one."""
+    """States the paper's numbers, of the three runs in one network and of its mice one by one."""
     paper = judging.claim.paper
     if not at:
         return

@@ -46,7 +46,7 @@ FAR = 0.5
 """AccelToR's elephants take at most this part of a rival's time: far shorter."""
 
 AS_RUN = ", as the authors ran it"
-"""How the names of cases end that have the settings of the published simulation; no claim judges them."""
+"""Suffix of cases with the settings of the published simulation; no claim judges them."""
 
 OVERLAP = 0.1
 """The largest distance of two distribution functions that basically overlap (Kolmogorov and Smirnov's)."""

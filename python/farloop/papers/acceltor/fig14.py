@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
 FULL = " of five uplinks"
-"""How the names of cases end whose load is that of the whole packet network."""
+"""Suffix of cases whose load is that of the whole packet network."""
 
 HEAVY = 0.7
 """Of an uplink: up to here AccelToR holds."""

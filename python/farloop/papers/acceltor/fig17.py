@@ -41,7 +41,7 @@ NAMES = {
 """The paper's names, in its order."""
 
 RFC = "CUBIC,\nRFC 9438"
-"""What stands beside ns-3's."""
+"""Label beside ns-3's."""
 
 LOWER = {"cubic": "CUBIC", "bbr": "BBR"}
 """Those that reach less, and the names of their numbers."""

@@ -1,4 +1,4 @@
-"""What Gear's figures on a loaded fat-tree share: throughput of intra- and cross-datacenter traffic, over what was generated."""
+"""Code that Gear's figures on a loaded fat-tree share: throughput of intra- and cross-datacenter traffic, over what was generated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def numbers(run: Run) -> dict[str, float]:
 
 
 def backlogs(runs: Iterable[Run]) -> Figure:
-    """What is generated and has not arrived by the end of each run, by kind."""
+    """Draws the payload that is generated and has not arrived by the end of each run, by kind."""
     figure, axes = grid(
         2, "Backlog at the end of the run: payload generated and not delivered", columns=2, shared=False
     )
@@ -52,7 +52,7 @@ def backlogs(runs: Iterable[Run]) -> Figure:
 
 
 def planned(comparison: Comparison, leave_out: Collection[str] = ()) -> list[Need]:
-    """What the figure schedules for each point and algorithm: the last case, which is the longest one."""
+    """Returns the runs that the figure schedules for each point and algorithm: the last case, which is the longest one."""
     chosen = {(point(n.case), n.algorithm): n for n in scheduled(comparison) if n.algorithm not in leave_out}
     return list(chosen.values())
 
@@ -78,7 +78,7 @@ def order(judging: Judging, needs: Sequence[Need], where: str) -> None:
 
 
 def distance(ratio: float) -> float:
-    """How far a ratio is from 1, the same for a ratio and its inverse."""
+    """Returns the distance of a ratio from 1, the same for a ratio and its inverse."""
     return abs(math.log(ratio)) if ratio > 0 and math.isfinite(ratio) else math.inf
 
 
@@ -95,7 +95,7 @@ def _table(runs: Iterable[Run]) -> Table:
 
 
 def scale_note(comparison: Comparison) -> str:
-    """How long the runs at hand are."""
+    """Describes the durations of the runs at hand."""
     durations = sorted({run.duration for run in longest(comparison).values()})
     if not durations:
         return ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
-    """Which algorithm is nearest to 1, and on which side each is."""
+    """Judges which algorithm is nearest to 1, and on which side each is."""
     judging = Judging(comparison, claims["gear/fig06"])
     for run in comparison.runs:
         judging.measure(numbers, run)

@@ -98,7 +98,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _unequal(case: str) -> bool:
-    """Whether it is one of the cases beside the paper's, in which the flows start at two rates."""
+    """Returns true for the cases beside the paper's in which the flows start at two rates."""
     return " and " in case
 
 

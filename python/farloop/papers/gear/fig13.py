@@ -20,7 +20,7 @@ FAIR = (0.8, 1.25)
 """Ratios that count as fair, as in Fig. 9."""
 
 LIGHT = ", light"
-"""How the cases with little background traffic end."""
+"""Suffix of the cases with little background traffic."""
 
 SETTLED = 0.5
 """Seconds after which quick convergence is over; the paper's "by 0.5 s" for Gear (§IV-C3)."""

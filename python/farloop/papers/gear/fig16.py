@@ -30,10 +30,10 @@ MOST = ("dctcp", "timely")
 """Where the paper sees the intra flow lose most."""
 
 ADDITIVE = ("dctcp", "timely", "gemini")
-"""What the paper calls additive increase; it says that these take nearly 5 s."""
+"""Algorithms of additive increase in the paper; it says that these take nearly 5 s."""
 
 QUICK = ("gear", "hpcc")
-"""What converges within 100 ms in the paper."""
+"""Algorithms that converge within 100 ms in the paper."""
 
 NEAR = 0.05
 """An intra flow's share of the two that is within this of 7:3 is "near this ratio"."""

@@ -1,4 +1,4 @@
-"""What several of GEMINI's figures measure. Rates in bit/s, times in seconds."""
+"""Measurements of several of GEMINI's figures. Rates in bit/s, times in seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TestbedScale:
         figure: The figure, which is also its claim.
         rates: Link rates over the paper's.
         times: Round-trip times, T and all that goes with them over the paper's.
-        settled: What is measured is measured from here on, in seconds, or from half of a run that is shorter than twice as long.
+        settled: Start of all measurements, in seconds, or from half of a run that is shorter than twice as long.
     """
 
     figure: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FULL = 0.98
 """Throughput that counts as undiminished, over the largest one of its kind.
 
-How much is lost at smaller thresholds is not judged: the bars' numbers are not in the text.
+The loss at smaller thresholds is not judged: the bars' numbers are not in the text.
 """
 
 

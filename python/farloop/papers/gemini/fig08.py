@@ -96,7 +96,7 @@ def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, f
 
 
 def longest_row(holds: Sequence[bool]) -> int:
-    """How many in a row hold, at most."""
+    """Returns the length of the longest run of true values."""
     return max((len(list(group)) for held, group in itertools.groupby(holds) if held), default=0)
 
 

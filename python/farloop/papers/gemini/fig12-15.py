@@ -196,7 +196,7 @@ def _in_all(reductions: Mapping[str, float], figures: Sequence[str], rival: str)
 
 
 def behind_second(table: Cells) -> dict[str, float]:
-    """How far GEMINI is behind the second best scheme in each panel; negative where it is the best or second best itself."""
+    """Returns how far GEMINI is behind the second best scheme in each panel; negative where it is the best or second best itself."""
     behind = {}
     for figure, row in table.items():
         if "GEMINI" not in row or len(row) < 3:

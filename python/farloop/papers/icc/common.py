@@ -1,4 +1,4 @@
-"""What ICC's figures share: names, colours, pauses, completion times. Rates in bit/s, times in seconds."""
+"""Code that ICC's figures share: names, colours, pauses, completion times. Rates in bit/s, times in seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Run
 
 RIVALS = {"dcqcn-2015": "DCQCN", "timely": "TIMELY", "pcn": "PCN"}
-"""What the paper compares with, in its order, and its names of them."""
+"""The paper's rivals of ICC, in its order, and its names of them."""
 
 NAMES = {
     **RIVALS,
@@ -46,7 +46,7 @@ COLOURS = {
 """A colour per algorithm, the same in all figures."""
 
 OWN_MARKS = ", PCN's marks"
-"""How the names of cases end in which PCN's ports mark, and nothing else does."""
+"""Suffix of cases in which only PCN's ports mark."""
 
 
 def case_of(point: str, algorithm: str) -> str:
@@ -65,7 +65,7 @@ def pauses(run: Run) -> int:
 
 
 def avoided(own: float, rival: float) -> float:
-    """Which part of a rival's pauses another algorithm avoids; negative if it has more.
+    """Returns the part of a rival's pauses that another algorithm avoids; negative if it has more.
 
     Raises:
         UndecidedError: neither pauses.
@@ -93,7 +93,7 @@ def completion(run: Run, prefixes: Sequence[str] = ("",)) -> Floats:
 
 
 def unfinished(runs: Sequence[Run]) -> str:
-    """How many flows had not finished at the end, by algorithm, in words."""
+    """Returns the number of unfinished flows at the end, by algorithm, in words."""
     counts: dict[str, int] = {}
     for run in runs:
         begun = run.flows["start_ps"].to_numpy() < 1e12 * run.duration

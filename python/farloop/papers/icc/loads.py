@@ -36,7 +36,7 @@ JUDGED = 50
 """Of Fig. 13."""
 
 LONG = ", long"
-"""How the names of the full scale's cases end, where the quick scale has shorter ones."""
+"""Suffix of the full scale's cases, where the quick scale has shorter ones."""
 
 HOSTS = {"H1": ("h1-",), "H2 to Hn": ("rack-",), "Hb": ("hb-",)}
 """The kinds of host that send, and how their flows' names begin."""
@@ -48,7 +48,7 @@ Statistic: TypeAlias = "Callable[[Sequence[Run], str], float]"
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
-    """Who has the lowest average at each load; improvements and pauses avoided at 50 %."""
+    """Judges the lowest average at each load; improvements and pauses avoided at 50 %."""
     needs = planned(comparison)
     return [
         _lowest(Judging(comparison, claims["icc/fig12"]), needs),
@@ -57,7 +57,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 
 def planned(comparison: Comparison) -> list[Need]:
-    """What the figure schedules for each of its points and algorithms: of a point with long cases these alone."""
+    """Returns the runs that the figure schedules for each of its points and algorithms: of a point with long cases these alone."""
     needs = scheduled(comparison)
     long = {n.case.removesuffix(LONG) for n in needs if n.case.endswith(LONG)}
     return [n for n in needs if n.case not in long]

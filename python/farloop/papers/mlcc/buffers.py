@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CROSS_FLOWS = tuple(f"cross-{i}" for i in range(1, 5))
 
 TOGETHER, LATE = 0.15, 0.11
-"""How long the runs of a burst are, and from when on their queue has settled, in seconds."""
+"""Duration of the runs of a burst, and the time from which on their queue has settled, in seconds."""
 
 NEAR = 0.3
 """A queue is settled where it is within this part of D_t times the flows' rate."""
@@ -175,7 +175,7 @@ def _settling(run: Run) -> float:
 
 
 def _undershoot(run: Run) -> float:
-    """How far the queue falls below where it settles, after its peak, as a part of that."""
+    """Returns the queue's fall below its settled level, after its peak, as a part of that level."""
     times, values = queue(lasting(run, TOGETHER), DCI)
     after = values[times > times[np.argmax(values)]]
     return 1 - metrics.ratio(float(after.min()), _settled(run))

@@ -1,4 +1,4 @@
-"""What MLCC's figures share: queues over several ports, shares over time, completion times. Rates in bit/s, times in seconds."""
+"""Code that MLCC's figures share: queues over several ports, shares over time, completion times. Rates in bit/s, times in seconds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAMES = {
 """The paper's names of the algorithms."""
 
 RIVALS = ("dcqcn", "timely", "hpcc", "powertcp")
-"""What the paper compares with, in its order."""
+"""The paper's rivals of MLCC, in its order."""
 
 COLOURS = {
     "dcqcn": INTRA[0],
@@ -48,7 +48,7 @@ DCI = ("dc1-dci1->dc1-spine1", "dc1-dci1->dc1-spine2")
 """Where flows across wait in the receivers' DCI switch."""
 
 LONG = ", long"
-"""How the names of the full scale's cases end, where the quick scale has shorter ones."""
+"""Suffix of the full scale's cases, where the quick scale has shorter ones."""
 
 
 def named(run: Run) -> str:
@@ -98,7 +98,7 @@ def starts(run: Run) -> dict[str, float]:
 
 
 def planned(comparison: Comparison) -> list[Need]:
-    """What the figure schedules for each of its points and algorithms: the long case, where the scale has it."""
+    """Returns the runs that the figure schedules for each of its points and algorithms: the long case, where the scale has it."""
     chosen = {(n.case.removesuffix(LONG), n.algorithm): n for n in scheduled(comparison)}
     return list(chosen.values())
 
@@ -112,7 +112,7 @@ class FlowTimes:
     Attributes:
         size: Payload.
         time: Completion time.
-        unfinished: How many have not finished.
+        unfinished: Number of unfinished flows.
     """
 
     size: Floats

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
 SHOWN = ("dcqcn", "powertcp")
-"""What the paper shows."""
+"""Algorithms in the paper's figure."""
 
 LEAF = tuple(f"dc1-leaf2->dc1-h{i}" for i in range(33, 37))
 """Where the flows meet: the servers' links."""
 
 PAUSED = ("dc1-spine1->dc1-leaf2", "dc1-spine2->dc1-leaf2")
-"""What the leaf switch pauses."""
+"""Ports that the leaf switch pauses."""
 
 ARRIVAL = 0.005
 """When the first packets of the flows across are there: 2 ms, and 3 ms of long haul."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
 SHOWN = ("dcqcn", "powertcp")
-"""What the paper shows."""
+"""Algorithms in the paper's figure."""
 
 INTRA = tuple(f"intra-{i}" for i in range(1, 5))
 CROSS = tuple(f"cross-{i}" for i in range(1, 5))
@@ -34,7 +34,7 @@ UNFAIR = 0.4
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
-    """What the intra flows have beside none, one, … four flows across."""
+    """Judges the throughput of the intra flows beside none, one, … four flows across."""
     judging = Judging(comparison, claims["mlcc/fig03"])
     for run in comparison.runs:
         judging.measure(_numbers, run)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
 SHOWN = ("dcqcn", "powertcp")
-"""What the paper shows."""
+"""Algorithms in the paper's figure."""
 
 HIGH = 10e6
 """Bytes from which a queue is at a high level: with the 25 Gbps of the bottleneck it takes 3.2 ms to pass, half of a round trip."""
@@ -33,7 +33,7 @@ DEPTH = 0.5
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
-    """How high the queue goes, and how often."""
+    """Judges how high the queue goes, and how often."""
     judging = Judging(comparison, claims["mlcc/fig04"])
     for run in comparison.runs:
         judging.measure(_numbers, run)
@@ -78,7 +78,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _swings(run: Run) -> int:
-    """How often the queue rises to a high level and then falls to below half of its peak."""
+    """Counts how often the queue rises to a high level and then falls to below half of its peak."""
     _, values = queue(run, DCI)
     count, peak, trough = 0, 0.0, 0.0
     falling = False

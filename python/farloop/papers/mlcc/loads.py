@@ -90,7 +90,7 @@ def _averages(
 def _against(
     judging: Judging, needs: Sequence[Need], point: str, kind: str, rival: str, *, always: bool = False
 ) -> None:
-    """What is stated of one kind of flow against one rival: the published number, where there is one, and that MLCC is faster.
+    """States, for one kind of flow against one rival, the published number, where there is one, and that MLCC is faster.
 
     With `always` the latter is stated without a number, too.
     """
@@ -222,7 +222,7 @@ def _variants(judging: Judging) -> None:
 
 
 def _simulated(judging: Judging, needs: Sequence[Need], load: str) -> str:
-    """How long the runs at hand are, and how many flows are measured."""
+    """Describes the durations of the runs at hand, and the number of measured flows."""
     runs = judging.have([n for n in needs if n.case.startswith(load) and n.algorithm == "mlcc"])
     if not runs:
         return "nothing simulated"

@@ -1,4 +1,4 @@
-"""What the figures of Ultra Ethernet measure: completion times of flows that start together, in microseconds."""
+"""Measurements of the figures of Ultra Ethernet: completion times of flows that start together, in microseconds."""
 
 from __future__ import annotations
 

@@ -45,5 +45,5 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _place(need: Need) -> int:
-    """Which of the three networks a run belongs to: full bisection, with a slow spine, or oversubscribed."""
+    """Returns which of the three networks a run belongs to: full bisection, with a slow spine, or oversubscribed."""
     return 1 if need.case.startswith(SLOW) else 2 if need.case.startswith(OVERSUBSCRIBED) else 0

@@ -1,4 +1,4 @@
-"""What Uno's figures with realistic traffic measure: completion times and slowdowns of all flows, as the artifact's scripts take them."""
+"""Measurements of Uno's figures with realistic traffic: completion times and slowdowns of all flows, as in the artifact's scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
 WAYS = ("uno, one path", "uno", "gemini")
-"""Which law, and where packets go: one path for each flow (the artifact's Uno+ECMP), or several; GEMINI's flows have one."""
+"""Control law and paths of packets: one path for each flow (the artifact's Uno+ECMP), or several; GEMINI's flows have one."""
 
 ALGORITHM = {"uno, one path": "uno-slow", "uno": "uno-slow", "gemini": "gemini"}
 
@@ -34,7 +34,7 @@ Cells = Mapping[str, Sequence[tuple[str, Need]]]
 
 
 def kind(run: Run, which: str) -> np.ndarray:
-    """Which flows are of a kind: "all", "intra" or "inter"."""
+    """Returns a mask of the flows of a kind: "all", "intra" or "inter"."""
     across = run.flows["cross_datacenter"].to_numpy().astype(bool)
     chosen: np.ndarray = {"all": np.ones_like(across), "intra": ~across, "inter": across}[which]
     return chosen
@@ -81,7 +81,7 @@ def p99(values: np.ndarray) -> float:
 def below(
     measured: Callable[[Run], float], style: str = ".3g", unit: str = ""
 ) -> Callable[[Run, Run], tuple[bool, str]]:
-    """Whether a number of the first run is below that of the second, with both as evidence in this format and unit."""
+    """Returns a test that a number of the first run is below that of the second, with both as evidence in this format and unit."""
 
     def decide(own: Run, other: Run) -> tuple[bool, str]:
         first, second = measured(own), measured(other)
@@ -97,7 +97,7 @@ def bars(comparison: Comparison, measured: Mapping[str, float], title: str, unit
         comparison: The runs, of all seeds.
         measured: By the name of a number in the claim, the mean over the runs.
         title: Of the picture.
-        unit: What the numbers are.
+        unit: Unit of the numbers.
         panels: By title, what each has: the name of the number in the claim, and its run.
     """
     own = own_scenario(comparison.figure)

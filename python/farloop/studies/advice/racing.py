@@ -1,12 +1,12 @@
 """Races candidates for a goal: all under a few seeds, then more seeds for those without a significant difference.
 
-A race (Maron and Moore, Hoeffding Races, NIPS 1993) in the manner of successive halving (Jamieson and Talwalkar, AISTATS 2016): every round
-doubles the seeds of those that are left. A candidate leaves where it breaks a constraint, or where it is significantly behind the best one: by
-more than 5 %, with 95 % confidence for all candidates and rounds together: rounds share the error alike, and within a round a candidate
-that differs significantly leaves its share to the others (Holm, Scandinavian Journal of Statistics 1979). Where the budget has no room for
-another round with all that are left, the better half goes on, and the others stay *open*: they are behind by their means, with unknown
-confidence. The race ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the budget
-is spent.
+A race (Maron and Moore, Hoeffding Races, NIPS 1993) in the manner of successive halving (Jamieson and Talwalkar, AISTATS 2016): every
+round doubles the seeds of those that are left. A candidate leaves where it breaks a constraint, or where it is significantly behind the
+best one: by more than 5 %, with 95 % confidence for all candidates and rounds together: rounds share the error alike, and within a round a
+candidate that differs significantly leaves its share to the others (Holm, Scandinavian Journal of Statistics 1979). Where the budget has
+no room for another round with all that are left, the better half goes on, and the others stay *open*: they are behind by their means, with
+unknown confidence. The race ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the
+budget is spent.
 """
 
 from __future__ import annotations
