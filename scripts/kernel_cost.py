@@ -41,7 +41,7 @@ def measured(program, seconds):
         control = "farloop_dctcp" if program.name == "dctcp" else program.control
         # The same traffic: all answer marks, and the kernel paces all.
         given = {"rate_mbps": 200, "threshold": 15_380, "settings": {"ipv4/tcp_ecn": "1"}}
-        with live_network(control=control, **given) as network, libbpf.counting():
+        with live_network(control=control, **given) as network, libbpf.count_runs():
             bulk_flows(network, seconds, options=["-P", 2, "--fq-rate", "10G"])
             mine = [p for p in libbpf.programs() if p.kind == libbpf.PROGRAM_STRUCT_OPS and p.id not in before]
     finally:

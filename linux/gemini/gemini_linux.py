@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from farloop.algorithm import Algorithm, parameter
-from farloop.kernel.settings import fixed
+from farloop.kernel.settings import to_fixed_point
 
 HERE = Path(__file__).resolve().parent
 FLAGS = ("-std=c11", "-O2", "-shared", "-fPIC")
@@ -105,7 +105,7 @@ class GeminiLinux(Algorithm):
         self.initial = cwnd
         base_rtt = max(flow.base_rtt_ps // 1000, 1)
         threshold = NONE if flow.ssthresh is None else max(flow.ssthresh, 1)
-        alpha = fixed(self.initial_alpha, 30)
+        alpha = to_fixed_point(self.initial_alpha, 30)
         self.core.host_begin(self.constants, self.state, cwnd, self.slow_start, alpha, base_rtt, threshold)
         # Sequence numbers stand for bytes, or for as few as 32 bits can tell apart on a long pipe.
         self.unit = max(int(flow.bdp).bit_length() - 28, 0)
@@ -121,14 +121,14 @@ class GeminiLinux(Algorithm):
             min(max(capacity // 8000, 1), 2**31 - 1),
             min(max(threshold, 1), 2**30),
             self.delay_threshold // 1000,
-            fixed(self.beta, 30),
-            fixed(self.f_min, 30),
-            fixed(8 * self.h, 40),
-            fixed(self.h_min, 20),
-            fixed(self.h_max, 20),
-            fixed(self.max_cut, 30),
-            fixed(self.g, 30),
-            min(fixed(self.pacing_gain * (packet / mss), 16), 1 << 26),
+            to_fixed_point(self.beta, 30),
+            to_fixed_point(self.f_min, 30),
+            to_fixed_point(8 * self.h, 40),
+            to_fixed_point(self.h_min, 20),
+            to_fixed_point(self.h_max, 20),
+            to_fixed_point(self.max_cut, 30),
+            to_fixed_point(self.g, 30),
+            min(to_fixed_point(self.pacing_gain * (packet / mss), 16), 1 << 26),
         )
         return CONSTANTS.pack(*numbers, self.skip_after_cut, 0)
 

@@ -177,7 +177,7 @@ def compare(
             that may take more memory than there is.
     """
     from farloop.experiments.execution import Execution
-    from farloop.experiments.variants import Variant, with_seeds
+    from farloop.experiments.variants import Variant, repeat_with_seeds
     from farloop.experiments.variations import run_comparison
     from farloop.judging.verdicts import judged
     from farloop.results.jitter import read_jitter
@@ -204,7 +204,7 @@ def compare(
         str(base.parsed.get("title") or base.display_name),
         variants,
         execution,
-        seeded=with_seeds(variants, replicated),
+        seeded=repeat_with_seeds(variants, replicated),
         seeds=replicated,
         jitter=jitter,
         judge=lambda runs: judged(runs, base),

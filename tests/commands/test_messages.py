@@ -129,7 +129,7 @@ def test_what_is_raised_in_a_function_of_c_is_raised_behind_it():
         calls.append(number)
         raise Stopped(number)
 
-    kept = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(libbpf._keeping(stopped, -4))
+    kept = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(libbpf._keep_exceptions(stopped, -4))
     assert kept(15) == -4, "C sees a number"
     with pytest.raises(Stopped) as raised:
         libbpf._raise_kept(0, None, None)

@@ -102,10 +102,10 @@ def test_loading_and_attaching_leave_nothing(host):
             telemetry.attach(host)
         with pytest.raises(FarloopError, match="loaded already"):
             GEAR.load(SETTINGS)
-        assert telemetry.attached(host)
+        assert telemetry.is_attached(host)
         assert GEAR.status() == {"loaded": True, "connections": []}
         telemetry.detach(host)
-        assert not telemetry.attached(host)
+        assert not telemetry.is_attached(host)
         with pytest.raises(FarloopError, match="has no telemetry"):
             telemetry.detach(host)
         GEAR.unload()

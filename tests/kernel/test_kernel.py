@@ -54,10 +54,10 @@ def test_parameters_become_the_constants_that_the_simulator_makes_of_them(flow, 
 
 def test_constants_are_packed_as_the_program_reads_them():
     constants = settings.constants(settings.parameters(["capacity=1Gbps", "ecn_threshold=75kB", "delay_threshold=2ms"]))
-    numbers = settings.LAYOUT.unpack(settings.packed(constants))
+    numbers = settings.LAYOUT.unpack(settings.pack_settings(constants))
     assert numbers[:4] == (0, 125_000, 75_000, 2_000_000)
     assert numbers[-4:] == (0, 0, 1 << 30, 0)
-    assert settings.LAYOUT.unpack(settings.packed(constants, record=True))[-1] == 1
+    assert settings.LAYOUT.unpack(settings.pack_settings(constants, record=True))[-1] == 1
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def able(monkeypatch, tmp_path):
 
 
 def test_a_host_that_has_everything_lacks_nothing(able):
-    assert doctor.missing() == []
+    assert doctor.missing_requirements() == []
     done = run("doctor", "--json")
     assert done.exit_code == 0
     assert {check["what"] for check in json.loads(done.stdout)} >= {"kernel", "BTF", "capabilities", "clang", "iperf3"}
@@ -148,7 +148,7 @@ def test_what_is_missing_is_said_in_one_line(able, monkeypatch, tmp_path, what, 
         able["/proc/self/status"] = "CapEff:\t0000000000001000\n"
     else:
         (tmp_path / "flows.bpf.o").unlink()
-    assert len(doctor.missing()) == 1
+    assert len(doctor.missing_requirements()) == 1
     assert run("doctor").exit_code == 2
     for words in (["load", "gemini", "--set", "capacity=1Gbps"], ["status", "gemini"]):
         done = run(*words)
@@ -407,7 +407,7 @@ def test_a_second_unload_says_that_nothing_is_loaded(monkeypatch, tmp_path):
     held = SimpleNamespace(id=7, kind=programs.libbpf.STRUCT_OPS, name="gemini")
     monkeypatch.setattr(programs, "_AVAILABLE", available)
     monkeypatch.setattr(programs, "_DEFAULT", default)
-    monkeypatch.setattr(programs, "missing", lambda *_, **__: [])
+    monkeypatch.setattr(programs, "missing_requirements", lambda *_, **__: [])
     monkeypatch.setattr(programs.libbpf, "maps", lambda: [held])
     monkeypatch.setattr(programs.libbpf, "unregister", taken.append)
     assert run("unload", "gemini").stdout == "gemini is unloaded\n"

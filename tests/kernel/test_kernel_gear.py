@@ -35,7 +35,7 @@ def path_row(port):
 
 def test_parameters_are_packed_as_the_program_reads_them():
     parameters = gear.parameters(["capacity=10Gbps", "irtt=50us", "initial_rate=1Gbps", "in_flight=1.5", "max_stage=0"])
-    assert struct.unpack("=10Q", gear.packed(parameters)) == (
+    assert struct.unpack("=10Q", gear.pack_settings(parameters)) == (
         10_000_000,
         50_000,
         5_000_000,
@@ -73,14 +73,14 @@ def test_wrong_settings_are_named(given, message):
 
 def test_each_parameter_of_a_scenario_is_taken_or_refused():
     """None is ignored without a word."""
-    spec = gear.resolved("gear", [], {})
+    spec = gear.resolve_parameters("gear", [], {})
     assert set(spec) == {*gear.PARAMETERS, *gear._REFUSED}
 
 
 def test_connections_are_what_the_kernel_wrote(monkeypatch):
     rows = {"flows": flow_row(40_001, 1) + flow_row(40_000, 8), "paths": path_row(40_000)}
-    monkeypatch.setattr(gear, "missing", lambda name: [])
-    monkeypatch.setattr(telemetry, "missing", lambda name: [])
+    monkeypatch.setattr(gear, "missing_requirements", lambda name: [])
+    monkeypatch.setattr(telemetry, "missing_requirements", lambda name: [])
     monkeypatch.setattr(telemetry, "rows", lambda program, storage: rows[program])
     monkeypatch.setattr(gear.Gear, "loaded", lambda self: True)
     status = json.loads(run("status", "gear", "--json").stdout)
@@ -105,7 +105,7 @@ def test_bytes_that_are_no_rows_are_refused():
         with pytest.raises(FarloopError, match="which are no rows"):
             gear.GEAR.connections(dice.randbytes(size))
         with pytest.raises(FarloopError, match="which are no rows"):
-            telemetry.parsed(dice.randbytes(size))
+            telemetry.parse_rows(dice.randbytes(size))
     whole = len(flow_row(1, 0))
     for _ in range(cases(200)):
         gear.GEAR.connections(dice.randbytes(3 * whole))

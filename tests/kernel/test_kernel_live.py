@@ -179,7 +179,7 @@ else:
 def losses_of_four_chunks(dropped):
     """Four bursts of twenty segments, of which one is dropped: what GEMINI is told of losses."""
     with (
-        recording.recorded(["capacity=200Mbps", "ecn_threshold=300kB"]) as (recorded, poll),
+        recording.record_gemini(["capacity=200Mbps", "ecn_threshold=300kB"]) as (recorded, poll),
         live_network(rate_mbps=200, threshold=300_000, control="gemini") as made,
     ):
         made.lose(dropped)
@@ -241,7 +241,7 @@ def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_p
     live.needs_programs(missing_tools())
     settings = ["capacity=200Mbps", "ecn_threshold=30kB"]
     with (
-        recording.recorded(settings) as (recorded, poll),
+        recording.record_gemini(settings) as (recorded, poll),
         live_network(rate_mbps=200, threshold=30_000, control="gemini") as made,
     ):
         bulk_flows(made, 2, options=TWO)

@@ -7,7 +7,7 @@ import pytest
 
 import farloop
 from farloop.experiments.threads import Job, simulate
-from farloop.experiments.variants import Variant, as_run
+from farloop.experiments.variants import Variant, make_run
 from farloop.judging import paper_modules
 from farloop.judging.testbed import Completion, Losses, rates, scheme, settled
 from farloop.judging.verdicts import with_verdicts
@@ -21,7 +21,7 @@ def runs(figure, wanted, **settings):
     cases = {case["name"]: case["set"] for case in base.resolved["case"]}
     parts = [(c, a, base.override(cases[c]).override(algorithm=a).override(settings)) for c, a in wanted]
     outcomes = simulate([Job(f"{a}, {c}", s) for c, a, s in parts])
-    made = [as_run(o, Variant(f"{a}, {c}", c, a, s)) for o, (c, a, s) in zip(outcomes, parts, strict=True)]
+    made = [make_run(o, Variant(f"{a}, {c}", c, a, s)) for o, (c, a, s) in zip(outcomes, parts, strict=True)]
     return farloop.Comparison(figure, made), base
 
 

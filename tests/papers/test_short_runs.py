@@ -4,7 +4,7 @@ import pytest
 
 import farloop
 from farloop.experiments.threads import Job, simulate
-from farloop.experiments.variants import Variant, as_run
+from farloop.experiments.variants import Variant, make_run
 from farloop.judging.claims import read_claims
 from farloop.judging.verdicts import with_verdicts
 from farloop.scenario import Scenario, figure_names
@@ -64,7 +64,7 @@ def test_judges_decide_from_runs(figure, tmp_path):
     scenario = base.override(algorithm=names[0])
     case = scenario.resolved["case"][0]["name"]
     (simulated,) = simulate([Job(figure, scenario)])
-    run = as_run(simulated, Variant(names[0], case, names[0], scenario))
+    run = make_run(simulated, Variant(names[0], case, names[0], scenario))
     judged = with_verdicts(farloop.Comparison(figure, [run]), scenario)
     assert [c["id"] for c in judged.claims] == [c.id for c in read_claims(scenario.resolved)]
     assert all(c["verdict"] in ("partial", "not judged") and c["statements"] for c in judged.claims)

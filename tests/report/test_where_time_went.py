@@ -138,7 +138,7 @@ def test_the_section_has_a_bar_for_each_and_all_of_its_time(compared):
 
 
 def test_the_colours_of_a_cause_are_the_same_in_all_bars(compared):
-    anchor, _, html = where.runs_section(explaining.of_report(compared[0], Execution()), several=True)
+    anchor, _, html = where.runs_section(explaining.answer_report_questions(compared[0], Execution()), several=True)
     assert anchor == "why"
     colours = {}
     for colour, label in re.findall(r'background:(#\w+)" title="(.*?) [0-9.]+ %"', html):
@@ -148,7 +148,7 @@ def test_the_colours_of_a_cause_are_the_same_in_all_bars(compared):
 
 
 def test_the_slowest_iteration_of_a_job_has_its_path(trained):
-    (explained,) = explaining.of_report(trained.alone, Execution())
+    (explained,) = explaining.answer_report_questions(trained.alone, Execution())
     slowest = max(trained.iterations.to_pylist(), key=lambda row: row["time_ps"])
     assert explained.chosen.iteration == explained.explanation.iteration == slowest["iteration"]
     assert explained.chosen.slowdown == slowest["time_ps"] / slowest["ideal_ps"]
@@ -163,12 +163,12 @@ def test_what_is_not_over_or_another_versions_has_a_line(trained, compared):
     later = [end + 1 for end in trained.iterations.column(at).to_pylist()]
     other = dataclasses.replace(trained, iterations=trained.iterations.set_column(at, "end_ps", [later]))
     with pytest.raises(FarloopError, match="goes another way when it is simulated again"):
-        explaining.of_report(other.alone, Execution())
+        explaining.answer_report_questions(other.alone, Execution())
     run = compared[0].runs[0]
     both = dataclasses.replace(
         compared[0], seeds=(), runs=[run, dataclasses.replace(run, label="measured", scenario={})]
     )
-    html = where.runs_section(explaining.of_report(both, Execution()), several=True)[2]
+    html = where.runs_section(explaining.answer_report_questions(both, Execution()), several=True)[2]
     line = '<p class="soft">measured: not explained: the run has no scenario; expected one that farloop simulated</p>'
     assert html.count(line) == 1, "the same reason once"
 
@@ -176,7 +176,7 @@ def test_what_is_not_over_or_another_versions_has_a_line(trained, compared):
 def test_too_little_memory_is_told_before_it_is_taken(compared, monkeypatch):
     monkeypatch.setattr("farloop._native.total_memory", lambda: 1000)
     with pytest.raises(FarloopError, match=r"the run may take .* packets of the followed flow|the run may take"):
-        explaining.of_report(compared[0], Execution())
+        explaining.answer_report_questions(compared[0], Execution())
 
 
 def test_shared_connections_end_the_command_and_the_old_report_stays(tmp_path):

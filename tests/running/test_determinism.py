@@ -80,7 +80,7 @@ def test_processors_go_to_simulations_first():
     def shares(processors, simulations):
         division = Processors(processors, simulations)
         with contextlib.ExitStack() as running:
-            return [running.enter_context(division.taken()) for _ in range(min(processors, simulations))]
+            return [running.enter_context(division.take_share()) for _ in range(min(processors, simulations))]
 
     assert shares(8, 1) == [8]
     assert shares(8, 3) == [2, 3, 3]
@@ -89,9 +89,9 @@ def test_processors_go_to_simulations_first():
     division = Processors(4, 5)
     with contextlib.ExitStack() as first:
         for _ in range(4):
-            first.enter_context(division.taken())
+            first.enter_context(division.take_share())
     # The last one has them all.
-    with division.taken() as left:
+    with division.take_share() as left:
         assert left == 4
 
 

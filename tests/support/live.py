@@ -31,7 +31,7 @@ def needs_programs(missing: list[str]) -> None:
 
 
 def needs_host(lacking: list[str]) -> None:
-    """Ends a test where the host lacks something: what `doctor.missing` says. Of that only libbpf and iproute2 are programs."""
+    """Ends a test where the host lacks something: see `doctor.missing_requirements`. Of that only libbpf and iproute2 are programs."""
     if lacking:
         end = lacks_program if lacking[0].startswith(("libbpf", "ip ", "tc ", "program ")) else pytest.skip
         end(lacking[0])
@@ -43,7 +43,7 @@ def kernel_objects(folder: Path) -> Path:
 
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("not root on Linux")
-    needs_host(doctor.missing(objects=False))
+    needs_host(doctor.missing_requirements(objects=False))
     if doctor.checks_to_build():
         root = Path(__file__).parents[2]
         subprocess.run(["make", "-s", "kernel", f"KERNEL_OBJECTS={folder}"], cwd=root, check=True)

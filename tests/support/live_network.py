@@ -113,7 +113,7 @@ def live_network(
         recorded_flows=(),
         recorded_ports=(),
     )
-    with network.built(plan) as built:
+    with network.build_network(plan) as built:
         made = LiveNetwork(built, senders)
         for host in made.hosts:
             host.settings({"ipv4/tcp_congestion_control": control, **(settings or {})})

@@ -214,14 +214,14 @@ def measurement(example):
     result = connections.Measurement(transfers, samples, 2.0, counters, [50_000.0] * 10, True, 0.001)
     late = Lateness(1000, 5e-5, 0.02, 3, 0)
     network = Network(wanted, {}, _Ports(), None, (0, 2))
-    simulated = measured.as_simulated(network, result, [(late, late), (late, late)])
+    simulated = measured.make_tables(network, result, [(late, late), (late, late)])
     return example, simulated
 
 
 def as_run(scenario, simulated: Simulated):
-    from farloop.experiments.variants import Variant, as_run
+    from farloop.experiments.variants import Variant, make_run
 
-    return as_run(simulated, Variant("cubic, measured", "", "cubic", scenario))
+    return make_run(simulated, Variant("cubic, measured", "", "cubic", scenario))
 
 
 def test_a_measurement_is_a_run_like_any_other(measurement, tmp_path):
@@ -264,13 +264,15 @@ def test_agreement_is_about_shares_and_the_queue(measurement):
 
 def test_what_is_missing_is_said_in_one_line(example, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        repetitions.doctor, "missing", lambda objects: ["capabilities: CAP_NET_ADMIN missing; run it as root"]
+        repetitions.doctor,
+        "missing_requirements",
+        lambda objects: ["capabilities: CAP_NET_ADMIN missing; run it as root"],
     )
     with pytest.raises(
         repetitions.FarloopError, match=r"^the testbed cannot be built: capabilities: CAP_NET_ADMIN missing"
     ):
         repetitions.measure(example)
-    monkeypatch.setattr(repetitions.doctor, "missing", lambda objects: [])
+    monkeypatch.setattr(repetitions.doctor, "missing_requirements", lambda objects: [])
     monkeypatch.setattr(repetitions.doctor, "OBJECTS", tmp_path)
     with pytest.raises(repetitions.FarloopError, match="program switch: not compiled"):
         repetitions.measure(example)

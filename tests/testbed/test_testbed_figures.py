@@ -38,7 +38,7 @@ SIMULATED = {}
 @pytest.fixture(autouse=True)
 def simulated_once(monkeypatch):
     """Tests of this file simulate the same runs of a hundred seconds: each of them once."""
-    real = threads.simulated
+    real = threads.simulate_job
 
     def simulated(job, *arguments, **named):
         key = address(job.scenario), job.trace
@@ -46,7 +46,7 @@ def simulated_once(monkeypatch):
             SIMULATED[key] = real(job, *arguments, **named)
         return dataclasses.replace(SIMULATED[key], info=copy.deepcopy(SIMULATED[key].info))
 
-    monkeypatch.setattr(threads, "simulated", simulated)
+    monkeypatch.setattr(threads, "simulate_job", simulated)
 
 
 def test_there_are_four_and_no_reproduction_lists_them():
@@ -178,18 +178,18 @@ def test_spans_end_with_the_run():
 
 
 def test_names():
-    assert paper_figures.named("gemini/fig10") == paper_figures.named(f"{FIG10}.toml") == FIG10
+    assert paper_figures.resolve_figure("gemini/fig10") == paper_figures.resolve_figure(f"{FIG10}.toml") == FIG10
     with pytest.raises(FarloopError, match=r"no such figure for testbeds; did you mean gemini/kernel-fig10\?"):
-        paper_figures.named("gemini/kernelfig10")
+        paper_figures.resolve_figure("gemini/kernelfig10")
     for name in NAMES:
         assert paper_modules.module_of(name) is not None
 
 
 def test_limits_go_by_the_round_trip_across():
-    fig09 = paper_figures.planned("gemini/fig09")
+    fig09 = paper_figures.plan_figure("gemini/fig09")
     assert fig09.limits["gemini, base RTT 1 s"] == pytest.approx(0.1, rel=0.01)
     assert fig09.limits["gemini, T = 50 ms, beta = 0.2"] == pytest.approx(0.01, rel=0.01)
-    assert paper_figures.planned("gemini/fig11").limits["gemini, 4x"] == 0.01
+    assert paper_figures.plan_figure("gemini/fig11").limits["gemini, 4x"] == 0.01
     assert fig09.seconds == 7 * 25 + 100
 
 
@@ -217,7 +217,7 @@ def test_wrong_input_is_one_line(wanted, said, tmp_path):
 
 def invoke(monkeypatch, host, *arguments):
     monkeypatch.setattr(paper_figures, "measured_run", host)
-    monkeypatch.setattr(paper_figures, "missing", lambda _: [])
+    monkeypatch.setattr(paper_figures, "missing_requirements", lambda _: [])
     return CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", *map(str, arguments)])
 
 
@@ -287,7 +287,7 @@ class Stopped(Host):
         return super().__call__(variant, progress)
 
 paper_figures.measured_run = Stopped()
-paper_figures.missing = lambda _: []
+paper_figures.missing_requirements = lambda _: []
 from farloop.__main__ import main
 sys.argv = ["farloop", "testbed", "figure", "gemini/fig10", "--no-report", "--out", {out!r}]
 main()
@@ -322,7 +322,7 @@ def test_a_host_that_lacks_something_runs_nothing(monkeypatch, tmp_path):
     host = Host()
     monkeypatch.setattr(paper_figures, "measured_run", host)
     monkeypatch.setattr(
-        paper_figures, "missing", lambda names: [f"congestion control {names[-1]}: this kernel has none"]
+        paper_figures, "missing_requirements", lambda names: [f"congestion control {names[-1]}: this kernel has none"]
     )
     done = CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", "--out", str(tmp_path / "out")])
     assert done.exit_code == 2 and not host.labels
@@ -348,6 +348,6 @@ def test_attempts_are_counted_and_the_calmest_is_kept(monkeypatch, tmp_path):
 
 def test_an_interrupted_second_attempt_does_not_cost_the_first(monkeypatch):
     monkeypatch.setattr(paper_figures, "measured_run", Host(gaps=[0.2], fails_at=1, failure=KeyboardInterrupt()))
-    measured = paper_figures.measure(paper_figures.planned(FIG10, algorithms="gemini"), attempts=2)
+    measured = paper_figures.measure(paper_figures.plan_figure(FIG10, algorithms="gemini"), attempts=2)
     assert len(measured.runs) == 1 and isinstance(measured.failure, KeyboardInterrupt)
     assert measured.attempts[0]["longest_gaps_s"] == [0.2]

@@ -24,7 +24,7 @@ SYSCTLS = ("tcp_congestion_control", "tcp_ecn", "ip_forward", "tcp_rmem", "conf/
 @pytest.fixture
 def host(kernel_objects, monkeypatch):
     monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
-    live.needs_host(repetitions.missing())
+    live.needs_host(repetitions.missing_requirements())
     before = state()
     yield
     assert left() == []
@@ -86,7 +86,7 @@ def test_flows_get_through_and_nothing_is_left(host, tmp_path):
 
 
 def test_gemini_is_there_for_as_long_as_it_runs(host):
-    live.needs_host(repetitions.missing(["gemini"]))
+    live.needs_host(repetitions.missing_requirements(["gemini"]))
     from farloop.kernel import gemini
 
     if gemini.loaded():

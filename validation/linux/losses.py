@@ -28,9 +28,9 @@ from typing import Any
 from farloop.scenario import Scenario
 from farloop.testbed.blueprint import plan
 from farloop.testbed.connections import PRIORITY
-from farloop.testbed.link_emulator import NumberedSegments, apart, urgent
+from farloop.testbed.link_emulator import NumberedSegments, pin_processors, raise_priority
 from farloop.testbed.namespaces import Namespace
-from farloop.testbed.network import Network, built
+from farloop.testbed.network import Network, build_network
 from farloop.testbed.tcp_info import tcp_info
 
 REFERENCE = Path(__file__).resolve().parents[2] / "python/farloop/studies/validation/references/linux-losses"
@@ -91,8 +91,8 @@ def main() -> None:
     options = parser.parse_args()
     reference = tomllib.loads((REFERENCE / "reference.toml").read_text())
     extra = {f"ipv4/{name}": value for name, value in (item.split("=", 1) for item in options.sysctl)}
-    apart(emulates=False)
-    urgent(PRIORITY)
+    pin_processors(emulates=False)
+    raise_priority(PRIORITY)
     results: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
     for case in reference["case"]:
         runs = [r for r in case["run"] if not options.algorithm or r["algorithm"] in options.algorithm]
@@ -128,7 +128,7 @@ def measure_case(
     is_long = case["name"].removesuffix("-plain") in LONG
     own = {**HOSTS.get(case["name"].removesuffix("-plain"), {}), **extra}
     measured: dict[str, dict[str, list[float]]] = {}
-    with built(blueprint, {0: accidents(event)}) as network:
+    with build_network(blueprint, {0: accidents(event)}) as network:
         for host in blueprint.hosts:
             network.namespaces[host].settings({"ipv4/tcp_timestamps": str(int(timestamps)), **own})
         sys.stderr.write(f"{case['name']}: {described(network.namespaces[blueprint.hosts[0]])}\n")

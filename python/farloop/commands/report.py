@@ -65,7 +65,9 @@ def _where_section(
     from farloop.experiments.execution import Execution
     from farloop.views.report import where
 
-    explained = explaining.of_report(comparison, Execution(threads=threads, progress=reporter), algorithm_files)
+    explained = explaining.answer_report_questions(
+        comparison, Execution(threads=threads, progress=reporter), algorithm_files
+    )
     return where.runs_section(explained, several=len(comparison.groups) > 1)
 
 

@@ -117,7 +117,7 @@ def figure(
     from farloop.testbed import paper_figures
     from farloop.views.report import verdict_pairs
 
-    planned = paper_figures.planned(figure, full=full, repetitions=repetitions, case=case, algorithms=algorithms)
+    planned = paper_figures.plan_figure(figure, full=full, repetitions=repetitions, case=case, algorithms=algorithms)
     target = out or Path("out") / slug(planned.figure)
 
     def announce(text: str) -> None:
@@ -151,9 +151,9 @@ def figure(
 @handle_errors
 def clean() -> None:
     """End processes that a killed testbed left behind. Its network is gone already; nothing else is touched."""
-    from farloop.testbed.link_emulator import left_by_the_dead
+    from farloop.testbed.link_emulator import find_orphans
 
-    left = left_by_the_dead()
+    left = find_orphans()
     for pid in left:
         try:
             with suppress(ProcessLookupError):
@@ -169,9 +169,9 @@ def clean() -> None:
 @handle_errors
 def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Check what a testbed needs on this host, and say what is missing. Changes nothing."""
-    from farloop.testbed.repetitions import missing
+    from farloop.testbed.repetitions import missing_requirements
 
-    lacking = missing(["gemini"])
+    lacking = missing_requirements(["gemini"])
     if json_:
         print_json({"missing": lacking})
     else:

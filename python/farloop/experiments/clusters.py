@@ -63,7 +63,7 @@ def _show_token() -> None:
         os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
-class _Tries:
+class _Retries:
     """Retries: tasks that are given out again, now or later, after their outcomes."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class _Tries:
         self.again: deque[Task] = deque()
         self._later: list[tuple[float, Task]] = []
 
-    def judged(self, task: Task, outcome: Outcome) -> Iterator[tuple[Task, Outcome]]:
+    def record_outcome(self, task: Task, outcome: Outcome) -> Iterator[tuple[Task, Outcome]]:
         """Yields what callers should see of the outcome, and schedules the task again if it was busy or its worker was lost."""
         if outcome.status == BUSY:
             self._later.append((time.monotonic() + LOOK_AGAIN, task))
@@ -131,7 +131,7 @@ class RayCluster:
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
         """Makes all tasks; gives each with its outcome as it ends. LOST is reported each time, BUSY once; such tasks are retried."""
-        ray, source, tries = self._ray, iter(tasks), _Tries()
+        ray, source, tries = self._ray, iter(tasks), _Retries()
         # A worker that is lost is counted here, as on this machine; so Ray tries once.
         remote = ray.remote(max_retries=0)(make_lines)
         pending: dict[Any, Task] = {}
@@ -160,7 +160,7 @@ class RayCluster:
                         raise
                     except ray.exceptions.RayError as error:
                         outcome = Outcome(LOST, type(error).__name__)
-                    yield from tries.judged(task, outcome)
+                    yield from tries.record_outcome(task, outcome)
         except ray.exceptions.RayTaskError as error:
             raise FarloopError(f"--ray: a worker cannot make runs: {shown(error.cause or error, 300)}") from None
         finally:
@@ -205,13 +205,13 @@ class SlurmCluster:
         self, tasks: Iterable[Task], progress: Callable[[Task, float, float, int], None] | None = None
     ) -> Generator[tuple[Task, Outcome]]:
         """Makes all tasks; gives each with its outcome as it ends. LOST is reported each time, BUSY once; such tasks are retried."""
-        source, tries = iter(tasks), _Tries()
+        source, tries = iter(tasks), _Retries()
         pending: dict[Any, list[Task]] = {}
         try:
             while True:
                 room = max(0, self.workers - len(pending)) * self._runs
                 ready = [*tries.take(), *islice(source, room)]
-                pending.update(self._submitted(ready))
+                pending.update(self._submit_tasks(ready))
                 if progress is not None:
                     for task in ready:
                         progress(task, 0.0, 0.0, 0)
@@ -222,8 +222,8 @@ class SlurmCluster:
                     continue
                 time.sleep(LOOK_AGAIN / 5)
                 for job in [job for job in pending if job.done()]:
-                    for task, outcome in self._ended(job, pending.pop(job)):
-                        yield from tries.judged(task, outcome)
+                    for task, outcome in self._job_outcomes(job, pending.pop(job)):
+                        yield from tries.record_outcome(task, outcome)
         finally:
             for job in pending:
                 with contextlib.suppress(Exception):
@@ -232,7 +232,7 @@ class SlurmCluster:
     def close(self) -> None:
         """Nothing is left to end."""
 
-    def _submitted(self, tasks: Sequence[Task]) -> dict[Any, list[Task]]:
+    def _submit_tasks(self, tasks: Sequence[Task]) -> dict[Any, list[Task]]:
         """Hands tasks to Slurm, so many runs to a job, as one array of jobs."""
         if not tasks:
             return {}
@@ -244,7 +244,7 @@ class SlurmCluster:
             jobs = [self._executor.submit(make_lines, [task.as_json() for task in chunk]) for chunk in chunks]
         return dict(zip(jobs, chunks, strict=True))
 
-    def _ended(self, job: Any, tasks: Sequence[Task]) -> list[tuple[Task, Outcome]]:
+    def _job_outcomes(self, job: Any, tasks: Sequence[Task]) -> list[tuple[Task, Outcome]]:
         try:
             lines = job.result()
         except self._failures as error:

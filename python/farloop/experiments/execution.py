@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from farloop import memory
 from farloop.errors import FarloopError, shown
-from farloop.running.progress import ProgressCallback, Reporter, Silent, reporter_of
+from farloop.running.progress import ProgressCallback, Reporter, Silent, make_reporter
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -114,7 +114,7 @@ class Execution:
     @cached_property
     def reporter(self) -> Reporter:
         """Shows progress."""
-        return reporter_of(self.progress) or Silent()
+        return make_reporter(self.progress) or Silent()
 
     @cached_property
     def run_store(self) -> Store | None:

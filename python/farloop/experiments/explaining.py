@@ -18,7 +18,7 @@ from farloop.experiments.threads import number_of_threads
 from farloop.results import why_chosen
 from farloop.results.why_chosen import Chosen, WhyAnswer
 from farloop.running.progress import Reporter, tell_busy
-from farloop.running.why import rewritten, why
+from farloop.running.why import rebuild_scenario, why
 
 if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
@@ -62,7 +62,9 @@ class KeptAnswers(Protocol):
         """Keeps an answer, if it explains anything."""
 
 
-def of_report(comparison: Comparison, execution: Execution, algorithm_files: Sequence[Path] = ()) -> list[WhyAnswer]:
+def answer_report_questions(
+    comparison: Comparison, execution: Execution, algorithm_files: Sequence[Path] = ()
+) -> list[WhyAnswer]:
     """The slowest iteration of each job and three flows (`why_chosen.FLOWS`) of every run; of several seeds the first one's.
 
     Args:
@@ -111,21 +113,21 @@ def explain(
     reporter, stop = execution.reporter, threading.Event()
     most = max(1, min(number_of_threads(execution.threads), len(questions)))
     networks: dict[int, memory.Estimate | str] = {}
-    needed = [_needed(question, networks) for question in questions]
+    needed = [_estimate_memory(question, networks) for question in questions]
     estimates = [estimate for estimate in needed if isinstance(estimate, memory.Estimate)]
     crew = Crew(memory.side_by_side(estimates, most))
     tasks: list[Callable[[], WhyAnswer]] = []
 
     def answer_once(question: WhyQuestion, because: str) -> WhyAnswer:
         if kept is None:
-            return _answered(question, because, reporter, stop)
+            return _answer_question(question, because, reporter, stop)
         with kept.claimed(question) as mine:
             if not mine:
                 tell_busy(reporter, question.job)
                 raise BusyError
             if (known := kept.find(question)) is not None:
                 return known
-            answer = _answered(question, because, reporter, stop)
+            answer = _answer_question(question, because, reporter, stop)
             if not stop.is_set():
                 kept.put(question, answer)
             return answer
@@ -144,14 +146,14 @@ def explain(
     return [answers[number] for number in range(len(tasks))]
 
 
-def _needed(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -> memory.Estimate | str:
+def _estimate_memory(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -> memory.Estimate | str:
     """Memory that an answer takes, or why there is no answer; `networks` has what the runs take, by `id`, as far as it is known."""
     run = question.run
     if id(run) not in networks:
         try:
-            networks[id(run)] = rewritten(run, question.algorithm_files).memory
+            networks[id(run)] = rebuild_scenario(run, question.algorithm_files).memory
         except (FarloopError, _native.ScenarioError) as error:
-            networks[id(run)] = _line(error)
+            networks[id(run)] = _problem_line(error)
     known = networks[id(run)]
     size = question.chosen.packets * BYTES_PER_PACKET
     if isinstance(known, str) or not size:
@@ -159,7 +161,7 @@ def _needed(question: WhyQuestion, networks: dict[int, memory.Estimate | str]) -
     return memory.Estimate((*known.shares, ("packets of the followed flow", size, "size")))
 
 
-def _answered(question: WhyQuestion, because: str, reporter: Reporter, stop: threading.Event) -> WhyAnswer:
+def _answer_question(question: WhyQuestion, because: str, reporter: Reporter, stop: threading.Event) -> WhyAnswer:
     def progress(now: float, end: float, hops: float) -> bool:
         if not stop.is_set():
             reporter.update(question.job, now, end, int(hops))
@@ -178,13 +180,13 @@ def _answered(question: WhyQuestion, because: str, reporter: Reporter, stop: thr
             progress=progress,
         )
     except (FarloopError, _native.ScenarioError) as error:
-        return WhyAnswer(question.label, chosen, None, _line(error))
+        return WhyAnswer(question.label, chosen, None, _problem_line(error))
     finally:
         reporter.finish(question.job)
     return WhyAnswer(question.label, chosen, explanation)
 
 
-def _line(error: Exception) -> str:
+def _problem_line(error: Exception) -> str:
     """The problem in one line, without the scenario's file, which the reader of a run knows."""
     text = str(getattr(error, "problem", "") or error)
     return " ".join(text.split()).removeprefix("why: ")

@@ -133,7 +133,7 @@ class _Batch:
                     if self._stop.is_set() or not (waiting or later):
                         break
                     time.sleep(POLL)
-                for task, outcome in self._ended(until):
+                for task, outcome in self._finished_tasks(until):
                     if outcome.status == BUSY:
                         later.append((time.monotonic() + LOOK_AGAIN, task))
                         if task.key in busy:
@@ -168,7 +168,7 @@ class _Batch:
             self._progress(task, simulated, end, packet_hops)
         return True
 
-    def _ended(self, until: float | None) -> Iterator[tuple[Task, Outcome]]:
+    def _finished_tasks(self, until: float | None) -> Iterator[tuple[Task, Outcome]]:
         """The tasks that end within a while, with their outcomes; those that were stopped are kept for others."""
         patience = POLL if until is None or self._stop.is_set() else max(0.0, min(POLL, until - time.monotonic()))
         for future in wait(self._running, timeout=patience, return_when=FIRST_COMPLETED).done:

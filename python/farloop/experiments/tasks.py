@@ -13,7 +13,7 @@ from farloop import _native, algorithm
 from farloop import memory as memory_of_runs
 from farloop.errors import FarloopError, InvariantError
 from farloop.experiments.journal import BUSY, MADE, make_once
-from farloop.experiments.threads import Job, simulated
+from farloop.experiments.threads import Job, simulate_job
 from farloop.output.store import Simulated, Store, simulator
 from farloop.running.progress import ELSEWHERE
 from farloop.scenario import Scenario
@@ -220,7 +220,7 @@ def make_here(task: Task, progress: Progress | None = None) -> Outcome:
             raise _UnmadeError(Outcome(DECLINED, because))
         if progress is not None and not progress(0.0, 0.0, 0):
             raise _native.Cancelled
-        result = simulated(Job(task.label, scenario), progress, task.threads, auto=True)
+        result = simulate_job(Job(task.label, scenario), progress, task.threads, auto=True)
         if not store.directory.is_dir():
             raise _UnmadeError(Outcome(BROKEN, f"{task.store}: was removed while a run for it was made"))
         return result

@@ -55,7 +55,7 @@ class Processors:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[int]:
+    def take_share(self) -> Iterator[int]:
         """For one simulation: its share of those that are free, at least one, as long as it runs."""
         with self._lock:
             share = max(1, self._free // max(1, self._waiting))
@@ -118,7 +118,7 @@ def simulate(
     reporter = reporter or Silent()
     stop = threading.Event()
     keys, first, missing = plan_jobs(jobs, store, reporter)
-    lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
+    lanes = min(threads, _count_lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
     crew = Crew(lanes)
     task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
@@ -129,7 +129,7 @@ def simulate(
         crew.leave(lambda: interrupt({class_ for job in jobs for class_ in job.scenario.classes}))
         raise
     if store is None:
-        return [_there(made[key]) for key in keys]
+        return [_require_result(made[key]) for key in keys]
     return read_back(store, keys)
 
 
@@ -157,7 +157,7 @@ def plan_jobs(
     return keys, first, missing
 
 
-def simulated(
+def simulate_job(
     job: Job, progress: Callable[[float, float, int], bool] | None, threads: int, *, auto: bool = False
 ) -> Simulated:
     """Runs one job from this thread, on `threads` threads, or with `auto` on as many of them as pay; `progress` returns `False` to stop it.
@@ -180,7 +180,7 @@ def simulated(
     return Simulated(arrow_tables, info, made(job.trace, output.trace))
 
 
-def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
+def _count_lanes(scenarios: Sequence[Scenario], most: int) -> int:
     """Returns the number of these that run side by side, as memory allows.
 
     Raises:
@@ -210,10 +210,10 @@ def read_back(store: Store, keys: Sequence[str]) -> list[Simulated]:
         FarloopError: somebody has removed one meanwhile.
     """
     kept = {key: store.get(key) for key in dict.fromkeys(keys)}
-    return [_there(kept[key]) for key in keys]
+    return [_require_result(kept[key]) for key in keys]
 
 
-def _there(result: Simulated | None) -> Simulated:
+def _require_result(result: Simulated | None) -> Simulated:
     if result is None:
         raise FarloopError("a finished run was taken away while it was needed; run the same command again")
     return result
@@ -257,8 +257,8 @@ def _simulate(
 
     def simulate_here() -> Simulated:
         reporter.start(job.name)
-        with processors.taken() as threads:
-            return simulated(job, progress, threads, auto=auto)
+        with processors.take_share() as threads:
+            return simulate_job(job, progress, threads, auto=auto)
 
     if stop.is_set():
         return None

@@ -27,16 +27,16 @@ class Variant:
     scenario: Scenario
 
 
-def with_seeds(variants: Sequence[Variant], seeds: Sequence[int], *, vary: bool = False) -> list[Variant]:
+def repeat_with_seeds(variants: Sequence[Variant], seeds: Sequence[int], *, vary: bool = False) -> list[Variant]:
     """Every variant once per seed; as they are without seeds. With `vary` a seed is a variation in ties and starts, too (`run.jitter`)."""
     if not seeds:
         return list(variants)
 
-    def of_seed(scenario: Scenario, seed: int) -> Scenario:
+    def set_seed(scenario: Scenario, seed: int) -> Scenario:
         return scenario.override({"run.jitter": seed % MOST_VARIATIONS} if vary else None, seed=seed)
 
     return [
-        replace(variant, label=variant.label + seed_suffix(seed), scenario=of_seed(variant.scenario, seed))
+        replace(variant, label=variant.label + seed_suffix(seed), scenario=set_seed(variant.scenario, seed))
         for variant in variants
         for seed in seeds
     ]
@@ -59,10 +59,10 @@ def run_variants(
             results = make_runs(jobs, execution)
         else:
             results = simulate(jobs, threads=execution.threads, reporter=execution.reporter, store=execution.run_store)
-    return [as_run(simulated, variant) for simulated, variant in zip(results, variants, strict=True)]
+    return [make_run(simulated, variant) for simulated, variant in zip(results, variants, strict=True)]
 
 
-def as_run(simulated: Simulated, variant: Variant) -> Run:
+def make_run(simulated: Simulated, variant: Variant) -> Run:
     """Returns the simulator's output as the run of a variant."""
     scenario = variant.scenario
     return Run(

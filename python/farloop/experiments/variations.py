@@ -18,7 +18,7 @@ Judge = Callable[["Comparison"], "Comparison"]
 """Gives a comparison its verdicts."""
 
 
-def varied(variants: Sequence[Variant], number: int, replicated: Sequence[int] = ()) -> list[Variant]:
+def vary_variants(variants: Sequence[Variant], number: int, replicated: Sequence[int] = ()) -> list[Variant]:
     """The k-th variation of every variant, under the first of several seeds."""
     settings = {"run.jitter": number}
     first = replicated[0] if replicated else None
@@ -92,8 +92,8 @@ def measure_jitter(
     verdicts: dict[str, list[dict[str, Any]]] = {}
     _note(verdicts, judge(own) if judge else own)
     for number in range(1, count + 1):
-        varied_runs = run_variants(varied(variants, number, comparison.seeds), execution, group=group)
-        runs = [_as_itself(run, like) for run, like in zip(varied_runs, own.runs, strict=True)]
+        varied_runs = run_variants(vary_variants(variants, number, comparison.seeds), execution, group=group)
+        runs = [_relabel_run(run, like) for run, like in zip(varied_runs, own.runs, strict=True)]
         for run in runs:
             of, now = numbers[run.label], measures(run)
             for name in dict.fromkeys([*of, *now]):
@@ -104,7 +104,7 @@ def measure_jitter(
     return replace(comparison, jitter=Jitter(count, numbers, verdicts))
 
 
-def _as_itself(run: Run, like: Run) -> Run:
+def _relabel_run(run: Run, like: Run) -> Run:
     """A variation under the name and the settings of the run that it varies."""
     return replace(run, label=like.label, scenario=like.scenario, overrides=like.overrides)
 

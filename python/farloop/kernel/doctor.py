@@ -76,7 +76,7 @@ def report() -> list[dict[str, Any]]:
     return [asdict(check) for check in checks()]
 
 
-def missing(program: str = "gemini", *, objects: bool = True) -> list[str]:
+def missing_requirements(program: str = "gemini", *, objects: bool = True) -> list[str]:
     """Returns the missing requirements for loading a program, or with `objects` false for unloading it, a line each with how to get it."""
     needed = [_kernel(), _types(), _jit(), _capabilities(), _libbpf()]
     needed += [_object(name) for name in (program, "rows" if program in TELEMETRY else "flows")] if objects else []
@@ -140,7 +140,7 @@ def _libbpf() -> Check:
     return Check("libbpf", "load", True, f"version {version.lstrip('v')}")
 
 
-def not_compiled(*names: str) -> str:
+def uncompiled_message(*names: str) -> str:
     """Returns the message for missing programs, with a command to copy that builds them."""
     several = "them" if len(names) > 1 else "it"
     listed = f": {', '.join(names)}" if len(names) > 1 else ""
@@ -157,14 +157,14 @@ def build_line() -> str:
 
 def _object(name: str) -> Check:
     path = object_file(name)
-    return Check(f"program {name}", "load", path.exists(), str(path) if path.exists() else not_compiled(name))
+    return Check(f"program {name}", "load", path.exists(), str(path) if path.exists() else uncompiled_message(name))
 
 
 def _objects() -> Check:
     """All compiled programs in one line."""
     names = (*PROGRAMS, "flows", *TELEMETRY, SWITCH)
     lacking = [name for name in names if not object_file(name).exists()]
-    return Check("programs", "load", not lacking, not_compiled(*lacking) if lacking else str(OBJECTS))
+    return Check("programs", "load", not lacking, uncompiled_message(*lacking) if lacking else str(OBJECTS))
 
 
 def _clang() -> Check:

@@ -11,9 +11,9 @@ from typing import Any
 from farloop.errors import FarloopError
 from farloop.kernel import telemetry
 from farloop.kernel.addresses import Ends
-from farloop.kernel.doctor import missing
+from farloop.kernel.doctor import missing_requirements
 from farloop.kernel.programs import Program
-from farloop.kernel.settings import fixed, resolved
+from farloop.kernel.settings import resolve_parameters, to_fixed_point
 from farloop.units import rate, seconds
 
 PARAMETERS = ("irtt", "cross_factor", "eta", "max_stage", "w_ai_fraction")
@@ -63,7 +63,7 @@ class Gear(Program):
         Raises:
             FarloopError: something is missing, or the kernel refuses.
         """
-        if lacking := missing(self.name):
+        if lacking := missing_requirements(self.name):
             raise FarloopError(f"{self.name}'s connections cannot be listed: {lacking[0]}")
         ends = ("namespace", "source", "destination")
         paths = {tuple(c[key] for key in ends): c for c in telemetry.connections()}
@@ -106,7 +106,7 @@ def parameters(settings: Iterable[str]) -> dict[str, Any]:
             own[key] = value
         else:
             others.append(setting)
-    of_gear = resolved("gear", others, _REFUSED)
+    of_gear = resolve_parameters("gear", others, _REFUSED)
     values = {**own, **{key: of_gear[key] for key in PARAMETERS}}
     for key, what, example in (
         ("capacity", "the rate of the access link", "10Gbps"),
@@ -121,19 +121,19 @@ def parameters(settings: Iterable[str]) -> dict[str, Any]:
     return values
 
 
-def packed(values: dict[str, Any]) -> bytes:
+def pack_settings(values: dict[str, Any]) -> bytes:
     """The parameters as `struct settings` of linux/gear/kernel.h."""
     irtt = round(seconds(values["irtt"]) * 1e9)
     return _SETTINGS.pack(
         _rate("capacity", values["capacity"]),
         irtt,
         min(round(float(values["cross_factor"]) * irtt), 2**63),
-        fixed(values["eta"], 20),
-        fixed(values["w_ai_fraction"], 20),
+        to_fixed_point(values["eta"], 20),
+        to_fixed_point(values["w_ai_fraction"], 20),
         int(values["max_stage"]),
         0,
         0,
-        fixed(values["in_flight"], 20),
+        to_fixed_point(values["in_flight"], 20),
         0 if values["initial_rate"] == "none" else _rate("initial_rate", values["initial_rate"]),
     )
 
@@ -180,5 +180,7 @@ def _number(key: str, text: str, least: float, most: float) -> float:
     return number
 
 
-GEAR = Gear("gear", "gear", "gear_flows", parameters, packed, lambda private, stored, common: {}, telemetry.STORAGE)
+GEAR = Gear(
+    "gear", "gear", "gear_flows", parameters, pack_settings, lambda private, stored, common: {}, telemetry.STORAGE
+)
 """Gear as commands know it."""

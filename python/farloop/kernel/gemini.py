@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from farloop.kernel.programs import Program
-from farloop.kernel.settings import constants, packed, parameters
+from farloop.kernel.settings import constants, pack_settings, parameters
 
 NAME = "gemini"
 """Its name as a congestion control of TCP, and of its struct_ops map."""
@@ -55,7 +55,7 @@ def _state(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, A
     }
 
 
-GEMINI = Program(NAME, NAME, "gemini_flows", parameters, lambda values: packed(constants(values)), _state)
+GEMINI = Program(NAME, NAME, "gemini_flows", parameters, lambda values: pack_settings(constants(values)), _state)
 """The program."""
 
 
@@ -72,7 +72,7 @@ def load(settings: Iterable[str] = (), *, room: int = 0) -> dict[str, Any]:
     if not room:
         return GEMINI.load(settings)
     given = list(settings)
-    content = packed(constants(parameters(given)), record=True)
+    content = pack_settings(constants(parameters(given)), record=True)
     return GEMINI.load(given, ring=(EVENTS, room), packed=content)
 
 

@@ -162,7 +162,7 @@ _kept: list[BaseException] = []
 """Exception of a function that libbpf calls, such as by a signal: C knows no exceptions, and ctypes would print it and go on."""
 
 
-def _keeping(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
+def _keep_exceptions(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
     """The function for libbpf to call: what it raises is raised again when libbpf returns; until then it gives `otherwise`."""
 
     @functools.wraps(function)
@@ -184,7 +184,7 @@ def _raise_kept(result: Any, _function: Any, _arguments: Any) -> Any:
     return result
 
 
-def _said_something(level: int, form: bytes, arguments: int) -> int:
+def _keep_log(level: int, form: bytes, arguments: int) -> int:
     if level > 1:
         return 0
     text = ctypes.create_string_buffer(1 << 16)
@@ -193,10 +193,10 @@ def _said_something(level: int, form: bytes, arguments: int) -> int:
     return 0
 
 
-_keep = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(_keeping(_said_something, 0))
+_keep = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(_keep_exceptions(_keep_log, 0))
 
 
-def complaint(doing: str) -> FarloopError:
+def last_error(doing: str) -> FarloopError:
     """Returns the error of the last failed call: the kernel's error, and libbpf's last lines."""
     number = ctypes.get_errno()
     said = " | ".join(line for text in _said[-3:] for line in text.splitlines()[-2:])
@@ -205,13 +205,13 @@ def complaint(doing: str) -> FarloopError:
 
 
 @contextmanager
-def opened(code: bytes) -> Iterator[int]:
+def open_object(code: bytes) -> Iterator[int]:
     """A compiled object, opened and closed; what it attached stays."""
     bpf = library()
     buffer = ctypes.create_string_buffer(code, len(code))
     handle = bpf.bpf_object__open_mem(buffer, len(code), None)
     if not handle:
-        raise complaint("the compiled program cannot be read")
+        raise last_error("the compiled program cannot be read")
     try:
         yield handle
     finally:
@@ -231,22 +231,22 @@ def register(
         share: A socket storage map that another program may have already; it is used then.
     """
     bpf = library()
-    with opened(code) as handle:
+    with open_object(code) as handle:
         if share:
             share_map(handle, share)
         section, content = settings
         constants = bpf.bpf_object__find_map_by_name(handle, section.encode())
         if not constants or bpf.bpf_map__set_initial_value(constants, content, len(content)):
-            raise complaint(f"the compiled program has no {section} of {len(content)} bytes")
+            raise last_error(f"the compiled program has no {section} of {len(content)} bytes")
         if room:
             ring = bpf.bpf_object__find_map_by_name(handle, room[0].encode())
             if not ring or bpf.bpf_map__set_max_entries(ring, room[1]):
-                raise complaint(f"the compiled program has no {room[0]}")
+                raise last_error(f"the compiled program has no {room[0]}")
         if bpf.bpf_object__load(handle):
-            raise complaint("the kernel refuses the program")
+            raise last_error("the kernel refuses the program")
         # The link is left alone: to destroy it would unregister the map.
         if not bpf.bpf_map__attach_struct_ops(bpf.bpf_object__find_map_by_name(handle, ops.encode())):
-            raise complaint(f"the kernel does not register {ops}")
+            raise last_error(f"the kernel does not register {ops}")
 
 
 def share_map(handle: int, name: str) -> None:
@@ -258,7 +258,7 @@ def share_map(handle: int, name: str) -> None:
     mine = bpf.bpf_object__find_map_by_name(handle, name.encode())
     with _map(max(numbers)) as descriptor:
         if not mine or bpf.bpf_map__reuse_fd(mine, descriptor):
-            raise complaint(f"{name} of another program cannot be shared; another version of farloop may have made it")
+            raise last_error(f"{name} of another program cannot be shared; another version of farloop may have made it")
 
 
 def maps() -> list[Map]:
@@ -268,19 +268,19 @@ def maps() -> list[Map]:
         with suppress(FileNotFoundError), _map(number.value) as descriptor:
             info, size = _MapInfo(), ctypes.c_uint32(ctypes.sizeof(_MapInfo))
             if bpf.bpf_obj_get_info_by_fd(descriptor, ctypes.byref(info), ctypes.byref(size)):
-                raise complaint("the kernel does not say what its BPF maps are")
+                raise last_error("the kernel does not say what its BPF maps are")
             held.append(Map(info.type, info.id, info.name.decode("ascii", "replace")))
     if ctypes.get_errno() not in (0, 2):
-        raise complaint("the kernel does not list its BPF maps")
+        raise last_error("the kernel does not list its BPF maps")
     return held
 
 
 @contextmanager
-def counting() -> Iterator[None]:
+def count_runs() -> Iterator[None]:
     """While this lasts the kernel counts the runs of all BPF programs of this host and their time, which costs each some 20 ns."""
     descriptor = library().bpf_enable_stats(0)
     if descriptor < 0:
-        raise complaint("the kernel does not count the runs of programs")
+        raise last_error("the kernel does not count the runs of programs")
     try:
         yield
     finally:
@@ -297,7 +297,7 @@ def programs() -> list[Calls]:
         info, size = _ProgramInfo(), ctypes.c_uint32(ctypes.sizeof(_ProgramInfo))
         try:
             if bpf.bpf_obj_get_info_by_fd(descriptor, ctypes.byref(info), ctypes.byref(size)):
-                raise complaint("the kernel does not say what its BPF programs are")
+                raise last_error("the kernel does not say what its BPF programs are")
         finally:
             os.close(descriptor)
         name = info.name.decode("ascii", "replace")
@@ -310,34 +310,34 @@ def unregister(number: int) -> None:
     key = ctypes.c_uint32(0)
     with suppress(FileNotFoundError), _map(number) as descriptor:
         if library().bpf_map_delete_elem(descriptor, ctypes.byref(key)) and ctypes.get_errno() != errno.EINPROGRESS:
-            raise complaint("the kernel does not unregister it")
+            raise last_error("the kernel does not unregister it")
 
 
 def read_storage(code: bytes, program: str, number: int) -> bytes:
     """Returns the output of an iterator over the socket storage map with this number; empty if the map no longer exists."""
     bpf = library()
-    with suppress(FileNotFoundError), opened(code) as handle, _map(number) as descriptor:
+    with suppress(FileNotFoundError), open_object(code) as handle, _map(number) as descriptor:
         if bpf.bpf_object__load(handle):
-            raise complaint("the kernel refuses the program that lists connections")
+            raise last_error("the kernel refuses the program that lists connections")
         target = (ctypes.c_uint32 * 4)(descriptor)
         options = _LinkOptions(ctypes.sizeof(_LinkOptions), 0, ctypes.addressof(target), ctypes.sizeof(target), 0)
         made = bpf.bpf_program__fd(bpf.bpf_object__find_program_by_name(handle, program.encode()))
         link = bpf.bpf_link_create(made, 0, _TRACE_ITER, ctypes.byref(options))
         if link < 0:
-            raise complaint("the kernel does not list connections")
+            raise last_error("the kernel does not list connections")
         try:
             rows = bpf.bpf_iter_create(link)
         finally:
             os.close(link)
         if rows < 0:
-            raise complaint("the kernel does not list connections")
+            raise last_error("the kernel does not list connections")
         with os.fdopen(rows, "rb") as stream:
             return stream.read()
     return b""
 
 
 @contextmanager
-def ring(number: int, take: Callable[[bytes], None]) -> Iterator[Poll]:
+def open_ring(number: int, take: Callable[[bytes], None]) -> Iterator[Poll]:
     """The ring buffer with this number: a function that has `take` called with each record that there is."""
     bpf = library()
 
@@ -346,12 +346,12 @@ def ring(number: int, take: Callable[[bytes], None]) -> Iterator[Poll]:
         return 0
 
     kept = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
-        _keeping(took, -errno.EINTR)
+        _keep_exceptions(took, -errno.EINTR)
     )
     with _map(number) as descriptor:
         reader = bpf.ring_buffer__new(descriptor, ctypes.cast(kept, ctypes.c_void_p), None, None)
         if not reader:
-            raise complaint("the ring buffer cannot be read")
+            raise last_error("the ring buffer cannot be read")
         try:
             yield lambda ms: int(bpf.ring_buffer__poll(reader, ms))
         finally:
@@ -364,7 +364,7 @@ def _map(number: int) -> Iterator[int]:
     if descriptor < 0:
         if ctypes.get_errno() == 2:
             raise FileNotFoundError(number)
-        raise complaint("the kernel does not open its BPF maps")
+        raise last_error("the kernel does not open its BPF maps")
     try:
         yield descriptor
     finally:

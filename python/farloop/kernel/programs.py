@@ -11,7 +11,7 @@ from typing import Any
 
 from farloop.errors import FarloopError
 from farloop.kernel import libbpf
-from farloop.kernel.doctor import missing, object_file
+from farloop.kernel.doctor import missing_requirements, object_file
 
 ROW = struct.Struct("=104s72s5I16s16sIHHHH")
 """`struct row` of linux/flows.bpf.c."""
@@ -61,7 +61,7 @@ class Program:
             FarloopError: something is missing, a setting is wrong, or it is loaded already.
         """
         parameters = self.parameters(settings)
-        if lacking := missing(self.name):
+        if lacking := missing_requirements(self.name):
             raise FarloopError(f"{self.name} cannot be loaded: {lacking[0]}")
         if self.loaded():
             raise FarloopError(f"{self.name} is loaded already; `farloop kernel unload {self.name}` takes it away")
@@ -75,7 +75,7 @@ class Program:
         Raises:
             FarloopError: it is not loaded, or it is the default of this network namespace.
         """
-        if lacking := missing(self.name, objects=False):
+        if lacking := missing_requirements(self.name, objects=False):
             raise FarloopError(f"{self.name} cannot be unloaded: {lacking[0]}")
         numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.STRUCT_OPS, self.control)]
         if not numbers or not self.loaded():
@@ -103,7 +103,7 @@ class Program:
         Raises:
             FarloopError: something is missing, or the kernel refuses.
         """
-        if lacking := missing(self.name):
+        if lacking := missing_requirements(self.name):
             raise FarloopError(f"{self.name}'s connections cannot be listed: {lacking[0]}")
         code = object_file("flows").read_bytes()
         numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.SK_STORAGE, self.flows)]

@@ -108,7 +108,7 @@ class Recording:
 
 
 @contextmanager
-def recorded(settings: Iterable[str]) -> Iterator[tuple[Recording, libbpf.Poll]]:
+def record_gemini(settings: Iterable[str]) -> Iterator[tuple[Recording, libbpf.Poll]]:
     """GEMINI in the kernel while this lasts, and what its connections do.
 
     Yields:
@@ -120,7 +120,7 @@ def recorded(settings: Iterable[str]) -> Iterator[tuple[Recording, libbpf.Poll]]
     recording = Recording(constants(load(settings, room=ROOM)))
     try:
         number = max(m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.RING, EVENTS))
-        with libbpf.ring(number, recording.take) as poll:
+        with libbpf.open_ring(number, recording.take) as poll:
             yield recording, poll
     finally:
         unload()
@@ -139,7 +139,7 @@ def write(file: Path, settings: Iterable[str], duration: str) -> Recording:
     with NamedFiles() as files:
         files.check(file)
         end = time.monotonic() + left
-        with recorded(settings) as (recording, poll):
+        with record_gemini(settings) as (recording, poll):
             while (now := time.monotonic()) < end:
                 poll(max(min(int((end - now) * 1000), 200), 1))
             while poll(0):

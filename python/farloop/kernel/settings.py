@@ -48,7 +48,7 @@ to = "r1"
 """
 
 
-def resolved(algorithm: str, settings: Iterable[str], refused: Mapping[str, str]) -> dict[str, Any]:
+def resolve_parameters(algorithm: str, settings: Iterable[str], refused: Mapping[str, str]) -> dict[str, Any]:
     """An algorithm's parameters with these settings, each KEY=VALUE, checked as a scenario's `[algorithm.NAME]` is.
 
     Args:
@@ -81,7 +81,9 @@ def parameters(settings: Iterable[str]) -> dict[str, Any]:
     Raises:
         FarloopError: a setting is wrong, or C is not set.
     """
-    values = resolved("gemini", settings, {"slow_start": "connections of the kernel always begin in slow start"})
+    values = resolve_parameters(
+        "gemini", settings, {"slow_start": "connections of the kernel always begin in slow start"}
+    )
     if values["capacity"] == "none":
         raise FarloopError(
             "C is not known: say the rate of the access link, or of the bottleneck where that is slower, such as --set capacity=10Gbps"
@@ -102,25 +104,25 @@ def constants(values: dict[str, Any]) -> dict[str, int]:
         "capacity": min(max(int(capacity) // 8000, 1), 2**31 - 1),
         "threshold": min(max(int(k), 1), 2**30),
         "delay_threshold": round(seconds(values["delay_threshold"]) * 1e9),
-        "beta": fixed(values["beta"], 30),
-        "f_min": fixed(values["f_min"], 30),
-        "h_per_byte": fixed(8 * values["h"], 40),
-        "h_min": 0 if values["h_min"] == "none" else fixed(values["h_min"], 20),
-        "h_max": 1 << 40 if values["h_max"] == "none" else fixed(values["h_max"], 20),
-        "max_cut": fixed(values["max_cut"], 30),
-        "g": fixed(values["g"], 30),
-        "gain": min(fixed(values["pacing_gain"], 16), 1 << 26),
+        "beta": to_fixed_point(values["beta"], 30),
+        "f_min": to_fixed_point(values["f_min"], 30),
+        "h_per_byte": to_fixed_point(8 * values["h"], 40),
+        "h_min": 0 if values["h_min"] == "none" else to_fixed_point(values["h_min"], 20),
+        "h_max": 1 << 40 if values["h_max"] == "none" else to_fixed_point(values["h_max"], 20),
+        "max_cut": to_fixed_point(values["max_cut"], 30),
+        "g": to_fixed_point(values["g"], 30),
+        "gain": min(to_fixed_point(values["pacing_gain"], 16), 1 << 26),
         "skip_after_cut": int(values["skip_after_cut"]),
-        "initial_alpha": fixed(values["initial_alpha"], 30),
+        "initial_alpha": to_fixed_point(values["initial_alpha"], 30),
     }
 
 
-def packed(values: dict[str, int], *, record: bool = False) -> bytes:
+def pack_settings(values: dict[str, int], *, record: bool = False) -> bytes:
     """The constants as `struct settings` of linux/gemini/kernel.h."""
     last = (values["skip_after_cut"], 0, values["initial_alpha"], record)
     return LAYOUT.pack(*(values[n] for n in NAMES), *last)
 
 
-def fixed(x: float, bits: int) -> int:
+def to_fixed_point(x: float, bits: int) -> int:
     """A real number in units of 2^-bits, to the nearest."""
     return int(float(x) * (1 << bits) + 0.5)

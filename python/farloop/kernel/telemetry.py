@@ -13,7 +13,7 @@ from typing import Any
 from farloop.errors import FarloopError
 from farloop.kernel import libbpf
 from farloop.kernel.addresses import Ends
-from farloop.kernel.doctor import missing, object_file
+from farloop.kernel.doctor import missing_requirements, object_file
 
 STORAGE = "int_paths"
 """The socket storage that senders, receivers and Gear share."""
@@ -43,23 +43,23 @@ def attach(cgroup: Path, entries: int = ENTRIES) -> None:
     """
     if not 1 <= entries <= ENTRIES:
         raise FarloopError(f"{entries} entries; expected 1 to {ENTRIES}")
-    if lacking := missing("options"):
+    if lacking := missing_requirements("options"):
         raise FarloopError(f"telemetry cannot be attached: {lacking[0]}")
     bpf = libbpf.library()
     with _directory(cgroup) as directory:
         if _programs(directory):
             raise FarloopError(f"{cgroup} has telemetry already; `farloop kernel telemetry detach {cgroup}` ends it")
-        with libbpf.opened(object_file("options").read_bytes()) as handle:
+        with libbpf.open_object(object_file("options").read_bytes()) as handle:
             content = struct.pack("=Q", entries)
             constants = bpf.bpf_object__find_map_by_name(handle, b".rodata.settings")
             if not constants or bpf.bpf_map__set_initial_value(constants, content, len(content)):
-                raise libbpf.complaint("the compiled program has no settings of 8 bytes")
+                raise libbpf.last_error("the compiled program has no settings of 8 bytes")
             libbpf.share_map(handle, STORAGE)
             if bpf.bpf_object__load(handle):
-                raise libbpf.complaint("the kernel refuses the program")
+                raise libbpf.last_error("the kernel refuses the program")
             program = bpf.bpf_program__fd(bpf.bpf_object__find_program_by_name(handle, _PROGRAM.encode()))
             if bpf.bpf_prog_attach(program, directory, _SOCK_OPS, _ALLOW_MULTI):
-                raise libbpf.complaint(f"the kernel does not attach it to {cgroup}")
+                raise libbpf.last_error(f"the kernel does not attach it to {cgroup}")
 
 
 def detach(cgroup: Path) -> None:
@@ -68,7 +68,7 @@ def detach(cgroup: Path) -> None:
     Raises:
         FarloopError: it is not there, or something is missing.
     """
-    if lacking := missing(objects=False):
+    if lacking := missing_requirements(objects=False):
         raise FarloopError(f"telemetry cannot be detached: {lacking[0]}")
     with _directory(cgroup) as directory:
         programs = _programs(directory)
@@ -77,10 +77,10 @@ def detach(cgroup: Path) -> None:
         for number in programs:
             with _program(number) as descriptor:
                 if libbpf.library().bpf_prog_detach2(descriptor, directory, _SOCK_OPS):
-                    raise libbpf.complaint(f"the kernel does not detach it from {cgroup}")
+                    raise libbpf.last_error(f"the kernel does not detach it from {cgroup}")
 
 
-def attached(cgroup: Path) -> bool:
+def is_attached(cgroup: Path) -> bool:
     """Returns true if the program is attached to the cgroup."""
     with _directory(cgroup) as directory:
         return bool(_programs(directory))
@@ -92,9 +92,9 @@ def connections() -> list[dict[str, Any]]:
     Returns:
         For each `source`, `destination`, `namespace` (inode) and the counters of `struct path` in linux/gear/kernel.h.
     """
-    if lacking := missing("options"):
+    if lacking := missing_requirements("options"):
         raise FarloopError(f"connections with telemetry cannot be listed: {lacking[0]}")
-    return parsed(rows("paths", STORAGE))
+    return parse_rows(rows("paths", STORAGE))
 
 
 def rows(program: str, storage: str) -> bytes:
@@ -104,7 +104,7 @@ def rows(program: str, storage: str) -> bytes:
     return b"".join(libbpf.read_storage(code, program, number) for number in numbers)
 
 
-def parsed(data: bytes) -> list[dict[str, Any]]:
+def parse_rows(data: bytes) -> list[dict[str, Any]]:
     """Parses the kernel's rows.
 
     Raises:
@@ -144,7 +144,7 @@ def _programs(directory: int) -> list[int]:
         directory, _SOCK_OPS, 0, ctypes.byref(flags), ctypes.byref(numbers), ctypes.byref(count)
     )
     if done:
-        raise libbpf.complaint("the kernel does not say what is attached there; expected a directory of cgroup v2")
+        raise libbpf.last_error("the kernel does not say what is attached there; expected a directory of cgroup v2")
     return [number for number in numbers[: count.value] if _name(number) == _PROGRAM]
 
 
@@ -152,7 +152,7 @@ def _name(number: int) -> str:
     with _program(number) as descriptor:
         info, size = ctypes.create_string_buffer(256), ctypes.c_uint32(256)
         if libbpf.library().bpf_obj_get_info_by_fd(descriptor, info, ctypes.byref(size)):
-            raise libbpf.complaint("the kernel does not say what its BPF programs are")
+            raise libbpf.last_error("the kernel does not say what its BPF programs are")
         name: bytes = _INFO.unpack_from(info.raw)[0]
     return name.rstrip(b"\0").decode("ascii", "replace")
 
@@ -161,7 +161,7 @@ def _name(number: int) -> str:
 def _program(number: int) -> Iterator[int]:
     descriptor = libbpf.library().bpf_prog_get_fd_by_id(number)
     if descriptor < 0:
-        raise libbpf.complaint("the kernel does not open its BPF programs")
+        raise libbpf.last_error("the kernel does not open its BPF programs")
     try:
         yield descriptor
     finally:

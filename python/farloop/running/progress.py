@@ -69,7 +69,7 @@ class _Callback:
         """Nothing to say."""
 
 
-def reporter_of(progress: object) -> Reporter | None:
+def make_reporter(progress: object) -> Reporter | None:
     """Makes a reporter of a function of three numbers, or of an object that reports.
 
     Raises:

@@ -55,8 +55,8 @@ def why(
     if isinstance(source, Scenario):
         stored, scenario = None, source.with_classes(load_again((), paths))
     else:
-        stored, scenario = source, rewritten(source, paths)
-    explanation = _asked(scenario, str(name), iteration, progress)
+        stored, scenario = source, rebuild_scenario(source, paths)
+    explanation = _run_query(scenario, str(name), iteration, progress)
     if stored is not None:
         check_same_run(stored, explanation)
     if isinstance(explanation, JobExplanation):
@@ -65,7 +65,7 @@ def why(
     for _ in range(MOST_FOLLOWED if follow else 0):
         if latest.after is None:
             break
-        before = _asked(scenario, str(latest.after["flow"]), None, progress)
+        before = _run_query(scenario, str(latest.after["flow"]), None, progress)
         if isinstance(before, JobExplanation):
             break
         latest.before = before
@@ -73,7 +73,7 @@ def why(
     return explanation
 
 
-def _asked(
+def _run_query(
     scenario: Scenario,
     name: str,
     iteration: int | None,
@@ -139,7 +139,7 @@ def list_inputs(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
     return [*own, Path(source.file), *(file for _, file in find_named_files(sections, beside))]
 
 
-def rewritten(run: Run, algorithm_files: Sequence[Path] = ()) -> Scenario:
+def rebuild_scenario(run: Run, algorithm_files: Sequence[Path] = ()) -> Scenario:
     """The scenario of a run with all of its defaults: files that it names are looked for beside the scenario's own.
 
     Args:
@@ -168,16 +168,16 @@ def check_same_run(run: Run, explanation: Explanation | JobExplanation) -> None:
         table = run.iterations.select(["job", "iteration", "begin_ps", "end_ps"])
         own = table.filter(pc.equal(table["iteration"], explanation.iteration))
         if wanted not in {tuple(row.values()) for row in own.to_pylist()}:
-            raise FarloopError(_another(explanation.title))
+            raise FarloopError(_divergence_text(explanation.title))
         return
     number = explanation.number
     rows = run.flows.slice(number, 1).select(["start_ps", "finish_ps"]).to_pylist()
     finish = explanation.end_ps if explanation.finished else None
     if not rows or rows[0] != {"start_ps": explanation.start_ps, "finish_ps": finish}:
-        raise FarloopError(_another(f"flow {shown(explanation.flow)}"))
+        raise FarloopError(_divergence_text(f"flow {shown(explanation.flow)}"))
 
 
-def _another(what: str) -> str:
+def _divergence_text(what: str) -> str:
     return (
         f"why: {what} goes another way when it is simulated again: another version of farloop, or other "
         "files, made the run; expected one of this version, so run it again"

@@ -58,9 +58,9 @@ class PlannedFigure:
 
     def seeded(self, seeds: Sequence[int]) -> list[Variant]:
         """Every simulation once per seed; of a figure that has replicas a seed is a variation in ties and starts, too."""
-        from farloop.experiments.variants import with_seeds
+        from farloop.experiments.variants import repeat_with_seeds
 
-        return with_seeds(self.variants, seeds, vary=bool(self.replicas))
+        return repeat_with_seeds(self.variants, seeds, vary=bool(self.replicas))
 
 
 def select(wanted: Sequence[str]) -> list[str]:

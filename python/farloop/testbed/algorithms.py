@@ -34,20 +34,20 @@ _SIGNATURES = {
 }
 
 
-def missing(controls: list[str]) -> list[str]:
+def missing_algorithms(controls: list[str]) -> list[str]:
     """Returns the requirements of these that this host lacks, with how to get them."""
     lacking = []
     for name in controls:
-        program = _needed(name)
+        program = _find_program(name)
         if program is None and name not in _available():
             lacking.append(f"congestion control {name}: this kernel has none")
         elif program is not None and not doctor.object_file(program.name).exists():
-            lacking.append(f"program {program.name}: {doctor.not_compiled(program.name)}")
+            lacking.append(f"program {program.name}: {doctor.uncompiled_message(program.name)}")
     return lacking
 
 
 @contextmanager
-def registered(plan: Blueprint) -> Iterator[Blueprint]:
+def register_algorithms(plan: Blueprint) -> Iterator[Blueprint]:
     """Keeps algorithms of a plan that the kernel lacks registered until the block ends; gives the plan with their names in the kernel.
 
     Raises:
@@ -56,9 +56,9 @@ def registered(plan: Blueprint) -> Iterator[Blueprint]:
     with ExitStack() as stack:
         controls = []
         for own in plan.algorithms:
-            program = _needed(own.kernel)
+            program = _find_program(own.kernel)
             if program is not None:
-                stack.enter_context(_held(program, parameters(own, plan)))
+                stack.enter_context(_hold_program(program, parameters(own, plan)))
             controls.append(replace(own, kernel=program.control if program else own.kernel))
         yield replace(plan, algorithms=tuple(controls))
 
@@ -73,7 +73,7 @@ def parameters(own: Control, plan: Blueprint) -> dict[str, Any]:
 
 
 @contextmanager
-def _held(program: Program, parameters: dict[str, Any]) -> Iterator[None]:
+def _hold_program(program: Program, parameters: dict[str, Any]) -> Iterator[None]:
     """A program in service until the block ends; nothing is left of it, however this process ends."""
     if program.loaded():
         raise FarloopError(
@@ -83,21 +83,21 @@ def _held(program: Program, parameters: dict[str, Any]) -> Iterator[None]:
     bpf = libbpf.library()
     for name, kinds in _SIGNATURES.items():
         getattr(bpf, name).argtypes = kinds
-    with libbpf.opened(doctor.object_file(program.name).read_bytes()) as handle:
+    with libbpf.open_object(doctor.object_file(program.name).read_bytes()) as handle:
         constants = bpf.bpf_object__find_map_by_name(handle, b".rodata.settings")
         ops = bpf.bpf_object__find_map_by_name(handle, program.control.encode())
         if not constants or not ops or bpf.bpf_map__set_initial_value(constants, content, len(content)):
-            raise libbpf.complaint("the compiled program is another one")
+            raise libbpf.last_error("the compiled program is another one")
         if bpf.bpf_map__set_map_flags(ops, _F_LINK) or bpf.bpf_object__load(handle):
-            raise libbpf.complaint("the kernel refuses the program")
+            raise libbpf.last_error("the kernel refuses the program")
         link = bpf.bpf_map__attach_struct_ops(ops)
         if not link:
-            raise libbpf.complaint(f"the kernel does not register {program.control}")
+            raise libbpf.last_error(f"the kernel does not register {program.control}")
         # libbpf before 1.2 leaves it at that, and does not ask for the link.
         own_link = -1 if program.loaded() else bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
         try:
             if not program.loaded():
-                raise libbpf.complaint(f"the kernel does not register {program.control}")
+                raise libbpf.last_error(f"the kernel does not register {program.control}")
             yield
         finally:
             bpf.bpf_link__destroy(link)
@@ -105,7 +105,7 @@ def _held(program: Program, parameters: dict[str, Any]) -> Iterator[None]:
                 os.close(own_link)
 
 
-def _needed(control: str) -> Program | None:
+def _find_program(control: str) -> Program | None:
     program = PROGRAMS.get(control)
     return None if program is None or (program is not GEMINI and control in _available()) else program
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from farloop.errors import FarloopError
 from farloop.testbed.blueprint import PS, Flow
-from farloop.testbed.link_emulator import apart, urgent
+from farloop.testbed.link_emulator import pin_processors, raise_priority
 from farloop.testbed.network import Network
 from farloop.testbed.ports import FIRST_FLOW, Counters
 from farloop.testbed.tcp_info import TcpInfo, tcp_info
@@ -136,7 +136,7 @@ class _Loop:
 
     def __enter__(self) -> _Loop:
         try:
-            self._transfers = [self._prepared(i, flow) for i, flow in enumerate(self._plan.flows)]
+            self._transfers = [self._prepare_sockets(i, flow) for i, flow in enumerate(self._plan.flows)]
         except BaseException:
             self.__exit__()
             raise
@@ -151,10 +151,10 @@ class _Loop:
 
     def run(self, progress: Callable[[float], bool]) -> Measurement:
         measurement = Measurement(self._transfers)
-        with _undisturbed() as measurement.urgent:
+        with _raise_priority() as measurement.urgent:
             self._start = time.monotonic()
             self._go(measurement, progress)
-            measurement.duration = self._now()
+            measurement.duration = self._elapsed()
             measurement.ports = [self._network.ports.read(i) for i in range(2 * len(self._plan.links))]
         measurement.queue_means = [port.integral / measurement.duration for port in measurement.ports]
         for transfer in self._transfers:
@@ -168,7 +168,7 @@ class _Loop:
         stops = sorted((f.stop_ps, i) for i, f in enumerate(plan.flows) if f.stop_ps is not None)
         interval = plan.interval or plan.duration
         next_sample, shown_at = interval, 0.0
-        while (now := self._now()) < plan.duration:
+        while (now := self._elapsed()) < plan.duration:
             while starts and plan.flows[starts[0]].start_ps / PS <= now:
                 self._connect(starts.pop(0))
             while stops and stops[0][0] / PS <= now:
@@ -189,12 +189,12 @@ class _Loop:
             for key, events in self._selector.select(max(min(due) - now, 0.0)):
                 key.data(events)
         if plan.interval:
-            measurement.samples.append(self._sample(self._now()))
+            measurement.samples.append(self._sample(self._elapsed()))
 
-    def _now(self) -> float:
+    def _elapsed(self) -> float:
         return time.monotonic() - self._start
 
-    def _prepared(self, number: int, flow: Flow) -> Transfer:
+    def _prepare_sockets(self, number: int, flow: Flow) -> Transfer:
         """Its sockets, in their namespaces: nothing is sent yet."""
         kernel = self._plan.algorithms[flow.algorithm].kernel
         with self._network.namespaces[flow.destination].inside():
@@ -211,7 +211,7 @@ class _Loop:
     def _connect(self, number: int) -> None:
         transfer = self._transfers[number]
         assert transfer.sender is not None
-        transfer.begun = self._now()
+        transfer.begun = self._elapsed()
         where = (self._network.address(transfer.flow.destination), FIRST_FLOW + number)
         status = transfer.sender.connect_ex(where)
         if status not in (0, errno.EINPROGRESS):
@@ -257,7 +257,7 @@ class _Loop:
         transfer.stopped = True
         try:
             transfer.sender.shutdown(socket.SHUT_WR)
-            self._selector.modify(transfer.sender, selectors.EVENT_READ, lambda _: self._closed(transfer))
+            self._selector.modify(transfer.sender, selectors.EVENT_READ, lambda _: self._close_transfer(transfer))
         except (OSError, KeyError):
             self._fail(transfer)
 
@@ -268,7 +268,7 @@ class _Loop:
                 size = transfer.receiver.recv_into(self._buffer)
                 transfer.delivered += size
                 if transfer.flow.size is not None and transfer.delivered >= transfer.flow.size:
-                    transfer.received = transfer.received or self._now()
+                    transfer.received = transfer.received or self._elapsed()
                 if not size:
                     self._drop(transfer, "receiver")
                     return
@@ -277,7 +277,7 @@ class _Loop:
         except OSError:
             self._drop(transfer, "receiver")
 
-    def _closed(self, transfer: Transfer) -> None:
+    def _close_transfer(self, transfer: Transfer) -> None:
         """The receiver has acknowledged everything."""
         assert transfer.sender is not None
         try:
@@ -289,7 +289,7 @@ class _Loop:
             self._fail(transfer)
             return
         if transfer.received is not None:
-            transfer.finished = self._now()
+            transfer.finished = self._elapsed()
         self._look(transfer)
         self._drop(transfer, "sender")
 
@@ -341,13 +341,13 @@ def _socket(algorithm: str) -> socket.socket:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[bool]:
+def _raise_priority() -> Iterator[bool]:
     """Real-time priority where that is allowed, the link emulator elsewhere, and no garbage collection, until the block ends."""
     before, processors = (os.sched_getscheduler(0), os.sched_getparam(0)), os.sched_getaffinity(0)
     gc.disable()
     try:
-        apart(emulates=False)
-        yield urgent(PRIORITY)
+        pin_processors(emulates=False)
+        yield raise_priority(PRIORITY)
     finally:
         gc.enable()
         os.sched_setaffinity(0, processors)

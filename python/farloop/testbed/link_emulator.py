@@ -146,7 +146,7 @@ def _lateness(counts: Sequence[int]) -> Lateness:
     return Lateness(frames, total / frames / 1e9 if frames else 0.0, most / 1e9, stalls, dropped)
 
 
-def urgent(priority: int) -> bool:
+def raise_priority(priority: int) -> bool:
     """Gives this process real-time priority, where it may have it: whether it has."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
@@ -155,7 +155,7 @@ def urgent(priority: int) -> bool:
     return True
 
 
-def apart(*, emulates: bool) -> None:
+def pin_processors(*, emulates: bool) -> None:
     """Gives the link emulator a processor of its own, and its owner the others, where there are several.
 
     A processor that is to run another process leaves what it has of the network's work to a thread of ordinary priority.
@@ -165,7 +165,7 @@ def apart(*, emulates: bool) -> None:
         os.sched_setaffinity(0, {there[-1]} if emulates else set(there[:-1]))
 
 
-def left_by_the_dead() -> list[int]:
+def find_orphans() -> list[int]:
     """Link emulators whose owner is gone, by process: they end by themselves, unless they hang."""
     orphans = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -183,8 +183,8 @@ def main(spec: str) -> int:
 
     # Whoever started it ends first, and has the last word.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    apart(emulates=True)
-    urgent(PRIORITY)
+    pin_processors(emulates=True)
+    raise_priority(PRIORITY)
     links = [
         EmulatedLink(first, second, delay, rate, framing, NumberedSegments(*there), NumberedSegments(*back))
         for first, second, delay, rate, framing, there, back in json.loads(spec)["links"]

@@ -23,9 +23,7 @@ LONGEST_GAP = 0.01
 """Seconds that a measurement may stand still for, by its own instruments, and still say something of the network."""
 
 
-def as_simulated(
-    network: Network, measurement: Measurement, lateness: Sequence[tuple[Lateness, Lateness]]
-) -> Simulated:
+def make_tables(network: Network, measurement: Measurement, lateness: Sequence[tuple[Lateness, Lateness]]) -> Simulated:
     """The tables of what was measured; what no testbed has, such as pauses, is empty or 0."""
     plan = network.plan
     rows = [_flow(plan, i, transfer, network) for i, transfer in enumerate(measurement.transfers)]

@@ -85,7 +85,7 @@ class Network:
 
 
 @contextmanager
-def built(
+def build_network(
     plan: Blueprint, accidents: Mapping[int, tuple[NumberedSegments, NumberedSegments]] | None = None
 ) -> Iterator[Network]:
     """The network of a plan until the block ends.
@@ -114,24 +114,24 @@ def built(
             of_node.settings(_HOST if plan.nodes[node].kind == "host" else {"ipv4/ip_forward": "1"})
         _links(plan, nodes, between, emulated)
         _addresses(plan, nodes)
-        program = stack.enter_context(ports.loaded(_settings(plan), len(plan.flows)))
+        program = stack.enter_context(ports.load_program(_settings(plan), len(plan.flows)))
         for number in used:
             for end in (0, 1):
                 program.attach(Network.port(number, end), nodes[plan.links[number].ends[end]])
         emulator = None
         if between:
             emulator = LinkEmulator(
-                between, [_emulated(plan, number, (accidents or {}).get(number)) for number in emulated]
+                between, [_emulated_link(plan, number, (accidents or {}).get(number)) for number in emulated]
             )
             stack.callback(emulator.kill)
         yield Network(plan, nodes, program, emulator, emulated)
 
 
-def _emulated(
+def _emulated_link(
     plan: Blueprint, number: int, accidents: tuple[NumberedSegments, NumberedSegments] | None
 ) -> EmulatedLink:
     link = plan.links[number]
-    ends = (_between(number, 0), _between(number, 1))
+    ends = (_emulator_interface(number, 0), _emulator_interface(number, 1))
     there, back = accidents or (NumberedSegments(), NumberedSegments())
     return EmulatedLink(*ends, link.delay_ps // 1000, int(DRAINS * link.rate), plan.unseen, there, back)
 
@@ -153,7 +153,7 @@ def _links(
         if number in emulated and between:
             for end in (0, 1):
                 # `ip` gives the peer its index only where this one has one, too.
-                inner = f"{_between(number, end)} {index[end]} mtu {plan.mtu}"
+                inner = f"{_emulator_interface(number, end)} {index[end]} mtu {plan.mtu}"
                 middle.append(f"link add {inner} type veth peer name {own[end]} netns {nodes[link.ends[end]].path}")
         else:
             first.append(f"link add {own[0]} type veth peer name {own[1]} netns {nodes[link.ends[1]].path}")
@@ -169,7 +169,7 @@ def _links(
         nodes[node].batch("ip", commands)
     if between:
         between.batch("ip", middle)
-        ends = [_between(i, end) for i in emulated for end in (0, 1)]
+        ends = [_emulator_interface(i, end) for i in emulated for end in (0, 1)]
         between.whole_packets(ends)
         between.batch("ip", [f"link set {device} arp off up" for device in ends])
     for node, of_node in devices.items():
@@ -222,7 +222,7 @@ def _device(link: int, end: int) -> str:
     return f"farloop{link}{'ab'[end]}"
 
 
-def _between(link: int, end: int) -> str:
+def _emulator_interface(link: int, end: int) -> str:
     """The interface of the link emulator that faces an end of a link."""
     return f"emulated{link}{'ab'[end]}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from farloop.errors import FarloopError, nearest, shown
 from farloop.experiments.execution import Execution
-from farloop.experiments.variants import Variant, with_seeds
+from farloop.experiments.variants import Variant, repeat_with_seeds
 from farloop.judging.verdicts import judged
 from farloop.output import saving
 from farloop.results.run import Comparison, FigureVerdicts, Run
@@ -19,7 +19,7 @@ from farloop.studies import reproduce
 from farloop.testbed import PARTS, side_by_side
 from farloop.testbed.blueprint import PS, plan
 from farloop.testbed.measured import LONGEST_GAP, MEASURED
-from farloop.testbed.repetitions import MOST_REPETITIONS, Progress, measured_run, missing
+from farloop.testbed.repetitions import MOST_REPETITIONS, Progress, measured_run, missing_requirements
 from farloop.units import count_text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Planned:
         """The runs of each repetition: an interrupted figure has whole ones."""
         if not self.seeds:
             return [list(self.runs.variants)]
-        return [with_seeds(self.runs.variants, [seed]) for seed in self.seeds]
+        return [repeat_with_seeds(self.runs.variants, [seed]) for seed in self.seeds]
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Measurements:
     failure: BaseException | None = None
 
 
-def named(wanted: str) -> str:
+def resolve_figure(wanted: str) -> str:
     """The figure that a name means: "gemini/kernel-fig10", or "gemini/fig10", whose scale for testbeds that is.
 
     Raises:
@@ -95,7 +95,7 @@ def named(wanted: str) -> str:
     raise FarloopError(f"{shown(wanted)}: no such figure for testbeds; {nearest(plain, known)}")
 
 
-def planned(
+def plan_figure(
     wanted: str, *, full: bool = False, repetitions: int = 1, case: str = "", algorithms: str | None = None
 ) -> Planned:
     """Plans the measurements of a figure; all are checked to be valid, and to be something that a testbed can build.
@@ -112,7 +112,7 @@ def planned(
         FarloopError: there is no such figure, case or algorithm, or no such number of repetitions.
     """
     _check_count("repetitions", repetitions, MOST_REPETITIONS)
-    figure = named(wanted)
+    figure = resolve_figure(wanted)
     runs = reproduce.plan(figure, full=full)
     scale = "full" if full else "quick"
     chosen = [variant for variant in runs.variants if variant.case.startswith(case)]
@@ -146,7 +146,7 @@ def check_host(figure: Planned) -> None:
     controls = {
         algorithm.kernel: None for variant in figure.runs.variants for algorithm in plan(variant.scenario).algorithms
     }
-    if lacking := missing(list(controls)):
+    if lacking := missing_requirements(list(controls)):
         raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
 
 
@@ -195,7 +195,7 @@ def run(
     measurements = measure(figure, attempts=attempts, progress=progress)
     if not measurements.runs and measurements.failure is not None:
         raise measurements.failure
-    real, notes = _compared(figure, measurements)
+    real, notes = _judge_measurements(figure, measurements)
     title, real_title = simulated.title, f"{simulated.title}, measured"
     simulated, real = replace(simulated, title=f"{title}, simulated"), replace(real, title=real_title)
     parts = []
@@ -251,9 +251,9 @@ def _measure_one(
             measurements.attempts.append({"run": variant.label, "longest_gaps_s": gaps, "limit_s": limit, "kept": kept})
 
 
-def _compared(figure: Planned, measurements: Measurements) -> tuple[Comparison, list[str]]:
+def _judge_measurements(figure: Planned, measurements: Measurements) -> tuple[Comparison, list[str]]:
     """The measured runs, judged, in the order of the simulated ones; and what the reader must know."""
-    order = {run.label: i for i, run in enumerate(with_seeds(figure.runs.variants, figure.seeds))}
+    order = {run.label: i for i, run in enumerate(repeat_with_seeds(figure.runs.variants, figure.seeds))}
     runs = sorted(measurements.runs, key=lambda run: order[run.label])
     begun = tuple(seed for seed in figure.seeds if any(run.label.endswith(seed_suffix(seed)) for run in runs))
     notes = []

@@ -132,9 +132,9 @@ class Ports:
         maps = {name: bpf.bpf_object__find_map_by_name(handle, name.encode()) for name in sizes}
         for name, entries in sizes.items():
             if not maps[name] or bpf.bpf_map__set_max_entries(maps[name], entries):
-                raise libbpf.complaint(f"the compiled program has no {name}")
+                raise libbpf.last_error(f"the compiled program has no {name}")
         if bpf.bpf_object__load(handle):
-            raise libbpf.complaint("the kernel refuses the testbed's ports")
+            raise libbpf.last_error("the kernel refuses the testbed's ports")
         self._maps = {name: bpf.bpf_map__fd(of_object) for name, of_object in maps.items()}
         self._program = bpf.bpf_program__fd(bpf.bpf_object__find_program_by_name(handle, b"egress"))
         for number in range(len(settings)):
@@ -152,14 +152,14 @@ class Ports:
         with namespace.inside():
             made = bpf.bpf_tc_hook_create(ctypes.byref(hook))
             if made or bpf.bpf_tc_attach(ctypes.byref(hook), ctypes.byref(options)):
-                raise libbpf.complaint("the kernel does not attach the testbed's ports")
+                raise libbpf.last_error("the kernel does not attach the testbed's ports")
 
     def read(self, number: int) -> Counters:
         """The counters of a port; the queue and its integral until now."""
         bpf, key, value = _library(), ctypes.c_uint32(number), ctypes.create_string_buffer(_PORT.size)
         where = (self._maps[_PORTS], ctypes.byref(key), value, _LOCKED)
         if bpf.bpf_map_lookup_elem_flags(*where):
-            raise libbpf.complaint("the counters of the testbed's ports cannot be read")
+            raise libbpf.last_error("the counters of the testbed's ports cannot be read")
         packets, size, marked, dropped, longest, of_epoch, epoch, integral, last, queue = _PORT.unpack(value.raw)
         ticks = max(time.monotonic_ns() - last, 0) / _TICK if last else 0.0
         rate = self._settings[number].rate
@@ -184,19 +184,19 @@ class Ports:
         """Data packets of a flow that the ports have dropped."""
         bpf, key, value = _library(), ctypes.c_uint32(flow), ctypes.c_uint64(0)
         if bpf.bpf_map_lookup_elem(self._maps[_DROPS], ctypes.byref(key), ctypes.byref(value)):
-            raise libbpf.complaint("the counters of the testbed's ports cannot be read")
+            raise libbpf.last_error("the counters of the testbed's ports cannot be read")
         return value.value
 
     def _set(self, number: int) -> None:
         key, value = ctypes.c_uint32(number), self._settings[number].packed(self._epoch)
         if _library().bpf_map_update_elem(self._maps[_SET], ctypes.byref(key), value, 0):
-            raise libbpf.complaint("the testbed's ports cannot be set")
+            raise libbpf.last_error("the testbed's ports cannot be set")
 
 
 @contextmanager
-def loaded(settings: Sequence[Setting], flows: int) -> Iterator[Ports]:
+def load_program(settings: Sequence[Setting], flows: int) -> Iterator[Ports]:
     """The program in the kernel until the block ends and the interfaces that it is attached to are gone."""
-    with libbpf.opened(doctor.object_file("switch").read_bytes()) as handle:
+    with libbpf.open_object(doctor.object_file("switch").read_bytes()) as handle:
         yield Ports(handle, settings, flows)
 
 

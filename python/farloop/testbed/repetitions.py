@@ -14,7 +14,7 @@ from farloop.results.run import Comparison, Run
 from farloop.scenario import Scenario
 from farloop.testbed import agreement, algorithms, connections, network
 from farloop.testbed.blueprint import Blueprint, plan
-from farloop.testbed.measured import MEASURED, as_simulated
+from farloop.testbed.measured import MEASURED, make_tables
 
 MOST_REPETITIONS = 100
 
@@ -22,20 +22,20 @@ Progress = Callable[[str, float, float], bool]
 """Called with the name of the run, its elapsed seconds and its duration; returns true to go on."""
 
 
-def missing(names: Sequence[str] = ()) -> list[str]:
+def missing_requirements(names: Sequence[str] = ()) -> list[str]:
     """Returns the testbed's requirements that this host lacks for these algorithms (the kernel's names), a line each with how to get it."""
     from farloop.testbed.namespaces import command
 
-    lacking = doctor.missing(objects=False)
+    lacking = doctor.missing_requirements(objects=False)
     if not doctor.object_file(doctor.SWITCH).exists():
-        lacking.append(f"program {doctor.SWITCH}: {doctor.not_compiled(doctor.SWITCH)}")
+        lacking.append(f"program {doctor.SWITCH}: {doctor.uncompiled_message(doctor.SWITCH)}")
     for tool in ("ip", "tc"):
         try:
             command(tool)
         except FarloopError as error:
             lacking.append(str(error))
     if not lacking:
-        lacking += algorithms.missing(list(names))
+        lacking += algorithms.missing_algorithms(list(names))
     return lacking
 
 
@@ -58,14 +58,14 @@ def measure(
     if isinstance(repetitions, bool) or not 1 <= repetitions <= MOST_REPETITIONS:
         raise FarloopError(f"repetitions: {repetitions}: expected a whole number from 1 to {MOST_REPETITIONS}")
     wanted = plan(scenario)
-    if lacking := missing([algorithm.kernel for algorithm in wanted.algorithms]):
+    if lacking := missing_requirements([algorithm.kernel for algorithm in wanted.algorithms]):
         raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
     name = scenario.algorithm_name
     runs: list[Run] = []
-    with algorithms.registered(wanted) as wanted:
+    with algorithms.register_algorithms(wanted) as wanted:
         for number in range(1, repetitions + 1):
             label = f"{name}, measured" + (f" {number}" if repetitions > 1 else "")
-            runs.append(_measured(wanted, Variant(label, "", name, scenario), progress))
+            runs.append(_measure_variant(wanted, Variant(label, "", name, scenario), progress))
     claims = []
     if with_simulation:
         simulated = variants.run_variants([Variant(f"{name}, simulated", "", name, scenario)], Execution())
@@ -83,18 +83,18 @@ def measured_run(variant: Variant, progress: Progress | None = None) -> Run:
         FarloopError: the testbed cannot be built here.
         KeyboardInterrupt: `progress` returned false.
     """
-    with algorithms.registered(plan(variant.scenario)) as wanted:
-        return _measured(wanted, variant, progress)
+    with algorithms.register_algorithms(plan(variant.scenario)) as wanted:
+        return _measure_variant(wanted, variant, progress)
 
 
-def _measured(wanted: Blueprint, variant: Variant, progress: Progress | None) -> Run:
+def _measure_variant(wanted: Blueprint, variant: Variant, progress: Progress | None) -> Run:
     def go_on(now: float) -> bool:
         return progress is None or progress(variant.label, now, wanted.duration)
 
-    with network.built(wanted) as built:
+    with network.build_network(wanted) as built:
         measurement = connections.run(built, go_on)
         lateness = built.emulator.stop() if built.emulator else []
-        run = variants.as_run(as_simulated(built, measurement, lateness), variant)
+        run = variants.make_run(make_tables(built, measurement, lateness), variant)
     run.info[MEASURED]["parameters"] = {algorithm.name: algorithm.parameters for algorithm in wanted.algorithms}
     # What was measured is not what the simulator would give for the same scenario.
     return replace(run, address="")

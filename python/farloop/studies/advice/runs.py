@@ -16,7 +16,7 @@ from farloop import _native, algorithm
 from farloop.experiments.execution import Engine
 from farloop.experiments.task_runs import count_tasks
 from farloop.experiments.tasks import DECLINED, FAILED, Task
-from farloop.experiments.variants import Variant, as_run
+from farloop.experiments.variants import Variant, make_run
 from farloop.output.store import Simulated, Store, address
 from farloop.results import cautions
 from farloop.results.cautions import Caution
@@ -161,7 +161,7 @@ def _files(scenario: Scenario) -> list[Path]:
 
 
 def _as_run(stored: Simulated, ask: Ask) -> Run:
-    return as_run(stored, Variant(ask.label, "", ask.algorithm, ask.scenario))
+    return make_run(stored, Variant(ask.label, "", ask.algorithm, ask.scenario))
 
 
 def cost(packet_hops: int) -> float:

@@ -123,7 +123,7 @@ def _tails(contest: Contest, plan: Plan, runs: list[Run], execution: Execution) 
 def _score_variations(contest: Contest, plan: Plan, execution: Execution) -> dict[str, list[float | None]]:
     """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
     from farloop.experiments.variants import run_variants
-    from farloop.experiments.variations import varied
+    from farloop.experiments.variations import vary_variants
 
     if contest.facts["start"] != OWN:
         return {}
@@ -131,7 +131,7 @@ def _score_variations(contest: Contest, plan: Plan, execution: Execution) -> dic
     first = [variant for variant in contest.variants if variant.label.endswith(ending)]
     scores: dict[str, list[float | None]] = {}
     for number in range(1, plan.jitter + 1):
-        wanted = varied(first, number)
+        wanted = vary_variants(first, number)
         for run in run_variants(wanted, execution, group=contest.name):
             scores.setdefault(run.algorithm, []).append(measured(run, contest.name).score)
     return scores

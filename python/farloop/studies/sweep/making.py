@@ -15,7 +15,7 @@ from farloop.experiments.journal import KEPT, MADE
 from farloop.experiments.task_runs import count_tasks, threads_of_each
 from farloop.experiments.tasks import DECLINED, Task
 from farloop.experiments.tasks import FAILED as TASK_FAILED
-from farloop.experiments.variants import Variant, as_run
+from farloop.experiments.variants import Variant, make_run
 from farloop.output.store import Store, address
 from farloop.results.run import Run
 from farloop.results.seeds import LARGEST_SEED, seed_suffix
@@ -129,7 +129,7 @@ class Making:
             raise FarloopError(
                 f"{self.store.directory}: the run {row.label} was taken away while it was needed; sweep again"
             )
-        return as_run(stored, Variant(row.label, "", row.algorithm or "", self.scenario(row)))
+        return make_run(stored, Variant(row.label, "", row.algorithm or "", self.scenario(row)))
 
     def _first_points(self) -> list[Point]:
         """The study's points; those that say no seed take the first ones where a precision is asked for."""
