@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import farloop
-from farloop.judging.traffic import AGE, Flows, offered, paused, slowdown_statistics
+from farloop.judging.traffic import AGE, Flows, offered_load, paused_time, slowdown_statistics
 
 SCENARIO = Path(__file__).parents[1] / "papers" / "gear" / "fabric.toml"
 COMMON = {"run.duration": "80ms", "record.interval": "none"}
@@ -48,10 +48,11 @@ def main() -> None:
     first = None
     for algorithm in sys.argv[2].split(","):
         run = farloop.run(SCENARIO, algorithm=algorithm, set=COMMON | READINGS[sys.argv[1]] | duration)
-        first = paused(run) if first is None else first
+        first = paused_time(run) if first is None else first
         flows = Flows.of(run)
         readings = [
-            f"paused {paused(run) * 1e3:.2f} ms" + (f" ({paused(run) / first:.2f} of the first)" if first else "")
+            f"paused {paused_time(run) * 1e3:.2f} ms"
+            + (f" ({paused_time(run) / first:.2f} of the first)" if first else "")
         ]
         readings += [f"carried {flows.throughput() / 1e9:.0f} Gbps"]
         if run.duration > AGE:
@@ -61,7 +62,7 @@ def main() -> None:
                 readings += [f"{kind} {cells['avg']:.1f} / {cells['p95']:.0f} / {cells['p99']:.0f}"]
         sys.stdout.write(f"{algorithm}: {', '.join(readings)}\n")
         sys.stdout.flush()
-    sys.stdout.write(f"offered: {', '.join(f'{layer} {load:.2f}' for layer, load in offered(run).items())}\n")
+    sys.stdout.write(f"offered: {', '.join(f'{layer} {load:.2f}' for layer, load in offered_load(run).items())}\n")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def failing(claims: Claims) -> Iterator[dict[str, Any]]:
         for statement in claim.get("statements", []):
             if statement["holds"] is not False:
                 continue
-            cause = causes.of_statement(claim["id"], statement["text"])
+            cause = causes.find_cause(claim["id"], statement["text"])
             yield {
                 "claim": claim["id"],
                 "scale": claim["scale"],

@@ -179,7 +179,7 @@ def compare(
     from farloop.experiments.execution import Execution
     from farloop.experiments.variants import Variant, repeat_with_seeds
     from farloop.experiments.variations import run_comparison
-    from farloop.judging.verdicts import judged
+    from farloop.judging.verdicts import judge_comparison
     from farloop.results.jitter import read_jitter
     from farloop.results.seeds import read_seeds
 
@@ -207,7 +207,7 @@ def compare(
         seeded=repeat_with_seeds(variants, replicated),
         seeds=replicated,
         jitter=jitter,
-        judge=lambda runs: judged(runs, base),
+        judge=lambda runs: judge_comparison(runs, base),
     )
 
 

@@ -209,7 +209,7 @@ def test_a_judge_that_fails_costs_nothing_else(small, monkeypatch):
     def fail(*_):
         raise KeyError("cross")
 
-    monkeypatch.setattr("farloop.judging.verdicts.with_verdicts", fail)
+    monkeypatch.setattr("farloop.judging.verdicts.add_verdicts", fail)
     compared = farloop.compare(small, ["hpcc"], set={"run.duration": "1ms"})
     assert len(compared) == 1
     assert compared.notes == ["the claims of " + str(small) + " could not be judged: KeyError: 'cross'"]
@@ -254,7 +254,7 @@ def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_sc
         now = claim | {"verdict": "reproduced", "told": "reproduced", "what": "judged anew"}
         return dataclasses.replace(comparison, claims=[now], scale=scale)
 
-    monkeypatch.setattr("farloop.judging.verdicts.with_verdicts", judged)
+    monkeypatch.setattr("farloop.judging.verdicts.add_verdicts", judged)
     rewrite(target)
     assert json.loads((target / "claims.json").read_text())[0]["verdict"] == "reproduced"
     assert "judged anew" in (target / "report.html").read_text()

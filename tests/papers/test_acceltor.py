@@ -9,7 +9,7 @@ from support.papers_fixtures import failed, judge, made, planned, undecided
 import farloop
 from farloop.judging.claims import UndecidedError
 from farloop.papers.acceltor import common, fig05, fig09
-from farloop.papers.acceltor.slow_start import time_alone
+from farloop.papers.acceltor.slow_start import lone_time
 from farloop.scenario import PAPERS
 
 SLOT, DAY = 260e-6, 240e-6
@@ -190,7 +190,7 @@ def test_fig08():
 
 
 def test_the_full_scale_is_judged_by_the_long_cases():
-    needs = common.planned(type("", (), {"figure": "acceltor/fig08", "scale": "full"})(), "Blocking, ")
+    needs = common.scheduled_cases(type("", (), {"figure": "acceltor/fig08", "scale": "full"})(), "Blocking, ")
     longer = [f"Blocking, {n} racks, until settled" for n in (32, 50, 72)]
     assert [n.case for n in needs] == ["Blocking, 8 racks", "Blocking, 16 racks", *longer]
 
@@ -221,19 +221,19 @@ def test_what_has_settled():
     def rising(week):
         return 0.5 + 0.01 * week
 
-    settled = common.settling(lasting(20, rising))
+    settled = common.judge_settling(lasting(20, rising))
     assert (settled.weeks, settled.settled) == (range(15, 20), True)
     assert settled.drift == pytest.approx(0.04 / 0.67)
     assert common.occupancy(lasting(20, rising)) == pytest.approx(0.67)
-    early = common.settling(lasting(12, rising))
+    early = common.judge_settling(lasting(12, rising))
     assert (early.weeks, early.settled) == (range(7, 12), False)
     assert common.doubt([lasting(12, rising)]) == "not settled: 8 racks, weeks 8 to 12, drift +6.8 %"
     flat = lasting(12, lambda week: 0.5 + (0.0005 * week))
-    assert (common.settling(flat).settled, common.doubt([flat])) == (True, "")
-    few = common.settling(lasting(6, lambda week: 0.5))
+    assert (common.judge_settling(flat).settled, common.doubt([flat])) == (True, "")
+    few = common.judge_settling(lasting(6, lambda week: 0.5))
     assert (few.weeks, few.settled, str(few)) == (range(3, 6), False, "weeks 4 to 6")
     with pytest.raises(UndecidedError, match="from the 4th on"):
-        common.settling(lasting(3, rising))
+        common.judge_settling(lasting(3, rising))
 
 
 def test_mice_that_do_not_finish_count_with_their_age():
@@ -265,7 +265,7 @@ def test_a_flow_alone_takes_as_long_as_the_simulator_says():
     tables["network"] |= {"eps_rate": "40Gbps", "eps_uplinks": 1}
     run = farloop.run({**tables, "record": {"interval": "none"}, "run": {"duration": "40ms"}})
     start, received = (run.flows[c].to_numpy(zero_copy_only=False) for c in ("start_ps", "received_ps"))
-    assert time_alone(run) == pytest.approx(received - start, rel=0.02)
+    assert lone_time(run) == pytest.approx(received - start, rel=0.02)
 
 
 # ---------------------------------------------------------------- Figs. 9 to 12
@@ -317,7 +317,7 @@ def test_fig09_as_the_authors_ran_it_stands_beside():
 
 def test_estimated_times_are_sizes_over_throughput():
     run = distributions(own=[8.0, 8.0])("AccelToR", "newreno")
-    times = fig09.estimated(run)
+    times = fig09.estimate_throughput(run)
     assert times.size == 2 * fig09.DRAWN
     assert (times.min(), times.max()) == (pytest.approx(5, rel=0.02), pytest.approx(30, rel=0.02))
     assert fig09.distance(np.array([1.0, 2.0]), np.array([3.0, 4.0])) == 1

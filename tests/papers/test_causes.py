@@ -76,8 +76,8 @@ def test_what_is_no_cause_is_refused(old, new, said, tmp_path):
 
 
 def test_an_absent_file_means_no_causes():
-    assert causes.of_paper("none") == ()
-    assert causes.of_statement("none/fig01", "anything") is None
+    assert causes.read_causes("none") == ()
+    assert causes.find_cause("none/fig01", "anything") is None
 
 
 def test_causes_are_about_statements_that_judges_make():
@@ -87,7 +87,7 @@ def test_causes_are_about_statements_that_judges_make():
         for name in verdicts.statements(figure)
     }
     for paper in sorted(path.parent.name for path in PAPERS.glob(f"*/{causes.FILE}")):
-        for cause in causes.of_paper(paper):
+        for cause in causes.read_causes(paper):
             assert cause.claim.startswith(f"{paper}/")
             unknown = [text for text in cause.statements if text not in stated.get(cause.claim, ())]
             assert not unknown, f"{paper}/{causes.FILE}: {cause.claim}: no such statement: {unknown}"

@@ -9,8 +9,8 @@ import farloop
 from farloop.experiments.threads import Job, simulate
 from farloop.experiments.variants import Variant, make_run
 from farloop.judging import paper_modules
-from farloop.judging.testbed import Completion, Losses, rates, scheme, settled
-from farloop.judging.verdicts import with_verdicts
+from farloop.judging.testbed import Completion, Losses, rates, scheme, settling_time
+from farloop.judging.verdicts import add_verdicts
 from farloop.papers.gemini import fig10
 from farloop.scenario import Scenario
 
@@ -27,8 +27,8 @@ def runs(figure, wanted, **settings):
 
 def judged(figure, wanted, **settings):
     comparison, base = runs(figure, wanted, **settings)
-    (claim,) = with_verdicts(comparison, base).claims
-    assert paper_modules.module_of(figure).draw(comparison)
+    (claim,) = add_verdicts(comparison, base).claims
+    assert paper_modules.paper_module(figure).draw(comparison)
     return claim
 
 
@@ -80,7 +80,7 @@ def test_noise_is_read_from_the_case():
 def test_jain_counts_the_flows_that_have_started():
     starts = {"flow.group2.start": "1s", "flow.group3.start": "2s", "run.duration": "4s"}
     comparison, base = runs("gemini/fig10", [("K = 50", "gemini"), ("K = 300", "dctcp")], **starts)
-    (claim,) = with_verdicts(comparison, base).claims
+    (claim,) = add_verdicts(comparison, base).claims
     assert 0.3 < claim["measured"]["GEMINI"] <= 1
     times, index = fig10.indices(comparison.runs[0])
     assert times.tolist() == pytest.approx([1, 2, 3, 4])
@@ -103,13 +103,13 @@ WEB = {"run.duration": "1s", "workload.web.stop": "300ms"}
 def test_losses_and_completion_times_of_a_workload():
     wanted = [(c, a) for c in ("10 ms", "0 ms") for a in ("cubic", "vegas")] + [("10 ms", "vegas-10")]
     comparison, base = runs("gemini/fig04-table2", wanted, **WEB)
-    (claim,) = with_verdicts(comparison, base).claims
+    (claim,) = add_verdicts(comparison, base).claims
     assert {"Cubic, loss in DCN", "Vegas-10, small, average (s)"} <= set(claim["measured"])
     assert [scheme(run) for run in comparison.runs] == ["Cubic", "Vegas", "Cubic", "Vegas", "Vegas-10"]
     run = comparison.runs[0]
     times, starts = Completion.of(run), run.flows["start_ps"].to_numpy() / 1e12
-    assert settled(run) == pytest.approx(starts.max() / 2)
-    assert 0 < times.all.size == (starts >= settled(run)).sum() < run.flows.num_rows
+    assert settling_time(run) == pytest.approx(starts.max() / 2)
+    assert 0 < times.all.size == (starts >= settling_time(run)).sum() < run.flows.num_rows
     assert 0 <= times.unfinished < times.all.size
     assert times.small.min() >= 0.005  # 10 ms there and back
     assert 0 <= Losses.of(run).total < 1
@@ -123,8 +123,8 @@ def test_losses_count_from_when_hosts_know_each_other():
     dropped = {"spine": 0.0, "leaf": 0.0}
     for port in run.samples.objects("port"):
         times, values = run.samples.get(f"port/{port}", "dropped")
-        dropped["spine" if "spine" in port.partition("->")[0] else "leaf"] += values[times > settled(run)].sum()
-    late = run.flows["start_ps"].to_numpy() / 1e12 >= settled(run)
+        dropped["spine" if "spine" in port.partition("->")[0] else "leaf"] += values[times > settling_time(run)].sum()
+    late = run.flows["start_ps"].to_numpy() / 1e12 >= settling_time(run)
     rate = run.flows["dropped"].to_numpy()[late].sum() / run.flows["packets"].to_numpy()[late].sum()
     losses = Losses.of(run)
     everywhere = dropped["leaf"] + dropped["spine"]
@@ -161,14 +161,14 @@ CELLS = {
 
 
 def test_reduction_is_the_part_saved():
-    assert paper_modules.module_of("gemini/fig12-15").reduction(CELLS, "Cubic", "small, average") == {
+    assert paper_modules.paper_module("gemini/fig12-15").reduction(CELLS, "Cubic", "small, average") == {
         "fig12": pytest.approx(0.5)
     }
-    assert paper_modules.module_of("gemini/fig12-15").reduction(CELLS, "BBR", "small, average") == {}
+    assert paper_modules.paper_module("gemini/fig12-15").reduction(CELLS, "BBR", "small, average") == {}
 
 
 def test_the_second_best_is_the_measure():
-    behind = paper_modules.module_of("gemini/fig12-15").behind_second(CELLS)
+    behind = paper_modules.paper_module("gemini/fig12-15").behind_second(CELLS)
     assert behind["fig12, small, average"] == pytest.approx(1.1 / 2.2 - 1)
     assert behind["fig12, large, average"] == pytest.approx(2.0 / 1.6 - 1)
 

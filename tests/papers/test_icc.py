@@ -90,9 +90,9 @@ def test_pauses_of_nobody_are_not_avoided():
     claim = judge("icc/incast", planned("icc/incast", bursts(pauses=dict.fromkeys(PAUSES, 0))))["icc/fig04-09"]
     assert undecided(claim) == FEWER
     assert failed(claim) == [f"ICC pauses less than {n}" for n in RIVALS]
-    assert common.avoided(3, 0) == -np.inf
+    assert common.avoided_pauses(3, 0) == -np.inf
     with pytest.raises(UndecidedError):
-        common.avoided(0, 0)
+        common.avoided_pauses(0, 0)
 
 
 def test_throughput():

@@ -150,11 +150,11 @@ def test_convergence():
 
 def test_for_good_is_when_it_last_began_to_hold():
     times = np.array([1.0, 2.0, 3.0, 4.0])
-    assert common.for_good(times, [True, False, True, True], 0.5) == 1.5
-    assert common.for_good(times, [False, True, True, True], 1.5) == 0.0
-    assert common.for_good(times, [True, True, True, False], 0.0) == np.inf
+    assert common.holding_time(times, [True, False, True, True], 0.5) == 1.5
+    assert common.holding_time(times, [False, True, True, True], 1.5) == 0.0
+    assert common.holding_time(times, [True, True, True, False], 0.0) == np.inf
     with pytest.raises(UndecidedError):
-        common.for_good(times, [True] * 4, 4.0)
+        common.holding_time(times, [True] * 4, 4.0)
 
 
 # ---------------------------------------------------------------- Figs. 9 and 10: the queue of the DCI switch

@@ -60,7 +60,7 @@ def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
     claims = read_claims(scenario.resolved)
     assert claims
     assert all(set(c.tolerance) <= set(c.paper) for c in claims)
-    module = paper_modules.module_of(figure)
+    module = paper_modules.paper_module(figure)
     assert module is not None
     assert callable(module.judge)
     assert callable(module.draw)
@@ -91,12 +91,12 @@ def test_cases_stand_before_claims(figure):
     assert left == {k: v for k, v in tomllib.loads(text).items() if k != "case"}
     part = reproduce.plan(figure, full=True).variants[-1]
     own = schedule.case_scenario(figure, part.case, part.algorithm)
-    assert schedule.flat(own.resolved) == schedule.flat(part.scenario.resolved)
+    assert schedule.flatten_scenario(own.resolved) == schedule.flatten_scenario(part.scenario.resolved)
 
 
 def test_a_scenario_that_is_no_figure_has_no_judge():
-    assert paper_modules.module_of("nobody/fig1") is None
-    assert paper_modules.module_of("../x") is None
+    assert paper_modules.paper_module("nobody/fig1") is None
+    assert paper_modules.paper_module("../x") is None
 
 
 def test_selecting_figures():
@@ -113,7 +113,7 @@ def test_selecting_figures():
 
 def test_names_that_are_no_figures_have_no_judge():
     for name in ("claims", "__init__", "", "measure", "gear/__init__", "gear/nothing"):
-        assert paper_modules.module_of(name) is None
+        assert paper_modules.paper_module(name) is None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_judge_that_fails_is_a_note(monkeypatch):
     def broken(comparison, claims):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr(paper_modules.module_of("gear/fig09"), "judge", broken)
+    monkeypatch.setattr(paper_modules.paper_module("gear/fig09"), "judge", broken)
     claim = judge("gear/fig09", [made("gear/fig09", "0 ms", "hpcc")])["gear/fig09"]
     assert claim["told"] == "not judged: the judge failed: ZeroDivisionError: by nothing"
 
@@ -223,7 +223,7 @@ def test_numbers_are_means_over_the_seeds():
                 interval=0.1,
             )
             for seed, r in enumerate(ratios, 1)
-            for n in schedule.scheduled(farloop.Comparison("", [], figure="gear/fig14", scale="full"))
+            for n in schedule.scheduled_runs(farloop.Comparison("", [], figure="gear/fig14", scale="full"))
         ]
 
     # Alone the second seed is beyond the tolerance of 17 %; its statement is one of three in "falls".
@@ -251,6 +251,6 @@ def test_numbers_are_means_over_the_seeds():
 def test_half_of_the_seeds_are_no_majority():
     findings = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
     comparison = farloop.Comparison("", [], seeds=(1, 2))
-    (together,) = over_seeds.judged_by_seed(comparison, lambda runs: [findings.pop()])
+    (together,) = over_seeds.judge_by_seed(comparison, lambda runs: [findings.pop()])
     assert together.statements[0].holds is False
     assert together.statements[0].evidence == "in 1 of 2 seeds; such as evidence"

@@ -91,8 +91,8 @@ def test_replicas_differ_in_seed_and_ties():
 
 def test_replicas_are_the_figures_own_runs():
     document = {"run": {"seed": 3, "jitter": 3, "duration": "2s"}, "figure": {"replicas": 5}}
-    assert schedule.flat(document) == {"run.duration": "2s"}
-    assert schedule.flat(document | {"figure": {"replicas": 1}}) == {"run.duration": "2s", "run.jitter": 3}
+    assert schedule.flatten_scenario(document) == {"run.duration": "2s"}
+    assert schedule.flatten_scenario(document | {"figure": {"replicas": 1}}) == {"run.duration": "2s", "run.jitter": 3}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import farloop
 from farloop.experiments.threads import Job, simulate
 from farloop.experiments.variants import Variant, make_run
 from farloop.judging.claims import read_claims
-from farloop.judging.verdicts import with_verdicts
+from farloop.judging.verdicts import add_verdicts
 from farloop.scenario import Scenario, figure_names
 from farloop.views.figures import draw
 
@@ -65,7 +65,7 @@ def test_judges_decide_from_runs(figure, tmp_path):
     case = scenario.resolved["case"][0]["name"]
     (simulated,) = simulate([Job(figure, scenario)])
     run = make_run(simulated, Variant(names[0], case, names[0], scenario))
-    judged = with_verdicts(farloop.Comparison(figure, [run]), scenario)
+    judged = add_verdicts(farloop.Comparison(figure, [run]), scenario)
     assert [c["id"] for c in judged.claims] == [c.id for c in read_claims(scenario.resolved)]
     assert all(c["verdict"] in ("partial", "not judged") and c["statements"] for c in judged.claims)
     assert all("judge failed" not in c["told"] for c in judged.claims)

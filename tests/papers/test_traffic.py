@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from farloop.judging.traffic import Flows, layer, slowdown_statistics
+from farloop.judging.traffic import Flows, node_layer, slowdown_statistics
 from farloop.papers.gear.common import distance
 from farloop.papers.gear.fig06 import intra_share
 
@@ -80,4 +80,4 @@ def test_points_are_drawn_by_their_share_of_intra_traffic():
 
 def test_layers_are_read_from_the_names_of_nodes():
     names = ["dc0-h12", "dc0-tor1-2", "dc0-agg3-1", "dc0-core8", "dc1-h1", "dc1-border"]
-    assert [layer(n) for n in names] == ["host", "ToR", "aggregation", "core", "outside", "outside"]
+    assert [node_layer(n) for n in names] == ["host", "ToR", "aggregation", "core", "outside", "outside"]

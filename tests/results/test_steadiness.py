@@ -139,4 +139,4 @@ def test_a_verdict_says_that_its_runs_are_not_steady(monkeypatch):
         was = before[name]
         assert row["verdict"] == was["verdict"], "the verdict itself is as it was"
         assert row["note"] == "; ".join(part for part in (was["note"], drifts) if part)
-    assert verdicts._with_note(Finding("x", [], unjudged="why"), "drifts").note == ""
+    assert verdicts._add_note(Finding("x", [], unjudged="why"), "drifts").note == ""

@@ -103,13 +103,13 @@ def own(figure, case, algorithm, change=(), seed=None):
 
 def planned(figure, make, scale="full", without=()):
     """A run for everything that a figure schedules, by `make(case, algorithm)`; but for the pairs in `without`."""
-    needs = schedule.scheduled(Comparison(figure, [], figure=figure, scale=scale))
+    needs = schedule.scheduled_runs(Comparison(figure, [], figure=figure, scale=scale))
     return [make(n.case, n.algorithm) for n in needs if (n.case, n.algorithm) not in without]
 
 
 def judge(figure, runs, scale="full", seeds=()):
     """What the runs say about each claim, as in claims.json, by claim."""
-    comparison = verdicts.with_verdicts(
+    comparison = verdicts.add_verdicts(
         Comparison(figure, list(runs), seeds=tuple(seeds)), schedule.own_scenario(figure), scale
     )
     return {claim["id"]: claim for claim in comparison.claims}

@@ -67,7 +67,7 @@ def test_every_case_is_one_that_a_testbed_builds_and_the_simulator_runs(figure):
         # Far hosts are at most six links apart, and each link is one machine's work.
         assert max(map(len, built.paths())) <= 6
         own = schedule.case_scenario(figure, variant.case, variant.algorithm)
-        assert schedule.flat(own.resolved) == schedule.flat(variant.scenario.resolved)
+        assert schedule.flatten_scenario(own.resolved) == schedule.flatten_scenario(variant.scenario.resolved)
 
 
 @pytest.mark.parametrize("figure", NAMES)
@@ -182,7 +182,7 @@ def test_names():
     with pytest.raises(FarloopError, match=r"no such figure for testbeds; did you mean gemini/kernel-fig10\?"):
         paper_figures.resolve_figure("gemini/kernelfig10")
     for name in NAMES:
-        assert paper_modules.module_of(name) is not None
+        assert paper_modules.paper_module(name) is not None
 
 
 def test_limits_go_by_the_round_trip_across():

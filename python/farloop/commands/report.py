@@ -85,7 +85,7 @@ def rewrite(
         FarloopError: it is no complete farloop output, or has no tables of runs though `more` or `sizes` asks for them; its numbers are of
             another version; something could not be judged or drawn, or it cannot be written.
     """
-    from farloop.judging.verdicts import judged_anew
+    from farloop.judging.verdicts import judge_again
     from farloop.output.directories import rewriting
     from farloop.output.manifest import damaged_error, read_manifest
     from farloop.output.reading import load
@@ -134,11 +134,11 @@ def rewrite(
             if kept["kind"] != "reproduction":
                 comparison = load(source).by_sizes(sizes)
                 sections = [] if more is None else [more(comparison)]
-                rewrite_views(judged_anew(comparison), aside, str(kept["kind"]), *sections)
+                rewrite_views(judge_again(comparison), aside, str(kept["kind"]), *sections)
                 return
             done = []
             for figure in kept["figures"]:
-                comparison = judged_anew(load(names.within(source, figure)).by_sizes(sizes))
+                comparison = judge_again(load(names.within(source, figure)).by_sizes(sizes))
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison

@@ -75,7 +75,7 @@ class Cause:
 
 
 @functools.cache
-def of_paper(paper: str) -> tuple[Cause, ...]:
+def read_causes(paper: str) -> tuple[Cause, ...]:
     """The causes of a paper's statements, in the order of its file; none where it has no file.
 
     Raises:
@@ -85,13 +85,13 @@ def of_paper(paper: str) -> tuple[Cause, ...]:
     return read(path) if path.is_file() else ()
 
 
-def of_statement(claim: str, text: str) -> Cause | None:
+def find_cause(claim: str, text: str) -> Cause | None:
     """The cause that is known for a statement of a claim.
 
     Raises:
         CauseError: the paper's file is not valid.
     """
-    causes = of_paper(claim.partition("/")[0])
+    causes = read_causes(claim.partition("/")[0])
     return next((cause for cause in causes if cause.claim == claim and text in cause.statements), None)
 
 
@@ -119,14 +119,14 @@ def _cause(entry: TomlTable) -> Cause:
     entry.only("claim", "statements", "kind", "why", "page", "reading")
     kind = entry.one_of("kind", KINDS)
     statements = entry.texts("statements", "the texts of one or more statements")
-    readings = tuple(_shown(table) for table in entry.tables("reading"))
+    readings = tuple(_read_shown(table) for table in entry.tables("reading"))
     if len(readings) < LEAST[kind]:
         raise entry.refused("reading", f"has {len(readings)}; expected {LEAST[kind]} or more for {shown(kind)}")
     page = entry.optional_text("page", "the name of a page under docs/findings")
     return Cause(entry.text("claim"), statements, kind, entry.text("why"), page, readings)
 
 
-def _shown(entry: TomlTable) -> Shown:
+def _read_shown(entry: TomlTable) -> Shown:
     entry.only("what", "command", "gives", "seconds", "calibrated")
     command = entry.text("command")
     if not command.startswith(PROGRAMS):

@@ -144,7 +144,7 @@ class Finding:
     def row(self, claim: Claim, scale: str) -> dict[str, Any]:
         """The claim's entry in claims.json."""
         judged = [s for s in self.statements if s.holds is not None]
-        said = [] if self.unjudged else _objections([s.row() for s in self.statements])
+        objections = [] if self.unjudged else _objections([s.row() for s in self.statements])
         row: dict[str, Any] = finite(
             {
                 "id": self.id,
@@ -157,7 +157,7 @@ class Finding:
                 "paper": claim.paper,
                 "measured": self.measured,
                 "unit": self.unit,
-                "note": "; ".join([*said, *([self.note] if self.note else [])]),
+                "note": "; ".join([*objections, *([self.note] if self.note else [])]),
                 "scale": scale,
                 "what": claim.what,
                 "statements": [s.row() for s in self.statements],
@@ -170,11 +170,11 @@ def _objections(statements: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns the statements that fail, then the undecided ones, with the evidence."""
     words = {False: "does not hold", None: "not decided"}
 
-    def said(statement: Mapping[str, Any], word: str) -> str:
+    def objection(statement: Mapping[str, Any], word: str) -> str:
         beyond = f", {side} than published" if (side := statement.get("side")) else ""
         return f"{word}{beyond}: {statement['text']} ({statement['evidence']})"
 
-    return [said(s, word) for holds, word in words.items() for s in statements if s["holds"] is holds]
+    return [objection(s, word) for holds, word in words.items() for s in statements if s["holds"] is holds]
 
 
 def remark(row: Mapping[str, Any]) -> str:
@@ -213,7 +213,7 @@ class Judging:
 
         `decide` gets the needed runs, in the order of `needs`, and tells whether it holds, and the evidence.
         """
-        decision = self._decided(needs, decide)
+        decision = self._decide(needs, decide)
         if isinstance(decision, str):
             self.statements.append(Statement(text, None, decision, number, tuple(needs)))
         else:
@@ -233,7 +233,7 @@ class Judging:
         `measure` gets the needed runs, in the order of `needs`, and gives the number, with further evidence if there is any. With `better`
         a number outside of the tolerance is classified as better or worse than the published one.
         """
-        measurement = self._decided(needs, measure)
+        measurement = self._decide(needs, measure)
         if isinstance(measurement, str):
             self.statements.append(Statement(text, None, measurement, True, tuple(needs)))
             return
@@ -247,7 +247,7 @@ class Judging:
         try:
             self.measured |= numbers(*of)
         except Exception as error:  # a number that cannot be had costs nothing else
-            self.notes.append(f"not measured: {reason(error)}")
+            self.notes.append(f"not measured: {error_text(error)}")
 
     def find(self, need: Need) -> Run | None:
         """A run, if it is there."""
@@ -262,7 +262,7 @@ class Judging:
         notes = "; ".join([*self.notes, *([note] if note else [])])
         return Finding(self.claim.id, self.statements, self.measured, unit, notes)
 
-    def _decided(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
+    def _decide(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
         """Returns the decision; a text instead if the runs cannot decide."""
         if not needs:
             return "the figure schedules no such run"
@@ -272,7 +272,7 @@ class Judging:
         try:
             return decide(*self.have(needs))
         except Exception as error:  # whatever a run lacks, the statement is undecided and the others are not
-            return f"cannot be measured: {reason(error)}"
+            return f"cannot be measured: {error_text(error)}"
 
 
 def near(
@@ -280,11 +280,11 @@ def near(
 ) -> Statement:
     """The statement that a measured number is within the tolerance of the published one; undecided where there is no number (NaN)."""
     low, high = claim.range(name)
-    said = f"{value:.3g}, accepted {low:.3g} to {high:.3g}"
+    range_text = f"{value:.3g}, accepted {low:.3g} to {high:.3g}"
     return Statement(
         text,
         None if math.isnan(value) else low <= value <= high,
-        f"{said}; {evidence}" if evidence else said,
+        f"{range_text}; {evidence}" if evidence else range_text,
         number=True,
         needs=needs,
         value=value,
@@ -292,7 +292,7 @@ def near(
     )
 
 
-def reason(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error as a short text."""
     if isinstance(error, UndecidedError):
         return str(error)

@@ -21,11 +21,11 @@ def throughput(run: Run, flow: str, start: float = 0.0, end: float = np.inf) -> 
 
 def ratio(run: Run, start: float | None = None, end: float = np.inf) -> float:
     """Throughput of the intra- over that of the cross-datacenter flow, over (start, end]; by default from when both have started."""
-    since = both_started(run) if start is None else start
+    since = common_start(run) if start is None else start
     return metrics.ratio(throughput(run, "intra", since, end), throughput(run, "cross", since, end))
 
 
-def both_started(run: Run) -> float:
+def common_start(run: Run) -> float:
     """When the later one of the two flows starts."""
     starts = zip(run.flows["name"].to_pylist(), run.flows["start_ps"].to_pylist(), strict=True)
     return float(max(ps for name, ps in starts if name in ("intra", "cross"))) / 1e12
@@ -38,14 +38,14 @@ def shares(run: Run, flows: Iterable[str], start: float = 0.0, end: float = np.i
     return {f: r / total if total > 0 else float("nan") for f, r in rates.items()}
 
 
-def balanced_from(run: Run, *, low: float, high: float, over: float) -> float:
+def balance_time(run: Run, *, low: float, high: float, over: float) -> float:
     """When the ratio intra/cross (rates averaged over the last `over` seconds) has entered [low, high] for good."""
     times, intra = run.samples.get("flow/intra", "throughput")
     _, cross = run.samples.get("flow/cross", "throughput")
     return metrics.convergence_time(times, intra, cross, low=low, high=high, over=over)
 
 
-def lasting(run: Run, seconds: float) -> Run:
+def require_duration(run: Run, seconds: float) -> Run:
     """The run, if it goes on for so long.
 
     Raises:
@@ -69,18 +69,18 @@ def completion_times(run: Run) -> np.ndarray:
     return times
 
 
-def of(comparison: Comparison, algorithm: str, case: str | None = None) -> list[Run]:
+def select_runs(comparison: Comparison, algorithm: str, case: str | None = None) -> list[Run]:
     """The runs of an algorithm, of one case or of all."""
     return [r for r in comparison.runs if r.algorithm == algorithm and (case is None or r.case == case)]
 
 
-def first(comparison: Comparison, algorithm: str, case: str | None = None) -> Run | None:
+def find_run(comparison: Comparison, algorithm: str, case: str | None = None) -> Run | None:
     """The first such run, if there is one."""
-    runs = of(comparison, algorithm, case)
+    runs = select_runs(comparison, algorithm, case)
     return runs[0] if runs else None
 
 
-def by_algorithm(comparison: Comparison) -> dict[str, list[Run]]:
+def group_by_algorithm(comparison: Comparison) -> dict[str, list[Run]]:
     """All runs, by algorithm, in the order of the comparison."""
     groups: dict[str, list[Run]] = {}
     for run in comparison.runs:

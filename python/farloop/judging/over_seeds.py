@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison
 
 
-def judged_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Finding]]) -> list[Finding]:
+def judge_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Finding]]) -> list[Finding]:
     """Judges the runs; of several seeds, judges each seed alone and then combines the findings."""
     if len(comparison.seeds) < 2:
         return judge(comparison)
     each = [judge(comparison.of_seed(seed)) for seed in comparison.seeds]
-    return [_together(list(findings)) for findings in zip(*each, strict=True)]
+    return [_combine_findings(list(findings)) for findings in zip(*each, strict=True)]
 
 
 def mean_text(values: Sequence[float]) -> str:
@@ -27,14 +27,14 @@ def mean_text(values: Sequence[float]) -> str:
     return f"{intervals.mean(values).told('{:.3g}'.format)} (95 %, {len(values)} seeds)"
 
 
-def _together(findings: list[Finding]) -> Finding:
+def _combine_findings(findings: list[Finding]) -> Finding:
     """One finding of one per seed."""
     statements = [_statement(list(s)) for s in zip(*(f.statements for f in findings), strict=True)]
     notes = list(dict.fromkeys(f.note for f in findings if f.note))
     note = "; ".join(
         [f"{len(findings)} seeds", *notes[:1], *(["notes differ between seeds"] if len(notes) > 1 else [])]
     )
-    measured = _measured([f.measured for f in findings])
+    measured = _average_numbers([f.measured for f in findings])
     return replace(findings[0], statements=statements, measured=measured, note=note, unjudged="")
 
 
@@ -49,8 +49,8 @@ def _statement(each: list[Statement]) -> Statement:
         values = [s.value if s.value is not None else math.nan for s in each]
         mean = intervals.mean(values).estimate
         low, high = first.accepted
-        said = f"{mean_text(values)}, accepted {low:.3g} to {high:.3g}"
-        return replace(first, holds=mean is not None and low <= mean <= high, evidence=said, value=mean)
+        range_text = f"{mean_text(values)}, accepted {low:.3g} to {high:.3g}"
+        return replace(first, holds=mean is not None and low <= mean <= high, evidence=range_text, value=mean)
     holding = [s for s in each if s.holds]
     holds = 2 * len(holding) > len(each)
     example = next(s.evidence for s in each if s.holds == holds)
@@ -59,7 +59,7 @@ def _statement(each: list[Statement]) -> Statement:
     return replace(first, holds=holds, evidence=f"in {len(holding)} of {len(each)} seeds; {number}such as {example}")
 
 
-def _measured(each: list[dict[str, Any]]) -> dict[str, Any]:
+def _average_numbers(each: list[dict[str, Any]]) -> dict[str, Any]:
     """Means of the numbers, each with the ends of its interval; other entries as the first seed has them."""
     together: dict[str, Any] = {}
     for name in dict.fromkeys(k for measured in each for k in measured):

@@ -9,7 +9,7 @@ from types import ModuleType
 from farloop.scenario import is_figure
 
 
-def module_of(figure: str) -> ModuleType | None:
+def paper_module(figure: str) -> ModuleType | None:
     """The module of a figure such as "gear/fig09"; `None` for a scenario that is no paper's figure."""
     if not is_figure(figure):
         return None

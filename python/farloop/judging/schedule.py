@@ -66,7 +66,7 @@ def cases(figure: str) -> tuple[Case, ...]:
     return tuple(Case(str(c["name"]), tuple(c["algorithms"]), bool(c["quick"]), c["set"]) for c in tables)
 
 
-def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: str = "") -> list[Need]:
+def scheduled_runs(comparison: Comparison, *, algorithm: str | None = None, prefix: str = "") -> list[Need]:
     """Returns the runs of the figure at the comparison's scale, of an algorithm and of cases with this prefix.
 
     Of a reading it is what of that has run, if anything has; anything else but the quick scale is measured by the full one.
@@ -84,7 +84,7 @@ def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: s
     return needs
 
 
-def placed(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
+def assign_cases(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
     """The comparison with every run at the case of its figure that it is, or comes nearest to; and what was changed from there.
 
     Returns:
@@ -92,7 +92,7 @@ def placed(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
     """
     runs, changed = [], {}
     for run in comparison.runs:
-        case, keys = _nearest(comparison.figure, run)
+        case, keys = _nearest_case(comparison.figure, run)
         runs.append(run if run.case == case else dataclasses.replace(run, case=case))
         if keys:
             changed[Need(case, run.algorithm)] = keys
@@ -105,11 +105,11 @@ def changed_keys_text(keys: Sequence[str]) -> str:
     return "changed keys " + ", ".join(keys[:NAMED]) + rest
 
 
-def _nearest(figure: str, run: Run) -> tuple[str, list[str]]:
+def _nearest_case(figure: str, run: Run) -> tuple[str, list[str]]:
     """The case that a run belongs to, or the one with the fewest keys that differ; and these keys."""
     known = [c for c in cases(figure) if c.name == run.case] or list(cases(figure))
-    settings = flat(run.scenario)
-    distances = [(c.name, _different(_settings(figure, c.name, run.algorithm), settings)) for c in known]
+    settings = flatten_scenario(run.scenario)
+    distances = [(c.name, _different_keys(_settings(figure, c.name, run.algorithm), settings)) for c in known]
     return min(distances, key=lambda entry: len(entry[1]), default=(run.case, []))
 
 
@@ -126,14 +126,14 @@ def case_scenario(figure: str, case: str, algorithm: str) -> Scenario:
 
 @functools.cache
 def _settings(figure: str, case: str, algorithm: str) -> dict[str, Any]:
-    return flat(case_scenario(figure, case, algorithm).parsed)
+    return flatten_scenario(case_scenario(figure, case, algorithm).parsed)
 
 
-def _different(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def _different_keys(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [k for k in dict.fromkeys([*own, *other]) if k not in own or k not in other or own[k] != other[k]]
 
 
-def flat(document: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_scenario(document: Mapping[str, Any]) -> dict[str, Any]:
     """A resolved scenario as dotted keys, without what changes no outcome and without algorithms that nothing in it uses."""
     algorithm = document.get("algorithm", {})
     # `[workload]` may be a single table.

@@ -57,7 +57,7 @@ ENOUGH = 100.0
 class Losses:
     """Packets dropped per packet sent, by place, of the flows that start once hosts know each other.
 
-    From when on that is, [settled][farloop.judging.testbed.settled] says. Losses are counted by flow, where it is lost by
+    From when on that is, [settled][farloop.judging.testbed.settling_time] says. Losses are counted by flow, where it is lost by
     port: all ports' drops from then on divide it.
 
     Attributes:
@@ -73,7 +73,7 @@ class Losses:
     @classmethod
     def of(cls, run: Run) -> Losses:
         """Those of a run on the testbed, whose border routers are the spines of its fabrics: at the ports that have series."""
-        since = settled(run)
+        since = settling_time(run)
         dropped = {"dcn": 0.0, "wan": 0.0}
         for port in run.samples.objects("port"):
             times, values = run.samples.get(f"port/{port}", "dropped")
@@ -124,7 +124,7 @@ class Completion:
     def of(cls, run: Run) -> Completion:
         """Those of a run's flows, from their start to the arrival of their last byte."""
         column = {n: run.flows[n].to_numpy().astype(np.float64) for n in ("start_ps", "received_ps", "size_bytes")}
-        counted = column["start_ps"] >= 1e12 * settled(run)
+        counted = column["start_ps"] >= 1e12 * settling_time(run)
         column = {n: values[counted] for n, values in column.items()}
         time = aged_times(column["start_ps"], column["received_ps"], 1e12 * run.duration)
         size, unfinished = column["size_bytes"], int((~(column["received_ps"] >= 0)).sum())
@@ -140,7 +140,7 @@ class Completion:
         }
 
 
-def settled(run: Run) -> float:
+def settling_time(run: Run) -> float:
     """From when on a workload is measured, in seconds: half of the time in which flows start.
 
     By then most pairs of hosts have the slow start threshold of an earlier flow.
@@ -155,7 +155,7 @@ def scheme(run: Run) -> str:
     return SCHEMES.get(run.algorithm, run.algorithm)
 
 
-def longest(runs: Iterable[Run]) -> dict[str, Run]:
+def longest_runs(runs: Iterable[Run]) -> dict[str, Run]:
     """The run of each scheme whose traffic goes on for longest."""
     runs_by_name: dict[str, Run] = {}
     for run in runs:
@@ -170,12 +170,12 @@ def arrivals(run: Run) -> int:
     return int(run.flows.num_rows)
 
 
-def named(comparison: Comparison, prefix: str) -> list[Run]:
+def runs_by_prefix(comparison: Comparison, prefix: str) -> list[Run]:
     """The runs whose case begins so."""
     return [run for run in comparison.runs if run.case.startswith(prefix)]
 
 
-def recorded(run: Run) -> list[str]:
+def recorded_flows(run: Run) -> list[str]:
     """The flows that have series.
 
     Raises:
@@ -189,13 +189,13 @@ def recorded(run: Run) -> list[str]:
 
 def rates(run: Run, start: float, end: float = np.inf, flows: Sequence[str] | None = None) -> dict[str, float]:
     """Mean throughput of each recorded flow over (start, end]."""
-    names = recorded(run) if flows is None else flows
+    names = recorded_flows(run) if flows is None else flows
     return {f: metrics.mean(*run.samples.get(f"flow/{f}", "throughput"), start, end) for f in names}
 
 
 def round_trip(run: Run, start: float, flows: Sequence[str] | None = None) -> float:
     """Mean round-trip time of the recorded flows from `start` on: of each flow over time, then over flows."""
-    names = recorded(run) if flows is None else flows
+    names = recorded_flows(run) if flows is None else flows
     return float(np.mean([metrics.mean(*run.samples.get(f"flow/{f}", "rtt"), start) for f in names]))
 
 
@@ -223,6 +223,6 @@ def bars(axis: Axes, table: Mapping[str, Mapping[str, float]]) -> None:
     axis.tick_params(labelsize=7)
 
 
-def said(values: Mapping[str, float], form: str = ".3g") -> str:
+def numbers_text(values: Mapping[str, float], form: str = ".3g") -> str:
     """Names and numbers as evidence."""
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())

@@ -125,7 +125,7 @@ def slowdown_statistics(slowdowns: Floats) -> dict[str, float]:
     return {"avg": statistic(slowdowns, "mean"), "p95": statistic(slowdowns, "p95"), "p99": statistic(slowdowns, "p99")}
 
 
-def offered(run: Run) -> dict[str, float]:
+def offered_load(run: Run) -> dict[str, float]:
     """Offered load by layer and direction, such as "aggregation to core": bytes on the wire, ACKs included, over what the links carry.
 
     Of the flows that begin during the run, by their paths; above 1 no algorithm can keep up, and a queue grows as long as the load lasts.
@@ -135,13 +135,13 @@ def offered(run: Run) -> dict[str, float]:
     ports = run.ports.select(["node", "peer", "rate_bps", "offered_bytes"]).to_pylist()
     for port in ports:
         if port["offered_bytes"] is not None:
-            name = f"{layer(port['node'])} to {layer(port['peer'])}"
+            name = f"{node_layer(port['node'])} to {node_layer(port['peer'])}"
             asked[name] = asked.get(name, 0.0) + 8 * port["offered_bytes"]
             carried[name] = carried.get(name, 0.0) + port["rate_bps"] * run.duration
     return {name: metrics.ratio(asked[name], carried[name]) for name in asked if name != "outside to outside"}
 
 
-def layer(node: str) -> str:
+def node_layer(node: str) -> str:
     """The layer of a node of a fat-tree by its name, such as "dc0-tor1-2"; hosts and routers of other datacenters are outside."""
     datacenter, _, name = node.partition("-")
     return LAYERS.get(name.rstrip("-0123456789"), "outside") if datacenter == "dc0" else "outside"
@@ -149,11 +149,11 @@ def layer(node: str) -> str:
 
 def offered_text(runs: Sequence[Run]) -> str:
     """The offered load of the first run, which is everybody's: the same flows under every algorithm."""
-    loads = offered(runs[0]) if runs else {}
+    loads = offered_load(runs[0]) if runs else {}
     text = ", ".join(f"{name} {load:.2f}" for name, load in loads.items())
     return f"offered load with framing and ACKs: {text}" if text else ""
 
 
-def paused(run: Run) -> float:
+def paused_time(run: Run) -> float:
     """Time for which ports were paused by PFC, added over all ports."""
     return float(run.ports["paused_ps"].to_numpy().sum()) / 1e12

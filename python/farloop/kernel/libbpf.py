@@ -156,7 +156,7 @@ def library() -> ctypes.CDLL:
     return loaded
 
 
-_said: list[str] = []
+_log_lines: list[str] = []
 
 _kept: list[BaseException] = []
 """Exception of a function that libbpf calls, such as by a signal: C knows no exceptions, and ctypes would print it and go on."""
@@ -189,7 +189,7 @@ def _keep_log(level: int, form: bytes, arguments: int) -> int:
         return 0
     text = ctypes.create_string_buffer(1 << 16)
     ctypes.CDLL(None).vsnprintf(text, ctypes.c_size_t(len(text)), form, ctypes.c_void_p(arguments))
-    _said.append(text.value.decode("utf-8", "replace").rstrip())
+    _log_lines.append(text.value.decode("utf-8", "replace").rstrip())
     return 0
 
 
@@ -199,9 +199,9 @@ _keep = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_v
 def last_error(doing: str) -> FarloopError:
     """Returns the error of the last failed call: the kernel's error, and libbpf's last lines."""
     number = ctypes.get_errno()
-    said = " | ".join(line for text in _said[-3:] for line in text.splitlines()[-2:])
-    _said.clear()
-    return FarloopError(f"{doing}: {os.strerror(number) if number else 'refused'}{f' ({said})' if said else ''}")
+    log = " | ".join(line for text in _log_lines[-3:] for line in text.splitlines()[-2:])
+    _log_lines.clear()
+    return FarloopError(f"{doing}: {os.strerror(number) if number else 'refused'}{f' ({log})' if log else ''}")
 
 
 @contextmanager

@@ -174,7 +174,7 @@ def run_figure(
 ) -> Comparison:
     """Runs one figure and judges its claims."""
     from farloop.experiments.variations import run_comparison
-    from farloop.judging.verdicts import judged
+    from farloop.judging.verdicts import judge_comparison
 
     title = str(figure.base.parsed.get("figure", {}).get("title") or figure.base.parsed.get("title", figure.figure))
     return run_comparison(
@@ -184,7 +184,7 @@ def run_figure(
         seeded=figure.seeded(seeds),
         seeds=seeds,
         jitter=jitter,
-        judge=lambda runs: judged(runs, figure.base, scale),
+        judge=lambda runs: judge_comparison(runs, figure.base, scale),
         group=figure.figure,
     )
 

@@ -136,8 +136,8 @@ class LinkEmulator:
 
     def _failure(self) -> FarloopError:
         self._process.kill()
-        _, said = self._process.communicate()
-        lines = said.strip().splitlines()
+        _, errors = self._process.communicate()
+        lines = errors.strip().splitlines()
         return FarloopError(f"the link emulator has ended: {lines[-1] if lines else 'without a word'}")
 
 

@@ -68,8 +68,8 @@ class Namespace:
             words = [command(tool), "-batch", "-"]
             done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
         if done.returncode:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            raise FarloopError(f"{tool} cannot set up the testbed: {said[0] if said else done.returncode}")
+            output = (done.stderr or done.stdout).strip().splitlines()
+            raise FarloopError(f"{tool} cannot set up the testbed: {output[0] if output else done.returncode}")
 
     def settings(self, values: dict[str, str]) -> None:
         """Writes sysctls of the namespace, by their path below /proc/sys/net.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from farloop.errors import FarloopError, nearest, shown
 from farloop.experiments.execution import Execution
 from farloop.experiments.variants import Variant, repeat_with_seeds
-from farloop.judging.verdicts import judged
+from farloop.judging.verdicts import judge_comparison
 from farloop.output import saving
 from farloop.results.run import Comparison, FigureVerdicts, Run
 from farloop.results.seeds import seed_suffix
@@ -284,7 +284,7 @@ def _judge_measurements(figure: Planned, measurements: Measurements) -> tuple[Co
     if any(not run.info[MEASURED]["real_time"] for run in runs):
         notes.append("measured without real-time priority: other processes may have delayed it; root has it")
     comparison = Comparison(figure.figure, runs, seeds=begun, notes=notes)
-    return judged(comparison, figure.runs.base, _scale(figure)), notes
+    return judge_comparison(comparison, figure.runs.base, _scale(figure)), notes
 
 
 def _missing_labels(figure: Planned, measurements: Measurements) -> list[str]:

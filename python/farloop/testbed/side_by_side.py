@@ -45,13 +45,13 @@ def rewrite(source: Path, kept: Mapping[str, Any], aside: Path, page: Page) -> N
     Raises:
         FarloopError: a part is no complete output, or could not be judged or drawn.
     """
-    from farloop.judging.verdicts import judged_anew
+    from farloop.judging.verdicts import judge_again
     from farloop.output.reading import load
     from farloop.output.saving import rewrite_views
 
     verdicts = []
     for name in PARTS:
-        comparison = judged_anew(load(names.within(source, name)))
+        comparison = judge_again(load(names.within(source, name)))
         rewrite_views(comparison, aside / name, "comparison")
         verdicts.append(FigureVerdicts.of(name, comparison, []))
         del comparison

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from farloop.judging.claims import Judging, UndecidedError
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.palette import CROSS, INTRA
-from farloop.papers.acceltor.slow_start import time_alone
+from farloop.papers.acceltor.slow_start import lone_time
 from farloop.results.flow_samples import aged_times
 from farloop.results.tables import Floats
 from farloop.units import seconds, size
@@ -72,7 +72,7 @@ HELD = 0.9
 """Of the optical bandwidth: what AccelToR uses at least, in the paper."""
 
 
-def schedule_of(run: Run) -> str:
+def schedule_name(run: Run) -> str:
     """The paper's name of how a run's switches schedule circuits."""
     names = {name.lower(): name for name in SCHEDULES}
     return names[run.scenario["circuits"]["scheduling"]]
@@ -109,13 +109,13 @@ def short(case: str) -> str:
     return case.removesuffix(LONG).removesuffix(SETTLED_CASE)
 
 
-def planned(comparison: Comparison, prefix: str) -> list[Need]:
+def scheduled_cases(comparison: Comparison, prefix: str) -> list[Need]:
     """Returns the runs that the figure schedules of cases with this prefix: the long case, where the scale has it."""
-    chosen = {(short(n.case), n.algorithm): n for n in scheduled(comparison, prefix=prefix)}
+    chosen = {(short(n.case), n.algorithm): n for n in scheduled_runs(comparison, prefix=prefix)}
     return list(chosen.values())
 
 
-def alone(runs: Sequence[Run]) -> list[Run]:
+def drop_short_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs without those that have a long one of the same case."""
     long = {short(run.case) for run in runs if short(run.case) != run.case}
     return [run for run in runs if run.case not in long]
@@ -148,7 +148,7 @@ class Settling:
         return of if math.isnan(self.drift) else f"{of}, drift {100 * self.drift:+.1f} %"
 
 
-def settling(run: Run) -> Settling:
+def judge_settling(run: Run) -> Settling:
     """Returns whether the circuits have settled: twenty weeks, or occupancy that drifts by less than 1 % over the last five.
 
     Of twenty weeks and more all from the sixteenth on are measured, of fewer the last five, but not the first three.
@@ -171,20 +171,22 @@ def settling(run: Run) -> Settling:
 def doubt(runs: Sequence[Run]) -> str:
     """Names the runs that have not settled; empty if all have."""
     circuits = [run for run in runs if not run.case.startswith(BASELINE)]
-    unsettled = {f"{racks(run)} racks, {settling(run)}": None for run in circuits if not settling(run).settled}
+    unsettled = {
+        f"{racks(run)} racks, {judge_settling(run)}": None for run in circuits if not judge_settling(run).settled
+    }
     return f"not settled: {'; '.join(unsettled)}" if unsettled else ""
 
 
 class CircuitJudging(Judging):
     """Judging whose evidence names the runs that have not settled."""
 
-    def _decided(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
-        decided = super()._decided(needs, decide)
-        said = "" if isinstance(decided, str) else doubt(self.have(needs))
-        if not said:
+    def _decide(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
+        decided = super()._decide(needs, decide)
+        doubts = "" if isinstance(decided, str) else doubt(self.have(needs))
+        if not doubts:
             return decided
         value, evidence = decided if isinstance(decided, tuple) else (decided, "")
-        return value, f"{evidence}; {said}" if evidence else said
+        return value, f"{evidence}; {doubts}" if evidence else doubts
 
 
 # ---------------------------------------------------------------- circuits
@@ -231,7 +233,7 @@ def elephants(run: Run) -> list[str]:
     return names
 
 
-def by_sample(run: Run, metric: str) -> tuple[float, Floats]:
+def sample_rates(run: Run, metric: str) -> tuple[float, Floats]:
     """The sampling interval, and a metric of the recorded elephants: a row per elephant, a column per sample."""
     rows = [run.samples.get(f"flow/{name}", metric) for name in elephants(run)]
     return float(rows[0][0][0]), np.array([values for _, values in rows])
@@ -243,7 +245,7 @@ def weeks(run: Run) -> range:
     Raises:
         UndecidedError: there is none.
     """
-    return settling(run).weeks
+    return judge_settling(run).weeks
 
 
 def way(run: Run) -> float:
@@ -254,17 +256,17 @@ def way(run: Run) -> float:
 
 def weekly(run: Run) -> Floats:
     """Throughput of the recorded elephants over each week: a row per elephant, a column per week."""
-    return _averaged(run, week(run))
+    return _average_samples(run, week(run))
 
 
 def daily(run: Run) -> Floats:
     """The same over each day of their circuit."""
-    return _averaged(run, day(run))
+    return _average_samples(run, day(run))
 
 
-def _averaged(run: Run, over: float) -> Floats:
+def _average_samples(run: Run, over: float) -> Floats:
     """Throughput from the beginning of each week's first day on, over so long."""
-    interval, values = by_sample(run, "throughput")
+    interval, values = sample_rates(run, "throughput")
     rates = []
     for number in weeks(run):
         first = round((number * week(run) + way(run)) / interval)
@@ -276,7 +278,7 @@ def _averaged(run: Run, over: float) -> Floats:
 
 def windows(run: Run) -> tuple[Floats, Floats]:
     """Times from the beginning of the day to its end, and the recorded elephants' mean window then, in packets."""
-    interval, values = by_sample(run, "cwnd")
+    interval, values = sample_rates(run, "cwnd")
     steps = np.arange(round(day(run) / interval) + 1)
     # A sample stands at the end of its interval.
     first = [round(number * week(run) / interval) - 1 for number in weeks(run)]
@@ -314,7 +316,7 @@ def mice(run: Run, baseline: Run | None = None) -> Floats:
         raise UndecidedError("no mouse to measure")
     time = aged_times(start, received, 1e12 * run.duration)[chosen]
     if baseline is None:
-        return np.asarray(time / time_alone(run)[chosen])
+        return np.asarray(time / lone_time(run)[chosen])
     begun, ended = _times(baseline)
     there = _mice(baseline)
     known = dict(zip(_names(baseline, there), (ended - begun)[there], strict=True))
@@ -386,12 +388,12 @@ def measured_part(runs: Sequence[Run]) -> str:
     parts: dict[int, Settling] = {}
     for run in runs:
         if run.duration > (SETTLED + 1) * week(run) + way(run):
-            own = settling(run)
+            own = judge_settling(run)
             if not abs(own.drift) <= abs(parts.get(racks(run), own).drift):
                 parts[racks(run)] = own
             parts.setdefault(racks(run), own)
-    said = "; ".join(f"{n} racks: {parts[n]}{'' if parts[n].settled else ', not settled'}" for n in sorted(parts))
-    return f"measured: {said or 'nothing'}; a mouse alone in the packet network takes 1 (Eq. 8)"
+    evidence = "; ".join(f"{n} racks: {parts[n]}{'' if parts[n].settled else ', not settled'}" for n in sorted(parts))
+    return f"measured: {evidence or 'nothing'}; a mouse alone in the packet network takes 1 (Eq. 8)"
 
 
 Point = tuple[float, float, float]
@@ -403,7 +405,7 @@ def single(value: float) -> Point:
     return value, value, value
 
 
-def drawn(measure: Callable[[Run], Point], run: Run) -> Point:
+def point_or_nan(measure: Callable[[Run], Point], run: Run) -> Point:
     """Returns a run's value in a picture; NaN where the run is too short for that."""
     try:
         return measure(run)
@@ -423,7 +425,7 @@ def logarithmic(axis: Axes) -> None:
         axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def grouped(
+def group_runs(
     axis: Axes, groups: Sequence[str], table: Mapping[str, Mapping[str, Point]], label: str, *, aside: bool = True
 ) -> None:
     """Groups of bars, one bar for each row of the table (side by side with `aside`), with error bars where a value has them."""

@@ -21,18 +21,18 @@ from farloop.papers.acceltor.common import (
     WRITTEN,
     CircuitJudging,
     Point,
-    alone,
     daily,
-    drawn,
-    grouped,
+    drop_short_runs,
+    group_runs,
     logarithmic,
     longer,
     mean_fct,
     measured_part,
     numbers,
     occupancy,
-    planned,
+    point_or_nan,
     racks,
+    scheduled_cases,
     short,
     single,
     spread,
@@ -61,9 +61,9 @@ BESIDE = (WRITTEN, DETECTED, "AccelToR, k/2 uplinks")
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Occupancy by size and by schedule, and the paper's factors between them at 50 racks; mice beside."""
     judging = CircuitJudging(comparison, claims["acceltor/fig08"])
-    at = _by_schedule(comparison)
+    at = _group_by_schedule(comparison)
     bases = _baselines(comparison.runs)
-    runs = [run for run in alone(comparison.runs) if not run.case.startswith(BASELINE)]
+    runs = [run for run in drop_short_runs(comparison.runs) if not run.case.startswith(BASELINE)]
     for run in runs:
         judging.measure(numbers, run, bases.get(racks(run)))
     for count, baseline in bases.items():
@@ -73,15 +73,15 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     sizes = list(at[ACCELTOR])
     for count, need in at[ACCELTOR].items():
         judging.order(
-            f"{count} racks: AccelToR uses {100 * HELD:.0f} % of the optical bandwidth", [need], _filled, number=True
+            f"{count} racks: AccelToR uses {100 * HELD:.0f} % of the optical bandwidth", [need], _is_filled, number=True
         )
     if judging.have(list(at[ACCELTOR].values())):
         judging.measure(
             lambda *runs: {"occupancy_min": min(map(occupancy, runs))}, *judging.have(list(at[ACCELTOR].values()))
         )
-    for need in planned(comparison, DETECTED):
+    for need in scheduled_cases(comparison, DETECTED):
         size = short(need.case).removeprefix(f"{DETECTED}, ")
-        judging.order(f"{size}: the heaviest mice take the places of elephants that end", [need], _replaced)
+        judging.order(f"{size}: the heaviest mice take the places of elephants that end", [need], _are_replaced)
     for fewer, more in itertools.pairwise(sizes):
 
         def falls(small: Run, large: Run) -> tuple[bool, str]:
@@ -91,24 +91,24 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.order(f"Blocking falls from {fewer} to {more} racks", [at[BLOCKING][n] for n in (fewer, more)], falls)
     for count in sizes:
 
-        def ordered(*runs: Run) -> tuple[bool, str]:
+        def is_ordered(*runs: Run) -> tuple[bool, str]:
             a, b, u = (occupancy(run) for run in runs)
             return u < b < a, f"{a:.3f}, {b:.3f}, {u:.3f}"
 
         needs = [at[name][count] for name in (ACCELTOR, BLOCKING, UNBLOCKING)]
-        judging.order(f"{count} racks: AccelToR above Blocking above Unblocking", needs, ordered)
+        judging.order(f"{count} racks: AccelToR above Blocking above Unblocking", needs, is_ordered)
     chosen = {name: row[COMPARED if COMPARED in row else max(row)] for name, row in at.items() if row}
-    base = {int(n.case.split(", ")[1].split()[0]): n for n in planned(comparison, f"{BASELINE}, ")}
+    base = {int(n.case.split(", ")[1].split()[0]): n for n in scheduled_cases(comparison, f"{BASELINE}, ")}
     _factors(judging, chosen, base)
     return [judging.finding(note=measured_part(runs))]
 
 
-def _filled(run: Run) -> tuple[bool, str]:
+def _is_filled(run: Run) -> tuple[bool, str]:
     share = occupancy(run)
     return share >= HELD, f"{share:.3f}"
 
 
-def _replaced(run: Run) -> tuple[bool, str]:
+def _are_replaced(run: Run) -> tuple[bool, str]:
     """Tests that switches labelled more flows than the initial elephants and those that came back after idle times."""
     totals = run.info["totals"]
     begun = sum(name.startswith("elephant") for name in run.flows["name"].to_pylist())
@@ -126,14 +126,14 @@ def _baselines(runs: Sequence[Run]) -> dict[int, Run]:
     return {racks(run): run for run in runs if run.case.startswith(BASELINE)}
 
 
-def _by_schedule(comparison: Comparison) -> dict[str, dict[int, Need]]:
+def _group_by_schedule(comparison: Comparison) -> dict[str, dict[int, Need]]:
     """Runs by schedule and number of racks; where a reading has some of the cases only, every schedule at these sizes."""
-    rows = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
+    rows = {name: _group_by_racks(scheduled_cases(comparison, f"{name}, ")) for name in SCHEDULES}
     sizes = sorted({n for row in rows.values() for n in row})
     return {name: {n: row.get(n, Need(f"{name}, {n} racks", NEWRENO)) for n in sizes} for name, row in rows.items()}
 
 
-def _by_racks(needs: list[Need]) -> dict[int, Need]:
+def _group_by_racks(needs: list[Need]) -> dict[int, Need]:
     """Runs by the number of racks in the names of their cases."""
     paper = [n for n in needs if not n.case.startswith(BESIDE)]
     by_racks = {int(n.case.split(", ")[1].split()[0]): n for n in paper}
@@ -168,7 +168,7 @@ def _factors(judging: Judging, at: Mapping[str, Need], bases: Mapping[int, Need]
     judging.near("mice_fct_below_unblocking", text, [at[ACCELTOR], at[UNBLOCKING], *base], below)
 
 
-def _over_alone(run: Run, bases: Mapping[int, Run]) -> float:
+def _slowdown_over_baseline(run: Run, bases: Mapping[int, Run]) -> float:
     """Mean FCT of a run's mice over that of the same mice alone; NaN where they came one by one in no run of that size."""
     base = bases.get(racks(run))
     return mean_fct(run, base) if base else math.nan
@@ -179,7 +179,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     bases = _baselines(comparison.runs)
     runs = [
         run
-        for run in alone(comparison.runs)
+        for run in drop_short_runs(comparison.runs)
         if not run.case.startswith(BASELINE) and (run.case.startswith(WRITTEN) or not run.case.startswith(BESIDE))
     ]
     sizes = sorted({racks(run) for run in runs})
@@ -190,14 +190,16 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         rows: dict[str, dict[str, Point]] = {}
         for run in runs:
             name = WRITTEN if run.case.startswith(WRITTEN) else run.case.partition(", ")[0]
-            rows.setdefault(name, {})[str(racks(run))] = drawn(value, run)
+            rows.setdefault(name, {})[str(racks(run))] = point_or_nan(value, run)
         return {name: rows[name] for name in (*SCHEDULES, WRITTEN) if name in rows}
 
-    grouped(axes[0], groups, table(lambda run: spread(daily(run) / 1e6)), "daily throughput (Mbps)")
-    grouped(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")
-    grouped(axes[2], groups, table(lambda run: single(100 * occupancy(run))), "occupancy (%)")
+    group_runs(axes[0], groups, table(lambda run: spread(daily(run) / 1e6)), "daily throughput (Mbps)")
+    group_runs(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")
+    group_runs(axes[2], groups, table(lambda run: single(100 * occupancy(run))), "occupancy (%)")
     # Only where the same mice came one by one: another denominator would stand beside this one in the same panel.
-    grouped(axes[3], groups, table(lambda run: single(_over_alone(run, bases))), "mice, FCT over that alone")
+    group_runs(
+        axes[3], groups, table(lambda run: single(_slowdown_over_baseline(run, bases))), "mice, FCT over that alone"
+    )
     axes[2].set_ylim(0, 100)
     axes[2].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
     logarithmic(axes[3])

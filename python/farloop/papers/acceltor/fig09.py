@@ -17,12 +17,12 @@ from farloop.papers.acceltor.common import (
     LONG,
     SCHEDULES,
     UNBLOCKING,
-    alone,
     cumulative,
+    drop_short_runs,
     measured_part,
     mice,
     numbers,
-    planned,
+    scheduled_cases,
     silent,
     weekly,
     windows,
@@ -54,7 +54,7 @@ OVERLAP = 0.1
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The distribution of weekly throughput; completion times of elephants, windows, and mice."""
-    all_needs = {name: planned(comparison, name) for name in SCHEDULES}
+    all_needs = {name: scheduled_cases(comparison, name) for name in SCHEDULES}
     needs = {name: n for name, every in all_needs.items() for n in every if not n.case.endswith(AS_RUN)}
     return [
         _throughput(Judging(comparison, claims["acceltor/fig09"]), needs),
@@ -67,26 +67,26 @@ def _throughput(judging: Judging, needs: Mapping[str, Need]) -> Finding:
     for key, text, percent in (("low_mbps", "10th", 10), ("high_mbps", "90th", 90)):
 
         def edge(run: Run, percent: int = percent) -> float:
-            return float(np.percentile(by_elephant(run), percent)) / 1e6
+            return float(np.percentile(elephant_rates(run), percent)) / 1e6
 
         judging.near(key, f"AccelToR: {text} percentile of weekly throughput (Mbps)", [own], edge)
     judging.near(
         "unblocking_max_mbps",
         "Unblocking: the largest weekly throughput (Mbps)",
         [rival],
-        lambda run: float(by_elephant(run).max()) / 1e6,
+        lambda run: float(elephant_rates(run).max()) / 1e6,
     )
 
     def some_starve(run: Run) -> tuple[bool, str]:
-        least = float(by_elephant(run).min()) / 1e6
+        least = float(elephant_rates(run).min()) / 1e6
         return least < 1, f"least {least:.3g} Mbps"
 
     def wider(a: Run, b: Run) -> tuple[bool, str]:
-        spans = [width(by_elephant(run)) for run in (a, b)]
+        spans = [width(elephant_rates(run)) for run in (a, b)]
         return spans[0] < spans[1], f"p90 - p10 over the mean: {spans[0]:.2f} and {spans[1]:.2f}"
 
     def above(a: Run, b: Run) -> tuple[bool, str]:
-        middle = [float(np.median(by_elephant(run))) / 1e6 for run in (a, b)]
+        middle = [float(np.median(elephant_rates(run))) / 1e6 for run in (a, b)]
         return middle[0] > middle[1], f"medians {middle[0]:.3g} and {middle[1]:.3g} Mbps"
 
     judging.order("Unblocking: some elephants get next to nothing", [rival], some_starve)
@@ -101,7 +101,7 @@ def _throughput(judging: Judging, needs: Mapping[str, Need]) -> Finding:
     return judging.finding(note=measured_part(judging.have(list(needs.values()))))
 
 
-def by_elephant(run: Run) -> Floats:
+def elephant_rates(run: Run) -> Floats:
     """Throughput of each recorded elephant over all weeks that are measured."""
     return np.asarray(weekly(run).mean(axis=1))
 
@@ -112,11 +112,11 @@ def width(values: Floats) -> float:
     return metrics.ratio(float(high - low), float(values.mean()))
 
 
-def estimated(run: Run) -> Floats:
+def estimate_throughput(run: Run) -> Floats:
     """Completion times that sizes of large flows have at the throughput of each recorded elephant; infinite without any."""
     sizes = np.interp(0.9 + 0.1 * (np.arange(DRAWN) + 0.5) / DRAWN, [p for p, _ in TOP], [size for _, size in TOP])
     with np.errstate(divide="ignore"):
-        return np.asarray((8 * sizes[None, :] / by_elephant(run)[:, None]).ravel())
+        return np.asarray((8 * sizes[None, :] / elephant_rates(run)[:, None]).ravel())
 
 
 def _times(judging: Judging, needs: Mapping[str, Need]) -> Finding:
@@ -124,7 +124,7 @@ def _times(judging: Judging, needs: Mapping[str, Need]) -> Finding:
     for name in (BLOCKING, UNBLOCKING):
 
         def shorter(a: Run, b: Run) -> tuple[bool, str]:
-            middle = [float(np.median(estimated(run))) for run in (a, b)]
+            middle = [float(np.median(estimate_throughput(run))) for run in (a, b)]
             return middle[0] <= FAR * middle[1], f"medians {middle[0]:.3g} and {middle[1]:.3g} s, at most {FAR:g} times"
 
         judging.order(f"elephants complete far sooner than under {name}", [own, needs[name]], shorter)
@@ -153,7 +153,9 @@ def _times(judging: Judging, needs: Mapping[str, Need]) -> Finding:
     judging.order("the mice's distribution overlaps Blocking's", [own, needs[BLOCKING]], overlaps)
     judging.order("mice take longer under Unblocking", [own, needs[UNBLOCKING]], longer)
     for run in judging.have(list(needs.values())):
-        judging.measure(lambda r: {f"{r.case}: median estimated FCT (s)": float(np.median(estimated(r)))}, run)
+        judging.measure(
+            lambda r: {f"{r.case}: median estimated FCT (s)": float(np.median(estimate_throughput(r)))}, run
+        )
     return judging.finding(note=measured_part(judging.have(list(needs.values()))))
 
 
@@ -171,10 +173,14 @@ def distance(first: Floats, second: Floats) -> float:
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's four figures, one panel each; the inset of Fig. 12 is a panel of its own."""
-    runs = alone(comparison.runs)
+    runs = drop_short_runs(comparison.runs)
     return {
-        "fig09": _distributions(runs, by_elephant, 1e6, "Weekly throughput of elephants", "weekly throughput (Mbps)"),
-        "fig10": _distributions(runs, estimated, 1.0, "Estimated completion times of elephants", "FCT (s)", log=True),
+        "fig09": _distributions(
+            runs, elephant_rates, 1e6, "Weekly throughput of elephants", "weekly throughput (Mbps)"
+        ),
+        "fig10": _distributions(
+            runs, estimate_throughput, 1.0, "Estimated completion times of elephants", "FCT (s)", log=True
+        ),
         "fig11": _windows(runs),
         "fig12": _mice(runs),
     }

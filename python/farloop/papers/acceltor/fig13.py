@@ -12,14 +12,14 @@ from farloop.papers.acceltor.common import (
     BLOCKING,
     CircuitJudging,
     Point,
-    alone,
     daily,
-    drawn,
-    grouped,
+    drop_short_runs,
+    group_runs,
     measured_part,
     numbers,
     occupancy,
-    planned,
+    point_or_nan,
+    scheduled_cases,
     short,
     single,
     spread,
@@ -43,8 +43,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     Throughput, as in the paper, and not occupancy: a good part of what Blocking's circuits carry are repeats of packets that still wait.
     """
     judging = CircuitJudging(comparison, claims["acceltor/fig13"])
-    own = planned(comparison, ACCELTOR)
-    for need in planned(comparison, BLOCKING):
+    own = scheduled_cases(comparison, ACCELTOR)
+    for need in scheduled_cases(comparison, BLOCKING):
         size = short(need.case).removeprefix(f"{BLOCKING}, ")
         for what, measure in (("daily", daily), ("weekly", weekly)):
 
@@ -54,7 +54,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                 return part < BELOW, f"{mean[1] / 1e6:.3g} of {mean[0] / 1e6:.3g} Mbps, below {BELOW:g} times"
 
             judging.order(f"{size}: {what} throughput well below AccelToR's", [own[0], need], below)
-    runs = alone(comparison.runs)
+    runs = drop_short_runs(comparison.runs)
     for run in runs:
         judging.measure(numbers, run)
     return [judging.finding(note=measured_part(runs))]
@@ -63,7 +63,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's two panels, and occupancy."""
     figure, axes = grid(3, "Blocking with larger buffers", columns=3, shared=False)
-    runs = alone(comparison.runs)
+    runs = drop_short_runs(comparison.runs)
     groups = [_group(run) for run in runs]
     panels: list[tuple[str, Callable[[Run], Point]]] = [
         ("daily throughput (Mbps)", lambda run: spread(daily(run) / 1e6)),
@@ -73,8 +73,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     for axis, (label, measure) in zip(axes, panels, strict=True):
         table: dict[str, dict[str, Point]] = {}
         for run in runs:
-            table.setdefault(run.case.partition(",")[0], {})[_group(run)] = drawn(measure, run)
-        grouped(axis, groups, table, label, aside=False)
+            table.setdefault(run.case.partition(",")[0], {})[_group(run)] = point_or_nan(measure, run)
+        group_runs(axis, groups, table, label, aside=False)
         axis.set_xlabel("buffer of a rack (MB)", fontsize=8)
     legend_below(figure, axes, "lines: 10th and 90th percentile over elephants and weeks")
     return {"fig13": figure}

@@ -17,14 +17,14 @@ from farloop.papers.acceltor.common import (
     SCHEDULES,
     UNBLOCKING,
     Point,
-    alone,
-    drawn,
+    drop_short_runs,
     logarithmic,
     mean_fct,
     measured_part,
     numbers,
     occupancy,
-    planned,
+    point_or_nan,
+    scheduled_cases,
     single,
     spread,
     weekly,
@@ -52,7 +52,10 @@ INFLATED = 1.1
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Occupancy up to 70 % of an uplink and above; mice against Blocking's; the whole packet network beside."""
     judging = Judging(comparison, claims["acceltor/fig14"])
-    at = {name: by_load([n for n in planned(comparison, f"{name}, ") if FULL not in n.case]) for name in SCHEDULES}
+    at = {
+        name: group_by_load([n for n in scheduled_cases(comparison, f"{name}, ") if FULL not in n.case])
+        for name in SCHEDULES
+    }
     own, loads = at[ACCELTOR], list(at[ACCELTOR])
     for load in (x for x in loads if x <= 100 * HEAVY):
 
@@ -74,21 +77,23 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order(f"AccelToR's occupancy falls from {last} % to {loads[-1]} %", [own[last], own[loads[-1]]], falls)
     for load in loads:
 
-        def as_short(a: Run, b: Run) -> tuple[bool, str]:
+        def is_as_short(a: Run, b: Run) -> tuple[bool, str]:
             times = metrics.ratio(mean_fct(a), mean_fct(b))
             return times < INFLATED, f"{times:.3f} times, below {INFLATED:g}"
 
-        judging.order(f"{load} %: mice take no longer than under Blocking", [own[load], at[BLOCKING][load]], as_short)
+        judging.order(
+            f"{load} %: mice take no longer than under Blocking", [own[load], at[BLOCKING][load]], is_as_short
+        )
 
         def longer(a: Run, b: Run) -> tuple[bool, str]:
             means = mean_fct(a), mean_fct(b)
             return means[1] > INFLATED * means[0], f"{means[0]:.3g} and {means[1]:.3g}"
 
         judging.order(f"{load} %: mice take longer under Unblocking", [own[load], at[UNBLOCKING][load]], longer)
-    for run in alone(comparison.runs):
+    for run in drop_short_runs(comparison.runs):
         judging.measure(numbers, run)
     note = "loads are parts of an uplink's 10 Gbps; of five uplinks: beside, without a verdict"
-    return [judging.finding(note=f"{note}; {measured_part(alone(comparison.runs))}")]
+    return [judging.finding(note=f"{note}; {measured_part(drop_short_runs(comparison.runs))}")]
 
 
 def _holds(runs: Mapping[int, Run]) -> dict[str, float]:
@@ -101,7 +106,7 @@ def _holds(runs: Mapping[int, Run]) -> dict[str, float]:
     }
 
 
-def by_load(needs: Sequence[Need]) -> dict[int, Need]:
+def group_by_load(needs: Sequence[Need]) -> dict[int, Need]:
     """Runs by the load in the names of their cases, in percent."""
     return dict(sorted((_load(n.case), n) for n in needs))
 
@@ -122,9 +127,11 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         for name in SCHEDULES:
             for full, style in ((False, "-"), (True, "--")):
                 runs = [
-                    r for r in alone(comparison.runs) if r.case.startswith(f"{name}, ") and (FULL in r.case) == full
+                    r
+                    for r in drop_short_runs(comparison.runs)
+                    if r.case.startswith(f"{name}, ") and (FULL in r.case) == full
                 ]
-                points = sorted((_load(run.case), *drawn(measure, run)) for run in runs)
+                points = sorted((_load(run.case), *point_or_nan(measure, run)) for run in runs)
                 if not points:
                     continue
                 loads, values, low, high = (list(column) for column in zip(*points, strict=True))

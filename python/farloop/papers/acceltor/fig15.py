@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.palette import CROSS, INTRA
 from farloop.papers.acceltor.common import HELD, SETTLED, occupancy_by_week
 from farloop.results.tables import Floats
@@ -35,12 +35,12 @@ WITH, WITHOUT = "with margin", "without margin"
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The stated loss: with the margin the occupancy stays, without it declines. A tenth of the loss, and none, beside."""
     judging = Judging(comparison, claims["acceltor/fig15"])
-    large = any(n.case.endswith(LARGE) for n in scheduled(comparison))
+    large = any(n.case.endswith(LARGE) for n in scheduled_runs(comparison))
     needs = {name: Need(f"{name}, {LOSS}{LARGE if large else ''}", "newreno") for name in (WITH, WITHOUT)}
     own, other = needs[WITH], needs[WITHOUT]
 
     def stays(run: Run) -> tuple[bool, str]:
-        share = by_week(run)[SETTLED:]
+        share = weekly_values(run)[SETTLED:]
         judging.measured["with_margin"] = float(share.mean())
         return float(share.mean()) >= HELD, f"mean {share.mean():.3f}, least {share.min():.3f}"
 
@@ -61,7 +61,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     return [judging.finding(note=f"the circuit from {PAIR[0]} to {PAIR[1]}")]
 
 
-def by_week(run: Run) -> Floats:
+def weekly_values(run: Run) -> Floats:
     """The circuit's occupancy in each of the weeks.
 
     Raises:
@@ -75,12 +75,12 @@ def by_week(run: Run) -> Floats:
 
 def beginning(run: Run) -> float:
     """The occupancy of the first weeks that are measured."""
-    return float(by_week(run)[SETTLED : SETTLED + ENDS].mean())
+    return float(weekly_values(run)[SETTLED : SETTLED + ENDS].mean())
 
 
 def end(run: Run) -> float:
     """The occupancy of the last weeks."""
-    return float(by_week(run)[-ENDS:].mean())
+    return float(weekly_values(run)[-ENDS:].mean())
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

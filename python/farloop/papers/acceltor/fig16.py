@@ -13,12 +13,12 @@ from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.palette import CROSS, INTRA
 from farloop.papers.acceltor.common import (
     LONG,
-    alone,
     cumulative,
+    drop_short_runs,
     measured_part,
     numbers,
     occupancy,
-    planned,
+    scheduled_cases,
     week,
     weekly,
 )
@@ -46,17 +46,17 @@ SLIGHTLY = 0.8
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Spread of throughput over elephants, repairs that nothing but reordering asks for, occupancy."""
     judging = Judging(comparison, claims["acceltor/fig16"])
-    both = [planned(comparison, name)[0] for name in (LARGE, SMALL)]
+    both = [scheduled_cases(comparison, name)[0] for name in (LARGE, SMALL)]
 
     def wider(a: Run, b: Run) -> tuple[bool, str]:
-        deviations = [float(by_elephant(run).std() / by_elephant(run).mean()) for run in (a, b)]
-        said = f"standard deviation over mean {deviations[0]:.3f} and {deviations[1]:.3f}, {WIDER:g} times"
-        return deviations[1] > WIDER * deviations[0], said
+        deviations = [float(elephant_counts(run).std() / elephant_counts(run).mean()) for run in (a, b)]
+        evidence = f"standard deviation over mean {deviations[0]:.3f} and {deviations[1]:.3f}, {WIDER:g} times"
+        return deviations[1] > WIDER * deviations[0], evidence
 
     def reordered(a: Run, b: Run) -> tuple[bool, str]:
         counts = repairs(a), repairs(b)
-        said = f"{counts[0]:.3g} and {counts[1]:.3g} packets repeated beyond those lost, per elephant and week"
-        return counts[1] > counts[0] + MANY, said
+        evidence = f"{counts[0]:.3g} and {counts[1]:.3g} packets repeated beyond those lost, per elephant and week"
+        return counts[1] > counts[0] + MANY, evidence
 
     def lower(a: Run, b: Run) -> tuple[bool, str]:
         shares = occupancy(a), occupancy(b)
@@ -65,12 +65,12 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order("the elephants' throughput has a wider spread with 300 kB", both, wider)
     judging.order("packets that overtake make for many repairs", both, reordered)
     judging.order("the occupancy is slightly lower", both, lower)
-    for run in alone(comparison.runs):
+    for run in drop_short_runs(comparison.runs):
         judging.measure(numbers, run)
-    return [judging.finding(note=measured_part(alone(comparison.runs)))]
+    return [judging.finding(note=measured_part(drop_short_runs(comparison.runs)))]
 
 
-def by_elephant(run: Run) -> Floats:
+def elephant_counts(run: Run) -> Floats:
     """Throughput of each recorded elephant over all weeks that are measured."""
     return np.asarray(weekly(run).mean(axis=1))
 
@@ -88,10 +88,10 @@ def repairs(run: Run) -> float:
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Distributions of weekly throughput over elephants."""
     figure, axes = grid(1, "Weekly throughput of elephants by the size of queues")
-    for run in alone(comparison.runs):
+    for run in drop_short_runs(comparison.runs):
         name = run.case.removesuffix(LONG)
         try:
-            values, share = cumulative(by_elephant(run) / 1e6)
+            values, share = cumulative(elephant_counts(run) / 1e6)
         except UndecidedError:  # too short for that
             continue
         axes[0].step(values, share, where="post", linewidth=1.1, color=COLOURS.get(name), label=name)

@@ -15,13 +15,13 @@ from farloop.papers.acceltor.common import (
     UNBLOCKING,
     CircuitJudging,
     Point,
-    alone,
-    drawn,
-    grouped,
+    drop_short_runs,
+    group_runs,
     measured_part,
     numbers,
     occupancy,
-    planned,
+    point_or_nan,
+    scheduled_cases,
     single,
     spread,
     weekly,
@@ -51,7 +51,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Weekly throughput against both rivals under each algorithm; how many of them fill the circuits; the two that do not."""
     judging = CircuitJudging(comparison, claims["acceltor/fig17"])
     # Of CUBIC the cases that come last: ns-3's.
-    at = {name: {n.algorithm: n for n in planned(comparison, name)} for name in SCHEDULES}
+    at = {name: {n.algorithm: n for n in scheduled_cases(comparison, name)} for name in SCHEDULES}
     own = at[ACCELTOR]
     for algorithm, need in own.items():
         for rival in (BLOCKING, UNBLOCKING):
@@ -66,13 +66,13 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                 more,
             )
 
-    def most(*runs: Run) -> tuple[bool, str]:
+    def is_largest(*runs: Run) -> tuple[bool, str]:
         held = [NAMES[run.algorithm] for run in runs if occupancy(run) >= HELD]
         # What more than half of them reach.
         judging.measured["most_above"] = sorted(map(occupancy, runs), reverse=True)[len(runs) // 2]
         return 2 * len(held) > len(runs), f"{len(held)} of {len(runs)}: {', '.join(held) or 'none'}"
 
-    judging.order(f"most use {100 * HELD:.0f} % of the optical bandwidth", list(own.values()), most, number=True)
+    judging.order(f"most use {100 * HELD:.0f} % of the optical bandwidth", list(own.values()), is_largest, number=True)
     for algorithm, key in LOWER.items():
 
         def lower(*runs: Run) -> tuple[bool, str]:
@@ -85,7 +85,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.order(f"{NAMES[algorithm]} uses less than most others", [need, *others], lower)
         paper = judging.claim.paper[key]
         judging.near(key, f"{NAMES[algorithm]} uses {100 * paper:.1f} %", [need], occupancy)
-    runs = alone(comparison.runs)
+    runs = drop_short_runs(comparison.runs)
     for run in runs:
         judging.measure(numbers, run)
     return [judging.finding(note=measured_part(runs))]
@@ -105,16 +105,16 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's two panels, one above the other."""
     figure, axes = grid(2, "Sixteen TCPs under three schedules", columns=1, shared=False)
     figure.set_size_inches(10.5, 6)
-    runs = alone(comparison.runs)
+    runs = drop_short_runs(comparison.runs)
     groups = [name for name in (*NAMES.values(), RFC) if any(_label(run) == name for run in runs)]
     throughput: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
     used: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
     for run in runs:
         name = run.case.partition(",")[0]
-        throughput[name][_label(run)] = drawn(lambda r: spread(weekly(r) / 1e6), run)
-        used[name][_label(run)] = drawn(lambda r: single(100 * occupancy(r)), run)
-    grouped(axes[0], groups, throughput, "weekly throughput (Mbps)")
-    grouped(axes[1], groups, used, "occupancy (%)")
+        throughput[name][_label(run)] = point_or_nan(lambda r: spread(weekly(r) / 1e6), run)
+        used[name][_label(run)] = point_or_nan(lambda r: single(100 * occupancy(r)), run)
+    group_runs(axes[0], groups, throughput, "weekly throughput (Mbps)")
+    group_runs(axes[1], groups, used, "occupancy (%)")
     axes[1].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
     legend_below(figure, axes, "lines: 10th and 90th percentile over elephants and weeks")
     return {"fig17": figure}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Run
 
 
-def time_alone(run: Run) -> Floats:
+def lone_time(run: Run) -> Floats:
     """Completion time in ps of each flow of the run alone, its slow start included; NaN for flows without a size.
 
     A window grows from `initial_cwnd` to twice as much in each round trip, up to the receive window, because nothing is lost. The last

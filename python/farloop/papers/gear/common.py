@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.judging.traffic import AGE, Flows, offered_text
 from farloop.palette import CROSS, INTRA
 from farloop.views.figures.panels import grid
@@ -51,30 +51,30 @@ def backlogs(runs: Iterable[Run]) -> Figure:
     return figure
 
 
-def planned(comparison: Comparison, leave_out: Collection[str] = ()) -> list[Need]:
+def longest_needs(comparison: Comparison, leave_out: Collection[str] = ()) -> list[Need]:
     """Returns the runs that the figure schedules for each point and algorithm: the last case, which is the longest one."""
-    chosen = {(point(n.case), n.algorithm): n for n in scheduled(comparison) if n.algorithm not in leave_out}
+    chosen = {(point(n.case), n.algorithm): n for n in scheduled_runs(comparison) if n.algorithm not in leave_out}
     return list(chosen.values())
 
 
 def order(judging: Judging, needs: Sequence[Need], where: str) -> None:
     """States that Gear is nearest to 1, and each of the others on the paper's side; at every point."""
 
-    def nearest(*runs: Run) -> tuple[bool, str]:
+    def gear_is_nearest(*runs: Run) -> tuple[bool, str]:
         table = _table(runs)
         best = {p: min(row, key=lambda a: distance(row[a])) for p, row in table.items()}
-        said = ", ".join(f"{p}: {a} {table[p][a]:.3g} (gear {table[p]['gear']:.3g})" for p, a in best.items())
-        return set(best.values()) == {"gear"}, f"nearest {said}"
+        evidence = ", ".join(f"{p}: {a} {table[p][a]:.3g} (gear {table[p]['gear']:.3g})" for p, a in best.items())
+        return set(best.values()) == {"gear"}, f"nearest {evidence}"
 
-    judging.order(f"Gear is nearest to 1 {where}", needs, nearest)
+    judging.order(f"Gear is nearest to 1 {where}", needs, gear_is_nearest)
     for names, side, holds in ((BELOW, "below", lambda r: r < 1), (ABOVE, "above", lambda r: r > 1)):
         for name in names:
 
-            def beside(*runs: Run, name: str = name, holds: Callable[[float], bool] = holds) -> tuple[bool, str]:
+            def is_on_side(*runs: Run, name: str = name, holds: Callable[[float], bool] = holds) -> tuple[bool, str]:
                 points = {p: row[name] for p, row in _table(runs).items()}
                 return all(map(holds, points.values())), ", ".join(f"{p}: {r:.3g}" for p, r in points.items())
 
-            judging.order(f"{name} is {side} 1 {where}", [n for n in needs if n.algorithm == name], beside)
+            judging.order(f"{name} is {side} 1 {where}", [n for n in needs if n.algorithm == name], is_on_side)
 
 
 def distance(ratio: float) -> float:
@@ -84,7 +84,7 @@ def distance(ratio: float) -> float:
 
 def ratios(comparison: Comparison) -> Table:
     """The normalised throughput ratio of the longest run of each point and algorithm."""
-    return _table(longest(comparison).values())
+    return _table(longest_runs(comparison).values())
 
 
 def _table(runs: Iterable[Run]) -> Table:
@@ -96,11 +96,11 @@ def _table(runs: Iterable[Run]) -> Table:
 
 def scale_note(comparison: Comparison) -> str:
     """Describes the durations of the runs at hand."""
-    durations = sorted({run.duration for run in longest(comparison).values()})
+    durations = sorted({run.duration for run in longest_runs(comparison).values()})
     if not durations:
         return ""
     loads = []
-    for run in {point(run.case): run for run in longest(comparison).values()}.values():
+    for run in {point(run.case): run for run in longest_runs(comparison).values()}.values():
         offered = offered_text([run])
         loads += [f"{point(run.case)}: {offered}"] if offered else []
     ages = f"flows older than {1e3 * AGE:g} ms count, of both kinds"
@@ -132,7 +132,7 @@ def point(case: str) -> str:
     return case.partition(", ")[0]
 
 
-def longest(comparison: Comparison) -> dict[tuple[str, str], Run]:
+def longest_runs(comparison: Comparison) -> dict[tuple[str, str], Run]:
     """The longest run of each point and algorithm: at full scale the quick cases have run, too."""
     chosen: dict[tuple[str, str], Run] = {}
     for run in comparison.runs:

@@ -11,7 +11,7 @@ import numpy as np
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import throughput
-from farloop.judging.schedule import scheduled
+from farloop.judging.schedule import scheduled_runs
 from farloop.palette import CROSS, INTRA
 from farloop.views.figures.panels import grid, legend_below
 
@@ -30,10 +30,10 @@ Table = dict[str, dict[str, tuple[float, float]]]
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The least threshold for full throughput by RTT, and how the delay grows with the threshold."""
     judging = Judging(comparison, claims["gear/fig02"])
-    needs = scheduled(comparison)
+    needs = scheduled_runs(comparison)
 
     def larger(*runs: Run) -> tuple[bool, str]:
-        needed = _all_needed(_table(runs))
+        needed = _needed_thresholds(_table(runs))
         evidence = "least threshold for full throughput: " + ", ".join(
             f"{rtt}: {'beyond the sweep' if np.isinf(k) else f'{k:g} kB'}" for rtt, k in needed.items()
         )
@@ -49,7 +49,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def unfilled_grow(*runs: Run) -> tuple[bool, str]:
         table = _table(runs)
-        rising = {rtt: _unfilled_delays(row, _best(table)) for rtt, row in table.items()}
+        rising = {rtt: _unfilled_delays(row, _best_rate(table)) for rtt, row in table.items()}
         rising = {rtt: d for rtt, d in rising.items() if len(d) > 1}
         evidence = "; ".join(f"{rtt}: {1e3 * d[0]:.2g} to {1e3 * d[-1]:.2g} ms" for rtt, d in rising.items())
         return any(
@@ -59,7 +59,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order("a larger RTT needs a larger threshold for full throughput", needs, larger)
     judging.order("the 99th percentile of the queueing delay grows with the threshold", needs, delays_grow)
     judging.order("it grows even where the flow does not fill the link", needs, unfilled_grow)
-    judging.measure(lambda: {f"needed at {r} (kB)": k for r, k in _all_needed(_table(comparison.runs)).items()})
+    judging.measure(lambda: {f"needed at {r} (kB)": k for r, k in _needed_thresholds(_table(comparison.runs)).items()})
     note = "the paper names neither algorithm nor number of flows: one DCTCP flow; measured over the second half of the run"
     return [judging.finding(note=note)]
 
@@ -107,15 +107,15 @@ def _delay(run: Run) -> float:
     return metrics.percentile(*run.samples.get("flow/cross", "rtt"), 99, run.duration / 2) - base
 
 
-def _best(table: Table) -> float:
+def _best_rate(table: Table) -> float:
     return max(rate for row in table.values() for rate, _ in row.values())
 
 
-def _all_needed(table: Table) -> dict[str, float]:
-    return {rtt: _needed(row, _best(table)) for rtt, row in table.items()}
+def _needed_thresholds(table: Table) -> dict[str, float]:
+    return {rtt: _needed_threshold(row, _best_rate(table)) for rtt, row in table.items()}
 
 
-def _needed(row: dict[str, tuple[float, float]], best: float) -> float:
+def _needed_threshold(row: dict[str, tuple[float, float]], best: float) -> float:
     """The least threshold of the sweep (kB) with full throughput; infinite if there is none."""
     for threshold, (rate, _) in row.items():
         if rate >= FULL * best:

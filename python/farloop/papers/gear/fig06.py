@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.traffic import Flows
-from farloop.papers.gear.common import backlogs, bars, longest, numbers, order, planned, point, ratios, scale_note
+from farloop.papers.gear.common import (
+    backlogs,
+    bars,
+    longest_needs,
+    longest_runs,
+    numbers,
+    order,
+    point,
+    ratios,
+    scale_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,10 +35,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.measure(
         lambda: {
             f"{run.algorithm}, {point(run.case)}, flow level": Flows.of(run).flow_level_ratio()
-            for run in longest(comparison).values()
+            for run in longest_runs(comparison).values()
         }
     )
-    order(judging, planned(comparison), "at every point")
+    order(judging, longest_needs(comparison), "at every point")
     return [judging.finding(note=scale_note(comparison))]
 
 
@@ -45,4 +55,4 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     """Bars by generated ratio, as in the paper, with the ideal ratio as a red dotted line."""
     table = ratios(comparison)
     ordered = {point: table[point] for point in sorted(table, key=intra_share)}
-    return {"fig06": bars(ordered, "generated intra : cross"), "backlog": backlogs(longest(comparison).values())}
+    return {"fig06": bars(ordered, "generated intra : cross"), "backlog": backlogs(longest_runs(comparison).values())}

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import balanced_from, by_algorithm, lasting, ratio, shares, spread, throughput
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.measure import (
+    balance_time,
+    group_by_algorithm,
+    ratio,
+    require_duration,
+    shares,
+    spread,
+    throughput,
+)
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.units import count_text
 from farloop.views.figures.panels import throughput_panels
 
@@ -38,8 +46,8 @@ AVERAGED = 0.2
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Ratios of all algorithms, Gear's with its spread over the start phases."""
     judging = Judging(comparison, claims["gear/fig09"])
-    phases = scheduled(comparison, algorithm="gear")
-    for name, group in by_algorithm(comparison).items():
+    phases = scheduled_runs(comparison, algorithm="gear")
+    for name, group in group_by_algorithm(comparison).items():
         if name != "gear":
             judging.measure(lambda n, g: {f"{n}_ratio": spread(g, ratio)[0]}, name, group)
 
@@ -54,8 +62,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def loses(run: Run) -> tuple[bool, str]:
         return ratio(run) < 1, f"ratio {ratio(run):.3g}"
 
-    def not_converged(run: Run) -> tuple[bool, str]:
-        since = _since(lasting(run, HPCC_UNTIL))
+    def has_not_converged(run: Run) -> tuple[bool, str]:
+        since = _since(require_duration(run, HPCC_UNTIL))
         return since > HPCC_UNTIL, f"converged after {since:.3g} s" if math.isfinite(
             since
         ) else "has not converged at the end"
@@ -63,17 +71,17 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def cross_over_intra(run: Run) -> float:
         return metrics.ratio(1, ratio(run))
 
-    def converged(run: Run) -> float:
-        return _since(lasting(run, GEMINI_RUNS))
+    def convergence_time(run: Run) -> float:
+        return _since(require_duration(run, GEMINI_RUNS))
 
-    def starved(run: Run, victim: str) -> tuple[bool, str]:
+    def is_starved(run: Run, victim: str) -> tuple[bool, str]:
         share = shares(run, ("intra", "cross"))[victim]
         return share < STARVED, f"its share is {100 * share:.1f} %"
 
     judging.near("Gear_ratio", "Gear's ratio is about 1", phases, gear)
     judging.order("Annulus is fair", [Need(BASE, "annulus")], fair)
     judging.order("HPCC's intra flow loses", [Need(BASE, "hpcc")], loses)
-    judging.order("HPCC has not converged by 2 s", [Need(BASE, "hpcc")], not_converged)
+    judging.order("HPCC has not converged by 2 s", [Need(BASE, "hpcc")], has_not_converged)
     gemini = [Need(GEMINI_CASE, "gemini")]
     judging.order(
         "GEMINI favours the cross flow",
@@ -82,20 +90,20 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     )
     text = "GEMINI's cross flow gets about 1.3 times as much"
     judging.near("GEMINI_cross_over_intra", text, gemini, cross_over_intra, better="lower")
-    judging.near("GEMINI_converged_s", "GEMINI converges around 2 s", gemini, converged, better="lower")
+    judging.near("GEMINI_converged_s", "GEMINI converges around 2 s", gemini, convergence_time, better="lower")
     for algorithm, name, victim in (("timely", "TIMELY", "intra"), ("dctcp", "DCTCP", "cross")):
         text = f"{name} nearly starves the {victim} flow"
-        judging.order(text, [Need(BASE, algorithm)], lambda run, victim=victim: starved(run, victim))
+        judging.order(text, [Need(BASE, algorithm)], lambda run, victim=victim: is_starved(run, victim))
     return [judging.finding()]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """One panel per algorithm, as in the paper; the start phases of Gear in a picture of their own."""
-    base = [group[0] for group in by_algorithm(comparison).values()]
+    base = [group[0] for group in group_by_algorithm(comparison).values()]
     pictures = {
         "fig09": throughput_panels(base, "Throughput of an intra- and a cross-datacenter flow", caption=_caption)
     }
-    phases = by_algorithm(comparison).get("gear", [])
+    phases = group_by_algorithm(comparison).get("gear", [])
     if len(phases) > 1:
         pictures["fig09-phases"] = throughput_panels(phases, "Gear, start of the cross flow varied", columns=3)
     return pictures
@@ -108,4 +116,4 @@ def _caption(run: Run) -> str:
 
 def _since(run: Run) -> float:
     """When the two rates have converged for good."""
-    return balanced_from(run, low=CONVERGED[0], high=CONVERGED[1], over=AVERAGED)
+    return balance_time(run, low=CONVERGED[0], high=CONVERGED[1], over=AVERAGED)

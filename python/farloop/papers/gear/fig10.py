@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import by_algorithm, lasting, shares, spread, throughput
-from farloop.judging.schedule import scheduled
+from farloop.judging.measure import group_by_algorithm, require_duration, shares, spread, throughput
+from farloop.judging.schedule import scheduled_runs
 from farloop.units import count_text
 from farloop.views.figures.panels import throughput_panels
 
@@ -32,13 +32,13 @@ UNMOVED = 0.1
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Shares while three flows run; for Gear at several phases of the join."""
     judging = Judging(comparison, claims["gear/fig10"])
-    phases = scheduled(comparison, algorithm="gear")
-    rivals = [n for n in scheduled(comparison) if n.algorithm != "gear"]
-    for name, group in by_algorithm(comparison).items():
-        judging.measure(_joined, name, group[0])
+    phases = scheduled_runs(comparison, algorithm="gear")
+    rivals = [n for n in scheduled_runs(comparison) if n.algorithm != "gear"]
+    for name, group in group_by_algorithm(comparison).items():
+        judging.measure(_join_shares, name, group[0])
 
     def fair(*runs: Run) -> tuple[bool, str]:
-        mean, low, high = spread([lasting(run, JOINED[1]) for run in runs], _jain)
+        mean, low, high = spread([require_duration(run, JOINED[1]) for run in runs], _jain)
         judging.measured |= {"Gear_jain": mean, "Gear_jain_least": low, "Gear_jain_largest": high}
         by_phase = ", ".join(
             f"{run.case} {'/'.join(f'{100 * s:.0f}' for s in shares(run, FLOWS, *JOINED).values())}" for run in runs
@@ -47,28 +47,32 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         index = f"{mean:.3f} ({low:.3f} to {high:.3f} over {count_text(len(runs), 'time')} of the join)"
         return low >= FAIR, f"Jain's index {index}, fair from {FAIR}"
 
-    def only_intra(run: Run) -> tuple[bool, str]:
-        run = lasting(run, JOINED[1])
+    def changes_only_intra(run: Run) -> tuple[bool, str]:
+        run = require_duration(run, JOINED[1])
         change = {f: metrics.ratio(throughput(run, f, *JOINED), throughput(run, f, *BEFORE)) - 1 for f in FLOWS[:2]}
         evidence = f"intra {100 * change['intra1']:+.0f} %, cross {100 * change['cross']:+.0f} %"
         return abs(change["cross"]) < UNMOVED < abs(change["intra1"]), evidence
 
-    def most(*runs: Run) -> tuple[float, str]:
-        cross_shares = {run.algorithm: shares(lasting(run, JOINED[1]), FLOWS, *JOINED)["cross"] for run in runs}
+    def largest_share(*runs: Run) -> tuple[float, str]:
+        cross_shares = {
+            run.algorithm: shares(require_duration(run, JOINED[1]), FLOWS, *JOINED)["cross"] for run in runs
+        }
         name = max(cross_shares, key=lambda n: cross_shares[n])
         return cross_shares[name], f"it is {name}"
 
     judging.order("Gear moves all three flows to fair shares", phases, fair)
     judging.order(
-        "in HPCC only the intra flow reacts to the join", [n for n in rivals if n.algorithm == "hpcc"], only_intra
+        "in HPCC only the intra flow reacts to the join",
+        [n for n in rivals if n.algorithm == "hpcc"],
+        changes_only_intra,
     )
-    judging.near("rival_cross_share", "one rival lets the cross flow take about 80 %", rivals, most)
+    judging.near("rival_cross_share", "one rival lets the cross flow take about 80 %", rivals, largest_share)
     return [judging.finding()]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """One panel per algorithm, as in the paper; the phases of Gear's join in a picture of their own."""
-    runs = by_algorithm(comparison)
+    runs = group_by_algorithm(comparison)
     pictures = {
         "fig10": throughput_panels(
             [group[0] for group in runs.values()],
@@ -87,7 +91,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return pictures
 
 
-def _joined(name: str, run: Run) -> dict[str, list[float]]:
+def _join_shares(name: str, run: Run) -> dict[str, list[float]]:
     return {f"{name}_shares": [round(s, 3) for s in shares(run, FLOWS, *JOINED).values()]}
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import by_algorithm, throughput
-from farloop.judging.schedule import scheduled
+from farloop.judging.measure import group_by_algorithm, throughput
+from farloop.judging.schedule import scheduled_runs
 from farloop.units import seconds
 from farloop.views.figures.panels import throughput_panels
 
@@ -35,7 +35,7 @@ SLIGHTLY = 3.0
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Least fairness over the phases with two flows or more, and oscillation, per algorithm."""
     judging = Judging(comparison, claims["gear/fig11"])
-    needs = [n for n in scheduled(comparison) if n.case == MAIN] or scheduled(comparison)
+    needs = [n for n in scheduled_runs(comparison) if n.case == MAIN] or scheduled_runs(comparison)
 
     def fair(*runs: Run) -> tuple[bool, str]:
         fairness = {run.algorithm: _least_jain(run) for run in runs}
@@ -53,7 +53,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         calm = max(swing[n] for n in CALM)
         return calm < swing["gear"] < SLIGHTLY * calm, evidence
 
-    def most(*runs: Run) -> tuple[bool, str]:
+    def oscillates_most(*runs: Run) -> tuple[bool, str]:
         swing, evidence = swings(runs)
         others = max(v for n, v in swing.items() if n not in OSCILLATING_MOST)
         return min(swing[n] for n in OSCILLATING_MOST) > others, evidence
@@ -61,7 +61,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order("all algorithms show good fairness", needs, fair)
     compared = [n for n in needs if n.algorithm in ("gear", *CALM)]
     judging.order("Gear oscillates slightly more than HPCC and GEMINI", compared, slightly_more)
-    judging.order("DCTCP and Annulus oscillate most", needs, most)
+    judging.order("DCTCP and Annulus oscillate most", needs, oscillates_most)
     judging.measure(lambda: {f"{r.algorithm}_least_jain": _least_jain(r) for r in judging.have(needs)})
     judging.measure(lambda: {f"{r.algorithm}_variation": _oscillation(r) for r in judging.have(needs)})
     fast = needs and needs[0].case != MAIN
@@ -70,7 +70,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """One panel per algorithm, as in the paper."""
-    runs = [_slowest(group) for group in by_algorithm(comparison).values()]
+    runs = [_longest_run(group) for group in group_by_algorithm(comparison).values()]
     return {
         "fig11": throughput_panels(
             runs,
@@ -83,7 +83,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     }
 
 
-def _slowest(group: list[Run]) -> Run:
+def _longest_run(group: list[Run]) -> Run:
     return max(group, key=lambda run: run.duration)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
-from farloop.judging.measure import lasting, ratio, shares
-from farloop.judging.schedule import scheduled
-from farloop.judging.traffic import layer
+from farloop.judging.measure import ratio, require_duration, shares
+from farloop.judging.schedule import scheduled_runs
+from farloop.judging.traffic import node_layer
 from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
@@ -33,11 +33,13 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Ratios once settled: under the load of §IV-B; at quick scale under a thirtieth of it."""
     judging = Judging(comparison, claims["gear/fig13"])
     for run in comparison.runs:
-        judging.measure(lambda r: {f"ratio, {r.case}": _settled(r), f"cross share, {r.case}": _cross_share(r)}, run)
-    planned = {n.case.removesuffix(LIGHT): n for n in scheduled(comparison)}
+        judging.measure(
+            lambda r: {f"ratio, {r.case}": _settled_ratio(r), f"cross share, {r.case}": _cross_share(r)}, run
+        )
+    planned = {n.case.removesuffix(LIGHT): n for n in scheduled_runs(comparison)}
 
     def fair(run: Run) -> tuple[bool, str]:
-        return FAIR[0] <= _settled(run) <= FAIR[1], f"ratio {_settled(run):.3g}"
+        return FAIR[0] <= _settled_ratio(run) <= FAIR[1], f"ratio {_settled_ratio(run):.3g}"
 
     def shares_text(full: Run, longest: Run) -> str:
         shares = f"{100 * _cross_share(full):.1f} % with all entries, {100 * _cross_share(longest):.1f} % with one"
@@ -66,7 +68,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return {"fig13": throughput_panels(comparison.runs, title, caption=_caption, columns=3)}
 
 
-def _watched(run: Run) -> Run:
+def _require_usable(run: Run) -> Run:
     """The run, if it goes on for long enough, and its two flows take the same path up to the core, which the seed draws.
 
     Raises:
@@ -78,19 +80,19 @@ def _watched(run: Run) -> Run:
     pods = [
         p["node"].rpartition("-")[0]
         for p in ports
-        if p["offered_bytes"] is None and layer(p["peer"]) == "core" and layer(p["node"]) == "aggregation"
+        if p["offered_bytes"] is None and node_layer(p["peer"]) == "core" and node_layer(p["node"]) == "aggregation"
     ]
     if not pods or len(set(pods)) < len(pods):
         raise UndecidedError(f"the two flows take different paths under seed {run.seed}")
-    return lasting(run, SETTLED)
+    return require_duration(run, SETTLED)
 
 
-def _settled(run: Run) -> float:
-    return ratio(_watched(run), SETTLED)
+def _settled_ratio(run: Run) -> float:
+    return ratio(_require_usable(run), SETTLED)
 
 
 def _cross_share(run: Run) -> float:
-    return shares(_watched(run), ("intra", "cross"), SETTLED)["cross"]
+    return shares(_require_usable(run), ("intra", "cross"), SETTLED)["cross"]
 
 
 def _caption(run: Run) -> str:

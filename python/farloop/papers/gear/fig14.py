@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import ratio, spread
-from farloop.judging.schedule import scheduled
+from farloop.judging.schedule import scheduled_runs
 from farloop.units import count_text
 from farloop.views.figures.panels import throughput_panels
 
@@ -22,7 +22,7 @@ NUMBERS = {"gear": "ratio_full", "gear-without-cross": "ratio_without_cross"}
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Both ratios, as means over the start phases."""
     judging = Judging(comparison, claims["gear/fig14"])
-    needs = {a: scheduled(comparison, algorithm=a) for a in NUMBERS}
+    needs = {a: scheduled_runs(comparison, algorithm=a) for a in NUMBERS}
 
     def mean(*runs: Run) -> tuple[float, str]:
         value, low, high = spread(runs, ratio)

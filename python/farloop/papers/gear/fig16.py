@@ -10,8 +10,8 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import both_started, by_algorithm, ratio, shares, spread, throughput
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.measure import common_start, group_by_algorithm, ratio, shares, spread, throughput
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.palette import CROSS, INTRA
 from farloop.views.figures.panels import grid, legend_below, throughput_panels
 
@@ -45,7 +45,7 @@ AVERAGED = 0.02
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Ratios at the shared bottleneck; with the bottleneck in the WAN, where the shares settle and when."""
     judging = Judging(comparison, claims["gear/fig16"])
-    at_shared = scheduled(comparison, prefix="shared")
+    at_shared = scheduled_runs(comparison, prefix="shared")
     # The quick scale's case is shorter: at full scale the paper's 30 s count.
     needs = [n for n in at_shared if n.case != SHORT] or at_shared
     shared, _ = _experiments(comparison)
@@ -61,12 +61,12 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return ratios, "ratios: " + ", ".join(f"{n} {v:.3g}" for n, v in ratios.items())
 
     def lose(*runs: Run) -> tuple[bool, str]:
-        ratios, said = rivals(runs)
-        return all(r < 1 for r in ratios.values()), said
+        ratios, evidence = rivals(runs)
+        return all(r < 1 for r in ratios.values()), evidence
 
     def most(*runs: Run) -> tuple[bool, str]:
-        ratios, said = rivals(runs)
-        return set(sorted(ratios, key=lambda n: ratios[n])[: len(MOST)]) == set(MOST), said
+        ratios, evidence = rivals(runs)
+        return set(sorted(ratios, key=lambda n: ratios[n])[: len(MOST)]) == set(MOST), evidence
 
     # All of them, whatever ran: an order among some of the rivals says nothing.
     cases = list(dict.fromkeys(n.case for n in needs))
@@ -75,31 +75,31 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     lost = [n for n in needs if n.algorithm != "gear"] or others
     judging.order("the intra flow loses under all others", lost, lose)
     judging.order("most under DCTCP and TIMELY", others, most)
-    _in_the_wan(judging)
+    _judge_wan(judging)
     note = "error bars of 30 repetitions: the start of the cross flow within its round trip is varied at full scale"
     return [judging.finding(note=note)]
 
 
-def _in_the_wan(judging: Judging) -> None:
+def _judge_wan(judging: Judging) -> None:
     claim = judging.claim
     target = claim.paper["intra_part"]
     needs = {name: Need("WAN", name) for name in (*QUICK, *ADDITIVE)}
     for run in judging.have(list(needs.values())):
         name = run.algorithm
         judging.measure(lambda n, r: {f"{n}_intra_part_WAN": _intra_share(r)}, name, run)
-        judging.measure(lambda n, r: {f"{n}_settled_s": _settled(r, target)}, name, run)
+        judging.measure(lambda n, r: {f"{n}_settled_s": _settling_time(r, target)}, name, run)
 
     def share(run: Run) -> tuple[float, str]:
-        return _intra_share(run), f"settled after {_settled(run, target):.3g} s"
+        return _intra_share(run), f"settled after {_settling_time(run, target):.3g} s"
 
     def quick(run: Run) -> tuple[bool, str]:
-        settled = _settled(run, target)
+        settled = _settling_time(run, target)
         return settled <= claim.paper["settle_gear_ms"] / 1e3, f"{settled:.3g} s"
 
-    def before(*runs: Run) -> tuple[bool, str]:
-        times = {run.algorithm: _settled(run, target) for run in runs}
-        said = ", ".join(f"{n} {t:.3g} s" for n, t in times.items())
-        return max(times[n] for n in QUICK) < min(times[n] for n in ADDITIVE), said
+    def converges_before(*runs: Run) -> tuple[bool, str]:
+        times = {run.algorithm: _settling_time(run, target) for run in runs}
+        evidence = ", ".join(f"{n} {t:.3g} s" for n, t in times.items())
+        return max(times[n] for n in QUICK) < min(times[n] for n in ADDITIVE), evidence
 
     for name, need in needs.items():
         text = f"bottleneck in the WAN: {name} settles near 7:3"
@@ -108,10 +108,10 @@ def _in_the_wan(judging: Judging) -> None:
     for name in QUICK:
         judging.order(f"{name} settles within 100 ms", [needs[name]], quick, number=True)
     text = "Gear and HPCC settle before the additive-increase schemes"
-    judging.order(text, [needs[n] for n in (*QUICK, *ADDITIVE)], before)
+    judging.order(text, [needs[n] for n in (*QUICK, *ADDITIVE)], converges_before)
     for name in ADDITIVE:
         text = f"{name} takes nearly 5 s"
-        judging.near("settle_additive_s", text, [needs[name]], lambda run: _settled(run, target), better="lower")
+        judging.near("settle_additive_s", text, [needs[name]], lambda run: _settling_time(run, target), better="lower")
     settled = {name: judging.measured.get(f"{name}_settled_s", math.nan) for name in (*QUICK, *ADDITIVE)}
     judging.measured["settle_gear_ms"] = 1e3 * settled["gear"]
     judging.measured["settle_additive_s"] = sorted(settled[name] for name in ADDITIVE)[1]
@@ -134,7 +134,7 @@ def _bars(shared: dict[str, list[Run]]) -> Figure:
     figure.set_size_inches(6, 3)
     at = np.arange(len(shared))
     for i, (flow, colour) in enumerate((("intra", INTRA[0]), ("cross", CROSS[0]))):
-        rates = [[throughput(run, flow, both_started(run)) / 1e9 for run in group] for group in shared.values()]
+        rates = [[throughput(run, flow, common_start(run)) / 1e9 for run in group] for group in shared.values()]
         means = [float(np.mean(r)) for r in rates]
         errors = [
             [m - min(r) for m, r in zip(means, rates, strict=True)],
@@ -148,7 +148,7 @@ def _bars(shared: dict[str, list[Run]]) -> Figure:
 
 
 def _experiments(comparison: Comparison) -> tuple[dict[str, list[Run]], dict[str, Run]]:
-    runs = by_algorithm(comparison)
+    runs = group_by_algorithm(comparison)
     shared = {name: [run for run in group if run.case.startswith("shared")] for name, group in runs.items()}
     wan = {name: run for name, group in runs.items() for run in group if run.case == "WAN"}
     return {name: group for name, group in shared.items() if group}, wan
@@ -156,17 +156,17 @@ def _experiments(comparison: Comparison) -> tuple[dict[str, list[Run]], dict[str
 
 def _intra_share(run: Run) -> float:
     """Over the second half of the time that both flows run."""
-    start = both_started(run)
+    start = common_start(run)
     return shares(run, ("intra", "cross"), (start + run.duration) / 2)["intra"]
 
 
-def _settled(run: Run, target: float) -> float:
+def _settling_time(run: Run, target: float) -> float:
     """Seconds after both flows have started from which the intra flow's share stays near the target."""
     low, high = target - NEAR, target + NEAR
     times, intra = run.samples.get("flow/intra", "throughput")
     _, cross = run.samples.get("flow/cross", "throughput")
     limits = {"low": low / (1 - low), "high": high / (1 - high)}
-    return metrics.convergence_time(times, intra, cross, **limits, over=AVERAGED, start=both_started(run))
+    return metrics.convergence_time(times, intra, cross, **limits, over=AVERAGED, start=common_start(run))
 
 
 def _caption(run: Run) -> str:

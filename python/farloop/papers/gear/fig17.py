@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import lasting, throughput
-from farloop.judging.schedule import scheduled
-from farloop.judging.traffic import paused
+from farloop.judging.measure import require_duration, throughput
+from farloop.judging.schedule import scheduled_runs
+from farloop.judging.traffic import paused_time
 from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         for phase, flows, window in (("rack a", RACK_A, EARLY), ("end", ALL, _late(run))):
             for kind in ("intra", "cross"):
                 name = f"{run.label}, {phase}: mean {kind} (Gbps)"
-                judging.measure(lambda n, *of: {n: _mean(*of) / 1e9}, name, run, _of(flows, kind), *window)
-    gear = scheduled(comparison, algorithm="gear")[-1:]
-    poseidon = scheduled(comparison, algorithm="poseidon-partial")[:1]
+                judging.measure(lambda n, *of: {n: _mean(*of) / 1e9}, name, run, _select_flows(flows, kind), *window)
+    gear = scheduled_runs(comparison, algorithm="gear")[-1:]
+    poseidon = scheduled_runs(comparison, algorithm="poseidon-partial")[:1]
 
     def fair(run: Run, flows: tuple[str, ...], window: tuple[float, float]) -> tuple[bool, str]:
-        index = _jain(lasting(run, window[1]), flows, *window)
+        index = _jain(require_duration(run, window[1]), flows, *window)
         rates = "/".join(f"{throughput(run, f, *window) / 1e9:.1f}" for f in flows)
         evidence = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
         return index >= FAIR, evidence
 
     def stable(run: Run) -> tuple[bool, str]:
-        start, end = _late(lasting(run, JOIN + 2 * LAST))
+        start, end = _late(require_duration(run, JOIN + 2 * LAST))
         rates = {f: throughput(run, f, start, end) for f in ALL}
         change = {f: abs(metrics.ratio(rates[f], throughput(run, f, start - LAST, start)) - 1) for f in ALL}
         moved, least = max(change, key=lambda f: change[f]), min(rates, key=lambda f: rates[f])
@@ -71,13 +71,13 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         )
         return change[moved] < UNMOVED and rates[least] > STARVED * FAIR_SHARE, evidence
 
-    def pressed(run: Run) -> tuple[bool, str]:
-        total = paused(run)
+    def is_paused(run: Run) -> tuple[bool, str]:
+        total = paused_time(run)
         return total > 0, f"ports were paused for {total:.3g} s in total"
 
-    def starved(run: Run) -> tuple[bool, str]:
-        run = lasting(run, EARLY[1])
-        intra, cross = (_mean(run, _of(RACK_A, kind), *EARLY) for kind in ("intra", "cross"))
+    def is_starved(run: Run) -> tuple[bool, str]:
+        run = require_duration(run, EARLY[1])
+        intra, cross = (_mean(run, _select_flows(RACK_A, kind), *EARLY) for kind in ("intra", "cross"))
         evidence = (
             f"cross {cross / 1e9:.3g}, intra {intra / 1e9:.3g} Gbps each, a fair share is {FAIR_SHARE / 1e9:g} Gbps"
         )
@@ -86,8 +86,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     text = "Gear converges quickly while the bottleneck has telemetry"
     judging.order(text, gear, lambda run: fair(run, RACK_A, EARLY))
     judging.order("Gear stabilizes, no flow starved, when the bottleneck has none", gear, stable)
-    judging.order("PFC presses the congestion back", gear, pressed)
-    judging.order("Poseidon starves the cross flows", poseidon, starved)
+    judging.order("PFC presses the congestion back", gear, is_paused)
+    judging.order("Poseidon starves the cross flows", poseidon, is_starved)
     return [judging.finding()]
 
 
@@ -102,7 +102,7 @@ def _late(run: Run) -> tuple[float, float]:
     return run.duration - LAST, run.duration
 
 
-def _of(flows: Sequence[str], kind: str) -> list[str]:
+def _select_flows(flows: Sequence[str], kind: str) -> list[str]:
     return [f for f in flows if f.startswith(kind)]
 
 

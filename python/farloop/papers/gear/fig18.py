@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import ratio
-from farloop.judging.schedule import scheduled
+from farloop.judging.schedule import scheduled_runs
 from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
@@ -33,22 +33,22 @@ STRUGGLING = 0.5
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The ratio intra/cross of each floor, over the run and at its end."""
     judging = Judging(comparison, claims["gear/fig18"])
-    needs = sorted(scheduled(comparison, algorithm="gemini"), key=lambda n: float(n.case))
+    needs = sorted(scheduled_runs(comparison, algorithm="gemini"), key=lambda n: float(n.case))
     low, at, high = (
         [n for n in needs if float(n.case) <= LOW],
         [n for n in needs if float(n.case) == CHOSEN],
         [n for n in needs if float(n.case) >= CHOSEN],
     )
     judging.measure(lambda: {f"ratio at {r.case}": ratio(r) for r in judging.have(needs)})
-    judging.measure(lambda: {f"ratio at {r.case}, last {LAST} s": _last(r) for r in judging.have(needs)})
+    judging.measure(lambda: {f"ratio at {r.case}, last {LAST} s": _final_ratio(r) for r in judging.have(needs)})
 
     def struggles(*runs: Run) -> tuple[bool, str]:
         return all(ratio(r) < STRUGGLING for r in runs), ", ".join(f"{r.case}: {ratio(r):.3g}" for r in runs)
 
     def tends(run: Run) -> tuple[bool, str]:
-        return FAIR[0] <= _last(run) <= FAIR[
+        return FAIR[0] <= _final_ratio(run) <= FAIR[
             1
-        ], f"ratio {_last(run):.3g} over the last {LAST} s, {ratio(run):.3g} over all"
+        ], f"ratio {_final_ratio(run):.3g} over the last {LAST} s, {ratio(run):.3g} over all"
 
     def grows(*runs: Run) -> tuple[bool, str]:
         values = [ratio(run) for run in runs]
@@ -73,7 +73,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     }
 
 
-def _last(run: Run) -> float:
+def _final_ratio(run: Run) -> float:
     return ratio(run, run.duration - LAST)
 
 

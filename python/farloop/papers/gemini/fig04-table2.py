@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import Need, scheduled
-from farloop.judging.testbed import COLOURS, ENOUGH, SCHEMES, Completion, Losses, bars, longest, named, said
+from farloop.judging.schedule import Need, scheduled_runs
+from farloop.judging.testbed import (
+    COLOURS,
+    ENOUGH,
+    SCHEMES,
+    Completion,
+    Losses,
+    bars,
+    longest_runs,
+    numbers_text,
+    runs_by_prefix,
+)
 from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
@@ -41,7 +51,7 @@ APART = "a connection for each flow"
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Small and large flows against Vegas, losses by place, with and without the WAN's delay."""
     judging = Judging(comparison, claims["gemini/fig04-table2"])
-    far, near_by = longest(named(comparison, "10 ms")), longest(named(comparison, "0 ms"))
+    far, near_by = longest_runs(runs_by_prefix(comparison, "10 ms")), longest_runs(runs_by_prefix(comparison, "0 ms"))
     cells = {name: Completion.of(run).cells() for name, run in far.items()}
     losses = {name: Losses.of(run) for name, run in far.items()}
     local = {name: Losses.of(run) for name, run in near_by.items()}
@@ -52,46 +62,48 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     needs = {"10 ms": _needs(comparison, "10 ms"), "0 ms": _needs(comparison, "0 ms")}
     all_far = [n for group in needs["10 ms"].values() for n in group]
 
-    def of(*names: str) -> list[Need]:
+    def select_needs(*names: str) -> list[Need]:
         return [n for name in names for n in needs["10 ms"].get(name, [])]
 
     def slower(name: str) -> tuple[bool, str]:
         over = {c: metrics.ratio(cells[name][c], cells["Vegas"][c]) for c in ("small, average", "small, p99")}
-        return all(r > 1 for r in over.values()), f"over Vegas: {said(over)}"
+        return all(r > 1 for r in over.values()), f"over Vegas: {numbers_text(over)}"
 
     for name in (*QUEUED, "BBR"):
         text = f"{name}: small flows are slower than with Vegas, on average and at the 99th percentile"
-        judging.order(text, of(name, "Vegas"), lambda *_, name=name: slower(name))
+        judging.order(text, select_needs(name, "Vegas"), lambda *_, name=name: slower(name))
 
-    def slowest(*_: Run) -> tuple[bool, str]:
+    def is_slowest(*_: Run) -> tuple[bool, str]:
         large = {n: cells[n]["large, average"] for n in cells}
-        return max(large, key=lambda n: large[n]) == "Vegas", f"s: {said(large)}"
+        return max(large, key=lambda n: large[n]) == "Vegas", f"s: {numbers_text(large)}"
 
-    judging.order("Vegas has the slowest large flows", all_far, slowest)
+    judging.order("Vegas has the slowest large flows", all_far, is_slowest)
 
-    def scaled(*_: Run) -> tuple[bool, str]:
+    def scales_up(*_: Run) -> tuple[bool, str]:
         over = {c: metrics.ratio(cells["Vegas-10"][c], cells["Vegas"][c]) for c in ("large, average", "small, average")}
-        return over["large, average"] < 1 < over["small, average"], f"over Vegas: {said(over)}"
+        return over["large, average"] < 1 < over["small, average"], f"over Vegas: {numbers_text(over)}"
 
-    judging.order("Vegas-10 speeds up large flows and slows down small ones", of("Vegas", "Vegas-10"), scaled)
+    judging.order(
+        "Vegas-10 speeds up large flows and slows down small ones", select_needs("Vegas", "Vegas-10"), scales_up
+    )
 
     def bbr(*_: Run) -> tuple[bool, str]:
         judging.measured["bbr_loss"] = losses["BBR"].total
         return losses["BBR"].total > MANY, f"{100 * losses['BBR'].total:.3g} %"
 
-    judging.order("BBR loses more than 0.1 %", of("BBR"), bbr)
+    judging.order("BBR loses more than 0.1 %", select_needs("BBR"), bbr)
 
-    def inside(*_: Run) -> tuple[bool, str]:
+    def loses_inside(*_: Run) -> tuple[bool, str]:
         shares = {n: x.share for n, x in losses.items() if x.total * x.sent >= ENOUGH}
         few = [n for n in losses if n not in shares]
         rest = f"; too few lost to say: {', '.join(few)}" if few else ""
-        return bool(shares) and all(s > INSIDE for s in shares.values()), f"{said(shares)}{rest}"
+        return bool(shares) and all(s > INSIDE for s in shares.values()), f"{numbers_text(shares)}{rest}"
 
-    judging.order("more than 80 % of the losses are inside the datacenters", all_far, inside)
+    judging.order("more than 80 % of the losses are inside the datacenters", all_far, loses_inside)
     judging.near(
         "cubic_paced_loss",
         "Cubic with pacing loses as much inside datacenters",
-        of("Cubic paced"),
+        select_needs("Cubic paced"),
         lambda *_: (losses["Cubic paced"].dcn, losses["Cubic paced"].counted()),
         better="lower",
     )
@@ -102,25 +114,25 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return near and paced.enough and raw.enough, f"{paced.counted()} against {raw.counted()}"
 
     text = "with pacing Cubic loses similarly much inside datacenters as without"
-    judging.order(text, of("Cubic paced", "Cubic"), similar)
+    judging.order(text, select_needs("Cubic paced", "Cubic"), similar)
 
-    def marked(*_: Run) -> tuple[bool, str]:
+    def loses_few(*_: Run) -> tuple[bool, str]:
         evidence = ", ".join(f"{n} {local[n].counted()}" for n in MARKED)
         return all(local[n].dcn < FEW for n in MARKED), evidence
 
     text = "without the WAN's delay schemes with ECN lose less than 1e-4 inside datacenters"
-    judging.order(text, [n for name in MARKED for n in needs["0 ms"].get(name, [])], marked)
-    apart = {n: Completion.of(run).cells() for n, run in longest(named(comparison, APART)).items()}
+    judging.order(text, [n for name in MARKED for n in needs["0 ms"].get(name, [])], loses_few)
+    apart = {n: Completion.of(run).cells() for n, run in longest_runs(runs_by_prefix(comparison, APART)).items()}
     judging.measure(lambda: {f"{n}, {c}, {APART} (s)": v for n, row in apart.items() for c, v in row.items()})
     unfinished = {n: Completion.of(run).unfinished for n, run in far.items()}
     flows = ", ".join(f"{n} {run.flows.num_rows}" for n, run in far.items())
-    return [judging.finding(note=f"flows: {flows}; unfinished: {said(unfinished, 'd')}")]
+    return [judging.finding(note=f"flows: {flows}; unfinished: {numbers_text(unfinished, 'd')}")]
 
 
 def _needs(comparison: Comparison, prefix: str) -> dict[str, list[Need]]:
     """The longest run of each scheme that the figure schedules."""
     needs: dict[str, list[Need]] = {}
-    for need in scheduled(comparison, prefix=prefix):
+    for need in scheduled_runs(comparison, prefix=prefix):
         name = "Cubic paced" if "Cubic paced" in need.case else SCHEMES.get(need.algorithm, need.algorithm)
         if name not in needs or "200 s" in need.case:
             needs[name] = [need]
@@ -129,7 +141,7 @@ def _needs(comparison: Comparison, prefix: str) -> dict[str, list[Need]]:
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Fig. 4, (a) to (d), and Table II as bars."""
-    far, local = longest(named(comparison, "10 ms")), longest(named(comparison, "0 ms"))
+    far, local = longest_runs(runs_by_prefix(comparison, "10 ms")), longest_runs(runs_by_prefix(comparison, "0 ms"))
     cells = {name: Completion.of(run).cells() for name, run in far.items() if name != "Cubic paced"}
     figure, axes = grid(4, "Flow completion times, WebSearch across the WAN at 90 %", columns=2, shared=False)
     for axis, cell in zip(axes, next(iter(cells.values()), {}), strict=False):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import scheduled
-from farloop.judging.testbed import said
+from farloop.judging.schedule import scheduled_runs
+from farloop.judging.testbed import numbers_text
 from farloop.palette import CROSS, INTRA
 from farloop.papers.gemini.common import Points, sweep
 from farloop.views.figures.panels import grid
@@ -32,7 +32,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for where, by_threshold in points.items():
         judging.measured |= {f"{where}, K = {k}: throughput (Mbps)": t / 1e6 for k, (t, _) in by_threshold.items()}
         judging.measured |= {f"{where}, K = {k}: RTT over base": r for k, (_, r) in by_threshold.items()}
-    intra, inter = (scheduled(comparison, algorithm="dctcp", prefix=f"{w}, ") for w in ("intra", "inter"))
+    intra, inter = (scheduled_runs(comparison, algorithm="dctcp", prefix=f"{w}, ") for w in ("intra", "inter"))
 
     def part(where: str, pick: Callable[[Iterable[int]], int]) -> float:
         by_threshold = points[where]
@@ -42,10 +42,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         share = part("intra", min)
         return share >= FULL, f"{share:.3f} of the largest, from {FULL}"
 
-    def growing(*_: Run) -> tuple[bool, str]:
+    def is_growing(*_: Run) -> tuple[bool, str]:
         row = {k: r for k, (_, r) in sorted(points["intra"].items())}
         values = list(row.values())
-        return values == sorted(values), f"over the base: {said({f'K = {k}:': r for k, r in row.items()})}"
+        return values == sorted(values), f"over the base: {numbers_text({f'K = {k}:': r for k, r in row.items()})}"
 
     def lose(*_: Run) -> tuple[bool, str]:
         share = part("inter", min)
@@ -62,7 +62,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         ], f"least K with full throughput: {need['inter']} against {need['intra']} packets"
 
     judging.order("flows inside the datacenter keep their throughput at the smallest K", intra, keep)
-    judging.order("their round-trip time grows with K", intra, growing)
+    judging.order("their round-trip time grows with K", intra, is_growing)
     judging.order("flows across lose throughput at the smallest K", inter, lose)
     judging.order("flows across have full throughput at the largest K", inter, full)
     judging.order("flows across need a larger K than flows inside", [*intra, *inter], larger)

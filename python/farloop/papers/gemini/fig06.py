@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import scheduled
+from farloop.judging.schedule import scheduled_runs
 from farloop.judging.testbed import Completion, Losses, arrivals
 from farloop.palette import CROSS, INTRA
 from farloop.views.figures.panels import grid
@@ -29,24 +29,24 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """
     judging = Judging(comparison, claims["gemini/fig06"])
     claim = judging.claim
-    runs = by_scale(comparison)
+    runs = group_by_scale(comparison)
     large = {n: Completion.of(run).cells()["large, average"] for n, run in runs.items()}
     losses = {n: Losses.of(run) for n, run in runs.items()}
     lost = {n: of_run.dcn for n, of_run in losses.items()}
     judging.measure(lambda: {f"N = {n}: large, average (s)": v for n, v in large.items()})
     judging.measure(lambda: {f"N = {n}: loss in DCN": v for n, v in lost.items()})
-    planned = {_scale(need.case): need for need in scheduled(comparison)}
+    planned = {_scale(need.case): need for need in scheduled_runs(comparison)}
     needs = [planned[n] for n in (LEAST, MOST) if n in planned]
 
     def faster(*_: Run) -> tuple[bool, str]:
         gain = metrics.ratio(large[LEAST], large[MOST])
         return gain > 1, f"{gain:.3g} times"
 
-    def counted() -> str:
+    def loss_text() -> str:
         return f"N = {LEAST}: {losses[LEAST].counted()}; N = {MOST}: {losses[MOST].counted()}"
 
     def more(*_: Run) -> tuple[bool, str]:
-        return losses[MOST].enough and lost[MOST] > lost[LEAST], counted()
+        return losses[MOST].enough and lost[MOST] > lost[LEAST], loss_text()
 
     def many(*_: Run) -> tuple[bool, str]:
         # With too few lost at the least scale the ratio has no value, but a bound: no more than that were lost.
@@ -54,7 +54,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         loss = lost[MOST] / least
         if losses[LEAST].enough and losses[MOST].enough:
             judging.measured["loss_gain"] = loss
-        return losses[MOST].enough and loss > claim.paper["loss_gain"], counted()
+        return losses[MOST].enough and loss > claim.paper["loss_gain"], loss_text()
 
     judging.order(f"large flows are faster with N = {MOST} than with N = {LEAST}", needs, faster)
     judging.order(f"with N = {MOST} more is lost inside datacenters, a hundred packets or more", needs, more)
@@ -72,7 +72,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Completion time of large flows as bars, losses inside datacenters on the right."""
-    runs = by_scale(comparison)
+    runs = group_by_scale(comparison)
     labels = [str(n) for n in runs]
     figure, (axis,) = grid(1, "Vegas, thresholds scaled by N")
     axis.bar(labels, [Completion.of(r).cells()["large, average"] for r in runs.values()], color=INTRA[1], width=0.6)
@@ -87,7 +87,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return {"fig06": figure}
 
 
-def by_scale(comparison: Comparison) -> dict[int, Run]:
+def group_by_scale(comparison: Comparison) -> dict[int, Run]:
     """The longest run for each scale, from their cases "N = SCALE"."""
     runs: dict[int, Run] = {}
     for run in comparison.runs:

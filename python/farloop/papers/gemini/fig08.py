@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import Need, scheduled
-from farloop.judging.testbed import SCHEMES, bars, said
+from farloop.judging.schedule import Need, scheduled_runs
+from farloop.judging.testbed import SCHEMES, bars, numbers_text
 from farloop.papers.gemini.common import SETTLED, TestbedScale, sweep
 from farloop.views.figures.panels import grid, legend_below
 
@@ -49,20 +49,20 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         }
     )
     gain = {w: gains(table) for w, table in tables.items()}
-    inter, intra = (scheduled(comparison, prefix=f"{w}, ") for w in ("inter", "intra"))
+    inter, intra = (scheduled_runs(comparison, prefix=f"{w}, ") for w in ("inter", "intra"))
     own = [n for n in inter if n.algorithm == "gemini"]
 
-    def at_least(*_: Run) -> tuple[bool, str]:
-        evidence = said({f"K = {k}:": g for k, g in gain["inter"].items()}, ".4f")
+    def gains_at_least(*_: Run) -> tuple[bool, str]:
+        evidence = numbers_text({f"K = {k}:": g for k, g in gain["inter"].items()}, ".4f")
         return min(gain["inter"].values()) >= AT_LEAST, f"GEMINI over DCTCP: {evidence}"
 
-    def undegraded(*_: Run) -> tuple[bool, str]:
+    def is_undegraded(*_: Run) -> tuple[bool, str]:
         points = tables["inter"]["gemini"]
         part = metrics.ratio(points[100][0], points[max(points)][0])
         return part >= UNDEGRADED, f"{part:.4f} of that at K = {max(points)}"
 
     def little(*_: Run) -> tuple[bool, str]:
-        evidence = said({f"K = {k}:": g for k, g in gain["intra"].items()}, ".4f")
+        evidence = numbers_text({f"K = {k}:": g for k, g in gain["intra"].items()}, ".4f")
         return all(abs(g - 1) <= LITTLE for g in gain["intra"].values()), f"GEMINI over DCTCP: {evidence}"
 
     def better(*_: Run) -> tuple[bool, str]:
@@ -71,7 +71,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         evidence = f"by more than {100 * (BETTER - 1):.1f} % at K = {', '.join(map(str, thresholds)) or 'none'}"
         return run >= NEIGHBOURS, f"{evidence}, of {len(gain['inter'])} thresholds"
 
-    judging.order("GEMINI has at least DCTCP's throughput at every K", inter, at_least)
+    judging.order("GEMINI has at least DCTCP's throughput at every K", inter, gains_at_least)
     judging.order("GEMINI performs better than DCTCP in a range of settings", inter, better)
     judging.near("max_gain", "up to 1.49 times DCTCP's throughput", inter, lambda *_: max(gain["inter"].values()))
     largest = [n for n in inter if n.case == "inter, K = 320"]
@@ -83,7 +83,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
             [n for n in inter if n == Need("inter, K = 320", algorithm)],
             lambda *_, a=algorithm: tables["inter"][a][320][0] / 1e6,
         )
-    judging.order("GEMINI's throughput is not degraded at K = 100", own, undegraded)
+    judging.order("GEMINI's throughput is not degraded at K = 100", own, is_undegraded)
     judging.order("little difference for flows inside the datacenter", intra, little)
     return [judging.finding(note=f"eight flows; throughput is payload, {941 * scale.rates:.4g} Mbps at most")]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import Need, scheduled
-from farloop.judging.testbed import said
+from farloop.judging.schedule import Need, scheduled_runs
+from farloop.judging.testbed import numbers_text
 from farloop.palette import CROSS, INTRA
 from farloop.papers.gemini.common import SETTLED_ACROSS, TestbedScale, delay_and_throughput
 from farloop.units import time_text
@@ -41,45 +41,47 @@ def judge(
     published = judging.claim.paper
     far_mbps = f"mbps_at_{far_rtt.replace(' ', '')}"
 
-    def measured(run: Run) -> tuple[float, float]:
+    def measure_point(run: Run) -> tuple[float, float]:
         return delay_and_throughput(run, scale.settled)
 
-    swept = scheduled(comparison, algorithm="gemini", prefix="T = ")
-    cubic, far = scheduled(comparison, algorithm="cubic"), [Need(f"base RTT {far_rtt}", "gemini")]
+    swept = scheduled_runs(comparison, algorithm="gemini", prefix="T = ")
+    cubic, far = scheduled_runs(comparison, algorithm="cubic"), [Need(f"base RTT {far_rtt}", "gemini")]
     judging.measure(
         lambda: {f"{c}: throughput (Mbps)": t / 1e6 for c, (_, t) in sweep(comparison, scale.settled).items()}
     )
     judging.measure(lambda: {f"{c}: RTT (ms)": 1e3 * r for c, (r, _) in sweep(comparison, scale.settled).items()})
 
     def nearly_full(*runs: Run) -> tuple[bool, str]:
-        rates = {run.case: measured(run)[1] for run in runs}
+        rates = {run.case: measure_point(run)[1] for run in runs}
         parts = {c: metrics.ratio(t, max(rates.values())) for c, t in rates.items()}
-        return all(p >= NEARLY_FULL for p in parts.values()), said(parts)
+        return all(p >= NEARLY_FULL for p in parts.values()), numbers_text(parts)
 
-    def largest(*runs: Run) -> tuple[float, str]:
-        points = {run.case: measured(run)[0] for run in runs}
+    def largest_delay(*runs: Run) -> tuple[float, str]:
+        points = {run.case: measure_point(run)[0] for run in runs}
         highest = max(points, key=lambda c: points[c])
         return 1e3 * points[highest], f"at {highest}"
 
     def lower(*runs: Run) -> tuple[bool, str]:
-        points = {run.case: measured(run) for run in runs}
+        points = {run.case: measure_point(run) for run in runs}
         rows = [pairs(points, beta) for beta in sorted({c.rpartition(" ")[2] for c in points})]
-        return all(row == sorted(row) for row in rows), said({c: 1e3 * r for c, (r, _) in points.items()})
+        return all(row == sorted(row) for row in rows), numbers_text({c: 1e3 * r for c, (r, _) in points.items()})
 
     def below(reference: Run, *runs: Run) -> tuple[bool, str]:
-        rtt, most = measured(reference)[0], max(measured(run)[0] for run in runs)
+        rtt, most = measure_point(reference)[0], max(measure_point(run)[0] for run in runs)
         return most < rtt / 2, f"{1e3 * most:.3g} against {1e3 * rtt:.3g} ms"
 
     at = f"T = {8 * scale.times:g} ms, beta = 0.2"
     judging.order("throughput is nearly full", swept, nearly_full)
-    judging.near("gemini_rtt_ms", f"the largest average RTT is {published['gemini_rtt_ms']:g} ms", swept, largest)
-    judging.order(f"it is at {at}", swept, lambda *runs: (largest(*runs)[1] == f"at {at}", largest(*runs)[1]))
+    judging.near("gemini_rtt_ms", f"the largest average RTT is {published['gemini_rtt_ms']:g} ms", swept, largest_delay)
+    judging.order(
+        f"it is at {at}", swept, lambda *runs: (largest_delay(*runs)[1] == f"at {at}", largest_delay(*runs)[1])
+    )
     judging.order("a lower T lowers the RTT", swept, lower)
     judging.near(
         "cubic_rtt_ms",
         f"Cubic's average RTT is about {time_text(published['cubic_rtt_ms'] / 1e3)}",
         cubic,
-        lambda run: 1e3 * measured(run)[0],
+        lambda run: 1e3 * measure_point(run)[0],
     )
     judging.order("GEMINI's RTT is far below Cubic's", [*cubic, *swept], below)
     judging.near(
@@ -89,7 +91,7 @@ def judge(
         lambda run: delay_and_throughput(run, settled_far)[1] / 1e6,
     )
     for run in judging.have(cubic):
-        judging.measured["Cubic: throughput (Mbps)"] = measured(run)[1] / 1e6
+        judging.measured["Cubic: throughput (Mbps)"] = measure_point(run)[1] / 1e6
     return [judging.finding(note=f"eight flows; throughput is payload, {941 * scale.rates:.4g} Mbps at most")]
 
 

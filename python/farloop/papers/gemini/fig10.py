@@ -9,8 +9,8 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
-from farloop.judging.schedule import Need, scheduled
-from farloop.judging.testbed import COLOURS, SCHEMES, said, spans
+from farloop.judging.schedule import Need, scheduled_runs
+from farloop.judging.testbed import COLOURS, SCHEMES, numbers_text, spans
 from farloop.palette import CROSS, INTRA
 from farloop.papers.gemini.common import TestbedScale
 from farloop.results.tables import Floats
@@ -48,12 +48,12 @@ def judge(
     window, span = (scale.settled, end), SPAN * scale.times
     places = 1 if scale.rates == 1 else 2
 
-    def average_of(run: Run) -> float:
+    def average_index(run: Run) -> float:
         return average(run, window, span)
 
     judging = Judging(comparison, claims[scale.figure])
-    needs = {SCHEMES.get(n.algorithm, n.algorithm): n for n in scheduled(comparison)}
-    judging.measure(lambda: {SCHEMES.get(run.algorithm, run.algorithm): average_of(run) for run in comparison.runs})
+    needs = {SCHEMES.get(n.algorithm, n.algorithm): n for n in scheduled_runs(comparison)}
+    judging.measure(lambda: {SCHEMES.get(run.algorithm, run.algorithm): average_index(run) for run in comparison.runs})
     judging.measure(
         lambda: {
             f"{SCHEMES.get(run.algorithm, run.algorithm)}, Mbps by group at {window[0]:g}-{window[1]:g} s": [
@@ -72,21 +72,21 @@ def judge(
         )
 
     def above(*runs: Run) -> tuple[bool, str]:
-        index = {SCHEMES.get(run.algorithm, run.algorithm): average_of(run) for run in runs}
+        index = {SCHEMES.get(run.algorithm, run.algorithm): average_index(run) for run in runs}
         if missing := [name for name in judging.claim.paper if name not in index]:
             raise UndecidedError(f"not run: {', '.join(missing)}")
-        return all(index["GEMINI"] > v for n, v in index.items() if n != "GEMINI"), said(index, ".4f")
+        return all(index["GEMINI"] > v for n, v in index.items() if n != "GEMINI"), numbers_text(index, ".4f")
 
     def fair(run: Run) -> tuple[bool, str]:
-        return average_of(run) >= at_least, f"{average_of(run):.4f}"
+        return average_index(run) >= at_least, f"{average_index(run):.4f}"
 
-    def of(name: str) -> list[Need]:
+    def select_need(name: str) -> list[Need]:
         return [needs[name]] if name in needs else []
 
-    judging.order(f"GEMINI's index is at least {at_least:g}", of("GEMINI"), fair)
+    judging.order(f"GEMINI's index is at least {at_least:g}", select_need("GEMINI"), fair)
     judging.order("GEMINI's index is above its rivals'", list(needs.values()), above)
     for name in judging.claim.paper:
-        judging.near(name, f"index of {name}", of(name), average_of)
+        judging.near(name, f"index of {name}", select_need(name), average_index)
     over = "seconds" if span == 1 else f"spans of {span:g} s"
     note = f"thirty flows, throughputs over {over}, average from {window[0]:g} to {window[1]:g} s"
     return [judging.finding(note=note)]

@@ -9,8 +9,8 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
-from farloop.judging.schedule import scheduled
-from farloop.judging.testbed import COLOURS, SCHEMES, rates, round_trip, said
+from farloop.judging.schedule import scheduled_runs
+from farloop.judging.testbed import COLOURS, SCHEMES, numbers_text, rates, round_trip
 from farloop.papers.gemini.common import TestbedScale
 from farloop.views.figures.panels import grid, legend_below
 
@@ -37,10 +37,10 @@ PROPORTIONAL = 1.5
 def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedScale = PAPER) -> list[Finding]:
     """Throughput of an intra over that of an inter flow, by ratio of the base round-trip times."""
     judging = Judging(comparison, claims[scale.figure])
-    needs = {n: scheduled(comparison, algorithm=a) for a, n in SCHEMES.items()}
+    needs = {n: scheduled_runs(comparison, algorithm=a) for a, n in SCHEMES.items()}
 
     def row(runs: Sequence[Run]) -> dict[int, float]:
-        return {ratio_of(run): share(run, scale.settled) for run in sorted(runs, key=ratio_of)}
+        return {case_ratio(run): share(run, scale.settled) for run in sorted(runs, key=case_ratio)}
 
     judging.measure(
         lambda: {
@@ -54,16 +54,16 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         own = row(runs)
         worst = max(own.values(), key=lambda r: abs(np.log(r)) if r > 0 else np.inf)
         judging.measured["GEMINI, worst: intra over inter"] = worst
-        evidence = said({f"{k}x:": r for k, r in own.items()})
+        evidence = numbers_text({f"{k}x:": r for k, r in own.items()})
         return EQUAL[0] <= worst <= EQUAL[1], f"intra over inter {evidence}; equal from {EQUAL[0]} to {EQUAL[1]}"
 
     def favours_short(*runs: Run) -> tuple[bool, str]:
         ratios = row(runs)
         ordered = list(ratios.values())
-        return ordered == sorted(ordered) and ordered[-1] > 1, said({f"{k}x:": r for k, r in ratios.items()})
+        return ordered == sorted(ordered) and ordered[-1] > 1, numbers_text({f"{k}x:": r for k, r in ratios.items()})
 
     def proportional(*runs: Run) -> tuple[bool, str]:
-        ratios, delays = row(runs), {ratio_of(run): delay_ratio(run, scale.settled) for run in runs}
+        ratios, delays = row(runs), {case_ratio(run): delay_ratio(run, scale.settled) for run in runs}
         off = {k: metrics.ratio(ratios[k], delays[k]) for k in ratios}
         evidence = ", ".join(f"{k}x: {ratios[k]:.3g} against {delays[k]:.3g}" for k in ratios)
         holds = all(1 / PROPORTIONAL <= o <= PROPORTIONAL for o in off.values())
@@ -71,7 +71,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
 
     def favours_long(*runs: Run) -> tuple[bool, str]:
         ratios = row(runs)
-        return ratios[max(ratios)] < 1, f"intra over inter {said({f'{k}x:': r for k, r in ratios.items()})}"
+        return ratios[max(ratios)] < 1, f"intra over inter {numbers_text({f'{k}x:': r for k, r in ratios.items()})}"
 
     judging.order("GEMINI shares equally, whatever the round-trip times", needs["GEMINI"], equal)
     for name in ("Cubic", "DCTCP"):
@@ -104,16 +104,16 @@ def draw(comparison: Comparison, scale: TestbedScale = PAPER) -> dict[str, Figur
 def shares(comparison: Comparison, settled: float = SETTLED) -> dict[str, dict[int, float]]:
     """Mean throughput of an intra over that of an inter flow, by scheme and ratio of base round-trip times."""
     names = list(dict.fromkeys(SCHEMES.get(run.algorithm, run.algorithm) for run in comparison.runs))
-    return {n: {k: share(run, settled) for k, run in by_ratio(comparison, n).items()} for n in names}
+    return {n: {k: share(run, settled) for k, run in group_by_ratio(comparison, n).items()} for n in names}
 
 
-def by_ratio(comparison: Comparison, name: str) -> dict[int, Run]:
+def group_by_ratio(comparison: Comparison, name: str) -> dict[int, Run]:
     """The runs of a scheme by ratio of base round-trip times, from their cases "RATIOx"."""
     runs = [r for r in comparison.runs if SCHEMES.get(r.algorithm, r.algorithm) == name and r.case]
-    return {ratio_of(run): run for run in sorted(runs, key=ratio_of)}
+    return {case_ratio(run): run for run in sorted(runs, key=case_ratio)}
 
 
-def ratio_of(run: Run) -> int:
+def case_ratio(run: Run) -> int:
     """The ratio of base round-trip times, from the case "RATIOx", after which there may be more words."""
     number, separator, _ = run.case.partition("x")
     if not (number.isdigit() and separator):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
-from farloop.judging.schedule import READING, Need, scheduled
-from farloop.judging.testbed import COLOURS, SCHEMES, Completion, Losses, longest, named, said
+from farloop.judging.schedule import READING, Need, scheduled_runs
+from farloop.judging.testbed import COLOURS, SCHEMES, Completion, Losses, longest_runs, numbers_text, runs_by_prefix
 from farloop.views.figures.panels import grid
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging = Judging(comparison, claims["gemini/fig12-15"])
     claim = judging.claim
     table = cells(comparison)
-    losses = {f: {n: Losses.of(r) for n, r in longest(named(comparison, p)).items()} for f, p in FIGURES.items()}
+    losses = {
+        f: {n: Losses.of(r) for n, r in longest_runs(runs_by_prefix(comparison, p)).items()} for f, p in FIGURES.items()
+    }
     judging.measure(
         lambda: {
             f"{f}, {n}, {c} (s)": v for f, row in table.items() for n, cell in row.items() for c, v in cell.items()
@@ -49,27 +51,29 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.measure(lambda: {f"{f}, {n}, loss": x.total for f, row in losses.items() for n, x in row.items()})
     needs = {f: _needs(comparison, f) for f in FIGURES}
 
-    def both(rival: str, figures: Iterable[str] = FIGURES) -> list[Need]:
+    def select_pair(rival: str, figures: Iterable[str] = FIGURES) -> list[Need]:
         return [needs[f][n] for f in figures for n in ("GEMINI", rival) if n in needs[f]]
 
-    def anywhere(rival: str) -> list[Need]:
+    def select_best_needs(rival: str) -> list[Need]:
         """The runs against a rival whose best counts: of a reading those that it has."""
-        wanted = both(rival)
+        wanted = select_pair(rival)
         return [n for n in wanted if comparison.scale != READING or judging.find(n)] or wanted
 
-    def best(rival: str, kind: str) -> tuple[float, str]:
+    def best_reduction(rival: str, kind: str) -> tuple[float, str]:
         reductions = reduction(table, rival, f"{kind}, average")
-        return max(reductions.values()), f"by figure {said(reductions)}"
+        return max(reductions.values()), f"by figure {numbers_text(reductions)}"
 
     for key, rival in RIVALS.items():
         for kind in ("small", "large"):
             name = f"{kind}_vs_{key}"
             text = f"{kind} flows: up to {100 * claim.paper[name]:.0f} % below {rival}"
-            judging.near(name, text, anywhere(rival), lambda *_, r=rival, k=kind: best(r, k), better="higher")
+            judging.near(
+                name, text, select_best_needs(rival), lambda *_, r=rival, k=kind: best_reduction(r, k), better="higher"
+            )
 
     def faster(rival: str, kind: str, figures: tuple[str, ...]) -> tuple[bool, str]:
-        reductions = _in_all(reduction(table, rival, f"{kind}, average"), figures, rival)
-        return all(r > 0 for r in reductions.values()), f"reduction {said(reductions)}"
+        reductions = _require_figures(reduction(table, rival, f"{kind}, average"), figures, rival)
+        return all(r > 0 for r in reductions.values()), f"reduction {numbers_text(reductions)}"
 
     for rival, kind, figures in (
         ("Cubic", "small", ("fig12", "fig13")),
@@ -80,16 +84,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     ):
         text = f"{kind} flows are faster than with {rival} ({', '.join(figures)})"
         judging.order(
-            text, both(rival, figures), lambda *_, rival=rival, kind=kind, figures=figures: faster(rival, kind, figures)
+            text,
+            select_pair(rival, figures),
+            lambda *_, rival=rival, kind=kind, figures=figures: faster(rival, kind, figures),
         )
 
     def tail(rival: str) -> tuple[bool, str]:
-        reductions = _in_all(reduction(table, rival, "small, p99"), PATTERN_1, rival)
-        return all(r > 0 for r in reductions.values()), said(reductions)
+        reductions = _require_figures(reduction(table, rival, "small, p99"), PATTERN_1, rival)
+        return all(r > 0 for r in reductions.values()), numbers_text(reductions)
 
     for rival in ("Cubic", "DCTCP", "BBR"):
         text = f"the 99th percentile of small flows is below {rival}'s ({', '.join(PATTERN_1)})"
-        judging.order(text, both(rival, PATTERN_1), lambda *_, rival=rival: tail(rival))
+        judging.order(text, select_pair(rival, PATTERN_1), lambda *_, rival=rival: tail(rival))
 
     def best_of_all(*_: Run) -> tuple[bool, str]:
         rows = {f: {n: cell["all, average"] for n, cell in table[f].items()} for f in PATTERN_1}
@@ -104,27 +110,27 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     first = [n for f in PATTERN_1 for n in needs[f].values()]
     judging.order("over all flows GEMINI is the fastest under pattern 1", first, best_of_all)
 
-    def scaled(cell: str, figures: tuple[str, ...]) -> tuple[dict[str, float], str]:
+    def compare_scaled(cell: str, figures: tuple[str, ...]) -> tuple[dict[str, float], str]:
         over = {f: metrics.ratio(table[f]["Vegas-10"][cell], table[f]["Vegas"][cell]) for f in figures}
-        return over, f"Vegas-10 over Vegas: {said(over)}"
+        return over, f"Vegas-10 over Vegas: {numbers_text(over)}"
 
-    def sped(*_: Run) -> tuple[bool, str]:
-        over, evidence = scaled("large, average", PATTERN_1)
+    def is_sped_up(*_: Run) -> tuple[bool, str]:
+        over, evidence = compare_scaled("large, average", PATTERN_1)
         return all(r < 1 for r in over.values()), evidence
 
     # §IV-D says it of both testbeds together. 20 packets are 0.24 ms of a queue at 1 Gbps, and a tenth of that at 10.
-    def slowed(*_: Run) -> tuple[bool, str]:
-        over, evidence = scaled("small, average", PATTERN_1)
+    def is_slowed_down(*_: Run) -> tuple[bool, str]:
+        over, evidence = compare_scaled("small, average", PATTERN_1)
         return over["fig12"] > 1, evidence
 
     vegas = [needs[f][n] for f in PATTERN_1 for n in ("Vegas", "Vegas-10") if n in needs[f]]
-    judging.order("larger thresholds speed up Vegas' large flows (fig12, fig13)", vegas, sped)
-    judging.order("larger thresholds slow down Vegas' small flows (fig12)", vegas, slowed)
+    judging.order("larger thresholds speed up Vegas' large flows (fig12, fig13)", vegas, is_sped_up)
+    judging.order("larger thresholds slow down Vegas' small flows (fig12)", vegas, is_slowed_down)
 
     def few(*_: Run) -> tuple[bool, str]:
         own = {f: row["GEMINI"].total for f, row in losses.items() if "GEMINI" in row}
         judging.measured["loss_below"] = max(own.values())
-        return max(own.values()) < claim.paper["loss_below"], said(own)
+        return max(own.values()) < claim.paper["loss_below"], numbers_text(own)
 
     def little_behind(*_: Run) -> tuple[bool, str]:
         behind = behind_second(table)
@@ -146,7 +152,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 def _needs(comparison: Comparison, figure: str) -> dict[str, Need]:
     """The run of each scheme in a figure; the longest one where the figure schedules several."""
     needs: dict[str, Need] = {}
-    for need in scheduled(comparison, prefix=FIGURES[figure]):
+    for need in scheduled_runs(comparison, prefix=FIGURES[figure]):
         needs[SCHEMES.get(need.algorithm, need.algorithm)] = need
     return needs
 
@@ -170,7 +176,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 def cells(comparison: Comparison) -> Cells:
     """The panels' numbers of every figure that ran."""
-    runs = {f: longest(named(comparison, prefix)) for f, prefix in FIGURES.items()}
+    runs = {f: longest_runs(runs_by_prefix(comparison, prefix)) for f, prefix in FIGURES.items()}
     return {f: {n: Completion.of(run).cells() for n, run in row.items()} for f, row in runs.items() if row}
 
 
@@ -183,7 +189,7 @@ def reduction(table: Cells, rival: str, cell: str) -> dict[str, float]:
     }
 
 
-def _in_all(reductions: Mapping[str, float], figures: Sequence[str], rival: str) -> dict[str, float]:
+def _require_figures(reductions: Mapping[str, float], figures: Sequence[str], rival: str) -> dict[str, float]:
     """Those of some figures.
 
     Raises:
@@ -211,7 +217,7 @@ def behind_second(table: Cells) -> dict[str, float]:
 def _note(comparison: Comparison) -> str:
     parts = []
     for figure, prefix in FIGURES.items():
-        runs = longest(named(comparison, prefix))
+        runs = longest_runs(runs_by_prefix(comparison, prefix))
         if runs:
             unfinished = sum(Completion.of(run).unfinished for run in runs.values())
             flows = next(iter(runs.values())).flows.num_rows

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import Need, scheduled
-from farloop.judging.testbed import said
+from farloop.judging.schedule import Need, scheduled_runs
+from farloop.judging.testbed import numbers_text
 from farloop.palette import INTRA
 from farloop.papers.gemini.common import delay_and_throughput
 from farloop.views.figures.panels import grid
@@ -31,9 +31,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.measure(
         lambda: {f"noise up to {x:g} ms: throughput (Mbps)": t / 1e6 for x, t in throughputs(comparison).items()}
     )
-    planned = {amplitude(n.case): n for n in scheduled(comparison)}
+    planned = {amplitude(n.case): n for n in scheduled_runs(comparison)}
 
-    def at(x: float) -> list[Need]:
+    def select_need(x: float) -> list[Need]:
         return [planned[x]] if x in planned else []
 
     for least, most, part, text in (
@@ -44,16 +44,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         def little(reference: Run, *runs: Run, part: float = part) -> tuple[bool, str]:
             base = delay_and_throughput(reference)[1]
             change = {run.case: metrics.ratio(delay_and_throughput(run)[1], base) - 1 for run in runs}
-            return all(c > -part for c in change.values()), said(change, "+.4f")
+            return all(c > -part for c in change.values()), numbers_text(change, "+.4f")
 
         noisy = [n for x, n in planned.items() if least < x <= most]
-        judging.order(text, [*at(0.0), *noisy] if at(0.0) and noisy else [], little)
+        judging.order(text, [*select_need(0.0), *noisy] if select_need(0.0) and noisy else [], little)
 
     def no_less(*runs: Run) -> tuple[bool, str]:
         rates = {run.case: delay_and_throughput(run)[1] / 1e6 for run in runs}
-        return rates["2 ms"] <= (1 + NO_EFFECT) * rates["1 ms"], f"Mbps: {said(rates, '.5g')}"
+        return rates["2 ms"] <= (1 + NO_EFFECT) * rates["1 ms"], f"Mbps: {numbers_text(rates, '.5g')}"
 
-    judging.order("noise up to 2 ms costs no less than noise up to 1 ms", [*at(1.0), *at(2.0)], no_less)
+    judging.order(
+        "noise up to 2 ms costs no less than noise up to 1 ms", [*select_need(1.0), *select_need(2.0)], no_less
+    )
     return [
         judging.finding(
             note="the table's numbers are not in the text; eight flows; throughput is payload, 941 Mbps at most"

@@ -9,7 +9,7 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import scheduled
+from farloop.judging.schedule import scheduled_runs
 from farloop.palette import CROSS, INTRA
 from farloop.units import rate, size
 from farloop.views.figures.panels import caption, grid
@@ -34,7 +34,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     The proof asks Qmin >= 0 (Eq. 9), which no queue can fail: what it is for is the throughput. So the least queues are numbers here.
     """
     judging = Judging(comparison, claims["gemini/theorem1"])
-    needs = scheduled(comparison)
+    needs = scheduled_runs(comparison)
 
     def full(*runs: Run) -> tuple[bool, str]:
         used = {run.case or run.label: _utilisation(run) for run in runs}
@@ -66,7 +66,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 def _least_queues(run: Run) -> dict[str, float]:
     name = run.case or run.label
-    return {f"{name}: least queue": _least_queue(run), f"{name}: least queue by Eq. 9": round(_predicted(run))}
+    return {f"{name}: least queue": _least_queue(run), f"{name}: least queue by Eq. 9": round(_predicted_queue(run))}
 
 
 def _least_queue(run: Run) -> float:
@@ -75,7 +75,7 @@ def _least_queue(run: Run) -> float:
     return float(inside.min()) if inside.size else float("nan")
 
 
-def _predicted(run: Run) -> float:
+def _predicted_queue(run: Run) -> float:
     """Eq. 9 at F's bound: K + N·h - √(N·h·F·(C·RTT + K)) with F = 4K / (C·RTT + K) is (√K - √(N·h))², in bytes."""
     parameters = run.scenario["algorithm"]["gemini"]
     threshold = size(run.scenario["switch"]["kmin"])

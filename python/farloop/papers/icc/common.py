@@ -49,12 +49,12 @@ OWN_MARKS = ", PCN's marks"
 """Suffix of cases in which only PCN's ports mark."""
 
 
-def case_of(point: str, algorithm: str) -> str:
+def case_name(point: str, algorithm: str) -> str:
     """The case in which an algorithm runs at a point."""
     return point + OWN_MARKS if algorithm == "pcn" else point
 
 
-def named(run: Run) -> str:
+def paper_name(run: Run) -> str:
     """The paper's name of a run's algorithm."""
     return NAMES.get(run.algorithm, run.algorithm)
 
@@ -64,7 +64,7 @@ def pauses(run: Run) -> int:
     return int(np.sum(run.ports["pauses"].to_numpy()))
 
 
-def avoided(own: float, rival: float) -> float:
+def avoided_pauses(own: float, rival: float) -> float:
     """Returns the part of a rival's pauses that another algorithm avoids; negative if it has more.
 
     Raises:
@@ -92,18 +92,18 @@ def completion(run: Run, prefixes: Sequence[str] = ("",)) -> Floats:
     return np.asarray(time[chosen] / 1e12)
 
 
-def unfinished(runs: Sequence[Run]) -> str:
+def unfinished_text(runs: Sequence[Run]) -> str:
     """Returns the number of unfinished flows at the end, by algorithm, in words."""
     counts: dict[str, int] = {}
     for run in runs:
         begun = run.flows["start_ps"].to_numpy() < 1e12 * run.duration
         left = int(np.count_nonzero(begun & ~(run.flows["received_ps"].to_numpy() >= 0)))
-        counts[named(run)] = counts.get(named(run), 0) + left
+        counts[paper_name(run)] = counts.get(paper_name(run), 0) + left
     counts_text = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
     return f"unfinished at the end, counted with their age: {counts_text or 'none'}"
 
 
-def paused(run: Run) -> float:
+def paused_time(run: Run) -> float:
     """Seconds for which ports were paused, over all ports."""
     return float(np.sum(run.ports["paused_ps"].to_numpy())) / 1e12
 

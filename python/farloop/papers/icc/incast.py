@@ -9,22 +9,22 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import lasting
+from farloop.judging.measure import require_duration
 from farloop.judging.schedule import Need
 from farloop.papers.icc.common import (
     COLOURS,
     NAMES,
     RIVALS,
     VARIANTS,
-    avoided,
+    avoided_pauses,
     bars,
-    case_of,
+    case_name,
     completion,
-    named,
-    paused,
+    paper_name,
+    paused_time,
     pauses,
     smooth,
-    unfinished,
+    unfinished_text,
 )
 from farloop.results import pfc
 from farloop.results.flow_samples import statistic
@@ -79,7 +79,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 def need(algorithm: str) -> Need:
     """The judged run of an algorithm."""
-    return Need(case_of(POINT, algorithm), algorithm)
+    return Need(case_name(POINT, algorithm), algorithm)
 
 
 def _pauses(judging: Judging) -> Finding:
@@ -91,8 +91,8 @@ def _pauses(judging: Judging) -> Finding:
         def fewer(own: Run, rival: Run) -> tuple[bool, str]:
             return pauses(own) < pauses(rival), f"{pauses(own)} and {pauses(rival)} pauses"
 
-        def at_least(own: Run, rival: Run, name: str = name) -> tuple[bool, str]:
-            part = judging.measured[name] = avoided(pauses(own), pauses(rival))
+        def avoids_enough(own: Run, rival: Run, name: str = name) -> tuple[bool, str]:
+            part = judging.measured[name] = avoided_pauses(pauses(own), pauses(rival))
             return part >= paper[name], f"{100 * part:.0f} % of {pauses(rival)}"
 
         def longer(own: Run, rival: Run) -> tuple[bool, str]:
@@ -101,7 +101,9 @@ def _pauses(judging: Judging) -> Finding:
 
         both = [icc, need(algorithm)]
         judging.order(f"ICC pauses less than {name}", both, fewer)
-        judging.order(f"ICC avoids at least {100 * paper[name]:.0f} % of {name}'s pauses", both, at_least, number=True)
+        judging.order(
+            f"ICC avoids at least {100 * paper[name]:.0f} % of {name}'s pauses", both, avoids_enough, number=True
+        )
         judging.order(f"ICC stops pausing before {name}", both, longer)
 
     text = f"ICC stops pausing after {paper['icc_last_pause_ms']:g} ms"
@@ -126,7 +128,7 @@ def _pause_numbers(run: Run) -> dict[str, Any]:
     label = _label(run)
     numbers: dict[str, Any] = {
         "pauses": pauses(run),
-        "paused (ms)": 1e3 * paused(run),
+        "paused (ms)": 1e3 * paused_time(run),
         "last pause (ms)": 1e3 * last_pause(run),
     }
     return {f"{label}: {name}": value for name, value in numbers.items()}
@@ -134,7 +136,7 @@ def _pause_numbers(run: Run) -> dict[str, Any]:
 
 def _label(run: Run) -> str:
     """The algorithm, with what the case adds to it."""
-    return f"{named(run)}, {run.case}"
+    return f"{paper_name(run)}, {run.case}"
 
 
 def _throughput(judging: Judging) -> Finding:
@@ -144,11 +146,11 @@ def _throughput(judging: Judging) -> Finding:
     for algorithm in ("icc", *RIVALS):
         name = NAMES[algorithm]
 
-        def almost(run: Run) -> tuple[bool, str]:
-            before = _before(run)
+        def is_almost_full(run: Run) -> tuple[bool, str]:
+            before = _initial_throughput(run)
             return before >= ALMOST * 100e9, f"{before / 1e9:.3g} Gbps before the first burst, from {100 * ALMOST:g}"
 
-        judging.order(f"{name}: F1 has almost 100 Gbps without a burst", [need(algorithm)], almost)
+        judging.order(f"{name}: F1 has almost 100 Gbps without a burst", [need(algorithm)], is_almost_full)
         text = f"{name}: F1 is back after {judging.claim.paper[f'recovery_ms_{name}']:g} ms"
         judging.near(f"recovery_ms_{name}", text, [need(algorithm)], lambda run: 1e3 * recovery(run))
     for algorithm, name in RIVALS.items():
@@ -159,11 +161,11 @@ def _throughput(judging: Judging) -> Finding:
             return a < b, f"{1e3 * a:.2f} and {1e3 * b:.2f} ms"
 
         def more(own: Run, rival: Run) -> tuple[bool, str]:
-            a, b = during(own), during(rival)
+            a, b = burst_throughput(own), burst_throughput(rival)
             return a > b, f"{a / 1e9:.3g} and {b / 1e9:.3g} Gbps"
 
         def stands(run: Run) -> tuple[bool, str]:
-            least = _least(run)
+            least = _min_throughput(run)
             return least < STOPPED, f"at least {least / 1e9:.3g} Gbps over {1e3 * AVERAGED:g} ms"
 
         judging.order(f"{name}: F1 stands still for a time after the burst", [need(algorithm)], stands)
@@ -174,44 +176,47 @@ def _throughput(judging: Judging) -> Finding:
             f"gain_{name}",
             f"F1 gets {100 * gain:.0f} % more than under {name}",
             both,
-            lambda own, rival: metrics.ratio(during(own), during(rival)) - 1,
+            lambda own, rival: metrics.ratio(burst_throughput(own), burst_throughput(rival)) - 1,
             better="higher",
         )
     note = f"the first burst, until the next begins; F1 is back when it has {100 * RECOVERED:g} % of its throughput before, for good"
     return judging.finding(note=note)
 
 
-def _before(run: Run) -> float:
+def _initial_throughput(run: Run) -> float:
     """F1's throughput before the first burst, once it has reached its receiver."""
     return metrics.mean(*run.samples.get("flow/f1", "throughput"), FIRST / 2, FIRST)
 
 
-def during(run: Run) -> float:
+def burst_throughput(run: Run) -> float:
     """F1's throughput from the first burst to the second."""
-    lasting(run, FIRST + BETWEEN)
+    require_duration(run, FIRST + BETWEEN)
     return metrics.mean(*run.samples.get("flow/f1", "throughput"), FIRST, FIRST + BETWEEN)
 
 
 def recovery(run: Run) -> float:
     """Seconds from the first burst until F1 is back at its throughput before, until the second burst; infinite if it is not."""
-    lasting(run, FIRST + BETWEEN)
+    require_duration(run, FIRST + BETWEEN)
     times, values = smooth(run, "f1", AVERAGED)
     inside = (times > FIRST) & (times <= FIRST + BETWEEN + 1e-9)
-    low = np.flatnonzero(values[inside] < RECOVERED * _before(run))
+    low = np.flatnonzero(values[inside] < RECOVERED * _initial_throughput(run))
     if not low.size:
         return 0.0
     after = times[inside]
     return float(after[low[-1] + 1] - FIRST) if low[-1] + 1 < after.size else float("inf")
 
 
-def _least(run: Run) -> float:
+def _min_throughput(run: Run) -> float:
     """F1's least throughput from the first burst to the second."""
     times, values = smooth(run, "f1", AVERAGED)
     return float(values[(times > FIRST) & (times <= FIRST + BETWEEN)].min())
 
 
 def _throughput_numbers(run: Run) -> dict[str, float]:
-    numbers = {"F1 after the first burst (Gbps)": during(run) / 1e9, "F1 back after (ms)": 1e3 * recovery(run)}
+    numbers = {
+        "F1 after the first burst (Gbps)": burst_throughput(run) / 1e9,
+        "F1 back after (ms)": 1e3 * recovery(run),
+    }
     return {f"{_label(run)}: {name}": value for name, value in numbers.items()}
 
 
@@ -239,7 +244,7 @@ def _completion(judging: Judging) -> Finding:
             text = f"{what}: {paper:g} times as short as under {name}"
             judging.near(f"{key}_{name}", text, both, speedup, better="higher")
     runs = [r for a in NAMES for r in judging.have([need(a)])]
-    return judging.finding(note=unfinished(runs))
+    return judging.finding(note=unfinished_text(runs))
 
 
 def _completion_numbers(run: Run) -> dict[str, float]:
@@ -257,36 +262,36 @@ def _queue(judging: Judging) -> Finding:
         judging.measure(_queue_numbers, run)
 
     def steady(run: Run) -> tuple[bool, str]:
-        most = _most(run, FIRST / 2, FIRST)
+        most = _max_queue(run, FIRST / 2, FIRST)
         return most < NEAR_ZERO, f"at most {most / 1e3:.3g} kB from 0.5 to 1 ms, accepted {NEAR_ZERO / 1e3:g} kB"
 
-    def soon(run: Run) -> tuple[bool, str]:
-        most = _most(run, FIRST + SOON, FIRST + BETWEEN)
+    def drains_soon(run: Run) -> tuple[bool, str]:
+        most = _max_queue(run, FIRST + SOON, FIRST + BETWEEN)
         return most < NEAR_ZERO, f"at most {most / 1e3:.3g} kB from {1e3 * SOON:g} ms after the burst on"
 
     judging.order("ICC: S0's queue is near zero without bursts", [need("icc")], steady)
-    judging.order("ICC: S0's queue is near zero soon after the burst", [need("icc")], soon)
+    judging.order("ICC: S0's queue is near zero soon after the burst", [need("icc")], drains_soon)
     for algorithm in ("dcqcn-2015", "timely"):
 
-        def not_soon(run: Run) -> tuple[bool, str]:
-            holds, said = soon(run)
-            return not holds, said
+        def drains_late(run: Run) -> tuple[bool, str]:
+            holds, evidence = drains_soon(run)
+            return not holds, evidence
 
         def later(own: Run, rival: Run) -> tuple[bool, str]:
-            a, b = settled(own), settled(rival)
+            a, b = settling_time(own), settling_time(rival)
             return a < b, f"below {NEAR_ZERO / 1e3:g} kB for good after {1e3 * a:.2f} and {1e3 * b:.2f} ms"
 
         name = NAMES[algorithm]
-        judging.order(f"{name}: S0's queue is not near zero soon after the burst", [need(algorithm)], not_soon)
+        judging.order(f"{name}: S0's queue is not near zero soon after the burst", [need(algorithm)], drains_late)
         judging.order(f"S0's queue falls sooner under ICC than under {name}", [need("icc"), need(algorithm)], later)
     return judging.finding(
         note=f"near zero: below {NEAR_ZERO / 1e3:g} kB, 1 % of the buffer; the first burst, until the next begins"
     )
 
 
-def settled(run: Run) -> float:
+def settling_time(run: Run) -> float:
     """Seconds from the first burst until S0's queue is near zero and stays there until the second burst; infinite if it does not."""
-    lasting(run, FIRST + BETWEEN)
+    require_duration(run, FIRST + BETWEEN)
     times, values = run.samples.get("port/s0->s1", "max_queue")
     inside = (times > FIRST) & (times <= FIRST + BETWEEN - 1e-9)
     high = np.flatnonzero(values[inside] >= NEAR_ZERO)
@@ -296,8 +301,8 @@ def settled(run: Run) -> float:
     return float(after[high[-1] + 1] - FIRST) if high[-1] + 1 < after.size else float("inf")
 
 
-def _most(run: Run, start: float, end: float) -> float:
-    lasting(run, end)
+def _max_queue(run: Run, start: float, end: float) -> float:
+    require_duration(run, end)
     times, values = run.samples.get("port/s0->s1", "max_queue")
     # The sample at which the next burst begins belongs to it.
     return float(metrics.window(times, values, start, end - 1e-9).max())
@@ -305,7 +310,7 @@ def _most(run: Run, start: float, end: float) -> float:
 
 def _queue_numbers(run: Run) -> dict[str, float]:
     _, values = run.samples.get("port/s0->s1", "max_queue")
-    numbers = {"peak of S0's queue (MB)": float(values.max()) / 1e6, "near zero after (ms)": 1e3 * settled(run)}
+    numbers = {"peak of S0's queue (MB)": float(values.max()) / 1e6, "near zero after (ms)": 1e3 * settling_time(run)}
     return {f"{_label(run)}: {name}": value for name, value in numbers.items()}
 
 
@@ -317,8 +322,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
     Beside them F1's throughput next to the tree of pauses; all of it once more for ICC's variants.
     """
-    main = _chosen(comparison, ("icc", *RIVALS))
-    variants = _chosen(comparison, ("icc", *VARIANTS))
+    main = _select_runs(comparison, ("icc", *RIVALS))
+    variants = _select_runs(comparison, ("icc", *VARIANTS))
     pictures = {}
     for suffix, runs in (("", main), ("-variants", variants)):
         if not runs:
@@ -330,11 +335,11 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         pictures[f"fig09{suffix}"] = _counts(runs)
         pictures[f"fig10{suffix}"] = _times(runs)
         pictures[f"fig11{suffix}"] = _lines(runs, "Queue of S0's port to S1", _queue_line, "queue (MB)")
-        pictures[f"spreading{suffix}"] = _spreading(runs)
+        pictures[f"spreading{suffix}"] = _draw_spreading(runs)
     return pictures
 
 
-def _chosen(comparison: Comparison, algorithms: Sequence[str]) -> list[Run]:
+def _select_runs(comparison: Comparison, algorithms: Sequence[str]) -> list[Run]:
     by_point = {(r.case, r.algorithm): r for r in comparison.runs}
     return [by_point[need(a).case, a] for a in algorithms if (need(a).case, a) in by_point]
 
@@ -351,7 +356,7 @@ def _lines(runs: Sequence[Run], title: str, line: Any, label: str) -> Figure:
         shown = times <= SHOWN
         axis.plot(1e3 * times[shown], values[shown], color=COLOURS[run.algorithm], linewidth=0.9)
         _bursts(axis)
-        axis.set_title(named(run), fontsize=8)
+        axis.set_title(paper_name(run), fontsize=8)
         axis.set_ylabel(label, fontsize=7)
         axis.set_ylim(bottom=0)
     axes[-1].set_xlabel("time (ms); dotted: bursts begin", fontsize=8)
@@ -384,11 +389,11 @@ def _counts(runs: Sequence[Run]) -> Figure:
     figure, axes = grid(2, "PFC pauses over all ports, eight bursts", columns=2, shared=False)
     for axis, what, values in (
         (axes[0], "pauses", [pauses(r) for r in runs]),
-        (axes[1], "paused (ms)", [1e3 * paused(r) for r in runs]),
+        (axes[1], "paused (ms)", [1e3 * paused_time(r) for r in runs]),
     ):
         at = range(len(runs))
         axis.bar(at, values, color=[COLOURS[r.algorithm] for r in runs])
-        axis.set_xticks(at, [named(r).replace(", ", ",\n").replace("printed ", "printed\n") for r in runs])
+        axis.set_xticks(at, [paper_name(r).replace(", ", ",\n").replace("printed ", "printed\n") for r in runs])
         axis.set_ylabel(what, fontsize=8)
         axis.tick_params(axis="x", labelsize=6)
     return figure
@@ -408,7 +413,7 @@ def _times(runs: Sequence[Run]) -> Figure:
     return figure
 
 
-def _spreading(runs: Sequence[Run]) -> Figure:
+def _draw_spreading(runs: Sequence[Run]) -> Figure:
     """F1's throughput, and beside it who paused whom, from the congested port on."""
     figure, axes = grid(
         2 * len(runs), "The victim's throughput, and how pauses spread from the congested port", columns=2, shared=False
@@ -420,7 +425,7 @@ def _spreading(runs: Sequence[Run]) -> Figure:
         shown = times <= SHOWN
         left.plot(1e3 * times[shown], values[shown], color=COLOURS[run.algorithm], linewidth=0.9)
         _bursts(left)
-        left.set_title(f"{named(run)}: throughput of F1 (Gbps)", fontsize=8)
+        left.set_title(f"{paper_name(run)}: throughput of F1 (Gbps)", fontsize=8)
         left.set_xlim(0, 1e3 * SHOWN)
         left.set_ylim(0, 105)
         right.axis("off")

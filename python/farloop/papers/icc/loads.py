@@ -9,17 +9,17 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.papers.icc.common import (
     COLOURS,
     NAMES,
     RIVALS,
-    avoided,
+    avoided_pauses,
     bars,
     completion,
-    paused,
+    paused_time,
     pauses,
-    unfinished,
+    unfinished_text,
 )
 from farloop.results.flow_samples import statistic
 from farloop.views.figures.panels import grid, legend_below
@@ -49,21 +49,21 @@ Statistic: TypeAlias = "Callable[[Sequence[Run], str], float]"
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Judges the lowest average at each load; improvements and pauses avoided at 50 %."""
-    needs = planned(comparison)
+    needs = select_needs(comparison)
     return [
-        _lowest(Judging(comparison, claims["icc/fig12"]), needs),
-        _improved(Judging(comparison, claims["icc/fig13"]), needs),
+        _judge_lowest(Judging(comparison, claims["icc/fig12"]), needs),
+        _judge_improvements(Judging(comparison, claims["icc/fig13"]), needs),
     ]
 
 
-def planned(comparison: Comparison) -> list[Need]:
+def select_needs(comparison: Comparison) -> list[Need]:
     """Returns the runs that the figure schedules for each of its points and algorithms: of a point with long cases these alone."""
-    needs = scheduled(comparison)
+    needs = scheduled_runs(comparison)
     long = {n.case.removesuffix(LONG) for n in needs if n.case.endswith(LONG)}
     return [n for n in needs if n.case not in long]
 
 
-def of(needs: Sequence[Need], load: int, algorithm: str) -> list[Need]:
+def needs_at(needs: Sequence[Need], load: int, algorithm: str) -> list[Need]:
     """The runs of a load under an algorithm, one per seed, in the order of the seeds."""
     return [n for n in needs if n.case.startswith(f"{load} %") and n.algorithm == algorithm]
 
@@ -89,14 +89,14 @@ def _some(runs: Sequence[Run]) -> None:
         raise UndecidedError("no run to measure")
 
 
-def _lowest(judging: Judging, needs: Sequence[Need]) -> Finding:
+def _judge_lowest(judging: Judging, needs: Sequence[Need]) -> Finding:
     for load in LOADS:
         for algorithm in NAMES:
-            runs = judging.have(of(needs, load, algorithm))
+            runs = judging.have(needs_at(needs, load, algorithm))
             if runs:
                 judging.measure(lambda r, k: {k: 1e6 * average(r)}, runs, f"{NAMES[algorithm]}, {load} %, average (us)")
     for load in LOADS:
-        own = of(needs, load, "icc")
+        own = needs_at(needs, load, "icc")
         for algorithm, name in RIVALS.items():
 
             def lower(*runs: Run, count: int = len(own)) -> tuple[bool, str]:
@@ -105,18 +105,20 @@ def _lowest(judging: Judging, needs: Sequence[Need]) -> Finding:
                 other = ", ".join(f"{1e6 * average([r]):.4g}" for r in runs[count:])
                 return a < b, f"{1e6 * a:.4g} and {1e6 * b:.4g} us; by seed {seeds} and {other}"
 
-            judging.order(f"{load} %: ICC's average is below {name}'s", [*own, *of(needs, load, algorithm)], lower)
+            judging.order(
+                f"{load} %: ICC's average is below {name}'s", [*own, *needs_at(needs, load, algorithm)], lower
+            )
     return judging.finding(note=_note(judging, needs))
 
 
-def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
-    own, paper = of(needs, JUDGED, "icc"), judging.claim.paper
+def _judge_improvements(judging: Judging, needs: Sequence[Need]) -> Finding:
+    own, paper = needs_at(needs, JUDGED, "icc"), judging.claim.paper
     for algorithm in NAMES:
-        runs = judging.have(of(needs, JUDGED, algorithm))
+        runs = judging.have(needs_at(needs, JUDGED, algorithm))
         if runs:
             judging.measure(_numbers, runs, NAMES[algorithm])
     for algorithm, name in RIVALS.items():
-        both = [*own, *of(needs, JUDGED, algorithm)]
+        both = [*own, *needs_at(needs, JUDGED, algorithm)]
 
         def pairs(runs: Sequence[Run], count: int = len(own)) -> list[tuple[Run, Run]]:
             if len(runs) != 2 * count:
@@ -133,7 +135,7 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
 
         def part(*runs: Run) -> tuple[float, str]:
             count = [(pauses(a), pauses(b)) for a, b in pairs(runs)]
-            value = avoided(sum(a for a, _ in count), sum(b for _, b in count))
+            value = avoided_pauses(sum(a for a, _ in count), sum(b for _, b in count))
             return value, "by seed " + ", ".join(f"{a} and {b}" for a, b in count)
 
         def fewer(*runs: Run) -> tuple[bool, str]:
@@ -162,7 +164,7 @@ def _numbers(runs: Sequence[Run], name: str) -> dict[str, Any]:
         "average (us)": 1e6 * average(runs),
         "p99 (us)": 1e6 * tail(runs),
         "pauses": float(np.mean([pauses(r) for r in runs])),
-        "paused (ms)": 1e3 * float(np.mean([paused(r) for r in runs])),
+        "paused (ms)": 1e3 * float(np.mean([paused_time(r) for r in runs])),
     }
     return {f"{name}, {what}": value for what, value in numbers.items()}
 
@@ -172,7 +174,7 @@ def _note(judging: Judging, needs: Sequence[Need]) -> str:
     longest = max((r.duration for r in runs), default=0.0)
     flows = {r.case: r.flows.num_rows for r in runs if r.case.startswith(f"{JUDGED} %")}
     count = f"{next(iter(flows.values()))} flows a run at {JUDGED} %, " if flows else ""
-    return f"{count}simulated up to {longest:g} s; {unfinished(runs)}"
+    return f"{count}simulated up to {longest:g} s; {unfinished_text(runs)}"
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -182,10 +184,10 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     for suffix, algorithms in (("", [*RIVALS, "icc"]), ("-variants", variants)):
         table = _table(comparison, algorithms)
         if table:
-            pictures[f"fig12{suffix}"] = _by_load(table)
+            pictures[f"fig12{suffix}"] = _draw_by_load(table)
         at = {a: rows[JUDGED] for a, rows in table.items() if JUDGED in rows}
         if at:
-            pictures[f"fig13{suffix}"] = _by_sender(at)
+            pictures[f"fig13{suffix}"] = _draw_by_sender(at)
     return pictures
 
 
@@ -201,7 +203,7 @@ def _table(comparison: Comparison, algorithms: Sequence[str]) -> dict[str, dict[
     return table
 
 
-def _by_load(table: Mapping[str, Mapping[int, Sequence[Run]]]) -> Figure:
+def _draw_by_load(table: Mapping[str, Mapping[int, Sequence[Run]]]) -> Figure:
     figure, axes = grid(1, "Average completion time of FB_Hadoop flows")
     for algorithm, rows in table.items():
         loads = sorted(rows)
@@ -216,7 +218,7 @@ def _by_load(table: Mapping[str, Mapping[int, Sequence[Run]]]) -> Figure:
     return figure
 
 
-def _by_sender(at: Mapping[str, Sequence[Run]]) -> Figure:
+def _draw_by_sender(at: Mapping[str, Sequence[Run]]) -> Figure:
     figure, axes = grid(3, f"FB_Hadoop at {JUDGED} %: completion times by sender, pauses", columns=1, shared=False)
     figure.set_size_inches(7, 6.5)
     for axis, label, value in ((axes[0], "p99 FCT (us)", tail), (axes[1], "average FCT (us)", average)):
@@ -224,7 +226,7 @@ def _by_sender(at: Mapping[str, Sequence[Run]]) -> Figure:
     table = {
         a: {
             "pauses": float(np.mean([pauses(r) for r in runs])),
-            "paused (100 us)": 1e4 * float(np.mean([paused(r) for r in runs])),
+            "paused (100 us)": 1e4 * float(np.mean([paused_time(r) for r in runs])),
         }
         for a, runs in at.items()
     }

@@ -9,10 +9,10 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import lasting
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.measure import require_duration
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.palette import CROSS, INTRA
-from farloop.papers.mlcc.common import DCI, for_good, queue, starts, total
+from farloop.papers.mlcc.common import DCI, holding_time, queue, starts, total
 from farloop.units import seconds
 from farloop.views.figures.panels import grid, legend_below
 
@@ -44,33 +44,37 @@ CASES = {"6 ms": "theta = 6 ms", "18 ms": "theta = 18 ms", "30 ms": "theta = 30 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Peak and settled queue for θ = 18 ms, and how the other values depart from it; the same of the flows in turn."""
-    needs = {n.case: n for n in scheduled(comparison, algorithm="mlcc")}
+    needs = {n.case: n for n in scheduled_runs(comparison, algorithm="mlcc")}
     return [
-        _together(Judging(comparison, claims["mlcc/fig09"]), needs),
-        _in_turn(Judging(comparison, claims["mlcc/fig10"]), [needs["in turn"]] if "in turn" in needs else []),
+        _judge_burst(Judging(comparison, claims["mlcc/fig09"]), needs),
+        _judge_turns(Judging(comparison, claims["mlcc/fig10"]), [needs["in turn"]] if "in turn" in needs else []),
     ]
 
 
-def _together(judging: Judging, needs: Mapping[str, Need]) -> Finding:
+def _judge_burst(judging: Judging, needs: Mapping[str, Need]) -> Finding:
     for run in judging.comparison.runs:
         if run.case.startswith("theta"):
             judging.measure(_numbers, run)
     good = [needs[CASES["18 ms"]]]
     judging.near("peak_mb", "θ = 18 ms: peak (MB)", good, lambda run: _peak(run) / 1e6, better="lower")
-    judging.near("settled_mb", "θ = 18 ms: settled (MB)", good, lambda run: _settled(run) / 1e6, better="lower")
+    judging.near("settled_mb", "θ = 18 ms: settled (MB)", good, lambda run: _settled_queue(run) / 1e6, better="lower")
     judging.near(
         "per_flow_peak_mb", "θ = 18 ms: peak per flow (MB)", good, lambda run: _peak(run) / 4e6, better="lower"
     )
     judging.near(
-        "per_flow_settled_mb", "θ = 18 ms: settled per flow (MB)", good, lambda run: _settled(run) / 4e6, better="lower"
+        "per_flow_settled_mb",
+        "θ = 18 ms: settled per flow (MB)",
+        good,
+        lambda run: _settled_queue(run) / 4e6,
+        better="lower",
     )
 
     def settles(run: Run) -> tuple[bool, str]:
-        ratio = metrics.ratio(_settled(run), _target(run))
-        evidence = f"{_settled(run) / 1e6:.3g} MB where D_t times the rate is {_target(run) / 1e6:.3g} MB"
-        return 1 - NEAR <= ratio <= 1 + NEAR and _settling(
+        ratio = metrics.ratio(_settled_queue(run), _target(run))
+        evidence = f"{_settled_queue(run) / 1e6:.3g} MB where D_t times the rate is {_target(run) / 1e6:.3g} MB"
+        return 1 - NEAR <= ratio <= 1 + NEAR and _settling_time(
             run
-        ) < np.inf, f"{evidence}; for good after {_ms(_settling(run))}"
+        ) < np.inf, f"{evidence}; for good after {_ms(_settling_time(run))}"
 
     def jitters(run: Run, reference: Run) -> tuple[bool, str]:
         own, other = (_undershoot(r) for r in (run, reference))
@@ -78,7 +82,7 @@ def _together(judging: Judging, needs: Mapping[str, Need]) -> Finding:
         return own >= JITTER > other, evidence
 
     def slower(run: Run, reference: Run) -> tuple[bool, str]:
-        own, other = (_settling(r) for r in (run, reference))
+        own, other = (_settling_time(r) for r in (run, reference))
         return own > other, f"settled after {_ms(own)}, with 18 ms {_ms(other)}"
 
     judging.order("θ = 18 ms: the queue settles at D_t times the rate", good, settles)
@@ -87,12 +91,12 @@ def _together(judging: Judging, needs: Mapping[str, Need]) -> Finding:
     return judging.finding(unit="MB", note="the queues to both spine switches together; per flow: a quarter of that")
 
 
-def _in_turn(judging: Judging, needs: Sequence[Need]) -> Finding:
+def _judge_turns(judging: Judging, needs: Sequence[Need]) -> Finding:
     for run in judging.have(needs):
         judging.measure(_turn_numbers, run)
 
     def quiet(run: Run) -> float:
-        times, values = queue(lasting(run, QUIET[1]), DCI)
+        times, values = queue(require_duration(run, QUIET[1]), DCI)
         return metrics.mean(times, values, *QUIET)
 
     def empties(run: Run) -> tuple[bool, str]:
@@ -156,9 +160,9 @@ def _peak(run: Run) -> float:
     return float(queue(run, DCI, "max_queue")[1].max())
 
 
-def _settled(run: Run) -> float:
+def _settled_queue(run: Run) -> float:
     """The mean queue once it has settled."""
-    return metrics.mean(*queue(lasting(run, TOGETHER), DCI), LATE)
+    return metrics.mean(*queue(require_duration(run, TOGETHER), DCI), LATE)
 
 
 def _target(run: Run) -> float:
@@ -167,27 +171,27 @@ def _target(run: Run) -> float:
     return delay * total(run, CROSS_FLOWS, LATE) / 8
 
 
-def _settling(run: Run) -> float:
+def _settling_time(run: Run) -> float:
     """Seconds after the start from which on the queue stays near the target."""
-    target = _target(lasting(run, TOGETHER))
+    target = _target(require_duration(run, TOGETHER))
     times, values = queue(run, DCI)
-    return for_good(times, np.abs(values - target) <= NEAR * target, min(starts(run).values()))
+    return holding_time(times, np.abs(values - target) <= NEAR * target, min(starts(run).values()))
 
 
 def _undershoot(run: Run) -> float:
     """Returns the queue's fall below its settled level, after its peak, as a part of that level."""
-    times, values = queue(lasting(run, TOGETHER), DCI)
+    times, values = queue(require_duration(run, TOGETHER), DCI)
     after = values[times > times[np.argmax(values)]]
-    return 1 - metrics.ratio(float(after.min()), _settled(run))
+    return 1 - metrics.ratio(float(after.min()), _settled_queue(run))
 
 
 def _numbers(run: Run) -> dict[str, float]:
     name = f"{run.algorithm}, {run.case}" if run.algorithm != "mlcc" else run.case
     numbers = {
         "peak (MB)": _peak(run) / 1e6,
-        "settled (MB)": _settled(run) / 1e6,
+        "settled (MB)": _settled_queue(run) / 1e6,
         "D_t times the rate (MB)": _target(run) / 1e6,
-        "settled after (ms)": 1e3 * _settling(run),
+        "settled after (ms)": 1e3 * _settling_time(run),
         "falls below where it settles by": _undershoot(run),
         "cross at the end (Gbps)": total(run, CROSS_FLOWS, LATE) / 1e9,
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import UndecidedError
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.palette import CROSS, INTRA
 from farloop.results.flow_completion import Mask
 from farloop.results.flow_samples import aged_times
@@ -51,7 +51,7 @@ LONG = ", long"
 """Suffix of the full scale's cases, where the quick scale has shorter ones."""
 
 
-def named(run: Run) -> str:
+def paper_name(run: Run) -> str:
     """The paper's name of a run's algorithm."""
     return NAMES.get(run.algorithm, run.algorithm)
 
@@ -79,7 +79,7 @@ def fairness(run: Run, flows: Sequence[str], over: float) -> tuple[Floats, Float
     return times, index
 
 
-def for_good(times: Floats, holds: Sequence[bool] | Mask, start: float) -> float:
+def holding_time(times: Floats, holds: Sequence[bool] | Mask, start: float) -> float:
     """Seconds after `start` from which on something holds until the end; infinite if it never does."""
     inside = times > start
     if not inside.any():
@@ -97,9 +97,9 @@ def starts(run: Run) -> dict[str, float]:
     return {name: ps / 1e12 for name, ps in rows if ps / 1e12 < run.duration}
 
 
-def planned(comparison: Comparison) -> list[Need]:
+def scheduled_cases(comparison: Comparison) -> list[Need]:
     """Returns the runs that the figure schedules for each of its points and algorithms: the long case, where the scale has it."""
-    chosen = {(n.case.removesuffix(LONG), n.algorithm): n for n in scheduled(comparison)}
+    chosen = {(n.case.removesuffix(LONG), n.algorithm): n for n in scheduled_runs(comparison)}
     return list(chosen.values())
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import lasting
-from farloop.judging.schedule import scheduled
+from farloop.judging.measure import require_duration
+from farloop.judging.schedule import scheduled_runs
 from farloop.metrics import smoothed
 from farloop.palette import CROSS, INTRA
-from farloop.papers.mlcc.common import DCI, fairness, for_good, named, queue, starts, total
+from farloop.papers.mlcc.common import DCI, fairness, holding_time, paper_name, queue, starts, total
 from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
@@ -48,19 +48,19 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.measure(_numbers, run)
 
     def quick(run: Run) -> tuple[bool, str]:
-        after, within = _converged(run), ROUND_TRIPS * _round_trip(run)
+        after, within = _convergence_time(run), ROUND_TRIPS * _round_trip(run)
         evidence = (
             f"Jain's index {FAIR} for good {1e3 * after:.3g} ms after the last start, accepted {1e3 * within:.3g} ms"
         )
         return after <= within, evidence
 
-    def used(run: Run) -> tuple[bool, str]:
-        part = _carried(run) / CAPACITY
+    def is_used(run: Run) -> tuple[bool, str]:
+        part = _final_throughput(run) / CAPACITY
         return part >= FULL, f"{100 * part:.3g} % of the bottleneck, from {100 * FULL:g} %"
 
-    for need in scheduled(comparison, algorithm="mlcc"):
+    for need in scheduled_runs(comparison, algorithm="mlcc"):
         judging.order(f"{need.case}: fair within {ROUND_TRIPS} round trips across", [need], quick)
-        judging.order(f"{need.case}: the bottleneck is used", [need], used)
+        judging.order(f"{need.case}: the bottleneck is used", [need], is_used)
     return [judging.finding(note=f"throughput averaged over {1e3 * AVERAGED:g} ms")]
 
 
@@ -91,7 +91,7 @@ def _panels(runs: list[Run], title: str) -> Figure:
             smooth = smoothed(values, 10) / 1e9
             top.plot(1e3 * times, smooth, color=colours[int(n) - 1], linewidth=0.8, label=label)
         how = run.case.partition(", ")[2]
-        name = named(run) if run.algorithm in ("mlcc", "hpcc") else run.algorithm
+        name = paper_name(run) if run.algorithm in ("mlcc", "hpcc") else run.algorithm
         top.set_title(f"{name}, {how}", fontsize=8)
         times, values = queue(run, DCI)
         bottom.plot(1e3 * times, values / 1e6, color="0.2", linewidth=0.9)
@@ -114,23 +114,23 @@ def _round_trip(run: Run) -> float:
     return float(run.flows["base_rtt_ps"].to_numpy().max()) / 1e12
 
 
-def _converged(run: Run) -> float:
+def _convergence_time(run: Run) -> float:
     """Seconds after the last start from which on shares are fair until the end."""
     at = starts(run)
     last = max(at.values())
-    run = lasting(run, last + ROUND_TRIPS * _round_trip(run))
+    run = require_duration(run, last + ROUND_TRIPS * _round_trip(run))
     times, index = fairness(run, list(at), AVERAGED)
-    return for_good(times, np.nan_to_num(index) >= FAIR, last)
+    return holding_time(times, np.nan_to_num(index) >= FAIR, last)
 
 
-def _carried(run: Run) -> float:
+def _final_throughput(run: Run) -> float:
     return total(run, _flows(run), run.duration - LAST)
 
 
 def _numbers(run: Run) -> dict[str, float]:
     numbers = {
-        "fair after (ms)": 1e3 * _converged(run),
-        "carried at the end (Gbps)": _carried(run) / 1e9,
+        "fair after (ms)": 1e3 * _convergence_time(run),
+        "carried at the end (Gbps)": _final_throughput(run) / 1e9,
         "DCI queue, peak (MB)": float(queue(run, DCI, "max_queue")[1].max()) / 1e6,
     }
     return {f"{run.algorithm}, {run.case}: {name}": value for name, value in numbers.items()}

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import lasting
-from farloop.judging.schedule import scheduled
-from farloop.judging.traffic import paused
+from farloop.judging.measure import require_duration
+from farloop.judging.schedule import scheduled_runs
+from farloop.judging.traffic import paused_time
 from farloop.palette import CROSS, INTRA
-from farloop.papers.mlcc.common import named, queue, total
+from farloop.papers.mlcc.common import paper_name, queue, total
 from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
@@ -48,24 +48,24 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for run in comparison.runs:
         judging.measure(_numbers, run)
 
-    def none_before(run: Run) -> tuple[bool, str]:
+    def has_no_early_pause(run: Run) -> tuple[bool, str]:
         first = _first_pause(run)
         return first > ARRIVAL, f"the first pause comes at {1e3 * first:.3g} ms"
 
     def rises(run: Run) -> tuple[bool, str]:
-        before, after = _peaks(lasting(run, ARRIVAL + AFTER))
+        before, after = _peaks(require_duration(run, ARRIVAL + AFTER))
         evidence = f"{before / 1e6:.3g} MB before, {after / 1e6:.3g} MB after, a sharp rise is {SHARPLY:g} times"
         return after >= SHARPLY * before, evidence
 
-    def triggered(run: Run) -> tuple[bool, str]:
+    def is_triggered(run: Run) -> tuple[bool, str]:
         first = _first_pause(run)
-        return first < np.inf, f"first at {1e3 * first:.3g} ms; {1e3 * paused(run):.3g} ms over all ports"
+        return first < np.inf, f"first at {1e3 * first:.3g} ms; {1e3 * paused_time(run):.3g} ms over all ports"
 
     for name in SHOWN:
-        needs = [n for n in scheduled(comparison, algorithm=name) if n.case == OWN]
-        judging.order(f"{name}: nothing is paused before the flows across arrive", needs, none_before)
+        needs = [n for n in scheduled_runs(comparison, algorithm=name) if n.case == OWN]
+        judging.order(f"{name}: nothing is paused before the flows across arrive", needs, has_no_early_pause)
         judging.order(f"{name}: the queue of the leaf switch rises sharply when they do", needs, rises)
-        judging.order(f"{name}: PFC is triggered", needs, triggered)
+        judging.order(f"{name}: PFC is triggered", needs, is_triggered)
         judging.near("first_pause_ms", f"{name}: PFC pauses at about 5 ms", needs, lambda run: 1e3 * _first_pause(run))
         judging.measured.pop("first_pause_ms", None)
     return [judging.finding(note="pauses of the spine switches' ports to the leaf switch of Rack 6")]
@@ -90,7 +90,7 @@ def _panels(runs: list[Run]) -> Figure:
             for n in range(1, 5):
                 times, values = run.samples.get(f"flow/{kind}-{n}", "throughput")
                 top.plot(1e3 * times, values / 1e9, color=colours[n - 1], linewidth=0.8, label=f"{kind}-{n}")
-        top.set_title(named(run), fontsize=8)
+        top.set_title(paper_name(run), fontsize=8)
         times, values = queue(run, LEAF, "max_queue")
         bottom.plot(1e3 * times, values / 1e6, color="0.2", linewidth=0.9, label="queue of the leaf switch")
         _, part = queue(run, PAUSED, "paused")
@@ -126,11 +126,11 @@ def _numbers(run: Run) -> dict[str, float]:
     end = run.duration
     numbers = {
         "first pause (ms)": 1e3 * _first_pause(run),
-        "paused, all ports (ms)": 1e3 * paused(run),
+        "paused, all ports (ms)": 1e3 * paused_time(run),
         "flows that a pause elsewhere held": float(np.count_nonzero(run.flows["victim_packets"].to_numpy())),
         "leaf's queue before (MB)": before / 1e6,
         "leaf's queue after (MB)": after / 1e6,
         "intra, last 5 ms (Gbps)": total(run, [f"intra-{i}" for i in range(1, 5)], end - 5e-3) / 1e9,
         "cross, last 5 ms (Gbps)": total(run, [f"cross-{i}" for i in range(1, 5)], end - 5e-3) / 1e9,
     }
-    return {f"{named(run)}, {run.case}: {name}": value for name, value in numbers.items()}
+    return {f"{paper_name(run)}, {run.case}: {name}": value for name, value in numbers.items()}

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.measure import lasting
-from farloop.judging.schedule import scheduled
-from farloop.papers.mlcc.common import named, starts, total
+from farloop.judging.measure import require_duration
+from farloop.judging.schedule import scheduled_runs
+from farloop.papers.mlcc.common import paper_name, starts, total
 from farloop.views.figures.panels import throughput_panels
 
 if TYPE_CHECKING:
@@ -41,18 +41,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def falls(run: Run) -> tuple[bool, str]:
         steps = _steps(run)
-        said = ", ".join(f"{v / 1e9:.3g}" for v in steps)
-        return all(b < a for a, b in itertools.pairwise(steps)), f"{said} Gbps beside 0 to 4 flows across"
+        evidence = ", ".join(f"{v / 1e9:.3g}" for v in steps)
+        return all(b < a for a, b in itertools.pairwise(steps)), f"{evidence} Gbps beside 0 to 4 flows across"
 
-    def squeezed(run: Run) -> tuple[bool, str]:
-        intra, cross = _end(run)
+    def is_squeezed(run: Run) -> tuple[bool, str]:
+        intra, cross = _final_throughputs(run)
         share = intra / (intra + cross)
         return share < UNFAIR, f"{100 * share:.3g} % at the end, half is fair, below {100 * UNFAIR:g} % is not"
 
     for name in SHOWN:
-        needs = scheduled(comparison, algorithm=name)
+        needs = scheduled_runs(comparison, algorithm=name)
         judging.order(f"{name}: with each flow across the intra flows have less", needs, falls)
-        judging.order(f"{name}: they end with much less than a fair share", needs, squeezed)
+        judging.order(f"{name}: they end with much less than a fair share", needs, is_squeezed)
     pinned = "detours pin all eight flows to one uplink of 100 Gbps, which the paper does not say"
     return [judging.finding(note=f"{pinned}; over two, as ECMP would spread them, they fill neither")]
 
@@ -60,24 +60,24 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Throughput of all flows, one panel per algorithm."""
     title = "The congestion point is in the senders' datacenter"
-    return {"fig03": throughput_panels(comparison.runs, title, caption=named, columns=3)}
+    return {"fig03": throughput_panels(comparison.runs, title, caption=paper_name, columns=3)}
 
 
 def _steps(run: Run) -> list[float]:
     """Throughput of the intra flows just before each flow across starts, and at the end."""
     at = starts(run)
     ends = [at[name] for name in CROSS if name in at]
-    lasting(run, max(ends, default=0.0) + LAST)
+    require_duration(run, max(ends, default=0.0) + LAST)
     # The first one starts a millisecond after the intra flows.
-    return [total(run, INTRA, max(end - LATE, 0.0015), end) for end in ends] + [_end(run)[0]]
+    return [total(run, INTRA, max(end - LATE, 0.0015), end) for end in ends] + [_final_throughputs(run)[0]]
 
 
-def _end(run: Run) -> tuple[float, float]:
+def _final_throughputs(run: Run) -> tuple[float, float]:
     since = run.duration - LAST
     return total(run, INTRA, since), total(run, CROSS, since)
 
 
 def _numbers(run: Run) -> dict[str, float]:
-    intra, cross = _end(run)
-    steps = {f"{named(run)}: intra beside {i} across (Gbps)": v / 1e9 for i, v in enumerate(_steps(run))}
-    return steps | {f"{named(run)}: intra's share at the end": intra / (intra + cross)}
+    intra, cross = _final_throughputs(run)
+    steps = {f"{paper_name(run)}: intra beside {i} across (Gbps)": v / 1e9 for i, v in enumerate(_steps(run))}
+    return steps | {f"{paper_name(run)}: intra's share at the end": intra / (intra + cross)}

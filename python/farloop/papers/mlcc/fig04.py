@@ -9,9 +9,9 @@ import numpy as np
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import scheduled
+from farloop.judging.schedule import scheduled_runs
 from farloop.palette import CROSS, INTRA
-from farloop.papers.mlcc.common import DCI, named, queue
+from farloop.papers.mlcc.common import DCI, paper_name, queue
 from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return count >= SWINGS, f"rises to a high level and falls to half {count} times, oscillates from {SWINGS}"
 
     for name in SHOWN:
-        needs = scheduled(comparison, algorithm=name)
+        needs = scheduled_runs(comparison, algorithm=name)
         judging.order(f"{name}: the queue reaches a high level", needs, high)
         judging.order(f"{name}: it falls and rises again", needs, swings)
     return [judging.finding(note="the queues to both spine switches together")]
@@ -64,7 +64,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
             times, values = run.samples.get(f"flow/{flow}", "throughput")
             smooth = metrics.smoothed(values, 5)
             top.plot(1e3 * times, smooth / 1e9, color=colours[n % len(colours)], linewidth=0.8, label=flow)
-        top.set_title(named(run), fontsize=8)
+        top.set_title(paper_name(run), fontsize=8)
         times, values = queue(run, DCI)
         bottom.plot(1e3 * times, values / 1e6, color="0.2", linewidth=0.9)
         bottom.set_xlabel("time (ms)", fontsize=8)
@@ -103,4 +103,4 @@ def _numbers(run: Run) -> dict[str, float]:
         "swings": float(_swings(run)),
         "dropped (packets)": dropped,
     }
-    return {f"{named(run)}: {name}": value for name, value in numbers.items()}
+    return {f"{paper_name(run)}: {name}": value for name, value in numbers.items()}

@@ -11,7 +11,7 @@ from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.palette import CROSS
-from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, FlowTimes, bars, planned, reductions
+from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, FlowTimes, bars, reductions, scheduled_cases
 from farloop.results.flow_completion import Mask
 from farloop.results.flow_samples import statistic
 from farloop.results.tables import Floats
@@ -57,7 +57,7 @@ WIDE = "32 servers a leaf"
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Reductions of the average against each rival at both loads and with the short long haul; the tails by size."""
-    needs = planned(comparison)
+    needs = scheduled_cases(comparison)
     return [
         _averages(Judging(comparison, claims["mlcc/fig11"]), needs, "heavy", ("intra", "cross"), RIVALS),
         _averages(Judging(comparison, claims["mlcc/fig12"]), needs, "light", ("intra", "cross"), RIVALS),
@@ -72,14 +72,14 @@ def _averages(
     for sizes in SIZES:
         for kind in kinds:
             for name in NAMES:
-                runs = judging.have(_of(needs, f"{load}, {sizes}", name))
+                runs = judging.have(_select_needs(needs, f"{load}, {sizes}", name))
                 if runs:
                     judging.measure(_mean_and_range, f"{sizes}, {kind}, {NAMES[name]} (ms)", runs, kind)
     for sizes in SIZES:
         for kind in kinds:
             for rival in rivals:
-                _against(judging, needs, f"{load}, {sizes}", kind, rival, always=load in CONSISTENT)
-    note = f"{_simulated(judging, needs, load)}; {_unfinished(judging, needs, load)}"
+                _judge_rival(judging, needs, f"{load}, {sizes}", kind, rival, always=load in CONSISTENT)
+    note = f"{_simulated_text(judging, needs, load)}; {_unfinished_text(judging, needs, load)}"
     if load in ("heavy", "light"):
         _full_size(judging, f"{WIDE}, {load}")
     if load == "heavy":
@@ -87,7 +87,7 @@ def _averages(
     return judging.finding(note=note)
 
 
-def _against(
+def _judge_rival(
     judging: Judging, needs: Sequence[Need], point: str, kind: str, rival: str, *, always: bool = False
 ) -> None:
     """States, for one kind of flow against one rival, the published number, where there is one, and that MLCC is faster.
@@ -95,15 +95,15 @@ def _against(
     With `always` the latter is stated without a number, too.
     """
     claim, sizes = judging.claim, point.rpartition(", ")[2]
-    own, other = _of(needs, point, "mlcc"), _of(needs, point, rival)
+    own, other = _select_needs(needs, point, "mlcc"), _select_needs(needs, point, rival)
 
     def reduction(*runs: Run) -> tuple[float, str]:
         means = [FlowTimes.of(run, cross=KINDS[kind], since=SINCE).mean() for run in runs]
         return reductions(means[: len(own)], means[len(own) :])
 
     def faster(*runs: Run) -> tuple[bool, str]:
-        value, said = reduction(*runs)
-        return value > 0, f"{100 * value:.1f} %: {said}"
+        value, evidence = reduction(*runs)
+        return value > 0, f"{100 * value:.1f} %: {evidence}"
 
     where = f"{kind} flows, {sizes}"
     # The paper does not say whose flows across its sentence on them is about.
@@ -122,11 +122,11 @@ def _tails(judging: Judging, needs: Sequence[Need]) -> Finding:
     for load in ("heavy", "light"):
         for sizes in SIZES:
             point = f"{load}, {sizes}"
-            used = [n for a in (*RIVALS, "mlcc") for n in _of(needs, point, a)]
+            used = [n for a in (*RIVALS, "mlcc") for n in _select_needs(needs, point, a)]
             for kind in KINDS:
                 _tail_statements(judging, point, kind, used)
     return judging.finding(
-        note=f"{_simulated(judging, needs, 'heavy')}; a size that fewer than 1000 flows have shows its slowest one"
+        note=f"{_simulated_text(judging, needs, 'heavy')}; a size that fewer than 1000 flows have shows its slowest one"
     )
 
 
@@ -181,7 +181,7 @@ def tail(runs: Sequence[Run], sizes: str, kind: str) -> Floats:
     return np.array([statistic(t, TAIL) for t in inside])
 
 
-def _of(needs: Sequence[Need], point: str, algorithm: str) -> list[Need]:
+def _select_needs(needs: Sequence[Need], point: str, algorithm: str) -> list[Need]:
     """The runs of a point under an algorithm, one per seed."""
     return [n for n in needs if n.case.startswith(f"{point}, seed") and n.algorithm == algorithm]
 
@@ -221,7 +221,7 @@ def _variants(judging: Judging) -> None:
             )  # fmt: skip
 
 
-def _simulated(judging: Judging, needs: Sequence[Need], load: str) -> str:
+def _simulated_text(judging: Judging, needs: Sequence[Need], load: str) -> str:
     """Describes the durations of the runs at hand, and the number of measured flows."""
     runs = judging.have([n for n in needs if n.case.startswith(load) and n.algorithm == "mlcc"])
     if not runs:
@@ -234,7 +234,7 @@ def _simulated(judging: Judging, needs: Sequence[Need], load: str) -> str:
     return f"{len(runs)} runs of {1e3 * runs[0].duration:g} ms per algorithm: {flows_text}"
 
 
-def _unfinished(judging: Judging, needs: Sequence[Need], load: str) -> str:
+def _unfinished_text(judging: Judging, needs: Sequence[Need], load: str) -> str:
     """Flows that have not finished, by algorithm."""
     counts: dict[str, int] = {}
     for run in judging.have([n for n in needs if n.case.startswith(load)]):

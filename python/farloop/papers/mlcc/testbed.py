@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.papers.mlcc.common import LONG, NAMES, FlowTimes, bars, planned, reductions
+from farloop.papers.mlcc.common import LONG, NAMES, FlowTimes, bars, reductions, scheduled_cases
 from farloop.views.figures.panels import grid, legend_below
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ KINDS: dict[str, bool | None] = {"overall": None, "intra": False, "cross": True}
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """By how much the averages are below DCQCN's: of all flows, inside and across."""
     judging = Judging(comparison, claims["mlcc/fig16"])
-    needs = planned(comparison)
+    needs = scheduled_cases(comparison)
     own, other = ([n for n in needs if n.algorithm == a] for a in ("mlcc", "dcqcn"))
 
     def reduction(runs: Sequence[Run], kind: str) -> tuple[float, str]:
@@ -42,8 +42,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for kind in ("intra", "cross"):
 
         def faster(*runs: Run, kind: str = kind) -> tuple[bool, str]:
-            value, said = reduction(runs, kind)
-            return value > 0, f"{100 * value:.1f} %: {said}"
+            value, evidence = reduction(runs, kind)
+            return value > 0, f"{100 * value:.1f} %: {evidence}"
 
         judging.order(f"MLCC improves {kind} traffic", [*own, *other], faster)
     unfinished = sum(FlowTimes.of(r, cross=None, since=SINCE).unfinished for r in judging.have([*own, *other]))

@@ -31,13 +31,13 @@ def mean_and_last(run: Run) -> tuple[float, float]:
     return float(np.mean(times)), float(np.max(times))
 
 
-def as_simulated(judging: Judging, name: str, need: Need) -> None:
+def judge_against_htsim(judging: Judging, name: str, need: Need) -> None:
     """States that mean and last completion time are those of uet-htsim, which the claim has under this name."""
     judging.near(f"{name}: {MEAN}", f"{name}: mean completion time", [need], lambda run: mean_and_last(run)[0])
     judging.near(f"{name}: {LAST}", f"{name}: the last flow is over", [need], lambda run: mean_and_last(run)[1])
 
 
-def beside(comparison: Comparison, title: str, panels: Mapping[str, Sequence[tuple[str, Need]]]) -> Figure:
+def draw_bars(comparison: Comparison, title: str, panels: Mapping[str, Sequence[tuple[str, Need]]]) -> Figure:
     """Completion times as bars (mean) and marks (last) beside those of uet-htsim.
 
     Args:

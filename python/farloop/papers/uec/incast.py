@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import scheduled
-from farloop.papers.uec.common import as_simulated, beside
+from farloop.judging.schedule import scheduled_runs
+from farloop.papers.uec.common import draw_bars, judge_against_htsim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Completion times beside those of uet-htsim."""
     judging = Judging(comparison, claims["uec/incast"])
-    for need in scheduled(comparison):
-        as_simulated(judging, f"{need.case}, {need.algorithm}", need)
+    for need in scheduled_runs(comparison):
+        judge_against_htsim(judging, f"{need.case}, {need.algorithm}", need)
     return [judging.finding(unit="us", note="1 MB from each sender, at 400 Gbps")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Completion times by incast and algorithm."""
     rows = {
-        degree: [(f"{n.case}, {n.algorithm}", n) for n in scheduled(comparison, prefix=degree)]
+        degree: [(f"{n.case}, {n.algorithm}", n) for n in scheduled_runs(comparison, prefix=degree)]
         for degree in ("2:1", "8:1")
     }
-    return {"incast": beside(comparison, "Incasts of 1 MB from each sender", rows)}
+    return {"incast": draw_bars(comparison, "Incasts of 1 MB from each sender", rows)}

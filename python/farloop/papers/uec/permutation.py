@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import Need, scheduled
-from farloop.papers.uec.common import as_simulated, beside, mean_and_last
+from farloop.judging.schedule import Need, scheduled_runs
+from farloop.papers.uec.common import draw_bars, judge_against_htsim, mean_and_last
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,8 +22,8 @@ AVOIDING, SPREADING = ("bitmap", "mixed"), "oblivious"
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Completion times beside those of uet-htsim, and which choosers avoid a slow spine."""
     judgings = [Judging(comparison, claims[f"uec/{name}"]) for name in ("permutation", "slow-spine", "oversubscribed")]
-    for need in scheduled(comparison):
-        as_simulated(judgings[_place(need)], need.case, need)
+    for need in scheduled_runs(comparison):
+        judge_against_htsim(judgings[_place(need)], need.case, need)
 
     def sooner(avoiding: Run, spreading: Run) -> tuple[bool, str]:
         (short, _), (long, _) = mean_and_last(avoiding), mean_and_last(spreading)
@@ -39,9 +39,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Completion times by chooser, one panel for each network."""
     rows: dict[str, list[tuple[str, Need]]] = {"full bisection": [], SLOW: [], OVERSUBSCRIBED: []}
-    for need in scheduled(comparison):
+    for need in scheduled_runs(comparison):
         list(rows.values())[_place(need)].append((need.case, need))
-    return {"permutation": beside(comparison, "A permutation of 1 MB under each path chooser", rows)}
+    return {"permutation": draw_bars(comparison, "A permutation of 1 MB under each path chooser", rows)}
 
 
 def _place(need: Need) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import completion_times
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.schedule import Need, scheduled_runs
 from farloop.palette import CROSS, INTRA
 from farloop.views.figures.panels import grid, legend_below
 
@@ -22,7 +22,7 @@ MIXES = ("near and far", "near", "far")
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Completion times and how close together they are, beside those of the artifact."""
     judging = Judging(comparison, claims["uno/fig08"])
-    for need in scheduled(comparison):
+    for need in scheduled_runs(comparison):
         name = need.case
         judging.near(
             f"{name}: mean (ms)",
@@ -68,7 +68,7 @@ def closeness(run: Run) -> float:
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Throughput of each flow over time, one panel for each case; of several seeds the first."""
-    needs = scheduled(comparison)
+    needs = scheduled_runs(comparison)
     figure, axes = grid(len(needs), "Eight flows of 1 GB to one host", columns=len(MIXES))
     for axis, need in zip(axes, needs, strict=True):
         axis.set_title(need.case, fontsize=8)

@@ -28,7 +28,7 @@ def need(load: str, way: str) -> Need:
     return Need(f"{load}, {way}", ALGORITHM[way])
 
 
-def named(load: str, way: str, kind: str, word: str) -> str:
+def number_name(load: str, way: str, kind: str, word: str) -> str:
     """The name of a number in the claim."""
     return f"{load}, {way}, {kind}: {word} (us)"
 
@@ -37,7 +37,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Mean and 99th percentile beside the artifact's, and which way is ahead."""
     judging = Judging(comparison, claims["uno/fig10"])
 
-    def measured(word: str, kind: str) -> Callable[[Run], float]:
+    def number_of_run(word: str, kind: str) -> Callable[[Run], float]:
         return lambda run: 1e6 * STATISTICS[word](times(run, kind))
 
     for load in LOADS:
@@ -46,7 +46,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                 for way in WAYS:
                     text = f"{load}, {way}: {word} of {kind} flows' completion times"
                     judging.near(
-                        named(load, way, kind, word), text, [need(load, way)], measured(word, kind), better="lower"
+                        number_name(load, way, kind, word),
+                        text,
+                        [need(load, way)],
+                        number_of_run(word, kind),
+                        better="lower",
                     )
                 for way in ("gemini", "uno, one path"):
                     # The artifact's own mean of all flows, and of those across, is not below that of one path at 40 and 60 %.
@@ -54,7 +58,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                         continue
                     pair = [need(load, "uno"), need(load, way)]
                     text = f"{load}, {kind} flows: uno's {word} is below that of {way}"
-                    judging.order(text, pair, below(measured(word, kind), ".4g", " us"))
+                    judging.order(text, pair, below(number_of_run(word, kind), ".4g", " us"))
     return [judging.finding(unit="us", note="the artifact's numbers are those of one run")]
 
 
@@ -71,9 +75,9 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
                     except UndecidedError:
                         continue
                     if values:
-                        numbers[named(load, way, kind, word)] = float(np.mean(values))
+                        numbers[number_name(load, way, kind, word)] = float(np.mean(values))
     panels = {
-        f"{kind} flows, {word}": [(named(load, w, kind, word), need(load, w)) for load in LOADS for w in WAYS]
+        f"{kind} flows, {word}": [(number_name(load, w, kind, word), need(load, w)) for load in LOADS for w in WAYS]
         for kind in KINDS
         for word in STATISTICS
     }

@@ -31,7 +31,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Mean and 99th percentile beside the artifact's, and which way is ahead."""
     judging = Judging(comparison, claims["uno/fig11"])
 
-    def measured(word: str, ratio: int) -> Callable[[Run], float]:
+    def number_of_run(word: str, ratio: int) -> Callable[[Run], float]:
         return lambda run: STATISTICS[word](slowdowns(run, ratio))
 
     for ratio in RATIOS:
@@ -42,17 +42,17 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                     name,
                     f"{ratio}, {way}: {word} of the slowdowns",
                     [need(ratio, way)],
-                    measured(word, ratio),
+                    number_of_run(word, ratio),
                     better="lower",
                 )
         for word in STATISTICS:
             for way in ("gemini", "uno, one path"):
                 pair = [need(ratio, "uno"), need(ratio, way)]
-                judging.order(f"{ratio}: uno's {word} is below that of {way}", pair, below(measured(word, ratio)))
+                judging.order(f"{ratio}: uno's {word} is below that of {way}", pair, below(number_of_run(word, ratio)))
     for word in STATISTICS:
 
         def falls(*runs: Run, word: str = word) -> tuple[bool, str]:
-            values = [measured(word, ratio)(run) for ratio, run in zip(RATIOS, runs, strict=True)]
+            values = [number_of_run(word, ratio)(run) for ratio, run in zip(RATIOS, runs, strict=True)]
             evidence = ", ".join(f"{v:.3g}" for v in values)
             return all(b < a for a, b in itertools.pairwise(values)), evidence
 

@@ -145,10 +145,10 @@ class Making:
 
     def _plan(self, wanted: Sequence[Point]) -> None:
         """Adds a row for each point, and says how far that is where it takes long."""
-        said = time.monotonic() - LINE_EVERY + FIRST_WORD
+        noted_at = time.monotonic() - LINE_EVERY + FIRST_WORD
         for count, point in enumerate(wanted):
-            if time.monotonic() - said > LINE_EVERY:
-                said = time.monotonic()
+            if time.monotonic() - noted_at > LINE_EVERY:
+                noted_at = time.monotonic()
                 self.counting.note(f"{count:,} of {len(wanted):,} points are worked out")
             settings = {key: value for key, value in point.items() if key != SEED}
             name = repr(sorted(settings.items()))

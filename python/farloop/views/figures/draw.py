@@ -40,7 +40,7 @@ COMPRESSION = 3
 
 def draw(comparison: Comparison, into: Path) -> list[Path]:
     """Writes the pictures of a comparison into a directory; returns their paths."""
-    module = paper_modules.module_of(comparison.figure) if comparison.figure else None
+    module = paper_modules.paper_module(comparison.figure) if comparison.figure else None
     pictures: dict[str, Figure] = _papers(module, comparison) if module else generic(comparison)
     if not module or any(build_map(run.ports).is_fabric for run in comparison.runs[:1]):
         pictures["network"] = network_maps(comparison.runs, comparison.title)
