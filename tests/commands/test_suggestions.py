@@ -21,7 +21,19 @@ def files(tmp_path):
         (["run", "gear/fig9"], "gear/fig9: no such file; did you mean gear/fig09?"),
         (["run", "nowhere.toml"], "expected a scenario file (here: sites.toml, study.toml) or a paper's figure"),
         (["run", "sites.toml", "--algorithm", "dqcqn"], 'there is no algorithm "dqcqn"; did you mean "dcqcn"?'),
-        (["compare", "sites.toml", "--algorithms", "hpcc,dqcqn"], 'did you mean "dcqcn"?'),
+        (
+            ["compare", "sites.toml", "--algorithms", "hpcc,dqcqn"],
+            'farloop: --algorithms: there is no algorithm "dqcqn"',
+        ),
+        (["run", "sites.toml", "--algorithm", "dqcqn"], 'farloop: --algorithm: there is no algorithm "dqcqn"'),
+        (
+            ["run", "sites.toml", "--set", "algorithm.name=dqcqn"],
+            "farloop: --set: algorithm.name: there is no algorithm",
+        ),
+        (
+            ["why", "nowhere", "f1"],
+            "nowhere: no such file; expected the output of a run, such as out/first, a scenario",
+        ),
         (["sweep", "sites.toml"], "sites.toml: is a scenario, not a study; `farloop run sites.toml` simulates it"),
         (["run", "study.toml"], "study.toml: is a study, not a scenario; `farloop sweep study.toml` runs it"),
         (["explain", "study.toml"], "study.toml: is a study, not a scenario; `farloop sweep study.toml` runs it"),

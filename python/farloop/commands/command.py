@@ -7,7 +7,7 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
@@ -35,7 +35,7 @@ def handle_errors(command: Callable[P, R]) -> Callable[P, R]:
         except InvariantError as error:
             _fail(error, EXIT_INVARIANT)
         except (FarloopError, _native.ScenarioError) as error:
-            _fail(error, EXIT_USAGE)
+            _fail(error, EXIT_USAGE, _option_of_algorithms(kwargs))
         except KeyboardInterrupt as error:
             # Of an algorithm in Python: signals raise `Stopped`. Typer would end without a word.
             stopped = Stopped(signal.SIGINT)
@@ -63,9 +63,18 @@ def handle_errors(command: Callable[P, R]) -> Callable[P, R]:
     return run_guarded
 
 
-def _fail(error: BaseException, code: int) -> NoReturn:
-    # What Python calls set is an option here.
-    message = re.sub("^set: ", "--set: ", str(error))
+def _option_of_algorithms(options: Mapping[str, object]) -> str:
+    """Returns the option that names algorithms, of those that the user gave; the key of scenarios sets the same as `--set`."""
+    given = (name for name in ("algorithms", "candidates", "algorithm") if options.get(name))
+    return next((f"--{name}" for name in given), "--set: algorithm.name")
+
+
+def _fail(error: BaseException, code: int, algorithms: str = "") -> NoReturn:
+    # The argument `set` of functions is an option here, and so are names of algorithms.
+    message = str(error)
+    if algorithms:
+        message = re.sub("^set: algorithm.name: (?=there is no algorithm)", f"{algorithms}: ", message)
+    message = re.sub("^set: ", "--set: ", message)
     say(f"farloop: {message}" if "\n" not in message else message)
     if note := notes(error):
         say(f"farloop: {note}")

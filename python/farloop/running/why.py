@@ -109,7 +109,13 @@ def find_source(run: Run | Scenario | str | PathLike[str]) -> Run | Scenario:
         return run
     path = Path(fspath(run))
     if not path.is_dir():
-        return Scenario.load(run)
+        try:
+            return Scenario.load(run)
+        except _native.ScenarioError as error:
+            if path.exists():
+                raise
+            expected = "expected the output of a run, such as out/first, a scenario file"
+            raise _native.ScenarioError(str(error).replace("expected a scenario file", expected)) from None
     from farloop.output.reading import load
 
     runs = load(path).runs

@@ -488,17 +488,17 @@ def _connection_cell(key: str, value: Any) -> Cell:
 
 
 def explanation(explained: Explanation | JobExplanation) -> None:
-    """The parts of a time, largest first, and in a line what took most of it; the same of the flows that a flow waited for."""
+    """Prints what took most of a time in a line, then its parts, largest first; the same of the flows that a flow waited for."""
     if isinstance(explained, JobExplanation):
         header = ["cause", "limit", "phase", "ranks", "where", "by", "time", "share"]
-        _print_table(header, explained.rows, title=f"where the time of {explained.title} went")
         _console().print(explained.answer, markup=False, highlight=False, soft_wrap=True)
+        _print_table(header, explained.rows, title=f"where the time of {explained.title} went")
         return
     for own in explained.chain:
+        _console().print(own.answer, markup=False, highlight=False, soft_wrap=True)
         _print_table(
             ["cause", "limit", "where", "by", "time", "share"], own.rows, title=f"where the time of {own.flow} went"
         )
-        _console().print(own.answer, markup=False, highlight=False, soft_wrap=True)
         if own.after is not None:
             began = f"{own.flow} began when {own.after['flow']} was over, at {time_text(own.after['end_ps'] / 1e12)}"
             _console().print(began, markup=False, highlight=False, soft_wrap=True)
