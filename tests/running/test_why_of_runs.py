@@ -69,6 +69,13 @@ def test_a_job_of_divided_bytes_says_that_its_communication_is(stored):
     assert "communication is" not in dataclasses.replace(asked, scale=1).answer
 
 
+def test_the_answer_stands_before_its_parts(stored):
+    done = CliRunner().invoke(app, ["why", str(stored), "training"])
+    first, second, *_ = done.output.splitlines()
+    assert first.startswith("iteration ") and "% computing" in first
+    assert second.startswith("where the time of iteration ")
+
+
 def test_files_are_written(stored, tmp_path):
     page, picture, path = tmp_path / "why.html", tmp_path / "why.svg", tmp_path / "why.json"
     given = ["why", str(stored), "training", "--html", str(page), "--svg", str(picture), "--perfetto", str(path)]
