@@ -173,7 +173,7 @@ params! {
     }
 }
 
-/// AccelToR's numbers for a network ([`farloop_net::acceltor`]).
+/// AccelToR's numbers for a network (`acceltor.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccelToRNumbers {
     /// Round-trip time through the packet network.
