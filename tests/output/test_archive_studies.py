@@ -1,5 +1,6 @@
 """`farloop archive` of outputs of many runs: the files that their commands read, and a script that gives the same bytes."""
 
+import json
 import os
 import shutil
 import socket
@@ -119,7 +120,13 @@ def test_what_cannot_be_repeated_is_refused_in_a_line(place, command):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "flows.csv: has changed since the runs" in done.stderr
     manifest = place / "made" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"command"', '"other"'))
+    kept = json.loads(manifest.read_text())
+    for begin in (["sh", "sweep"], ["farloop", "kernel"], ["/tmp/farloop", "sweep"]):
+        manifest.write_text(json.dumps(kept | {"command": [*begin, *kept["command"][2:]]}))
+        done = command("archive", "made")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "expected `farloop sweep`" in done.stderr
+    manifest.write_text(json.dumps(kept).replace('"command"', '"other"'))
     done = command("archive", "made")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "does not have the command that made it" in done.stderr

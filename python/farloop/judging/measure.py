@@ -74,12 +74,6 @@ def select_runs(comparison: Comparison, algorithm: str, case: str | None = None)
     return [r for r in comparison.runs if r.algorithm == algorithm and (case is None or r.case == case)]
 
 
-def find_run(comparison: Comparison, algorithm: str, case: str | None = None) -> Run | None:
-    """The first such run, if there is one."""
-    runs = select_runs(comparison, algorithm, case)
-    return runs[0] if runs else None
-
-
 def group_by_algorithm(comparison: Comparison) -> dict[str, list[Run]]:
     """All runs, by algorithm, in the order of the comparison."""
     groups: dict[str, list[Run]] = {}

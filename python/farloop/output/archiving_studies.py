@@ -55,6 +55,12 @@ def archive(source: Path, kept: Mapping[str, Any]) -> Files:
             f"{source}: does not have the command that made it, since an older version or Python wrote it; expected an output of "
             f"`farloop {KINDS[str(kept['kind'])]}`: make it again"
         )
+    # The output may be somebody else's, and the script is run: it begins with no other program.
+    if command[:2] != ["farloop", KINDS[str(kept["kind"])]]:
+        raise FarloopError(
+            f"{source}: its manifest says that {shown(' '.join(map(str, command[:2])), 100)} made it; expected `farloop "
+            f"{KINDS[str(kept['kind'])]}`"
+        )
     sources = from_rows(kept.get("sources"))
     inside = _names(sources)
     files: Files = {f"{INPUTS}/{inside[each.file]}": _content(each, sources, inside) for each in sources}

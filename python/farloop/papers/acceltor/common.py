@@ -72,12 +72,6 @@ HELD = 0.9
 """Of the optical bandwidth: what AccelToR uses at least, in the paper."""
 
 
-def schedule_name(run: Run) -> str:
-    """The paper's name of how a run's switches schedule circuits."""
-    names = {name.lower(): name for name in SCHEDULES}
-    return names[run.scenario["circuits"]["scheduling"]]
-
-
 def racks(run: Run) -> int:
     """Racks of the network."""
     return int(run.scenario["network"]["racks"])
