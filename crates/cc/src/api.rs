@@ -119,7 +119,7 @@ impl Fields {
     ///
     /// # Panics
     /// They are more than [`MAX_FIELDS`].
-    pub fn of(fields: &[Field]) -> Fields {
+    pub fn new(fields: &[Field]) -> Fields {
         assert!(fields.len() <= MAX_FIELDS, "{} header fields; at most {MAX_FIELDS}", fields.len());
         let mut all = Fields { count: fields.len() as u8, ..Fields::NONE };
         all.fields[..fields.len()].copy_from_slice(fields);
@@ -398,7 +398,7 @@ pub trait Receiver: Send {
     /// The header fields of the ACK that answers `data`. Called after [`Receiver::on_data`], only where [`Needs::fields`]
     /// is not zero; returns exactly that many. ACKs that TCP's delayed ACKs merge carry the last ones.
     fn fields(&mut self, data: &Data<'_>) -> Fields {
-        Fields::of(data.fields)
+        Fields::new(data.fields)
     }
     /// An armed timer fired.
     fn on_timer(&mut self, _ctx: &mut Ctx<'_>, _timer: TimerId) {}

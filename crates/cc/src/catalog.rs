@@ -118,7 +118,7 @@ impl Catalog {
 
     /// Adds an algorithm and its presets, all or nothing.
     fn add(&mut self, params: AnyParams) -> Result<(), RegisterError> {
-        let about = params.about();
+        let about = params.describe();
         let presets = about.presets.clone();
         let mut new = vec![base(about, params)?];
         for preset in presets {

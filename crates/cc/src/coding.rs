@@ -34,7 +34,7 @@ impl Blocks {
     }
 
     /// Packets to send in all, repair packets included.
-    pub fn coded(&self) -> u64 {
+    pub fn total_packets(&self) -> u64 {
         self.packets + self.count() * u64::from(self.repair)
     }
 
@@ -45,7 +45,7 @@ impl Blocks {
     }
 
     /// The number of the first packet of a block.
-    pub fn first(&self, block: u64) -> u64 {
+    pub fn first_packet(&self, block: u64) -> u64 {
         block * (u64::from(self.data) + u64::from(self.repair))
     }
 
@@ -67,7 +67,7 @@ impl Blocks {
 
     /// Packets over data packets: the overhead of coding.
     pub fn overhead(&self) -> f64 {
-        self.coded() as f64 / self.packets.max(1) as f64
+        self.total_packets() as f64 / self.packets.max(1) as f64
     }
 }
 
@@ -136,12 +136,12 @@ impl BlockReceiver {
     }
 
     /// The first block that is not whole, as a cumulative acknowledgement reports it.
-    pub fn whole_below(&self) -> u64 {
+    pub fn first_open(&self) -> u64 {
         self.whole_below
     }
 
     /// Number of blocks that were requested, each once: they were not whole when their first wait was over.
-    pub fn failed(&self) -> u64 {
+    pub fn requests(&self) -> u64 {
         self.failed
     }
 
@@ -211,7 +211,7 @@ pub fn repairs(blocks: &Blocks, block: u64, whole: bool, acknowledged: impl Fn(u
     if whole {
         return Vec::new();
     }
-    let first = blocks.first(block);
+    let first = blocks.first_packet(block);
     (first..first + u64::from(blocks.size(block))).filter(|number| !acknowledged(*number)).collect()
 }
 
@@ -229,9 +229,9 @@ mod tests {
     #[test]
     fn blocks_have_eight_and_two_and_the_last_what_is_left() {
         let b = Blocks::new(19, 8, 2);
-        assert_eq!((b.count(), b.coded()), (3, 25));
+        assert_eq!((b.count(), b.total_packets()), (3, 25));
         assert_eq!(
-            [0, 1, 2, 3].map(|n| (b.needs(n), b.size(n), b.first(n))),
+            [0, 1, 2, 3].map(|n| (b.needs(n), b.size(n), b.first_packet(n))),
             [(8, 10, 0), (8, 10, 10), (3, 5, 20), (0, 0, 30)]
         );
         assert_eq!([0, 9, 10, 24].map(|n| b.place(n)), [(0, 0), (0, 9), (1, 0), (2, 4)]);
@@ -269,7 +269,7 @@ mod tests {
             for block in 0..count {
                 for place in 0..u64::from(blocks.size(block)) {
                     if !random.chance(loss) {
-                        receiver.on_packet(at(block), blocks.first(block) + place);
+                        receiver.on_packet(at(block), blocks.first_packet(block) + place);
                     }
                 }
                 failed += u64::from(!receiver.is_whole(block));
@@ -291,14 +291,14 @@ mod tests {
         }
         assert_eq!(r.on_packet(at(8), 5), Arrived { new: false, complete: false }, "a duplicate");
         assert_eq!(r.on_packet(at(8), 1), Arrived { new: true, complete: true });
-        assert_eq!((r.whole_below(), r.next_timer()), (1, None));
+        assert_eq!((r.first_open(), r.next_timer()), (1, None));
         assert_eq!(r.on_packet(at(9), 2), Arrived { new: false, complete: true }, "not needed any more");
         // The second block may be whole before the first.
         let mut r = BlockReceiver::new(Blocks::new(16, 8, 2), Delta::from_us(10));
         for n in 10..18 {
             r.on_packet(at(1), n);
         }
-        assert!(r.is_whole(1) && !r.is_whole(0) && r.whole_below() == 0);
+        assert!(r.is_whole(1) && !r.is_whole(0) && r.first_open() == 0);
         for n in 0..8 {
             r.on_packet(at(2), n);
         }
@@ -338,7 +338,7 @@ mod tests {
             let mut r = BlockReceiver::new(blocks, Delta::from_us(10));
             let mut seen = std::collections::BTreeSet::new();
             for (i, number) in order.iter().enumerate() {
-                let number = u64::from(*number) % (blocks.coded() + 3);
+                let number = u64::from(*number) % (blocks.total_packets() + 3);
                 r.on_packet(at(i as u64), number);
                 r.expire(at(i as u64));
                 let (block, place) = blocks.place(number);

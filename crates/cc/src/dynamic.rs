@@ -15,7 +15,7 @@ use std::fmt;
 /// values are.
 pub trait DynAlgorithm: fmt::Debug + Send + Sync {
     /// The algorithm's description; the same for all parameters.
-    fn about(&self) -> About;
+    fn describe(&self) -> About;
     /// Its parameters in the order in which they are listed. The defaults are the values of [`DynAlgorithm::get`]
     /// before anything is set.
     fn specs(&self) -> Vec<ParamSpec>;
@@ -42,12 +42,12 @@ pub trait DynAlgorithm: fmt::Debug + Send + Sync {
         None
     }
     /// The same algorithm with the same values, independent of this one from now on.
-    fn boxed(&self) -> Box<dyn DynAlgorithm>;
+    fn clone_box(&self) -> Box<dyn DynAlgorithm>;
 }
 
 impl Clone for Box<dyn DynAlgorithm> {
     fn clone(&self) -> Self {
-        (**self).boxed()
+        (**self).clone_box()
     }
 }
 
@@ -68,7 +68,7 @@ pub struct About {
 
 impl About {
     /// The declaration of the algorithm `A`.
-    pub fn of<A: Algorithm>() -> About {
+    pub fn for_algorithm<A: Algorithm>() -> About {
         About {
             name: A::NAME.to_string(),
             summary: A::SUMMARY.to_string(),
@@ -127,8 +127,8 @@ impl<A: Algorithm> fmt::Debug for Typed<A> {
 }
 
 impl<A: Algorithm> DynAlgorithm for Typed<A> {
-    fn about(&self) -> About {
-        About::of::<A>()
+    fn describe(&self) -> About {
+        About::for_algorithm::<A>()
     }
     fn specs(&self) -> Vec<ParamSpec> {
         A::Params::specs()
@@ -154,7 +154,7 @@ impl<A: Algorithm> DynAlgorithm for Typed<A> {
     fn granter(&self, host: &HostInfo) -> Option<Box<dyn Granter>> {
         A::granter(&self.0, host)
     }
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(Typed::<A>(self.0.clone()))
     }
 }

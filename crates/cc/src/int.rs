@@ -148,19 +148,19 @@ impl IntRecord {
 impl IntHop {
     /// Time since the same hop stamped `earlier`, modulo the width of the time stamp.
     #[inline]
-    pub fn elapsed(&self, earlier: &IntHop) -> Delta {
+    pub fn elapsed_since(&self, earlier: &IntHop) -> Delta {
         let difference = self.ts.wrapping_sub(earlier.ts) & TS_MASK;
         Delta::from_ps(if self.option { difference % OPTION_TS_WRAP } else { difference })
     }
     /// Bytes that the port sent since the same hop stamped `earlier`, modulo the width of the counter: see
     /// [`IntHop::may_have_wrapped`].
     #[inline]
-    pub fn sent(&self, earlier: &IntHop) -> Bytes {
+    pub fn bytes_since(&self, earlier: &IntHop) -> Bytes {
         let mask = if self.option { OPTION_TX_MASK } else { TX_MASK };
         Bytes::new(self.tx.wrapping_sub(earlier.tx) & mask)
     }
     /// Returns true if a port that could have sent `capacity`, in picoseconds times bits per second, may have made its
-    /// counter of transmitted bytes wrap, so that [`IntHop::sent`] means nothing: after 344 ms at 100 Gbps with the
+    /// counter of transmitted bytes wrap, so that [`IntHop::bytes_since`] means nothing: after 344 ms at 100 Gbps with the
     /// option's entries, 5.5 s with ideal records.
     #[inline]
     pub fn may_have_wrapped(&self, capacity: f64) -> bool {
@@ -172,9 +172,9 @@ impl IntHop {
     /// counter may have wrapped.
     #[inline]
     pub fn utilisation(&self, earlier: &IntHop) -> Option<f64> {
-        let capacity = self.elapsed(earlier).as_ps() as f64 * self.rate.as_f64();
+        let capacity = self.elapsed_since(earlier).as_ps() as f64 * self.rate.as_f64();
         let known = capacity > 0.0 && !self.may_have_wrapped(capacity);
-        known.then(|| self.sent(earlier).as_f64() * 8e12 / capacity)
+        known.then(|| self.bytes_since(earlier).as_f64() * 8e12 / capacity)
     }
 }
 
@@ -199,9 +199,9 @@ impl Interval {
     }
 
     /// From `before` to `now`, which are of the same hop, in the ideal format and with the same rate; `None` where they are not. The
-    /// numbers are those of [`IntHop::elapsed`] and its like, which are whole and below 2^53.
+    /// numbers are those of [`IntHop::elapsed_since`] and its like, which are whole and below 2^53.
     #[inline(always)]
-    pub fn between(before: IntRecord, now: IntRecord) -> Option<Interval> {
+    pub fn from_records(before: IntRecord, now: IntRecord) -> Option<Interval> {
         // 10^15 is a floating-point number like all powers below, and so are mantissas: products are rounded once, as the rate itself would
         // be.
         const POWERS: [f64; 16] =
@@ -341,7 +341,7 @@ impl IntHistory {
 
     /// The snapshot that held when the packet *ending* at `end` was sent: the last one recorded for a packet that begins
     /// before `end`. Older ones are forgotten, so ask in order. `None` where that packet was sent before any record.
-    pub fn known_at(&mut self, end: Bytes) -> Option<&[IntRecord]> {
+    pub fn records_at(&mut self, end: Bytes) -> Option<&[IntRecord]> {
         while self.entries.len() > 1 && self.entries[1].seq < end {
             self.entries.pop_front();
         }
@@ -390,16 +390,16 @@ mod tests {
             let (before, now) = (record(ts, tx, queue), record(later, more, after));
             let (b, n) = (before.unpack(), now.unpack());
             let interval = Interval {
-                elapsed: n.elapsed(&b).as_ps() as f64,
-                sent: n.sent(&b).as_f64(),
+                elapsed: n.elapsed_since(&b).as_ps() as f64,
+                sent: n.bytes_since(&b).as_f64(),
                 queue: n.qlen.min(b.qlen).as_f64(),
                 rate: n.rate.as_f64(),
             };
-            prop_assert_eq!(Interval::between(before, now), Some(interval));
+            prop_assert_eq!(Interval::from_records(before, now), Some(interval));
             let other = IntRecord::new(Time::from_ps(ts), Bytes::new(tx), Bytes::new(queue), code, hop ^ 1);
-            prop_assert_eq!(Interval::between(other, now), None);
+            prop_assert_eq!(Interval::from_records(other, now), None);
             let option = |ts| IntRecord::option_entry(Time::from_ps(ts), Bytes::new(tx), Bytes::new(queue), code, hop);
-            prop_assert_eq!(Interval::between(option(ts), option(later)), None);
+            prop_assert_eq!(Interval::from_records(option(ts), option(later)), None);
         }
     }
 
@@ -414,8 +414,8 @@ mod tests {
     fn differences_survive_the_wrap_of_both_counters() {
         let before = record((1 << 44) - 500, (1 << 36) - 100, 0).unpack();
         let after = record((1 << 44) + 500, (1 << 36) + 900, 0).unpack();
-        assert_eq!(after.elapsed(&before), Delta::from_ps(1000));
-        assert_eq!(after.sent(&before), Bytes::new(1000));
+        assert_eq!(after.elapsed_since(&before), Delta::from_ps(1000));
+        assert_eq!(after.bytes_since(&before), Bytes::new(1000));
     }
 
     #[test]
@@ -435,7 +435,7 @@ mod tests {
     fn an_options_entry_counts_nanoseconds_and_wraps_at_32_bits() {
         let before = entry((1 << 32) - 500, (1 << 32) - 100, 7, 100, 31).unpack();
         let after = entry((1 << 32) + 500, (1 << 32) + 900, 1 << 40, 100, 31).unpack();
-        assert_eq!((after.elapsed(&before), after.sent(&before)), (Delta::from_us(1), Bytes::new(1000)));
+        assert_eq!((after.elapsed_since(&before), after.bytes_since(&before)), (Delta::from_us(1), Bytes::new(1000)));
         assert_eq!((before.hop, before.qlen, before.rate), (31, Bytes::new(7), Rate::from_gbps(100)));
         assert_eq!(after.qlen, Bytes::new((1 << 28) - 1));
         // 12,500 B fit into 1 us at 100 Gbps.
@@ -468,7 +468,7 @@ mod tests {
         let list = |hops: &[u8], ns: u64| hops.iter().map(|h| entry(ns, 0, 0, 100, *h)).collect::<Vec<_>>();
         let paired = |before: &[u8], after: &[u8]| {
             pairs(&list(before, 1), &list(after, 3))
-                .map(|(a, b)| (a.hop(), b.unpack().elapsed(&a.unpack()).as_ps() / 1000))
+                .map(|(a, b)| (a.hop(), b.unpack().elapsed_since(&a.unpack()).as_ps() / 1000))
                 .collect::<Vec<_>>()
         };
         assert_eq!(paired(&[0, 1, 2], &[0, 1, 2]), [(0, 2), (1, 2), (2, 2)]);
@@ -506,11 +506,11 @@ mod tests {
         h.record(at(5), Bytes::new(1000), &[record(2, 0, 0)]); // too soon: skipped
         h.record(at(10), Bytes::new(2000), &[record(3, 0, 0)]);
         assert_eq!(h.len(), 2);
-        assert_eq!(h.known_at(Bytes::new(1000)), Some(&[record(1, 0, 0)][..]));
-        assert_eq!(h.known_at(Bytes::new(2000)), Some(&[record(1, 0, 0)][..]));
-        assert_eq!(h.known_at(Bytes::new(3000)), Some(&[record(3, 0, 0)][..]));
+        assert_eq!(h.records_at(Bytes::new(1000)), Some(&[record(1, 0, 0)][..]));
+        assert_eq!(h.records_at(Bytes::new(2000)), Some(&[record(1, 0, 0)][..]));
+        assert_eq!(h.records_at(Bytes::new(3000)), Some(&[record(3, 0, 0)][..]));
         assert_eq!(h.len(), 1);
         h.clear();
-        assert_eq!(h.known_at(Bytes::new(4000)), None);
+        assert_eq!(h.records_at(Bytes::new(4000)), None);
     }
 }

@@ -107,7 +107,7 @@ impl Calendar {
     pub fn peek(&mut self) -> Option<(Time, EventId)> {
         let key = self.tree[1];
         if key >= FAR << ID_BITS {
-            return self.next_far();
+            return self.move_to_far();
         }
         Some((Time::from_ps(self.base + (key >> ID_BITS)), (key & ID_MASK) as EventId))
     }
@@ -121,7 +121,7 @@ impl Calendar {
 
     /// Everything near is done: moves the base to the earliest far event.
     #[cold]
-    fn next_far(&mut self) -> Option<(Time, EventId)> {
+    fn move_to_far(&mut self) -> Option<(Time, EventId)> {
         let earliest = (0..self.leaves).filter_map(|i| self.time_of(i as EventId)).min()?;
         self.move_base(earliest.as_ps());
         self.peek()

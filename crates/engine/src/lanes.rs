@@ -41,7 +41,7 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
-    fn timed(lanes: usize, time: Duration) -> Stretch {
+    fn for_time(lanes: usize, time: Duration) -> Stretch {
         Stretch { lanes, time, windows: u64::MAX }
     }
 }
@@ -51,24 +51,27 @@ const STEADY: Duration = Duration::from_millis(100);
 
 impl Lanes {
     /// So many, as long as there are processes for them.
-    pub fn exactly(lanes: usize) -> Lanes {
-        Lanes::with(Policy::Exactly(lanes.max(1)), Stretch::timed(lanes.max(1), STEADY))
+    pub fn fixed(lanes: usize) -> Lanes {
+        Lanes::from_policy(Policy::Exactly(lanes.max(1)), Stretch::for_time(lanes.max(1), STEADY))
     }
 
     /// As many as make the run faster, at most `most`, and no more than there are free processors.
-    pub fn up_to(most: usize) -> Lanes {
+    pub fn adaptive(most: usize) -> Lanes {
         let governor = Governor::new(most);
         let first = governor.stretch();
-        Lanes::with(Policy::Measured(governor), first)
+        Lanes::from_policy(Policy::Measured(governor), first)
     }
 
     /// For tests: processes are dealt again, to any number of lanes up to `most`, after any few windows.
-    pub fn shuffled(most: usize, seed: u64) -> Lanes {
+    pub fn shuffle(most: usize, seed: u64) -> Lanes {
         let random = RandomStream::new(seed, "lanes", 0);
-        Lanes::with(Policy::Shuffled { most: most.max(1), random }, Stretch { windows: 1, ..Stretch::timed(1, STEADY) })
+        Lanes::from_policy(
+            Policy::Shuffled { most: most.max(1), random },
+            Stretch { windows: 1, ..Stretch::for_time(1, STEADY) },
+        )
     }
 
-    fn with(policy: Policy, now: Stretch) -> Lanes {
+    fn from_policy(policy: Policy, now: Stretch) -> Lanes {
         Lanes { policy, load: Load::new(), now, spent: Duration::ZERO, work: 0, windows: 0 }
     }
 
@@ -109,14 +112,14 @@ impl Lanes {
             return;
         }
         self.now = match &mut self.policy {
-            Policy::Exactly(lanes) => Stretch::timed(*lanes, STEADY),
+            Policy::Exactly(lanes) => Stretch::for_time(*lanes, STEADY),
             Policy::Measured(governor) => {
                 governor.learn(lanes, self.work, self.spent, self.load.free());
                 governor.stretch()
             }
             Policy::Shuffled { most, random } => {
                 let lanes = 1 + random.below(*most as u64) as usize;
-                Stretch { windows: 1 + random.below(20), ..Stretch::timed(lanes, STEADY) }
+                Stretch { windows: 1 + random.below(20), ..Stretch::for_time(lanes, STEADY) }
             }
         };
         (self.spent, self.work, self.windows) = (Duration::ZERO, 0, 0);
@@ -160,8 +163,8 @@ impl Governor {
 
     fn stretch(&self) -> Stretch {
         match self.trial {
-            Some(rung) => Stretch::timed(self.rungs[rung], Self::TRIAL),
-            None => Stretch::timed(self.rungs[self.home], self.rest.clamp(Self::TRIAL, STEADY)),
+            Some(rung) => Stretch::for_time(self.rungs[rung], Self::TRIAL),
+            None => Stretch::for_time(self.rungs[self.home], self.rest.clamp(Self::TRIAL, STEADY)),
         }
     }
 
@@ -294,7 +297,7 @@ mod tests {
 
     #[test]
     fn lanes_that_are_ordered_are_used() {
-        let mut lanes = Lanes::exactly(3);
+        let mut lanes = Lanes::fixed(3);
         for _ in 0..5 {
             assert_eq!(lanes.deal(6), (vec![0, 0, 1, 1, 2, 2], 3));
             assert_eq!(lanes.deal(2), (vec![0, 1], 2), "a lane has a process");

@@ -351,14 +351,14 @@ mod tests {
 
     #[test]
     fn any_number_of_threads_gives_the_same_history_in_time_order() {
-        let single = logs(Lanes::exactly(1));
+        let single = logs(Lanes::fixed(1));
         assert!(single.iter().all(|log| log.len() > 1000 && log.is_sorted_by_key(|(t, _)| *t)));
         for threads in [2, 3, 4, 5, 8] {
-            assert_eq!(single, logs(Lanes::exactly(threads)), "{threads} threads");
-            assert_eq!(single, logs(Lanes::up_to(threads)), "up to {threads} threads");
+            assert_eq!(single, logs(Lanes::fixed(threads)), "{threads} threads");
+            assert_eq!(single, logs(Lanes::adaptive(threads)), "up to {threads} threads");
         }
         for seed in 0..20 {
-            assert_eq!(single, logs(Lanes::shuffled(1 + seed as usize % 6, seed)), "grouped anew, seed {seed}");
+            assert_eq!(single, logs(Lanes::shuffle(1 + seed as usize % 6, seed)), "grouped anew, seed {seed}");
         }
     }
 
@@ -371,7 +371,7 @@ mod tests {
                 seen = window;
                 window < Time::from_ps(500_000_000)
             };
-            let stopped = run_conservatively(&mut ring, HOP, END, &mut Lanes::exactly(threads), &mut watch);
+            let stopped = run_conservatively(&mut ring, HOP, END, &mut Lanes::fixed(threads), &mut watch);
             assert_eq!(stopped, Err(Stopped));
             assert!(seen >= Time::from_ps(500_000_000) && seen < END);
             assert!(ring.iter().flat_map(|p| &p.log).all(|(t, _)| *t < seen));
@@ -382,7 +382,7 @@ mod tests {
     fn a_process_that_panics_ends_the_run_instead_of_hanging_it() {
         for threads in [1, 2, 5] {
             let mut ring = ring(Time::from_ps(700_000_000));
-            let mut lanes = Lanes::exactly(threads);
+            let mut lanes = Lanes::fixed(threads);
             let run =
                 std::panic::AssertUnwindSafe(|| run_conservatively(&mut ring, HOP, END, &mut lanes, &mut |_| true));
             assert!(std::panic::catch_unwind(run).is_err(), "{threads} threads");

@@ -93,9 +93,9 @@ impl Cores {
 
     pub(crate) fn lanes(self) -> Lanes {
         match self.lanes {
-            Use::All => Lanes::exactly(self.threads),
-            Use::Measured => Lanes::up_to(self.threads),
-            Use::Shuffled(seed) => Lanes::shuffled(self.threads, seed),
+            Use::All => Lanes::fixed(self.threads),
+            Use::Measured => Lanes::adaptive(self.threads),
+            Use::Shuffled(seed) => Lanes::shuffle(self.threads, seed),
         }
     }
 }

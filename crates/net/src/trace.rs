@@ -406,7 +406,7 @@ fn tell_lost(cx: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
     let port = if behind { own.other_end() } else { own };
     let packet = Passing { port: port.0, ..seen_at(cx, p, slot) };
     if let Some(journals) = cx.journals() {
-        journals.lost(&packet, behind);
+        journals.record_loss(&packet, behind);
     }
 }
 
@@ -422,7 +422,7 @@ fn tell_pause(cx: &mut impl Traced, p: PortId, frame: &Packet) {
 fn tell_drain(cx: &mut impl Traced, p: PortId) {
     let (port, now) = (cx.number(p).0, cx.now());
     if let Some(journals) = cx.journals() {
-        journals.drained(now, port);
+        journals.end_pauses(now, port);
     }
 }
 
@@ -443,7 +443,7 @@ fn tell_posted(cx: &mut impl Traced, flow: FlowId, end: u64) {
 fn tell_received(cx: &mut impl Traced, flow: FlowId, end: u64) {
     let now = cx.now();
     if let Some(journals) = cx.journals() {
-        journals.received(now, flow.0, end);
+        journals.receive_message(now, flow.0, end);
     }
 }
 

@@ -28,7 +28,7 @@ struct Counting {
 }
 
 impl DynAlgorithm for Counting {
-    fn about(&self) -> About {
+    fn describe(&self) -> About {
         let text = |t: &str| t.to_string();
         let (name, summary, source) = (text("counting"), text("counts packets and queues"), text("none: a test"));
         About { name, summary, source, presets: Vec::new(), hosts: Vec::new() }
@@ -60,7 +60,7 @@ impl DynAlgorithm for Counting {
     fn port(&self, _: &PortInfo) -> Option<Box<dyn PortAgent>> {
         (self.fields > 0).then(|| Box::new(AddsQueue) as Box<dyn PortAgent>)
     }
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(self.clone())
     }
 }
@@ -78,7 +78,7 @@ impl Sender for CountingSender {
     }
     fn fields(&mut self, _: &mut Ctx<'_>, _: &Sent) -> Fields {
         self.sent += 1;
-        Fields::of(&[Field::from(self.sent), 0])
+        Fields::new(&[Field::from(self.sent), 0])
     }
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         let &[numbers, queue] = ack.fields else {
@@ -107,7 +107,7 @@ impl Receiver for CountingReceiver {
         Feedback { ecn_echo: data.ecn_marked }
     }
     fn fields(&mut self, data: &Data<'_>) -> Fields {
-        let mut fields = Fields::of(data.fields);
+        let mut fields = Fields::new(data.fields);
         fields.as_mut_slice()[0] += Field::from(self.arrived) << 64;
         fields
     }

@@ -174,8 +174,8 @@ impl Disturbed {
 }
 
 impl DynAlgorithm for Disturbed {
-    fn about(&self) -> About {
-        About { name: "disturbed".to_string(), ..self.inner.about() }
+    fn describe(&self) -> About {
+        About { name: "disturbed".to_string(), ..self.inner.describe() }
     }
     fn specs(&self) -> Vec<ParamSpec> {
         Vec::new()
@@ -195,7 +195,7 @@ impl DynAlgorithm for Disturbed {
     fn receiver(&self, flow: &FlowInfo) -> Box<dyn Receiver> {
         Box::new(self.inner.receiver(flow))
     }
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(self.clone())
     }
     fn port(&self, port: &PortInfo) -> Option<Box<dyn PortAgent>> {
@@ -359,8 +359,8 @@ fn parts_and_threads_change_nothing() {
 struct FirstIsSlow;
 
 impl DynAlgorithm for FirstIsSlow {
-    fn about(&self) -> About {
-        About { name: "first-is-slow".to_string(), ..algorithm("fixed", &[]).about() }
+    fn describe(&self) -> About {
+        About { name: "first-is-slow".to_string(), ..algorithm("fixed", &[]).describe() }
     }
     fn specs(&self) -> Vec<ParamSpec> {
         Vec::new()
@@ -377,7 +377,7 @@ impl DynAlgorithm for FirstIsSlow {
     fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender> {
         Box::new(algorithm("fixed", &[]).sender(flow))
     }
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(self.clone())
     }
     fn port(&self, _: &PortInfo) -> Option<Box<dyn PortAgent>> {

@@ -186,9 +186,9 @@ fn only_requested_records_are_there() {
     let spec = line(TransportKind::Rdma);
     let (_, whole) = traced(&spec, &Filter::default(), 2);
     let filter = Filter {
-        flows: Choice::of([1]),
-        packets: Choice::of([1]),
-        ports: Choice::of([0, 2]),
+        flows: Choice::from_numbers([1]),
+        packets: Choice::from_numbers([1]),
+        ports: Choice::from_numbers([0, 2]),
         from: Time::ZERO + us(100),
         until: Time::ZERO + us(600),
         ..Filter::default()

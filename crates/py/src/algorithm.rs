@@ -170,7 +170,7 @@ impl fmt::Debug for PyAlgorithm {
 }
 
 impl DynAlgorithm for PyAlgorithm {
-    fn about(&self) -> About {
+    fn describe(&self) -> About {
         self.class.about.clone()
     }
 
@@ -209,7 +209,7 @@ impl DynAlgorithm for PyAlgorithm {
         }
     }
 
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(self.clone())
     }
 }

@@ -161,11 +161,11 @@ impl PyHop {
     }
     /// Picoseconds since the same hop stamped `earlier`.
     fn elapsed_ps(&self, earlier: &PyHop) -> u64 {
-        self.0.elapsed(&earlier.0).as_ps()
+        self.0.elapsed_since(&earlier.0).as_ps()
     }
     /// Bytes that the port has sent since.
     fn sent(&self, earlier: &PyHop) -> u64 {
-        self.0.sent(&earlier.0).get()
+        self.0.bytes_since(&earlier.0).get()
     }
     /// Returns true if a port that could have sent `capacity`, in picoseconds times bit/s, may have made its counter wrap,
     /// so that `sent` means nothing.

@@ -117,6 +117,6 @@ pub fn algorithm_list() -> impl Iterator<Item = &'static AlgorithmInfo> + Clone 
 
 /// Every flow-size distribution that a scenario may name, with its mean in bytes.
 pub fn workload_list() -> Vec<(TableInfo, f64)> {
-    let mean = |info: &TableInfo| SizeDistribution::named(info.name).map_or(0.0, |d| d.mean());
+    let mean = |info: &TableInfo| SizeDistribution::by_name(info.name).map_or(0.0, |d| d.mean());
     SizeDistribution::tables().map(|info| (info, mean(&info))).collect()
 }

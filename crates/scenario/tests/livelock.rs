@@ -22,7 +22,7 @@ start = "1ms"
 struct Restless;
 
 impl DynAlgorithm for Restless {
-    fn about(&self) -> About {
+    fn describe(&self) -> About {
         About {
             name: "restless".into(),
             summary: "never waits".into(),
@@ -46,7 +46,7 @@ impl DynAlgorithm for Restless {
     fn sender(&self, _: &FlowInfo) -> Box<dyn Sender> {
         Box::new(Restless)
     }
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(self.clone())
     }
 }

@@ -31,7 +31,7 @@ impl Config {
     }
 
     /// The latest time at which a segment can have been sent whose timestamp is `echo`.
-    pub(crate) fn echoed_until(&self, echo: Time) -> Time {
+    pub(crate) fn latest_send_of(&self, echo: Time) -> Time {
         echo.saturating_add(Delta::from_ps(self.timestamp_tick.as_ps().saturating_sub(1)))
     }
 
@@ -75,7 +75,7 @@ mod tests {
     fn an_exact_clock_changes_nothing() {
         let config = Config::new(Bytes::new(1000));
         assert_eq!(config.timestamp(us(1234)), us(1234));
-        assert_eq!(config.echoed_until(us(1234)), us(1234));
+        assert_eq!(config.latest_send_of(us(1234)), us(1234));
         assert_eq!(config.rtt_by_timestamp(us(1234), us(1000)), Delta::from_us(234));
         assert_eq!(config.expiry(us(1234), Delta::from_us(7)), us(1241));
     }
@@ -84,7 +84,7 @@ mod tests {
     fn timestamps_are_whole_ticks() {
         let config = host();
         assert_eq!(config.timestamp(us(1999)), us(1000));
-        assert_eq!(config.echoed_until(us(1000)), us(2000) - Delta::from_ps(1));
+        assert_eq!(config.latest_send_of(us(1000)), us(2000) - Delta::from_ps(1));
         assert_eq!(config.rtt_by_timestamp(us(5100), us(2000)), Delta::from_ms(3));
         assert_eq!(config.rtt_by_timestamp(us(2100), us(2000)), Delta::from_ms(1));
     }

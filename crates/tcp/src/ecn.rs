@@ -42,7 +42,7 @@ impl Echo {
     }
 
     /// Returns true if ACKs echo a mark now.
-    pub fn on(&self) -> bool {
+    pub fn is_echoing(&self) -> bool {
         self.on
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         for (ce, cwr) in [(false, false), (true, false), (false, false), (false, true), (false, false), (true, true)] {
             assert!(!echo.closes_delayed_ack(Ecn::Classic, ce));
             echo.take(Ecn::Classic, ce, cwr);
-            seen.push(echo.on());
+            seen.push(echo.is_echoing());
         }
         assert_eq!(seen, [false, true, true, false, false, true]);
     }
@@ -100,7 +100,7 @@ mod tests {
             .map(|ce| {
                 let change = echo.closes_delayed_ack(Ecn::Accurate, ce);
                 echo.take(Ecn::Accurate, ce, false);
-                assert_eq!(echo.on(), ce);
+                assert_eq!(echo.is_echoing(), ce);
                 change
             })
             .into();

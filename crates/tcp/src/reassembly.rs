@@ -34,7 +34,7 @@ pub(crate) struct Reassembly {
 
 impl Reassembly {
     /// Next byte expected.
-    pub fn expected(&self) -> u64 {
+    pub fn next_byte(&self) -> u64 {
         self.expected
     }
 
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(q.take(r(30, 40)), (Arrival::OutOfOrder, None));
         assert_eq!(q.blocks(None).as_slice(), [r(20, 50), r(80, 90), r(60, 70)]);
         assert_eq!(q.take(r(10, 20)), (Arrival::FillsGap, None));
-        assert_eq!(q.expected(), 50);
+        assert_eq!(q.next_byte(), 50);
         assert_eq!(q.blocks(None).as_slice(), [r(80, 90), r(60, 70)]);
     }
 
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(q.blocks(duplicate).as_slice(), [r(40, 50), r(30, 50)]);
         assert_eq!(q.take(r(40, 60)), (Arrival::OutOfOrder, Some(r(40, 50))));
         assert_eq!(q.take(r(10, 30)), (Arrival::FillsGap, Some(r(10, 20))));
-        assert_eq!(q.expected(), 60);
+        assert_eq!(q.next_byte(), 60);
     }
 
     proptest! {
@@ -180,7 +180,7 @@ mod tests {
             for (begin, len) in segments {
                 let range = r(begin, begin + len);
                 let all_old = (range.begin..range.end).all(|i| seen[i as usize]);
-                let before = q.expected();
+                let before = q.next_byte();
                 let (arrival, duplicate) = q.take(range);
                 prop_assert_eq!(arrival == Arrival::Duplicate, all_old);
                 if let Some(d) = duplicate {
@@ -191,7 +191,7 @@ mod tests {
                 }
                 (range.begin..range.end).for_each(|i| seen[i as usize] = true);
                 let prefix = seen.iter().take_while(|s| **s).count() as u64;
-                prop_assert_eq!(q.expected(), prefix);
+                prop_assert_eq!(q.next_byte(), prefix);
                 let beyond = seen[prefix as usize..].iter().any(|s| *s);
                 let blocks = q.blocks(None);
                 for b in blocks.as_slice() {
@@ -203,7 +203,7 @@ mod tests {
                 if arrival == Arrival::OutOfOrder {
                     prop_assert!(blocks.as_slice()[0].contains(range));
                 }
-                prop_assert!(before <= q.expected());
+                prop_assert!(before <= q.next_byte());
             }
         }
     }

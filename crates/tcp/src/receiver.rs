@@ -95,7 +95,7 @@ impl Receiver {
         self.echo.take(self.config.ecn, ce_marked, segment.cwr);
         let whole = segment.range();
         let fits = Range::new(whole.begin, whole.end.min(self.edge));
-        let before = self.queue.expected();
+        let before = self.queue.next_byte();
         let at_once = if fits.begin >= fits.end {
             Some(None)
         } else {
@@ -103,9 +103,9 @@ impl Receiver {
             let delay = arrival == Arrival::InOrder && fits == whole && !segment.fin && duplicate.is_none();
             (!delay).then_some(duplicate)
         };
-        self.unacked += self.queue.expected() - before;
+        self.unacked += self.queue.next_byte() - before;
         if self.auto_read {
-            self.read = self.queue.expected();
+            self.read = self.queue.next_byte();
         }
         let answer = match (at_once, self.config.delayed_ack) {
             (Some(duplicate), _) => Some(self.ack(now, duplicate)),
@@ -113,7 +113,7 @@ impl Receiver {
             (None, Some(delay)) => {
                 let full = u64::from(self.config.ack_every - 1) * self.config.mss.get();
                 let quick = u64::from(self.config.quick_acks) * self.config.mss.get();
-                if self.unacked > full || self.queue.expected() <= quick {
+                if self.unacked > full || self.queue.next_byte() <= quick {
                     Some(self.ack(now, None))
                 } else {
                     if self.deadline == Time::NEVER {
@@ -151,16 +151,16 @@ impl Receiver {
     /// The application takes up to `bytes` of the data that has arrived in order. Returns an update of the window, if
     /// that opens enough.
     pub fn read(&mut self, now: Time, bytes: Bytes) -> Option<Segment> {
-        self.read = self.read.saturating_add(bytes.get()).min(self.queue.expected());
+        self.read = self.read.saturating_add(bytes.get()).min(self.queue.next_byte());
         // Silly window avoidance (RFC 9293 §3.8.6.2.2). An update is due where the sender may be stopped: less than that was open.
         let step = self.step();
-        let open = self.edge - self.queue.expected();
+        let open = self.edge - self.queue.next_byte();
         (open < step && self.next_edge() >= self.edge + step).then(|| self.ack(now, None))
     }
 
     /// Bytes that have arrived in order.
-    pub fn delivered(&self) -> Bytes {
-        Bytes::new(self.queue.expected())
+    pub fn bytes_in_order(&self) -> Bytes {
+        Bytes::new(self.queue.next_byte())
     }
 
     fn step(&self) -> u64 {
@@ -178,7 +178,7 @@ impl Receiver {
         }
         self.unacked = 0;
         self.deadline = Time::NEVER;
-        self.last_ack = self.queue.expected();
+        self.last_ack = self.queue.next_byte();
         let sack = if self.config.sack() {
             self.queue.blocks(duplicate.filter(|_| self.config.dsack))
         } else {
@@ -186,7 +186,7 @@ impl Receiver {
         };
         Segment {
             ack: true,
-            ece: self.echo.on(),
+            ece: self.echo.is_echoing(),
             ack_seq: self.last_ack,
             window: self.edge - self.last_ack,
             sack,

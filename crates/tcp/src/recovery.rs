@@ -173,9 +173,9 @@ impl Sender {
                 self.board.lose_head();
                 self.repair.force = true;
                 let covered = ack.tally.acked_segments.saturating_sub(1) * mss;
-                self.board.estimate_delivered(self.board.estimated().saturating_sub(covered));
+                self.board.estimate_delivered(self.board.delivery_estimate().saturating_sub(covered));
             }
-            State::Recovery if ack.duplicate => self.board.estimate_delivered(self.board.estimated() + mss),
+            State::Recovery if ack.duplicate => self.board.estimate_delivered(self.board.delivery_estimate() + mss),
             State::Open if advanced => self.board.estimate_delivered(0),
             State::Open if ack.duplicate => {
                 self.repair.dup_acks += 1;
@@ -224,7 +224,7 @@ impl Sender {
             self.config.expiry(now, wait)
         });
         // What the last recovery found lost beyond its end, and has sent again, is a loss of its own (Linux: `tcp_time_to_recover`).
-        if self.state == State::Open && self.board.lost() > 0 {
+        if self.state == State::Open && self.board.lost_bytes() > 0 {
             self.enter_recovery(out);
         }
     }

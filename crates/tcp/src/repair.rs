@@ -72,7 +72,7 @@ impl Repair {
     }
 
     /// A retransmission is sent that is no tail-loss probe.
-    pub fn on_again(&mut self, now: Time) {
+    pub fn on_retransmission(&mut self, now: Time) {
         self.retransmitted_at.get_or_insert(now);
         if let Some(undo) = &mut self.undo {
             *undo.copies.get_or_insert(0) += 1;

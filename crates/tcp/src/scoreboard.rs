@@ -112,7 +112,7 @@ impl Scoreboard {
         present.saturating_sub(self.estimated)
     }
     /// Payload known to have arrived out of order.
-    pub fn sacked(&self) -> u64 {
+    pub fn sacked_bytes(&self) -> u64 {
         self.sacked
     }
     /// Segments known to have arrived out of order.
@@ -120,7 +120,7 @@ impl Scoreboard {
         self.sacked_segments
     }
     /// Payload taken for lost.
-    pub fn lost(&self) -> u64 {
+    pub fn lost_bytes(&self) -> u64 {
         self.lost
     }
     /// Payload of retransmissions in flight.
@@ -148,7 +148,7 @@ impl Scoreboard {
         self.lost_retransmissions
     }
     /// Records looked at so far: the work done.
-    pub fn touched(&self) -> u64 {
+    pub fn records_visited(&self) -> u64 {
         self.touched
     }
     /// The first outstanding segment is sacked: its receiver has dropped data that it reported (RFC 2018 §8).
@@ -160,7 +160,7 @@ impl Scoreboard {
         self.estimated = bytes.min(self.outstanding() - self.lost);
     }
     /// The estimate of [`Scoreboard::estimate_delivered`].
-    pub fn estimated(&self) -> u64 {
+    pub fn delivery_estimate(&self) -> u64 {
         self.estimated
     }
 
@@ -406,7 +406,7 @@ impl Scoreboard {
     }
 
     /// `NextSeg` rule 1: the lowest segment that is lost and has no copy in flight.
-    pub fn next_lost(&mut self) -> Option<Range> {
+    pub fn next_lost_segment(&mut self) -> Option<Range> {
         if self.waiting == 0 {
             return None;
         }
@@ -427,7 +427,7 @@ impl Scoreboard {
     }
 
     /// `NextSeg` rule 3: the lowest segment below the highest sacked one that is neither sacked nor sent again.
-    pub fn next_unsacked(&mut self) -> Option<Range> {
+    pub fn next_unsacked_segment(&mut self) -> Option<Range> {
         let &highest = self.ranges.last_key_value()?.0;
         let mut index = self.index_of(self.extra);
         while index < self.records.len() && self.seq_of(index) < highest {
@@ -443,12 +443,12 @@ impl Scoreboard {
 
     /// `NextSeg` rule 4: the last segment that is neither sacked nor sent again already.
     pub fn rescue(&self) -> Option<Range> {
-        let last = self.last_unsacked()?;
+        let last = self.last_unsacked_segment()?;
         (!self.records[self.index_of(last.begin)].is(COPY)).then_some(last)
     }
 
     /// The tail-loss probe: the last segment that is not sacked.
-    pub fn last_unsacked(&self) -> Option<Range> {
+    pub fn last_unsacked_segment(&self) -> Option<Range> {
         // Only the topmost range can hide it: ranges that touch are one.
         let top =
             self.ranges.last_key_value().filter(|(_, end)| **end == self.nxt).map_or(self.nxt, |(begin, _)| *begin);

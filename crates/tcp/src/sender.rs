@@ -245,13 +245,13 @@ impl Sender {
     }
 
     /// Payload outstanding that is known to have arrived out of order.
-    pub fn sacked(&self) -> Bytes {
-        Bytes::new(self.board.sacked())
+    pub fn sacked_bytes(&self) -> Bytes {
+        Bytes::new(self.board.sacked_bytes())
     }
 
     /// Payload outstanding that is taken for lost, sent again or not.
-    pub fn lost(&self) -> Bytes {
-        Bytes::new(self.board.lost())
+    pub fn lost_bytes(&self) -> Bytes {
+        Bytes::new(self.board.lost_bytes())
     }
 
     /// Payload of retransmissions in flight.
@@ -320,7 +320,7 @@ impl Sender {
     pub fn counters(&self) -> Counters {
         Counters {
             lost_retransmissions: self.board.lost_retransmissions(),
-            touched: self.board.touched(),
+            touched: self.board.records_visited(),
             ..self.counters
         }
     }
@@ -361,7 +361,7 @@ impl Sender {
         let echo = segment.timestamps.map(|t| t.echo);
         let mut tally = Tally::new(
             now,
-            echo.map(|echo| self.config.echoed_until(echo)),
+            echo.map(|echo| self.config.latest_send_of(echo)),
             self.rtt.min_rtt().unwrap_or(Delta::ZERO),
             self.repair.recover,
             self.rack.fack,

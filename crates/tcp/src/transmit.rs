@@ -55,7 +55,7 @@ impl Sender {
         let useful = self.config.recovery == Recovery::Rack
             && self.config.tail_loss_probe
             && self.state == State::Open
-            && self.board.sacked() == 0
+            && self.board.sacked_bytes() == 0
             && self.repair.probe.is_none()
             && self.board.outstanding() > 0;
         if !useful {
@@ -70,7 +70,7 @@ impl Sender {
         let snapshot = self.rate.on_send(now, false);
         self.board.send_again(now, what.begin, snapshot, self.config.recovery == Recovery::Rack);
         if !self.probe_due {
-            self.repair.on_again(now);
+            self.repair.on_retransmission(now);
         }
         if let Some(prr) = &mut self.prr {
             prr.on_send(what.bytes());
@@ -182,7 +182,7 @@ impl Sender {
         }
         let new = self.new_payload();
         if self.probe_due {
-            match (new, self.board.last_unsacked()) {
+            match (new, self.board.last_unsacked_segment()) {
                 (Some(payload), _) => return Next::New { payload, free: true },
                 (None, Some(what)) => return Next::Again { what, free: true, rescue: false },
                 (None, None) => self.probe_due = false,
@@ -194,7 +194,7 @@ impl Sender {
             (Frto::New(_), Some(payload)) => return Next::New { payload, free: false },
             _ => {}
         }
-        if let Some(what) = self.board.next_lost()
+        if let Some(what) = self.board.next_lost_segment()
             && !self.repair.repairs_wait
         {
             return Next::Again { what, free: self.repair.force, rescue: false };
@@ -203,7 +203,7 @@ impl Sender {
             return Next::New { payload, free: false };
         }
         if self.state == State::Recovery && self.config.recovery == Recovery::Sack {
-            if let Some(what) = self.board.next_unsacked() {
+            if let Some(what) = self.board.next_unsacked_segment() {
                 return Next::Again { what, free: false, rescue: false };
             }
             if self.board.una() > self.repair.rescue

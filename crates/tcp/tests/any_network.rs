@@ -144,12 +144,12 @@ impl Flow {
                 for byte in segment.range().begin..segment.range().end {
                     self.arrived[byte as usize] = true;
                 }
-                let before = self.receiver.delivered();
+                let before = self.receiver.bytes_in_order();
                 for ack in self.receiver.on_segment(self.now, &segment, marked) {
                     let fate = if self.safe_acks { SMOOTH } else { fates.next().unwrap_or(forever) };
                     self.post(fate, || Event::Ack(ack));
                 }
-                let after = self.receiver.delivered();
+                let after = self.receiver.bytes_in_order();
                 assert!(after >= before);
                 // Exactly once and in order: what is delivered is a prefix, every byte of which has arrived.
                 assert!(self.arrived[before.get() as usize..after.get() as usize].iter().all(|a| *a));
@@ -184,12 +184,12 @@ impl Flow {
     fn check(&self) {
         let outstanding = self.sender.snd_nxt() - self.sender.snd_una();
         let s = &self.sender;
-        let (sacked, lost) = (s.sacked().get(), s.lost().get());
+        let (sacked, lost) = (s.sacked_bytes().get(), s.lost_bytes().get());
         assert!(sacked + lost <= outstanding, "{sacked} sacked, {lost} lost, {outstanding} outstanding");
         assert!(s.retransmitted_in_flight().get() <= outstanding - sacked);
         let pipe = outstanding + s.retransmitted_in_flight().get() - sacked - lost;
         assert!(s.in_flight().get() <= pipe);
-        assert!(s.snd_una() <= self.receiver.delivered().get(), "an acknowledged byte has not arrived");
+        assert!(s.snd_una() <= self.receiver.bytes_in_order().get(), "an acknowledged byte has not arrived");
         if outstanding > 0 && !matches!(s.state(), State::Failed(_)) {
             assert!(s.timer() < Time::NEVER, "data is outstanding and no timer runs");
         }
@@ -253,7 +253,7 @@ proptest! {
         flow.run(&fates, SMOOTH);
         prop_assert_eq!(flow.failed, None);
         prop_assert!(flow.finished);
-        prop_assert_eq!(flow.receiver.delivered(), Bytes::new(bytes));
+        prop_assert_eq!(flow.receiver.bytes_in_order(), Bytes::new(bytes));
         prop_assert_eq!(flow.sender.state(), State::Finished);
         prop_assert_eq!(flow.sender.timer(), Time::NEVER);
     }
@@ -296,7 +296,7 @@ proptest! {
         let mut flow = Flow::new(config, bytes, false);
         flow.run(&fates, Fate { lost: true, ..SMOOTH });
         if flow.finished {
-            prop_assert_eq!(flow.receiver.delivered(), Bytes::new(bytes));
+            prop_assert_eq!(flow.receiver.bytes_in_order(), Bytes::new(bytes));
         } else {
             prop_assert!(flow.failed.is_some());
             prop_assert_eq!(flow.sender.state(), State::Failed(flow.failed.unwrap()));

@@ -75,7 +75,7 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
                 record.event
             {
                 let lane = self.lane(PORTS, port, Lane::Queue as u64)?;
-                self.counter(record, lane, Value::Whole(whole(queue.get())))?;
+                self.counter(record, lane, Value::Whole(signed_counter(queue.get())))?;
             }
             let (Event::Drop { cause, .. }, Some(flow)) = (record.event, record.flow) else { return Ok(()) };
             let (node, neighbour) = self.names.port(port);
@@ -119,11 +119,11 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
         let (Event::Ack { cwnd, rate, .. } | Event::Change { cwnd, rate }) = record.event else { return Ok(()) };
         if cwnd != Bytes::MAX {
             let lane = self.lane(FLOWS, flow, Lane::Cwnd as u64)?;
-            self.counter(record, lane, Value::Whole(whole(cwnd.get())))?;
+            self.counter(record, lane, Value::Whole(signed_counter(cwnd.get())))?;
         }
         if rate != Rate::MAX {
             let lane = self.lane(FLOWS, flow, Lane::Rate as u64)?;
-            self.counter(record, lane, Value::Whole(whole(rate.as_bps())))?;
+            self.counter(record, lane, Value::Whole(signed_counter(rate.as_bps())))?;
         }
         if let Event::Ack { rtt: Some(rtt), .. } = record.event {
             let lane = self.lane(FLOWS, flow, Lane::Rtt as u64)?;
@@ -202,7 +202,7 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
     fn instant(&mut self, record: &Record, track_uuid: u64, name: String, notes: &[(&str, &str)]) -> io::Result<()> {
         let mut debug_annotations = vec![note("time_ps", record.time.as_ps())];
         if let Some(packet) = record.event.packet() {
-            debug_annotations.extend(about(packet));
+            debug_annotations.extend(packet_notes(packet));
             if let Some(flow) = record.flow {
                 debug_annotations.push(text("flow", &self.names.flow(flow).name));
             }
@@ -253,7 +253,7 @@ enum Value {
 }
 
 /// Perfetto's counters have a sign.
-fn whole(value: u64) -> i64 {
+fn signed_counter(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
@@ -274,7 +274,7 @@ fn name_of(event: &Event) -> String {
     }
 }
 
-fn about(packet: &Packet) -> [DebugAnnotation; 5] {
+fn packet_notes(packet: &Packet) -> [DebugAnnotation; 5] {
     [
         text("packet", &packet.kind.to_string()),
         note("sequence", packet.sequence),

@@ -126,12 +126,12 @@ impl TraceSpec {
             }
             ports.extend(matching);
         }
-        let packets = if self.flows.is_empty() { Choice::All } else { Choice::of(flows) };
+        let packets = if self.flows.is_empty() { Choice::All } else { Choice::from_numbers(flows) };
         let ports_only = self.flows.is_empty() && !self.ports.is_empty();
         Ok(Filter {
             flows: if ports_only { Choice::NONE } else { packets.clone() },
             packets,
-            ports: if self.ports.is_empty() { Choice::All } else { Choice::of(ports) },
+            ports: if self.ports.is_empty() { Choice::All } else { Choice::from_numbers(ports) },
             from: self.from,
             until: self.until,
             limit: self.limit,
@@ -207,16 +207,19 @@ mod tests {
         let flows = filter(&["flows=intra"]);
         assert_eq!(
             (&flows.flows, &flows.packets, &flows.ports),
-            (&Choice::of([0, 2]), &Choice::of([0, 2]), &Choice::All)
+            (&Choice::from_numbers([0, 2]), &Choice::from_numbers([0, 2]), &Choice::All)
         );
         let ports = filter(&["ports=s1:*"]);
-        assert_eq!((&ports.flows, &ports.packets, &ports.ports), (&Choice::NONE, &Choice::All, &Choice::of([3, 4])));
+        assert_eq!(
+            (&ports.flows, &ports.packets, &ports.ports),
+            (&Choice::NONE, &Choice::All, &Choice::from_numbers([3, 4]))
+        );
         let both = filter(&["flows=intra, cross", "ports=s1:*"]);
         assert_eq!(
             (&both.flows, &both.packets, &both.ports),
-            (&Choice::of([0, 1, 2]), &Choice::of([0, 1, 2]), &Choice::of([3, 4]))
+            (&Choice::from_numbers([0, 1, 2]), &Choice::from_numbers([0, 1, 2]), &Choice::from_numbers([3, 4]))
         );
-        assert_eq!(filter(&["flows=intra", "flows=cross"]).flows, Choice::of([0, 1, 2]));
+        assert_eq!(filter(&["flows=intra", "flows=cross"]).flows, Choice::from_numbers([0, 1, 2]));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Filter {
 pub enum Choice {
     /// Every one.
     All,
-    /// Those whose bit is set; build it with [`Choice::of`].
+    /// Those whose bit is set; build it with [`Choice::from_numbers`].
     Only(Vec<u64>),
 }
 
@@ -60,7 +60,7 @@ impl Choice {
     pub const NONE: Choice = Choice::Only(Vec::new());
 
     /// These numbers.
-    pub fn of(numbers: impl IntoIterator<Item = u32>) -> Choice {
+    pub fn from_numbers(numbers: impl IntoIterator<Item = u32>) -> Choice {
         let mut bits = Vec::new();
         for number in numbers {
             let word = number as usize / 64;
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_choice_has_what_it_was_made_of() {
-        let choice = Choice::of([0, 63, 64, 1000]);
+        let choice = Choice::from_numbers([0, 63, 64, 1000]);
         let had: Vec<u32> = (0..2000).filter(|n| choice.has(*n)).collect();
         assert_eq!(had, [0, 63, 64, 1000]);
         assert!(!choice.has(u32::MAX));
@@ -219,9 +219,9 @@ mod tests {
     #[test]
     fn flows_ports_and_the_window_decide() {
         let filter = Filter {
-            flows: Choice::of([1]),
-            packets: Choice::of([2]),
-            ports: Choice::of([7]),
+            flows: Choice::from_numbers([1]),
+            packets: Choice::from_numbers([2]),
+            ports: Choice::from_numbers([7]),
             from: Time::from_ps(10),
             until: Time::from_ps(20),
             ..Filter::default()

@@ -395,7 +395,7 @@ macro_rules! params {
 }
 
 /// Text of a value for ranges; used by [`params!`](crate::params!).
-fn bound<T: ParamType>(value: &T) -> String {
+fn bound_text<T: ParamType>(value: &T) -> String {
     match value.to_value() {
         Some(Value::Text(t)) => t,
         Some(other) => other.to_string(),
@@ -405,7 +405,7 @@ fn bound<T: ParamType>(value: &T) -> String {
 
 /// "lowest to highest"; used by [`params!`](crate::params!).
 pub fn range_text<T: ParamType>(low: &T, high: &T) -> String {
-    format!("{} to {}", bound(low), bound(high))
+    format!("{} to {}", bound_text(low), bound_text(high))
 }
 
 /// Checks `low <= value <= high`, where an optional value that is not set always passes; used by

@@ -8,7 +8,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 ///
 /// # Errors
 /// The text is no TOML, or a path leads through something that is no table.
-pub(crate) fn edited(text: &str, set: &[(String, String)]) -> Result<String, String> {
+pub(crate) fn edit_text(text: &str, set: &[(String, String)]) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|e: toml_edit::TomlError| e.to_string())?;
     for (key, value) in set {
         let path: Vec<&str> = key.split('.').collect();
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn after(text: &str, key: &str, value: &str) -> String {
-        edited(text, &[(key.to_string(), value.to_string())]).expect("a key")
+        edit_text(text, &[(key.to_string(), value.to_string())]).expect("a key")
     }
 
     const TEXT: &str = "# what\nrun.duration = \"1ms\" # short\n[network]\nrate = \"1Gbps\"\n[[flow]]\nfrom = \"s1\"\n";
@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn what_leads_nowhere_is_refused() {
-        let to = |key: &str| edited(TEXT, &[(key.to_string(), "1".to_string())]);
+        let to = |key: &str| edit_text(TEXT, &[(key.to_string(), "1".to_string())]);
         assert!(to("flow.7.from").is_err());
         assert!(to("flow.x.from").is_err());
         assert!(to("network.rate.x").is_err());
-        assert!(edited("[", &[]).is_err());
+        assert!(edit_text("[", &[]).is_err());
     }
 }

@@ -81,19 +81,19 @@ impl Request {
                 "schema": farloop_scenario::schema(),
                 "outputs": farloop_scenario::columns::outputs(),
             })),
-            "edit" => Ok(json!({ "text": edit::edited(&self.text, &self.set).map_err(|e| without_place(&e))? })),
-            "look" => self.look(buffers, &mut || progress((0.0, 0.0, 0))).map_err(|e| refused(&e)),
-            "run" => self.run(buffers, progress).map_err(|e| refused(&e)),
+            "edit" => Ok(json!({ "text": edit::edit_text(&self.text, &self.set).map_err(|e| without_place(&e))? })),
+            "look" => self.look(buffers, &mut || progress((0.0, 0.0, 0))).map_err(|e| refusal_json(&e)),
+            "run" => self.run(buffers, progress).map_err(|e| refusal_json(&e)),
             other => Err(without_place(&format!("unknown request \"{other}\"; accepted: about, edit, look, run"))),
         }
     }
 
-    fn prepared(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Prepared, RunError> {
+    fn prepare_run(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Prepared, RunError> {
         Prepared::parse(&self.text, &self.file, &self.set, &Catalog::builtin(), go_on)
     }
 
     fn look(&self, buffers: &mut Buffers, go_on: &mut dyn FnMut() -> bool) -> Result<Json, RunError> {
-        let prepared = self.prepared(go_on)?;
+        let prepared = self.prepare_run(go_on)?;
         // The last one takes the network, so that nothing is built twice.
         let resolved = prepared.resolved(go_on)?;
         let explained = prepared.explain(go_on)?;
@@ -113,7 +113,7 @@ impl Request {
     fn run(&self, buffers: &mut Buffers, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Json, RunError> {
         let trace = if self.trace.is_empty() { None } else { Some(TraceSpec::parse(&self.trace)?) };
         let mut call = |p: (f64, f64, u64)| progress(p);
-        let prepared = self.prepared(&mut || call((0.0, 0.0, 0)))?;
+        let prepared = self.prepare_run(&mut || call((0.0, 0.0, 0)))?;
         let settings = Settings { trace, ..Settings::default() };
         let outcome =
             prepared.run(&settings, &mut |p| progress((p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)))?;
@@ -154,7 +154,7 @@ fn on_a_page(d: &Diagnostic) -> Diagnostic {
     }
 }
 
-fn refused(error: &RunError) -> Json {
+fn refusal_json(error: &RunError) -> Json {
     match error {
         RunError::Scenario(d) => {
             let d = on_a_page(d);

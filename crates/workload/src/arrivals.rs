@@ -171,7 +171,7 @@ mod tests {
         Population::new(&vec![0; n as usize])
     }
     fn websearch() -> SizeDistribution {
-        SizeDistribution::named("websearch").expect("a table")
+        SizeDistribution::by_name("websearch").expect("a table")
     }
     fn stream() -> RandomStream {
         RandomStream::new(1, "workload", 0)

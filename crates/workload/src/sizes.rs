@@ -61,7 +61,7 @@ impl SizeDistribution {
     }
 
     /// The table with this name; `None` for an unknown one.
-    pub fn named(name: &str) -> Option<SizeDistribution> {
+    pub fn by_name(name: &str) -> Option<SizeDistribution> {
         let table = TABLES.iter().find(|table| table.info.name == name)?;
         let points = table.points.iter().map(|&(size, p)| (Bytes::new(size), p)).collect();
         Some(SizeDistribution { name: name.to_string(), points })
@@ -159,7 +159,7 @@ impl SizeDistribution {
 }
 
 /// The inside of a quoted cell, or the cell.
-fn unquoted(cell: &str) -> &str {
+fn unquote(cell: &str) -> &str {
     cell.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map_or(cell, str::trim)
 }
 
@@ -181,7 +181,7 @@ fn rows<'t>(file: &str, text: &'t str) -> Result<Vec<Row<'t>>, TableError> {
         }
         // Neither column can have a comma, so quotes are decoration.
         let cells: Vec<&str> = match row.contains(',') {
-            true => row.split(',').map(|cell| unquoted(cell.trim())).collect(),
+            true => row.split(',').map(|cell| unquote(cell.trim())).collect(),
             false => row.split_whitespace().collect(),
         };
         if rows.is_empty() && !names && cells.len() > 1 && !row.contains(|c: char| c.is_ascii_digit()) {
@@ -350,7 +350,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn table(name: &str) -> SizeDistribution {
-        SizeDistribution::named(name).expect("a table of farloop")
+        SizeDistribution::by_name(name).expect("a table of farloop")
     }
 
     #[test]
@@ -367,7 +367,7 @@ mod tests {
         for (name, mean) in exact {
             assert!((table(name).mean() / mean - 1.0).abs() < 1e-9, "{name}: {}", table(name).mean());
         }
-        assert_eq!(SizeDistribution::named("hadoop"), None);
+        assert_eq!(SizeDistribution::by_name("hadoop"), None);
     }
 
     #[test]

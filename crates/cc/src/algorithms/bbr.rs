@@ -226,23 +226,23 @@ impl BbrSender {
     /// Draft §4.2.1: before the first sample of the rate, the initial window per round trip.
     fn start_pacing(&mut self, rtt: Delta) {
         let rate = Bytes::new(self.initial_cwnd).per(rtt.max(Delta::from_ps(1)));
-        self.pacing = self.paced(rate, self.params.high_gain);
+        self.pacing = self.wire_rate(rate, self.params.high_gain);
     }
 
     /// The rate of a policer, while losses look like one's.
-    fn policed(&self) -> Option<Rate> {
+    fn policer_rate(&self) -> Option<Rate> {
         self.policer.as_ref().and_then(|policer| policer.rate())
     }
 
     /// The rate to send at: the model's, or a policer's (Linux, `bbr_bw`). Phases and DRAIN go by the model's.
     fn rate(&self) -> Rate {
-        self.policed().unwrap_or(self.bandwidth.best)
+        self.policer_rate().unwrap_or(self.bandwidth.best)
     }
 
     fn pacing_gain(&self) -> f64 {
         match self.mode {
             // To send more than a policer lets pass loses it.
-            Mode::Startup | Mode::ProbeBw(..) if self.policed().is_some() => 1.0,
+            Mode::Startup | Mode::ProbeBw(..) if self.policer_rate().is_some() => 1.0,
             Mode::Startup => self.params.high_gain,
             Mode::Drain => 1.0 / self.params.high_gain,
             Mode::ProbeBw(phase, _) => CYCLE[usize::from(phase)],
@@ -259,7 +259,7 @@ impl BbrSender {
     }
 
     /// The rate on the wire for a payload rate.
-    fn paced(&self, bandwidth: Rate, gain: f64) -> Rate {
+    fn wire_rate(&self, bandwidth: Rate, gain: f64) -> Rate {
         let payload = gain * bandwidth.as_f64() * (1.0 - self.params.pacing_margin);
         Rate::from_f64((payload * self.wire_per_payload).max(1.0))
     }
@@ -320,7 +320,7 @@ impl BbrSender {
             self.conserving = false;
         }
         // A sender with little to send measures itself; its samples count only where the path proves faster.
-        if !self.limited(sample) || rate >= self.bandwidth.best {
+        if !self.is_app_limited(sample) || rate >= self.bandwidth.best {
             self.bandwidth.add(self.round, rate);
         }
     }
@@ -335,7 +335,7 @@ impl BbrSender {
         }
     }
 
-    fn limited(&self, sample: &Delivery) -> bool {
+    fn is_app_limited(&self, sample: &Delivery) -> bool {
         sample.app_limited || sample.prior_delivered < self.held_back_until
     }
 
@@ -448,7 +448,7 @@ impl BbrSender {
 
     fn update_pacing(&mut self) {
         // Until the pipe is full, early samples of a small window must not slow it down.
-        let rate = self.paced(self.rate(), self.pacing_gain());
+        let rate = self.wire_rate(self.rate(), self.pacing_gain());
         if self.pipe_full || rate > self.pacing {
             self.pacing = rate;
         }
@@ -476,7 +476,7 @@ impl Sender for BbrSender {
             self.idle_restart = true;
             self.aggregation.begin(ctx.now());
             match self.mode {
-                Mode::ProbeBw(..) => self.pacing = self.paced(self.rate(), 1.0),
+                Mode::ProbeBw(..) => self.pacing = self.wire_rate(self.rate(), 1.0),
                 Mode::ProbeRtt => self.check_probe_rtt_done(ctx),
                 Mode::Startup | Mode::Drain => {}
             }
@@ -491,7 +491,7 @@ impl Sender for BbrSender {
         if let Some(sample) = &ack.delivery {
             newly = sample.delivered.saturating_sub(self.delivered).get();
             lost = sample.lost.get();
-            limited = self.limited(sample);
+            limited = self.is_app_limited(sample);
             self.delivered = sample.delivered;
             self.update_bandwidth(sample);
             if sample.interval > Delta::ZERO {

@@ -91,7 +91,7 @@ impl Sender for Bbr3Sender {
             m.idle_restart = true;
             m.aggregation.begin(ctx.now());
             if m.is_in_probe_bw() {
-                m.pacing = m.paced(m.bw(), 1.0);
+                m.pacing = m.wire_rate(m.bw(), 1.0);
             } else if m.state == State::ProbeRtt {
                 m.check_probe_rtt_done(ctx);
             }

@@ -176,7 +176,7 @@ impl DcqcnSender {
     }
 
     /// α with the quiet intervals since the last CNP applied: (1 - g)^n times (3), so that no timer has to tick for it.
-    fn decayed(&self, now: Time) -> f64 {
+    fn current_alpha(&self, now: Time) -> f64 {
         let Some(since) = self.alpha_at else { return self.alpha };
         let quiet = now.since(since).as_ps() / self.alpha_interval.as_ps();
         self.alpha * libm::pow(1.0 - self.g, quiet as f64)
@@ -198,7 +198,7 @@ impl DcqcnSender {
 impl Sender for DcqcnSender {
     fn control(&self) -> Control {
         let pacing = self.recovery.rate();
-        Control { cwnd: self.limit.at(pacing), pacing }
+        Control { cwnd: self.limit.bytes_at(pacing), pacing }
     }
     fn on_start(&mut self, ctx: &mut Ctx<'_>) {
         self.recovery.start(ctx);
@@ -229,7 +229,7 @@ impl Sender for DcqcnSender {
         if self.notification != Notification::Cnp || *signal != Signal::Cnp {
             return;
         }
-        let alpha = self.decayed(ctx.now());
+        let alpha = self.current_alpha(ctx.now());
         self.recovery.cut(ctx, 1.0 - alpha / 2.0); // (1)
         self.alpha = (1.0 - self.g) * alpha + self.g; // (2)
         self.alpha_at = Some(ctx.now());

@@ -46,7 +46,7 @@ impl FlightLimit {
 
     /// At `rate`: in whole bytes, rounded down, and at least one.
     #[inline]
-    pub fn at(&self, rate: Rate) -> Bytes {
+    pub fn bytes_at(&self, rate: Rate) -> Bytes {
         if self.per_rate == 0.0 { self.limit } else { Bytes::from_f64((rate.as_f64() * self.per_rate).max(1.0)) }
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn a_limit_follows_the_rate_where_enabled() {
         // 100 Gbps × 32 µs = 400,000 B.
-        let at = |limit: FlightLimit| [100_000, 25_000, 1].map(|mbps| limit.at(Rate::from_mbps(mbps)).get());
+        let at = |limit: FlightLimit| [100_000, 25_000, 1].map(|mbps| limit.bytes_at(Rate::from_mbps(mbps)).get());
         assert_eq!(at(FlightLimit::new(None, CapScaling::Fixed, &flow(false))), [400_000; 3]);
         assert_eq!(at(FlightLimit::new(None, CapScaling::Rate, &flow(false))), [400_000, 100_000, 4]);
         // One number for all flows: 22,879 B at 100 Gbps; a quarter is 5,719.75 B; a hundred-thousandth is less than a byte.
@@ -72,6 +72,6 @@ mod tests {
     #[test]
     fn a_flows_own_limit_is_a_packet_at_least() {
         let near = FlowInfo { base_rtt: farloop_units::Delta::from_ns(1), ..flow(false) };
-        assert_eq!(FlightLimit::new(None, CapScaling::Fixed, &near).at(Rate::from_gbps(1)), Bytes::new(1460));
+        assert_eq!(FlightLimit::new(None, CapScaling::Fixed, &near).bytes_at(Rate::from_gbps(1)), Bytes::new(1460));
     }
 }

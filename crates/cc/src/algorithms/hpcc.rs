@@ -135,7 +135,7 @@ impl HpccSender {
         // Most often the same hops are reported as before.
         let alike = self.records.len() == records.len()
             && self.records.iter().zip(records).all(|(before, now)| {
-                Interval::between(*before, *now).map(|hop| busiest.look(&hop, self.per_base_rtt)).is_some()
+                Interval::from_records(*before, *now).map(|hop| busiest.look(&hop, self.per_base_rtt)).is_some()
             });
         if alike {
             self.records.replace(records);
@@ -156,12 +156,12 @@ impl HpccSender {
         let mut busiest = Busiest { load: -1.0, elapsed: 0.0 };
         for (before, now) in pairs(&self.records, records) {
             let (before, now) = (before.unpack(), now.unpack());
-            let elapsed = now.elapsed(&before).as_ps() as f64;
+            let elapsed = now.elapsed_since(&before).as_ps() as f64;
             // The counter may have wrapped.
             if now.may_have_wrapped(elapsed * now.rate.as_f64()) {
                 continue;
             }
-            let (sent, queue) = (now.sent(&before).as_f64(), now.qlen.min(before.qlen).as_f64());
+            let (sent, queue) = (now.bytes_since(&before).as_f64(), now.qlen.min(before.qlen).as_f64());
             busiest.look(&Interval { elapsed, sent, queue, rate: now.rate.as_f64() }, self.per_base_rtt);
         }
         self.records.update(records);

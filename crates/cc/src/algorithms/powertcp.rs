@@ -93,7 +93,7 @@ impl PowerTcpSender {
         let mut largest: Option<(f64, f64)> = None;
         for (before, now) in pairs(&self.records, records) {
             let (before, now) = (before.unpack(), now.unpack());
-            let dt = now.elapsed(&before).as_ps() as f64;
+            let dt = now.elapsed_since(&before).as_ps() as f64;
             // No time has passed, or so much that the counter may have wrapped.
             if dt == 0.0 || now.may_have_wrapped(dt * now.rate.as_f64()) {
                 continue;
@@ -101,7 +101,7 @@ impl PowerTcpSender {
             // Bytes that the hop sends in one ps, and in one base RTT.
             let rate = now.rate.as_f64() / BITS_PS_PER_BYTE_S;
             let bdp = rate * self.window.base_rtt;
-            let arrived = now.qlen.as_f64() - before.qlen.as_f64() + now.sent(&before).as_f64();
+            let arrived = now.qlen.as_f64() - before.qlen.as_f64() + now.bytes_since(&before).as_f64();
             let current = arrived / (dt * rate); // (1), in units of the hop's rate
             let voltage = (now.qlen.as_f64() + bdp) / bdp; // (2), in units of the hop's BDP
             let power = current * voltage; // (3), (4)
@@ -237,7 +237,7 @@ impl PowerWindow {
 
     /// Sets the window (6) from the one that held when the packet just acknowledged was sent.
     fn update(&mut self, ack: &Ack<'_>) {
-        let old = self.known_at(ack.ack_seq);
+        let old = self.window_at(ack.ack_seq);
         // Rounding of the stamps can leave a falling queue's power at, or just below, zero.
         let target = old / self.power.max(f64::MIN_POSITIVE) + self.beta;
         let cwnd = self.gamma * target + (1.0 - self.gamma) * self.cwnd;
@@ -253,7 +253,7 @@ impl PowerWindow {
     }
 
     /// The window that held when the packet that ends at `end` was sent. Older ones are forgotten: ACKs come in order.
-    fn known_at(&mut self, end: Bytes) -> f64 {
+    fn window_at(&mut self, end: Bytes) -> f64 {
         while self.history.len() > 1 && self.history[1].0 < end {
             self.history.pop_front();
         }
@@ -460,10 +460,10 @@ mod tests {
         }
         let offsets: Vec<u64> = w.history.iter().map(|(since, _)| since.get()).collect();
         assert_eq!(offsets, [0, 10_000, 17_000]);
-        assert_eq!(w.known_at(Bytes::new(10_000)), 400_000.0);
+        assert_eq!(w.window_at(Bytes::new(10_000)), 400_000.0);
         // 0.9·(400,000/1.25 + 40,000) + 0.1·400,000 = 364,000, then 0.9·(400,000/1.6 + 40,000) + 36,400.
-        assert_eq!(w.known_at(Bytes::new(10_001)), 297_400.0);
-        assert_eq!(w.known_at(Bytes::new(17_000)), 297_400.0);
+        assert_eq!(w.window_at(Bytes::new(10_001)), 297_400.0);
+        assert_eq!(w.window_at(Bytes::new(17_000)), 297_400.0);
         assert_eq!(w.history.len(), 2);
     }
 }

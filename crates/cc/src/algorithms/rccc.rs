@@ -113,7 +113,7 @@ impl RcccSender {
     }
 
     /// The first answer takes what is left of the start's credit (1).
-    fn answered(&mut self) {
+    fn take_first_answer(&mut self) {
         if self.speculating {
             self.speculating = false;
             self.credit = self.credit.min(0);
@@ -139,17 +139,17 @@ impl Sender for RcccSender {
     }
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         self.in_flight = ack.in_flight;
-        self.answered();
+        self.take_first_answer();
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
     fn on_packet_loss(&mut self, _: &mut Ctx<'_>, loss: &PacketLoss) {
         self.in_flight = loss.in_flight;
         if loss.kind == PacketLossKind::Trimmed {
-            self.answered();
+            self.take_first_answer();
         }
     }
     fn on_credit(&mut self, _: &mut Ctx<'_>, total: Bytes) {
-        self.answered();
+        self.take_first_answer();
         let more = total.get().saturating_sub(self.granted);
         if more > 0 {
             self.credit = self.credit.saturating_add_unsigned(more).min(self.most.min(i64::MAX as u64) as i64);

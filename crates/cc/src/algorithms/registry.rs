@@ -29,8 +29,8 @@ macro_rules! registry {
 
         impl AnyParams {
             /// The algorithm's description.
-            pub fn about(&self) -> About {
-                match self { $(AnyParams::$variant(_) => About::of::<$module::$ty>(),)+ AnyParams::Dyn(p) => p.about() }
+            pub fn describe(&self) -> About {
+                match self { $(AnyParams::$variant(_) => About::for_algorithm::<$module::$ty>(),)+ AnyParams::Dyn(p) => p.describe() }
             }
             /// Its parameters in the order in which they are listed.
             pub fn specs(&self) -> Vec<ParamSpec> {
@@ -85,7 +85,7 @@ macro_rules! registry {
         impl PartialEq for AnyParams {
             fn eq(&self, other: &AnyParams) -> bool {
                 let values = |p: &AnyParams| p.specs().into_iter().map(|s| p.get(&s.name)).collect::<Vec<_>>();
-                self.about().name == other.about().name && values(self) == values(other)
+                self.describe().name == other.describe().name && values(self) == values(other)
             }
         }
 

@@ -146,7 +146,7 @@ impl SmarttSender {
         }
     }
 
-    fn bound(&mut self) {
+    fn clamp_window(&mut self) {
         self.window = self.window.clamp(self.mss, self.highest);
     }
 
@@ -169,7 +169,7 @@ impl SmarttSender {
         }
         self.paused_until = now.saturating_add(self.base_rtt.mul_f64(self.p.quick_adapt_pause));
         self.window = achieved * self.p.quick_adapt_factor;
-        self.bound();
+        self.clamp_window();
         (self.to_ignore, self.heard, self.adapt_due) = (in_flight.as_f64(), 0.0, false);
     }
 
@@ -228,7 +228,7 @@ impl Sender for SmarttSender {
         }
         if !(marked && self.heard < self.to_ignore) {
             self.adjust(acked, marked);
-            self.bound();
+            self.clamp_window();
         }
         self.achieved += acked;
     }
@@ -250,7 +250,7 @@ impl Sender for SmarttSender {
         if !self.p.quick_adapt || self.heard > self.to_ignore {
             self.window -= self.p.trim_decrease * self.mss; // (8)
         }
-        self.bound();
+        self.clamp_window();
     }
 }
 

@@ -258,7 +258,7 @@ impl Sender for TimelySender {
     }
     fn control(&self) -> Control {
         let pacing = Rate::from_f64(self.rate);
-        Control { cwnd: self.limit.at(pacing), pacing }
+        Control { cwnd: self.limit.bytes_at(pacing), pacing }
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         if !self.completes(ack) {

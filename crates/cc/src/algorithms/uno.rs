@@ -157,7 +157,7 @@ impl UnoSender {
         }
     }
 
-    fn bound(&mut self) {
+    fn clamp_window(&mut self) {
         self.window = self.window.clamp(self.lowest, self.highest);
     }
 
@@ -180,7 +180,7 @@ impl UnoSender {
         let arrived = self.arrived as f64;
         if (self.p.delay && self.rtt > self.late_rtt) || arrived < self.window * self.p.quick_adapt_below {
             self.window = arrived * self.p.quick_adapt_factor;
-            self.bound();
+            self.clamp_window();
             self.until_epochs = self.window;
             (self.measuring, self.measured_until) = (false, now);
         } else {
@@ -202,7 +202,7 @@ impl UnoSender {
                 let beta = if short { self.gain * self.p.phantom_factor } else { self.gain };
                 self.window *= 1.0 - self.average * beta; // (5)
             }
-            self.bound();
+            self.clamp_window();
         }
         self.before = self.average;
         (self.acked, self.marked) = (0, 0);
@@ -247,7 +247,7 @@ impl Sender for UnoSender {
         if epochs && self.until_epochs <= 0.0 && sent >= self.epoch_end {
             self.end_epoch();
         }
-        self.bound();
+        self.clamp_window();
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
     fn on_packet_loss(&mut self, _: &mut Ctx<'_>, loss: &PacketLoss) {
@@ -256,7 +256,7 @@ impl Sender for UnoSender {
             PacketLossKind::Timeout if self.p.timeout_decrease => self.window -= loss.payload.as_f64(),
             PacketLossKind::Timeout | PacketLossKind::Overtaken => {}
         }
-        self.bound();
+        self.clamp_window();
     }
 }
 

@@ -166,7 +166,7 @@ impl PaperSender {
     }
 
     /// Own bytes in queues: Diff·BaseRTT = W·(RTT - BaseRTT)/RTT (1).
-    fn queued(&self, window: f64) -> f64 {
+    fn queued_bytes(&self, window: f64) -> f64 {
         window * (1.0 - self.base_rtt.ratio(self.round_rtt))
     }
 
@@ -188,7 +188,7 @@ impl PaperSender {
         // A flow held back by pacing or by the application neither fills the window nor learns from it.
         let used = self.round_used.as_f64();
         let full = used + self.mss >= self.cwnd;
-        let queued = self.queued(self.cwnd.min(used)) / self.mss;
+        let queued = self.queued_bytes(self.cwnd.min(used)) / self.mss;
         if self.slow_start {
             if queued > self.gamma {
                 self.slow_start = false; // (3)
@@ -348,7 +348,7 @@ mod tests {
         let mut path = in_avoidance(20, 1e9);
         path.bench.sender.round_rtt = Delta::from_us(40);
         // (1): 20·(40 - 32)/40 = 4
-        assert!((path.bench.sender.queued(20.0) - 4.0).abs() < 1e-12);
+        assert!((path.bench.sender.queued_bytes(20.0) - 4.0).abs() < 1e-12);
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub struct Bandwidth {
 impl Bandwidth {
     /// The payload that an ACK confirms: a duplicate means one segment that has arrived, which is not counted again when
     /// the gap before it is filled (Linux, `westwood_acked_count`).
-    fn confirmed(&mut self, ack: &Ack<'_>) -> f64 {
+    fn confirmed_payload(&mut self, ack: &Ack<'_>) -> f64 {
         let acked = ack.acked.as_f64();
         if acked == 0.0 {
             self.ahead += self.mss;
@@ -138,7 +138,7 @@ impl Avoidance for Bandwidth {
             self.sample(took);
             (self.since, self.counted) = (Some(now), 0.0);
         }
-        self.counted += self.confirmed(ack);
+        self.counted += self.confirmed_payload(ack);
     }
 
     fn grow(&mut self, _: Time, ack: &Ack<'_>, window: &mut Window) {
@@ -227,7 +227,7 @@ mod tests {
         let mut b = at(&WestwoodParams::default(), 1000.0);
         let mut count = |acked| {
             let s = b.sender.avoidance();
-            s.confirmed(&ack(100, acked, 10)) / 1460.0
+            s.confirmed_payload(&ack(100, acked, 10)) / 1460.0
         };
         // Three duplicates; the repair confirms the gap and what they stood for: 4 - 3 = 1. A delayed ACK counts in full.
         assert_eq!([0, 0, 0, 4, 2].map(&mut count), [1.0, 1.0, 1.0, 1.0, 2.0]);

@@ -112,9 +112,9 @@ fn taken_and_malformed_names_are_refused_and_leave_the_catalog_as_it_was() {
     assert_eq!(catalog.register::<Aimd>(), taken("sample-aimd"));
     assert_eq!(catalog.register::<crate::algorithms::reno::Reno>(), taken("reno"));
     assert_eq!(catalog.register_dyn(made("vegas-10")), taken("vegas-10"));
-    let own = made("mine").with_about(|a| a.presets = vec![preset("mine")]);
+    let own = made("mine").map_description(|a| a.presets = vec![preset("mine")]);
     assert_eq!(catalog.register_dyn(Box::new(own)), taken("mine"));
-    let others = made("mine").with_about(|a| a.presets = vec![preset("mine-2"), preset("dctcp")]);
+    let others = made("mine").map_description(|a| a.presets = vec![preset("mine-2"), preset("dctcp")]);
     assert_eq!(catalog.register_dyn(Box::new(others)), taken("dctcp"));
     let long = "x".repeat(61);
     for name in ["", "Mine", "my_vegas", "-x", "x-", "x--y", "9x", "é", "a.b", "none", "name", "agents", &long] {
@@ -141,11 +141,14 @@ fn unsound_declarations_are_refused() {
         error
     };
     for (algorithm, wanted) in [
-        (made().with_about(|a| a.source.clear()), "one line each"),
-        (made().with_about(|a| a.presets = vec![set("windw", "1kB")]), "windw = \"1kB\": there is no such parameter"),
-        (made().with_about(|a| a.presets = vec![set("window", "7 apples")]), "\"mine-2\": window = \"7 apples\""),
-        (made().with_about(|a| a.presets = vec![set("window", "9GB")]), "outside the accepted range, 1B to 1GB"),
-        (made().with_about(|a| a.hosts = vec![set("window", "1kB")]), "linux-4.9, linux-6"),
+        (made().map_description(|a| a.source.clear()), "one line each"),
+        (
+            made().map_description(|a| a.presets = vec![set("windw", "1kB")]),
+            "windw = \"1kB\": there is no such parameter",
+        ),
+        (made().map_description(|a| a.presets = vec![set("window", "7 apples")]), "\"mine-2\": window = \"7 apples\""),
+        (made().map_description(|a| a.presets = vec![set("window", "9GB")]), "outside the accepted range, 1B to 1GB"),
+        (made().map_description(|a| a.hosts = vec![set("window", "1kB")]), "linux-4.9, linux-6"),
         (MadeAtRunTime::new("mine", "Window"), "parameter \"Window\""),
         (MadeAtRunTime::new("mine", ""), "parameter \"\""),
     ] {
@@ -159,8 +162,8 @@ fn unsound_declarations_are_refused() {
 struct Wrong(MadeAtRunTime, &'static str);
 
 impl DynAlgorithm for Wrong {
-    fn about(&self) -> About {
-        self.0.about()
+    fn describe(&self) -> About {
+        self.0.describe()
     }
     fn specs(&self) -> Vec<ParamSpec> {
         let mut specs = self.0.specs();
@@ -193,7 +196,7 @@ impl DynAlgorithm for Wrong {
     fn port(&self, _: &PortInfo) -> Option<Box<dyn PortAgent>> {
         (self.1 == "agent").then(|| Box::new(NoPortAgent) as Box<dyn PortAgent>)
     }
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(self.clone())
     }
 }

@@ -125,7 +125,7 @@ impl MadeAtRunTime {
     }
 
     /// The same with another description.
-    pub fn with_about(self, change: impl FnOnce(&mut About)) -> MadeAtRunTime {
+    pub fn map_description(self, change: impl FnOnce(&mut About)) -> MadeAtRunTime {
         let mut made = self;
         change(&mut made.about);
         made
@@ -133,7 +133,7 @@ impl MadeAtRunTime {
 }
 
 impl DynAlgorithm for MadeAtRunTime {
-    fn about(&self) -> About {
+    fn describe(&self) -> About {
         self.about.clone()
     }
     fn specs(&self) -> Vec<ParamSpec> {
@@ -166,7 +166,7 @@ impl DynAlgorithm for MadeAtRunTime {
     fn sender(&self, _: &FlowInfo) -> Box<dyn Sender> {
         Box::new(ConstantWindow(self.window))
     }
-    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+    fn clone_box(&self) -> Box<dyn DynAlgorithm> {
         Box::new(self.clone())
     }
 }

@@ -119,7 +119,7 @@ impl Receivers {
             Life::Over => {
                 // A copy of something delivered long ago: the sender has missed the last ACK.
                 let expected = cx.network.flows.size(flow).get();
-                let fields = as_many(&Fields::of(&[]), cx.network.format(flow).fields);
+                let fields = as_many(&Fields::new(&[]), cx.network.format(flow).fields);
                 let reply = Reply { fields, ..Reply::ack(expected, marked) };
                 return answer(cx, host_cx, flow, slot, &reply);
             }
@@ -451,7 +451,7 @@ fn as_many(fields: &Fields, count: u8) -> Fields {
     let mut all = [0; farloop_cc::MAX_FIELDS];
     let given = fields.as_slice();
     all[..given.len()].copy_from_slice(given);
-    Fields::of(&all[..usize::from(count)])
+    Fields::new(&all[..usize::from(count)])
 }
 
 /// Sends an ACK: the packet in `slot`, turned around, or a new one where there is none. Telemetry stays with the packet.

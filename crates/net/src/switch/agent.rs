@@ -112,5 +112,5 @@ fn fields_of(cx: &PartContext, slot: Slot) -> farloop_cc::Fields {
     let packet = &cx.packets[slot];
     let count = usize::from(cx.network.format(packet.flow).fields);
     let notes = cx.packets.notes(slot);
-    farloop_cc::Fields::of(&notes[..count.min(notes.len())])
+    farloop_cc::Fields::new(&notes[..count.min(notes.len())])
 }

@@ -196,7 +196,7 @@ fn is_path(name: &str) -> bool {
 
 /// A built-in distribution, one size for all, or the user's table.
 pub(super) fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Result<SizeDistribution, Diagnostic> {
-    if let Some(sizes) = SizeDistribution::named(name) {
+    if let Some(sizes) = SizeDistribution::by_name(name) {
         return Ok(sizes);
     }
     let path = workload.path("sizes");

@@ -93,12 +93,12 @@ fn agree(board: &mut Scoreboard, naive: &Naive) -> Result<(), TestCaseError> {
     prop_assert_eq!(board.una(), naive.acked as u64 * MSS);
     prop_assert_eq!(board.nxt(), naive.sent as u64 * MSS);
     prop_assert_eq!(board.pipe(), naive.pipe());
-    prop_assert_eq!(board.sacked(), (naive.acked..naive.sent).filter(|k| naive.sacked[*k]).count() as u64 * MSS);
-    prop_assert_eq!(board.lost(), naive.open().filter(|k| naive.lost[*k]).count() as u64 * MSS);
+    prop_assert_eq!(board.sacked_bytes(), (naive.acked..naive.sent).filter(|k| naive.sacked[*k]).count() as u64 * MSS);
+    prop_assert_eq!(board.lost_bytes(), naive.open().filter(|k| naive.lost[*k]).count() as u64 * MSS);
     prop_assert_eq!(board.copies(), naive.open().filter(|k| naive.again[*k]).count() as u64 * MSS);
-    prop_assert_eq!(board.next_lost(), naive.rule_1().map(segment));
-    prop_assert_eq!(board.next_unsacked(), naive.rule_3().map(segment));
-    prop_assert_eq!(board.last_unsacked(), naive.rule_4().map(segment));
+    prop_assert_eq!(board.next_lost_segment(), naive.rule_1().map(segment));
+    prop_assert_eq!(board.next_unsacked_segment(), naive.rule_3().map(segment));
+    prop_assert_eq!(board.last_unsacked_segment(), naive.rule_4().map(segment));
     prop_assert_eq!(board.rescue(), naive.rule_4().filter(|k| !naive.again[*k]).map(segment));
     Ok(())
 }
@@ -148,14 +148,14 @@ proptest! {
                     prop_assert_eq!(t.again, (before..naive.acked).any(|k| naive.ever[k]));
                 }
                 Step::Repair => {
-                    if let Some(range) = board.next_lost() {
+                    if let Some(range) = board.next_lost_segment() {
                         board.send_again(now, range.begin, Snapshot::default(), false);
                         let k = (range.begin / MSS) as usize;
                         (naive.again[k], naive.ever[k]) = (true, true);
                     }
                 }
                 Step::RepairUnsacked => {
-                    if let Some(range) = board.next_unsacked() {
+                    if let Some(range) = board.next_unsacked_segment() {
                         board.send_again(now, range.begin, Snapshot::default(), false);
                         let k = (range.begin / MSS) as usize;
                         (naive.again[k], naive.ever[k]) = (true, true);
@@ -198,20 +198,20 @@ proptest! {
             } else {
                 board.sack(Range::new(at, at + len), &mut t);
                 board.lose_by_sack(THRESHOLD);
-                if let Some(range) = board.next_lost() {
+                if let Some(range) = board.next_lost_segment() {
                     board.send_again(Time::ZERO, range.begin, Snapshot::default(), false);
                 }
             }
             delivered += t.bytes;
             let count = |flag| board.records.iter().filter(|r| r.is(flag)).map(Record::bytes).sum::<u64>();
-            prop_assert_eq!(board.sacked(), count(SACKED));
-            prop_assert_eq!(board.lost(), count(LOST));
+            prop_assert_eq!(board.sacked_bytes(), count(SACKED));
+            prop_assert_eq!(board.lost_bytes(), count(LOST));
             prop_assert_eq!(board.copies(), count(COPY));
             prop_assert_eq!(board.outstanding(), board.records.iter().map(Record::bytes).sum::<u64>());
-            prop_assert_eq!(delivered, board.una() + board.sacked());
+            prop_assert_eq!(delivered, board.una() + board.sacked_bytes());
             let waiting = board.records.iter().filter(|r| r.is(LOST) && !r.is(COPY)).count();
             prop_assert_eq!(board.waits(), waiting > 0);
-            prop_assert_eq!(board.next_lost().is_some(), waiting > 0);
+            prop_assert_eq!(board.next_lost_segment().is_some(), waiting > 0);
         }
     }
 }
@@ -227,17 +227,17 @@ fn lost_retransmissions_are_found_by_time() {
     // 1 to 3 are sacked; 0 was sent before them.
     board.sack(Range::new(100, 400), &mut tally());
     assert_eq!(board.lose_by_time(at(40), (at(3), 400), Delta::from_ms(30)), None);
-    assert_eq!((board.lost(), board.next_lost()), (100, Some(segment(0))));
+    assert_eq!((board.lost_bytes(), board.next_lost_segment()), (100, Some(segment(0))));
     board.send_again(at(40), 0, Snapshot::default(), true);
     board.send_new(at(41), MSS, Snapshot::default());
-    assert_eq!((board.pipe(), board.next_lost()), (400, None));
+    assert_eq!((board.pipe(), board.next_lost_segment()), (400, None));
     // The segment sent after the repair arrives: the repair has until 70 ms.
     board.sack(segment(6), &mut tally());
     assert_eq!(board.lose_by_time(at(69), (at(41), 700), Delta::from_ms(30)), Some(at(70)));
     assert_eq!((board.copies(), board.lost_retransmissions()), (100, 0));
     assert_eq!(board.lose_by_time(at(70), (at(41), 700), Delta::from_ms(30)), None);
-    assert_eq!((board.lost_retransmissions(), board.next_lost()), (1, Some(segment(0))));
-    assert_eq!(board.lost(), 300, "4 and 5 were sent long ago, too");
+    assert_eq!((board.lost_retransmissions(), board.next_lost_segment()), (1, Some(segment(0))));
+    assert_eq!(board.lost_bytes(), 300, "4 and 5 were sent long ago, too");
 }
 
 #[test]

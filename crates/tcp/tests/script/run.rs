@@ -288,7 +288,7 @@ impl Run<'_> {
         let bytes = |b: Bytes| b.get().to_string();
         let delta = |d: Option<Delta>| d.map_or("none".to_string(), |d| format!("{}ps", d.as_ps()));
         let sender = match &self.ends {
-            Ends::Receiver(receiver) if name == "received" => return Ok(bytes(receiver.delivered())),
+            Ends::Receiver(receiver) if name == "received" => return Ok(bytes(receiver.bytes_in_order())),
             Ends::Receiver(_) if name != "timer" => return Err(format!("a receiver has no {name}")),
             Ends::Receiver(_) => return Ok(ms(self.timer())),
             Ends::Sender(sender) => sender,
@@ -301,8 +301,8 @@ impl Run<'_> {
             "pipe" => bytes(sender.in_flight()),
             "una" => sender.snd_una().to_string(),
             "nxt" => sender.snd_nxt().to_string(),
-            "sacked" => bytes(sender.sacked()),
-            "lost" => bytes(sender.lost()),
+            "sacked" => bytes(sender.sacked_bytes()),
+            "lost" => bytes(sender.lost_bytes()),
             "copies" => bytes(sender.retransmitted_in_flight()),
             "srtt" => delta(sender.srtt()),
             "rto" => delta(Some(sender.rto())),

@@ -135,7 +135,7 @@ impl Journal {
         self.start.is_none() || self.is_finished()
     }
 
-    fn at(&self, event: u32) -> Time {
+    fn time_of(&self, event: u32) -> Time {
         self.events[event as usize].at
     }
 
@@ -163,8 +163,8 @@ impl Journal {
     }
 
     /// One that follows `from` after time that went by with `why`.
-    fn later(&mut self, now: Time, from: u32, why: Why) -> u32 {
-        let cost = now - self.at(from);
+    fn follow_after(&mut self, now: Time, from: u32, why: Why) -> u32 {
+        let cost = now - self.time_of(from);
         self.event(now, NONE, &[Edge { from, cost, bond: Bond::Time(why, Limit::None) }])
     }
 
@@ -176,8 +176,8 @@ impl Journal {
     }
 
     /// When it began.
-    pub fn started(&self) -> Option<Time> {
-        self.start.map(|id| self.at(id))
+    pub fn start_time(&self) -> Option<Time> {
+        self.start.map(|id| self.time_of(id))
     }
 
     /// The queue pair has messages up to this byte.
@@ -205,9 +205,9 @@ impl Journal {
         if packet.kind == Kind::Answer
             && packet.port == self.ends.destination_port
             && let (Some(came), Some(there)) = (self.came.get(&packet.slot).copied(), self.there)
-            && self.at(came) < now
+            && self.time_of(came) < now
         {
-            let id = self.later(now, there, Why::Stall);
+            let id = self.follow_after(now, there, Why::Stall);
             self.came.insert(packet.slot, id);
         }
     }
@@ -249,13 +249,13 @@ impl Journal {
                 Kind::Credit => (Why::Credit, Limit::Credit),
                 _ => (Why::Receiver, Limit::None),
             };
-            edges.push(Edge { from, cost: now - self.at(from), bond: Bond::Time(why, limit) });
+            edges.push(Edge { from, cost: now - self.time_of(from), bond: Bond::Time(why, limit) });
         }
-        edges.extend(self.behind(packet));
+        edges.extend(self.edge_behind(packet));
         if edges.is_empty() {
             // The network speaks of the flow without having seen it: as if from its start.
             let from = self.start.unwrap_or(0);
-            let cost = now - self.at(from);
+            let cost = now - self.time_of(from);
             edges.push(Edge { from, cost, bond: Bond::Time(Why::Timer, Limit::None) });
         }
         edges
@@ -263,7 +263,7 @@ impl Journal {
 
     /// The flow's packet before, at the same port; of a queue pair not a packet handed over later, which has
     /// overtaken this one.
-    fn behind(&mut self, packet: &Passing) -> Option<Edge> {
+    fn edge_behind(&mut self, packet: &Passing) -> Option<Edge> {
         let from = self.own(packet.port).last?;
         let ahead = self.events[from as usize].sequence;
         if self.messages.is_some() && packet.kind == Kind::Data && ahead.is_some_and(|ahead| ahead > packet.sequence) {
@@ -283,7 +283,7 @@ impl Journal {
             _ => None,
         };
         if let Some(from) = before {
-            let cost = now - self.at(from);
+            let cost = now - self.time_of(from);
             return vec![Edge { from, cost, bond: Bond::Time(Why::Recovery, Limit::None) }];
         }
         let mut edges = Vec::with_capacity(5);
@@ -297,27 +297,27 @@ impl Journal {
             // The last event that left the window closed here, and the one that opened it.
             let open = self.edges.partition_point(|(right, _)| *right <= self.sent_bytes);
             if let Some((_, from)) = self.edges.get(open).or(self.edges.last()) {
-                at_once(*from, Bond::Opens(self.named(self.ends.limit)));
+                at_once(*from, Bond::Opens(self.name_limit(self.ends.limit)));
             }
         }
-        if let Some(from) = self.messages.as_mut().and_then(|messages| messages.posted(packet.sequence)) {
+        if let Some(from) = self.messages.as_mut().and_then(|messages| messages.post_event(packet.sequence)) {
             at_once(from, Bond::Came);
         }
         let (allowed, paced) = self.turn;
-        let raised = self.raised.filter(|raised| self.at(*raised) == allowed);
+        let raised = self.raised.filter(|raised| self.time_of(*raised) == allowed);
         if let Some(raised) = raised {
             at_once(raised, Bond::Time(Why::Pacing, Limit::Rate));
         }
         if let Some(from) = self.last_sent {
             let until = if raised.is_some() { paced.min(allowed) } else { allowed };
-            let gap = until.since(self.at(from).min(until));
+            let gap = until.since(self.time_of(from).min(until));
             if gap > Delta::ZERO {
                 edges.push(Edge { from, cost: gap, bond: Bond::Time(Why::Pacing, Limit::Rate) });
             }
         }
-        edges.extend(self.behind(packet));
+        edges.extend(self.edge_behind(packet));
         // Of two times reported for one moment the later one may be of the next packet.
-        edges.retain(|edge| self.at(edge.from).saturating_add(edge.cost) <= now);
+        edges.retain(|edge| self.time_of(edge.from).saturating_add(edge.cost) <= now);
         if edges.is_empty() {
             edges.push(Edge { from: self.cause, cost: Delta::ZERO, bond: Bond::Came });
         }
@@ -329,17 +329,17 @@ impl Journal {
     fn wait_for_chunk(&self, now: Time, source: &Source, room: u64) -> Delta {
         let end = self.sent_bytes + u64::from(source.payload);
         let first = self.rooms.partition_point(|(right, _)| *right < end);
-        let open = self.rooms.get(first).map_or(now, |(_, event)| self.at(*event));
-        let since = self.last_sent.map_or(open, |sent| open.max(self.at(sent))).max(self.allowed).min(now);
+        let open = self.rooms.get(first).map_or(now, |(_, event)| self.time_of(*event));
+        let since = self.last_sent.map_or(open, |sent| open.max(self.time_of(sent))).max(self.allowed).min(now);
         let acknowledged = self.sent.range(..source.acknowledged).next();
-        let round_trip = acknowledged.map_or(now.since(since), |(_, sent)| now.since(self.at(*sent)));
+        let round_trip = acknowledged.map_or(now.since(since), |(_, sent)| now.since(self.time_of(*sent)));
         let (unused, window) = (u128::from(self.held.room), u128::from((source.in_flight + room).max(1)));
         let lost = u128::from(round_trip.as_ps()) * unused.min(window) / window;
         now.since(since).min(Delta::from_ps(lost as u64))
     }
 
     /// Names the limit: a window that is smaller since a loss counts as [`Limit::AfterLoss`].
-    fn named(&self, limit: Limit) -> Limit {
+    fn name_limit(&self, limit: Limit) -> Limit {
         if limit == Limit::Window && self.before_cut.is_some() { Limit::AfterLoss } else { limit }
     }
 
@@ -385,7 +385,7 @@ impl Journal {
             return;
         }
         let Some(from) = self.own(packet.port).pipe.pop_front() else { return };
-        let cost = now - self.at(from);
+        let cost = now - self.time_of(from);
         let id = self.event(now, packet.port, &[Edge { from, cost, bond: Bond::Link }]);
         if packet.port == self.ends.source_port ^ 1 {
             (self.last_answer, self.cause) = (Some(id), id);
@@ -404,7 +404,7 @@ impl Journal {
     }
 
     /// A packet is lost: at its port, or (`behind`) on the link behind it.
-    pub fn lost(&mut self, packet: &Passing, behind: bool, ports: &mut Ports) {
+    pub fn record_loss(&mut self, packet: &Passing, behind: bool, ports: &mut Ports) {
         if self.is_over() {
             return;
         }
@@ -422,9 +422,9 @@ impl Journal {
     }
 
     /// Something happens at the source now: handled later than it came, where the host stalled.
-    fn handled(&mut self, now: Time) -> u32 {
-        if self.at(self.cause) < now {
-            self.cause = self.later(now, self.cause, Why::Stall);
+    fn record_handling(&mut self, now: Time) -> u32 {
+        if self.time_of(self.cause) < now {
+            self.cause = self.follow_after(now, self.cause, Why::Stall);
         }
         self.cause
     }
@@ -432,7 +432,7 @@ impl Journal {
     /// A timer of the source fires: of its algorithm, or (`transport`) of loss recovery.
     pub fn timer(&mut self, now: Time, transport: bool) {
         if !self.is_over() {
-            self.cause = self.later(now, self.cause, if transport { Why::Recovery } else { Why::Timer });
+            self.cause = self.follow_after(now, self.cause, if transport { Why::Recovery } else { Why::Timer });
         }
     }
 
@@ -441,7 +441,7 @@ impl Journal {
         if !self.is_over()
             && let Some(there) = self.there
         {
-            self.there = Some(self.later(now, there, Why::Receiver));
+            self.there = Some(self.follow_after(now, there, Why::Receiver));
         }
     }
 
@@ -468,14 +468,14 @@ impl Journal {
         let moves = source.turn.is_none() && self.edges.last().is_none_or(|(last, _)| *last != right);
         let widens = room.is_some_and(|right| self.rooms.last().is_none_or(|(last, _)| *last != right));
         if opens || raised || moves || widens {
-            let cause = self.handled(now);
+            let cause = self.record_handling(now);
             if raised {
                 (self.raised, self.allowed) = (Some(cause), now);
             }
             if opens {
                 let room = held.room;
                 self.waited = if self.held.offload { self.wait_for_chunk(now, source, room) } else { Delta::ZERO };
-                self.opened = Some((cause, self.named(self.held.limit(&held))));
+                self.opened = Some((cause, self.name_limit(self.held.limit(&held))));
             }
             if moves {
                 move_edge(&mut self.edges, right, cause);
@@ -496,7 +496,7 @@ impl Journal {
     /// The flow's last byte is acknowledged.
     pub fn finish(&mut self, now: Time, ports: &mut Ports) {
         if !self.is_over() {
-            let id = self.handled(now);
+            let id = self.record_handling(now);
             self.finish = Some(id);
             ports.log(self.ends.source_port).leave();
         }

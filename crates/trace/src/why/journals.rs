@@ -45,12 +45,12 @@ impl Journals {
         self.unfinished == 0
     }
 
-    fn of(&mut self, flow: Option<u32>) -> Option<(&mut Journal, &mut Ports)> {
+    fn journal_of(&mut self, flow: Option<u32>) -> Option<(&mut Journal, &mut Ports)> {
         let journal = self.journals.get_mut(&flow?)?;
         Some((journal, &mut self.ports))
     }
 
-    fn after(&mut self, flow: u32, tell: impl FnOnce(&mut Journal, &mut Ports)) {
+    fn update_journal(&mut self, flow: u32, tell: impl FnOnce(&mut Journal, &mut Ports)) {
         if let Some(journal) = self.journals.get_mut(&flow).filter(|journal| !journal.is_finished()) {
             tell(journal, &mut self.ports);
             self.unfinished -= usize::from(journal.is_finished());
@@ -59,38 +59,38 @@ impl Journals {
 
     /// A flow begins.
     pub fn start(&mut self, now: Time, flow: u32) {
-        self.after(flow, |journal, ports| journal.start(now, ports));
+        self.update_journal(flow, |journal, ports| journal.start(now, ports));
     }
 
     /// A queue pair has messages up to the byte `end`.
     pub fn posts(&mut self, now: Time, flow: u32, end: u64) {
-        self.after(flow, |journal, _| journal.posts(now, end));
+        self.update_journal(flow, |journal, _| journal.posts(now, end));
     }
 
     /// The message of a queue pair that ends at this byte is there.
-    pub fn received(&mut self, now: Time, flow: u32, end: u64) {
-        self.after(flow, |journal, ports| journal.received(now, end, ports));
+    pub fn receive_message(&mut self, now: Time, flow: u32, end: u64) {
+        self.update_journal(flow, |journal, ports| journal.receive_message(now, end, ports));
     }
 
     /// The flow's last byte is acknowledged.
     pub fn finish(&mut self, now: Time, flow: u32) {
-        self.after(flow, |journal, ports| journal.finish(now, ports));
+        self.update_journal(flow, |journal, ports| journal.finish(now, ports));
     }
 
     /// A packet joins the queue of a port.
     pub fn waits(&mut self, now: Time, packet: &Passing) {
-        if let Some((journal, ports)) = self.of(packet.flow) {
+        if let Some((journal, ports)) = self.journal_of(packet.flow) {
             journal.waits(now, packet, ports);
         }
     }
 
     /// A packet is put on the link of a port, from `now` to `until`; the link takes `delay`, and its host `noise`.
     pub fn leaves(&mut self, now: Time, packet: &Passing, until: Time, delay: Delta, noise: Delta) {
-        if let Some((journal, ports)) = self.of(packet.flow) {
+        if let Some((journal, ports)) = self.journal_of(packet.flow) {
             journal.leaves(now, packet, until, delay, noise, ports);
             journal.forget_now_and_then(now);
         } else {
-            self.ports.served(now, until, packet);
+            self.ports.record_service(now, until, packet);
         }
         self.served += 1;
         if self.served == SERVED {
@@ -111,15 +111,15 @@ impl Journals {
 
     /// A packet arrives by the link of its port.
     pub fn arrives(&mut self, now: Time, packet: &Passing) {
-        if let Some((journal, _)) = self.of(packet.flow) {
+        if let Some((journal, _)) = self.journal_of(packet.flow) {
             journal.arrives(now, packet);
         }
     }
 
     /// A packet is lost: at its port, or (`behind`) on the link behind it.
-    pub fn lost(&mut self, packet: &Passing, behind: bool) {
-        if let Some((journal, ports)) = self.of(packet.flow) {
-            journal.lost(packet, behind, ports);
+    pub fn record_loss(&mut self, packet: &Passing, behind: bool) {
+        if let Some((journal, ports)) = self.journal_of(packet.flow) {
+            journal.record_loss(packet, behind, ports);
         }
     }
 
@@ -129,28 +129,28 @@ impl Journals {
     }
 
     /// All that waited at a port is gone, and its pauses with it: its link is down.
-    pub fn drained(&mut self, now: Time, port: u32) {
+    pub fn end_pauses(&mut self, now: Time, port: u32) {
         self.ports.log(port).end_pauses(now);
     }
 
     /// A timer of a flow's source fires: of its algorithm, or (`transport`) of loss recovery.
     pub fn timer(&mut self, now: Time, flow: u32, transport: bool) {
-        self.after(flow, |journal, _| journal.timer(now, transport));
+        self.update_journal(flow, |journal, _| journal.timer(now, transport));
     }
 
     /// A timer of a flow's destination fires.
     pub fn timer_there(&mut self, now: Time, flow: u32) {
-        self.after(flow, |journal, _| journal.timer_there(now));
+        self.update_journal(flow, |journal, _| journal.timer_there(now));
     }
 
     /// A packet is about to leave its source, which pacing allows since `since`.
     pub fn turn(&mut self, flow: u32, since: Time) {
-        self.after(flow, |journal, _| journal.turn(since));
+        self.update_journal(flow, |journal, _| journal.turn(since));
     }
 
     /// After an ACK, or something else at a flow's source, this holds.
     pub fn control(&mut self, now: Time, flow: u32, source: &Source) {
-        self.after(flow, |journal, _| journal.control(now, source));
+        self.update_journal(flow, |journal, _| journal.control(now, source));
     }
 
     /// Where the time of the flow went, of a run that ended at `end`; `None` for one that had not begun.

@@ -53,7 +53,7 @@ impl Messages {
     }
 
     /// The event that handed over the message of this byte.
-    pub fn posted(&mut self, sequence: u64) -> Option<u32> {
+    pub fn post_event(&mut self, sequence: u64) -> Option<u32> {
         while self.posted.front().is_some_and(|(end, _)| *end <= sequence) {
             self.posted.pop_front();
         }

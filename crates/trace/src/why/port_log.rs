@@ -53,7 +53,7 @@ impl Ports {
     }
 
     /// A packet of an unwatched flow is put on the link of its port.
-    pub fn served(&mut self, now: Time, until: Time, packet: &Passing) {
+    pub fn record_service(&mut self, now: Time, until: Time, packet: &Passing) {
         self.log(packet.port).serve(Service { from: now, until, flow: packet.flow });
     }
 
@@ -164,7 +164,7 @@ impl PortLog {
                 at = service.from;
             }
             let end = service.until.min(until);
-            let rival = if service.flow == Some(flow) { self.held_up_by(i, flow) } else { service.flow };
+            let rival = if service.flow == Some(flow) { self.blocking_flow(i, flow) } else { service.flow };
             segments.push(Segment { from: at, until: end, blame: blame(Why::Queue, rival) });
             at = end;
         }
@@ -174,7 +174,7 @@ impl PortLog {
     }
 
     /// Whose packets were served directly before the flow's own, which are service `i`; the flow itself if there were none.
-    fn held_up_by(&self, i: usize, flow: u32) -> Option<u32> {
+    fn blocking_flow(&self, i: usize, flow: u32) -> Option<u32> {
         let before = i.checked_sub(1).map(|before| self.services[before]);
         match before.filter(|before| before.until == self.services[i].from && before.flow.is_some()) {
             Some(before) => before.flow,

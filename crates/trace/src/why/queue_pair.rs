@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 impl Journal {
     /// The message that ends at this byte has arrived.
-    pub fn received(&mut self, now: Time, end: u64, ports: &mut Ports) {
+    pub fn receive_message(&mut self, now: Time, end: u64, ports: &mut Ports) {
         let next = self.messages.as_ref().and_then(|messages| messages.wanted.front()).copied();
         let (Some(wanted), Some(last)) = (next.filter(|wanted| wanted.end == end), self.last_data) else { return };
         let cost = now - self.events[last as usize].at;

@@ -14,7 +14,7 @@ fn ack(port: u32, slot: u32) -> Passing {
 }
 
 /// From port 0 to the host whose own port is `destination_port`.
-fn watched(destination_port: u32) -> Journals {
+fn watch_flow(destination_port: u32) -> Journals {
     Journals::of_flow(7, Ends { source_port: 0, destination_port, limit: Limit::Window })
 }
 
@@ -30,7 +30,7 @@ fn hop(journal: &mut Journals, packet: &Passing, from: u64) {
     journal.leaves(ns(from), packet, ns(from + 10), Delta::from_ns(100), Delta::ZERO);
 }
 
-fn summed(answer: &Answer) -> Delta {
+fn sum_segments(answer: &Answer) -> Delta {
     let mut at = answer.start;
     for segment in &answer.segments {
         assert!(segment.from == at && segment.until > at, "{segment:?} does not follow {at}");
@@ -50,7 +50,7 @@ fn part(answer: &Answer, why: Why, port: Option<u32>) -> u64 {
 /// pause whose root is port 5.
 #[test]
 fn a_window_is_followed_back_and_a_wait_is_explained() {
-    let mut journal = watched(3);
+    let mut journal = watch_flow(3);
     journal.start(ns(0), 7);
     holds(&mut journal, ns(0), 0, 0, 100, Time::ZERO);
     let mut at = 0;
@@ -80,7 +80,7 @@ fn a_window_is_followed_back_and_a_wait_is_explained() {
     }
     journal.finish(ns(at), 7);
     let answer = journal.answer(ns(10_000)).expect("it began");
-    assert_eq!(summed(&answer), Delta::from_ns(2 * 440 + 70));
+    assert_eq!(sum_segments(&answer), Delta::from_ns(2 * 440 + 70));
     assert_eq!((part(&answer, Why::Serialisation, None), part(&answer, Why::Propagation, None)), (80, 800));
     assert_eq!((part(&answer, Why::Queue, Some(2)), part(&answer, Why::Pause, Some(2))), (40, 30));
     let blamed: Vec<Blame> = answer.parts().into_keys().collect();
@@ -94,11 +94,11 @@ fn a_window_is_followed_back_and_a_wait_is_explained() {
 /// A packet that was lost behind port 0 and sent again 500 ns later.
 #[test]
 fn what_is_sent_again_is_recovery_and_says_where_the_loss_was() {
-    let mut journal = watched(1);
+    let mut journal = watch_flow(1);
     journal.start(ns(100), 7);
     holds(&mut journal, ns(100), 0, 0, 1000, Time::ZERO);
     hop(&mut journal, &data(0, 1, 0), 100);
-    journal.lost(&data(0, 1, 0), true);
+    journal.record_loss(&data(0, 1, 0), true);
     journal.timer(ns(600), 7, true);
     hop(&mut journal, &data(0, 2, 0), 600);
     journal.arrives(ns(710), &data(0, 2, 0));
@@ -106,14 +106,14 @@ fn what_is_sent_again_is_recovery_and_says_where_the_loss_was() {
     journal.arrives(ns(820), &ack(1, 2));
     journal.finish(ns(820), 7);
     let answer = journal.answer(ns(900)).expect("it began");
-    assert_eq!(summed(&answer), Delta::from_ns(720));
+    assert_eq!(sum_segments(&answer), Delta::from_ns(720));
     assert_eq!((part(&answer, Why::Recovery, Some(0)), part(&answer, Why::Propagation, None)), (500, 200));
 }
 
 /// Three packets at a rate of 100 B per 50 ns.
 #[test]
 fn pacing_gaps_are_the_rate_s() {
-    let mut journal = watched(1);
+    let mut journal = watch_flow(1);
     journal.start(ns(0), 7);
     holds(&mut journal, ns(0), 0, 0, u64::MAX, Time::ZERO);
     for k in 0..3 {
@@ -130,17 +130,17 @@ fn pacing_gaps_are_the_rate_s() {
     (0..3).for_each(|k| journal.arrives(ns(50 * u64::from(k) + 220), &ack(1, k)));
     journal.finish(ns(320), 7);
     let answer = journal.answer(ns(900)).expect("it began");
-    assert_eq!((summed(&answer), part(&answer, Why::Pacing, None)), (Delta::from_ns(320), 100));
+    assert_eq!((sum_segments(&answer), part(&answer, Why::Pacing, None)), (Delta::from_ns(320), 100));
 }
 
 #[test]
 fn a_flow_that_does_not_finish_is_explained_to_the_end() {
-    let mut journal = watched(1);
+    let mut journal = watch_flow(1);
     assert_eq!(journal.answer(ns(5)), None);
     journal.start(ns(10), 7);
     let answer = journal.answer(ns(30)).expect("it began");
     assert_eq!(
-        (summed(&answer), answer.finished, part(&answer, Why::Unfinished, None)),
+        (sum_segments(&answer), answer.finished, part(&answer, Why::Unfinished, None)),
         (Delta::from_ns(20), false, 20)
     );
 }

@@ -27,7 +27,7 @@ impl<'a> Walk<'a> {
 
     /// Where the time of a flow went, of a run that ended at `end`; `None` for one that had not begun.
     pub fn answer(journal: &'a Journal, ports: &'a Ports, end: Time) -> Option<Answer> {
-        let start = journal.started()?;
+        let start = journal.start_time()?;
         let last = journal.finish.or(journal.last_answer);
         let mut walk = Walk::new(journal, ports, 0);
         let until = match journal.finish {
@@ -39,7 +39,7 @@ impl<'a> Walk<'a> {
             }
         };
         if let Some(last) = last {
-            walk.back(last, Time::ZERO, false);
+            walk.walk_back(last, Time::ZERO, false);
         }
         walk.segments.reverse();
         Some(Answer {
@@ -58,7 +58,7 @@ impl<'a> Walk<'a> {
 
     /// From an event back to `floor`.
     pub fn run(mut self, id: u32, floor: Time) -> Vec<Segment> {
-        self.back(id, floor, false);
+        self.walk_back(id, floor, false);
         self.segments.reverse();
         self.segments
     }
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
     }
 
     /// From an event back to `floor` or to the flow's start: along the edges that were kept, or (`decided`) those that did decide.
-    fn back(&mut self, id: u32, floor: Time, decided: bool) {
+    fn walk_back(&mut self, id: u32, floor: Time, decided: bool) {
         let mut at = id;
         while self.event(at).at > floor {
             let Some(kept) = self.event(at).edge() else { return };
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
             if self.departs(at) {
                 self.limit = Limit::None;
             }
-            self.waited(at, &did, ready.max(floor));
+            self.explain_wait(at, &did, ready.max(floor));
             if let Some(offset) = self.event(edge.from).sequence {
                 self.earlier = offset < self.begin;
             }
@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Explains the time from `from` until an event that could have been earlier by the followed edge; `did` decided.
-    fn waited(&mut self, id: u32, did: &Edge, from: Time) {
+    fn explain_wait(&mut self, id: u32, did: &Edge, from: Time) {
         let until = self.event(id).at;
         if from >= until {
             return;
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
         if from < since {
             let (limit, earlier) = (self.limit, self.earlier);
             self.cross(id, did, from);
-            self.back(did.from, from, true);
+            self.walk_back(did.from, from, true);
             (self.limit, self.earlier) = (limit, earlier);
         }
     }
@@ -153,7 +153,7 @@ impl<'a> Walk<'a> {
         let next = (0..=last).rev().take_while(|id| self.event(*id).at >= idle.until).filter(departs).last();
         let Some(next) = next else { return self.add(idle.from, idle.until, idle.blame) };
         let mut walk = Walk { segments: Vec::new(), ..*self };
-        walk.back(next, idle.from, true);
+        walk.walk_back(next, idle.from, true);
         for segment in walk.segments {
             self.add(segment.from, segment.until.min(idle.until), segment.blame);
         }

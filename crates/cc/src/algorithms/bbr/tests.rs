@@ -452,6 +452,6 @@ fn a_policers_rate_takes_the_models_place_only_where_enabled() {
         // A timeout is the end of a round that lost something: the first of eight.
         path.bench.loss(LossKind::Timeout, Bytes::ZERO, Bytes::ZERO);
         round(&mut path, 7);
-        assert_eq!(path.sender().policed().is_some(), lt_bw);
+        assert_eq!(path.sender().policer_rate().is_some(), lt_bw);
     }
 }

@@ -186,7 +186,7 @@ impl Model {
     /// Draft §5.6.2: before the first sample of the rate, the initial window per round trip.
     pub fn start_pacing(&mut self, rtt: Delta) {
         let rate = Bytes::new(self.initial_cwnd).per(rtt.max(Delta::from_ps(1)));
-        self.pacing = self.paced(rate, self.params.startup_gain);
+        self.pacing = self.wire_rate(rate, self.params.startup_gain);
     }
 
     pub fn best_bw(&self) -> Rate {
@@ -225,7 +225,7 @@ impl Model {
     }
 
     /// The rate on the wire for a payload rate.
-    pub fn paced(&self, bandwidth: Rate, gain: f64) -> Rate {
+    pub fn wire_rate(&self, bandwidth: Rate, gain: f64) -> Rate {
         let payload = gain * bandwidth.as_f64() * (1.0 - self.params.pacing_margin);
         Rate::from_f64((payload * self.wire_per_payload).max(1.0))
     }
@@ -302,7 +302,7 @@ impl Model {
 
     pub fn update_pacing(&mut self) {
         // Until the pipe is full, early samples of a small window must not slow it down.
-        let rate = self.paced(self.bw(), self.pacing_gain());
+        let rate = self.wire_rate(self.bw(), self.pacing_gain());
         if self.pipe_full || rate > self.pacing {
             self.pacing = rate;
         }

@@ -48,9 +48,9 @@ struct Path {
 
 impl Path {
     fn new(rate: Rate, rtt: Delta) -> Path {
-        Path::of(&Bbr3Params::default(), rate, rtt)
+        Path::with_params(&Bbr3Params::default(), rate, rtt)
     }
-    fn of(params: &Bbr3Params, rate: Rate, rtt: Delta) -> Path {
+    fn with_params(params: &Bbr3Params, rate: Rate, rtt: Delta) -> Path {
         let info = FlowInfo { base_rtt: rtt, line_rate: Rate::from_gbps(10), ..flow(true) };
         Path {
             bench: Bench::new(Bbr3Sender::new(params, &info)),
@@ -191,7 +191,7 @@ fn path() -> Path {
     Path::new(Rate::from_mbps(100), ms(20))
 }
 
-fn reached(state: State) -> Path {
+fn path_in(state: State) -> Path {
     let mut path = path();
     path.reach(state, Delta::from_secs(4));
     path
@@ -237,7 +237,7 @@ fn a02_startup_ends_on_losses_also_of_an_application_limited_flow() {
 
 #[test]
 fn a03_drain_takes_back_the_queue_at_half_the_rate() {
-    let mut path = reached(State::Drain);
+    let mut path = path_in(State::Drain);
     let (begin, m) = (path.bench.now, path.model());
     assert!((m.pacing.as_f64() / (0.5 * 0.99 * m.bw().as_f64() * m.wire_per_payload) - 1.0).abs() < 1e-6);
     let before = path.in_flight() as f64;
@@ -251,7 +251,7 @@ fn a03_drain_takes_back_the_queue_at_half_the_rate() {
 
 #[test]
 fn a04_drain_ends_after_three_rounds_whatever_is_in_flight() {
-    let mut path = reached(State::Drain);
+    let mut path = path_in(State::Drain);
     // A least RTT that is too short: half of the rate for 20 ms is more than the product of 5 ms.
     path.bench.sender.0.min_rtt = ms(5);
     let round = path.model().round;
@@ -259,7 +259,7 @@ fn a04_drain_ends_after_three_rounds_whatever_is_in_flight() {
     assert_eq!(path.model().round, round + 4);
     assert!(path.in_flight() > path.model().inflight(path.model().bw(), 1.0));
     let never = Bbr3Params { drain_rounds: None, ..Bbr3Params::default() };
-    let mut path = Path::of(&never, Rate::from_mbps(100), ms(20));
+    let mut path = Path::with_params(&never, Rate::from_mbps(100), ms(20));
     path.reach(State::Drain, Delta::from_secs(1));
     path.bench.sender.0.min_rtt = ms(5);
     let round = path.model().round;
@@ -269,7 +269,7 @@ fn a04_drain_ends_after_three_rounds_whatever_is_in_flight() {
 
 #[test]
 fn a05_up_ends_on_a_plateau() {
-    let mut path = reached(State::Up);
+    let mut path = path_in(State::Up);
     let round = path.model().round;
     assert_eq!((path.model().pacing_gain(), path.model().cwnd_gain()), (1.25, 2.25));
     assert_eq!(path.leave(State::Up, Delta::from_secs(1)), State::Down);
@@ -280,7 +280,7 @@ fn a05_up_ends_on_a_plateau() {
 #[test]
 fn a06_and_a21_up_ends_on_losses() {
     for app_limited in [true, false] {
-        let mut path = reached(State::Up);
+        let mut path = path_in(State::Up);
         (path.app_limited, path.lose_every) = (app_limited, 12);
         assert_eq!(path.leave(State::Up, ms(200)), State::Down);
         let m = path.model();
@@ -289,7 +289,7 @@ fn a06_and_a21_up_ends_on_losses() {
         assert!(app_limited || m.inflight_hi as f64 >= 0.69 * path.bdp() && (m.inflight_hi as f64) < 2.3 * path.bdp());
     }
     // With a bound from before: it is lowered, and the probe ends at once.
-    let mut path = reached(State::Up);
+    let mut path = path_in(State::Up);
     path.lose_every = 12;
     path.leave(State::Up, ms(200));
     path.lose_every = 0;
@@ -306,7 +306,7 @@ fn a07_without_losses_an_application_limited_flow_stays_in_startup_and_up() {
     path.app_limited = true;
     path.run_for(Delta::from_secs(4));
     assert_eq!(path.state(), State::Startup);
-    let mut path = reached(State::Up);
+    let mut path = path_in(State::Up);
     path.app_limited = true;
     // What left before the application had too little.
     path.run_for(ms(60));
@@ -318,7 +318,7 @@ fn a07_without_losses_an_application_limited_flow_stays_in_startup_and_up() {
 
 #[test]
 fn a08_down_ends_when_the_queue_is_gone() {
-    let mut path = reached(State::Up);
+    let mut path = path_in(State::Up);
     path.leave(State::Up, Delta::from_secs(1));
     assert_eq!((path.state(), path.model().pacing_gain()), (State::Down, 0.9));
     assert_eq!(path.leave(State::Down, Delta::from_secs(3)), State::Cruise);
@@ -328,7 +328,7 @@ fn a08_down_ends_when_the_queue_is_gone() {
 
 #[test]
 fn a09_down_goes_to_refill_when_it_takes_too_long() {
-    let mut path = reached(State::Down);
+    let mut path = path_in(State::Down);
     path.rate = Rate::from_mbps(40);
     path.buffer = u64::MAX;
     assert_eq!(path.leave(State::Down, Delta::from_secs(5)), State::Refill);
@@ -354,7 +354,7 @@ fn a10_probe_rtt_comes_after_five_seconds_and_keeps_half_a_product_for_200_ms() 
 
 #[test]
 fn a11_silence_takes_the_place_of_probe_rtt() {
-    let mut path = reached(State::Cruise);
+    let mut path = path_in(State::Cruise);
     path.app_limited = true;
     while !path.packets.is_empty() {
         path.ack();
@@ -364,7 +364,9 @@ fn a11_silence_takes_the_place_of_probe_rtt() {
     let control = path.bench.sender.control();
     path.send(control);
     assert!(path.model().idle_restart);
-    assert!((path.model().pacing.as_f64() / path.model().paced(path.model().bw(), 1.0).as_f64() - 1.0).abs() < 1e-9);
+    assert!(
+        (path.model().pacing.as_f64() / path.model().wire_rate(path.model().bw(), 1.0).as_f64() - 1.0).abs() < 1e-9
+    );
     path.ack();
     assert!(path.state() != State::ProbeRtt && !path.model().idle_restart);
 }
@@ -388,7 +390,7 @@ fn a12_and_a13_acks_that_come_together_leave_the_pipe_full() {
 #[test]
 fn a14_less_than_a_packet_is_no_product() {
     let quantum = Bbr3Params { send_quantum: Some(1), ..Bbr3Params::default() };
-    let mut path = Path::of(&quantum, Rate::from_bps(64_000), ms(10));
+    let mut path = Path::with_params(&quantum, Rate::from_bps(64_000), ms(10));
     path.run_for(Delta::from_secs(60));
     assert!(path.model().cwnd >= 4 * MSS);
     assert!(path.model().is_in_probe_bw() || path.state() == State::ProbeRtt);
@@ -422,7 +424,7 @@ fn a16_a_tenth_of_the_rate_is_believed() {
 #[test]
 fn a18_and_a19_a_spurious_recovery_is_taken_back() {
     for kind in [LossKind::FastRetransmit, LossKind::Timeout] {
-        let mut path = reached(State::Cruise);
+        let mut path = path_in(State::Cruise);
         let (cwnd, bw) = (path.model().cwnd, path.model().bw());
         path.loss(kind);
         let m = &mut *path.bench.sender.0;
@@ -432,7 +434,7 @@ fn a18_and_a19_a_spurious_recovery_is_taken_back() {
         assert_eq!((m.bw(), m.bw_lo, m.inflight_lo, m.cwnd), (bw, Rate::MAX, UNBOUNDED, cwnd));
     }
     // Where the losses ended a probe, it begins again.
-    let mut path = reached(State::Up);
+    let mut path = path_in(State::Up);
     path.lose_every = 12;
     path.leave(State::Up, ms(200));
     assert!(path.model().inflight_hi < UNBOUNDED);
@@ -451,7 +453,7 @@ fn a20_probe_rtt_of_startup_leads_back_to_it() {
 
 #[test]
 fn a22_a_limited_refill_does_not_lower_the_rate() {
-    let mut path = reached(State::Refill);
+    let mut path = path_in(State::Refill);
     let bw = path.model().best_bw();
     path.app_limited = true;
     assert_eq!(path.leave(State::Refill, ms(200)), State::Up);
@@ -460,7 +462,7 @@ fn a22_a_limited_refill_does_not_lower_the_rate() {
 
 #[test]
 fn losses_outside_of_probes_lower_the_short_term_bounds_until_the_next_probe() {
-    let mut path = reached(State::Cruise);
+    let mut path = path_in(State::Cruise);
     let (bw, cwnd) = (path.model().best_bw().as_f64(), path.model().cwnd as f64);
     path.lose_every = 5;
     path.run_for(ms(60));
@@ -475,7 +477,7 @@ fn losses_outside_of_probes_lower_the_short_term_bounds_until_the_next_probe() {
 
 #[test]
 fn the_bound_of_losses_is_where_they_crossed_the_threshold() {
-    let m = reached(State::Up);
+    let m = path_in(State::Up);
     // 98 in flight before two that are lost: 2 % of 100.
     let sample = |lost: u64, newly_lost: u64| Sample { in_flight: 100 * MSS, lost, newly_lost, ..Sample::default() };
     assert!(!m.model().is_too_high(&sample(2 * MSS, MSS)) && m.model().is_too_high(&sample(3 * MSS, MSS)));
@@ -486,7 +488,7 @@ fn the_bound_of_losses_is_where_they_crossed_the_threshold() {
 #[test]
 fn a_probe_waits_two_to_three_seconds_or_63_rounds() {
     // 171 packets and 20 ms: 63 rounds are less than 2 s.
-    let mut path = reached(State::Cruise);
+    let mut path = path_in(State::Cruise);
     let cycle = path.model().cycle_start;
     path.reach(State::Refill, Delta::from_secs(4));
     let waited = path.bench.now.since(cycle).as_secs_f64();
@@ -503,7 +505,7 @@ fn a_probe_waits_two_to_three_seconds_or_63_rounds() {
 fn marks_are_answered_only_where_enabled_and_on_short_paths() {
     // What remains of the window after a round of marks.
     let left = |ecn: bool, rtt: Delta| {
-        let mut path = Path::of(&Bbr3Params { ecn, ..Bbr3Params::default() }, Rate::from_mbps(100), rtt);
+        let mut path = Path::with_params(&Bbr3Params { ecn, ..Bbr3Params::default() }, Rate::from_mbps(100), rtt);
         path.reach(State::Cruise, Delta::from_secs(4));
         let m = &mut *path.bench.sender.0;
         (m.round_start, m.loss_round_start, m.marks) = (true, true, Marks::default());

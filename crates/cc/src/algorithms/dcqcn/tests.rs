@@ -60,7 +60,7 @@ fn the_first_cnp_halves_and_alpha_decays_while_none_comes() {
     assert_eq!(cnp(&mut b), 50_000.0); // (1) with α = 1
     assert_eq!(b.sender.alpha, 1.0); // (2) keeps 1
     b.now += Delta::from_us(165); // three quiet intervals: (3)
-    let alpha = b.sender.decayed(b.now);
+    let alpha = b.sender.current_alpha(b.now);
     assert!((alpha - (255.0f64 / 256.0).powi(3)).abs() < 1e-12, "{alpha}");
     assert!((cnp(&mut b) - 50_000.0 * (1.0 - alpha / 2.0)).abs() < 0.001);
     assert!((b.sender.alpha - (alpha * 255.0 + 1.0) / 256.0).abs() < 1e-12); // (2)

@@ -91,7 +91,7 @@ impl Sender for RateSender {
     }
     fn control(&self) -> Control {
         let pacing = Rate::from_f64(self.rate);
-        Control { cwnd: self.limit.at(pacing), pacing }
+        Control { cwnd: self.limit.bytes_at(pacing), pacing }
     }
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         let round = self.ends_round(ack);

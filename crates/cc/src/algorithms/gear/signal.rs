@@ -77,7 +77,7 @@ impl Signal {
         if ack.int.is_empty() {
             return None;
         }
-        let sample = match self.history.known_at(ack.ack_seq) {
+        let sample = match self.history.records_at(ack.ack_seq) {
             Some(known) => busiest(known, ack.int, self.horizon),
             None => match self.fallback {
                 Fallback::Wait => None,
@@ -116,7 +116,7 @@ fn busiest(before: &[IntRecord], after: &[IntRecord], horizon: Delta) -> Option<
 
 /// Eq. 1: what the hop sent as a fraction of its rate, plus its queue as a fraction of what it sends in `horizon`.
 fn utilisation(before: &IntHop, after: &IntHop, horizon: Delta) -> Option<Sample> {
-    let span = after.elapsed(before);
+    let span = after.elapsed_since(before);
     if after.rate == Rate::ZERO || span > LONGEST_SPAN {
         return None;
     }

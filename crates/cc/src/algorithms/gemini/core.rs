@@ -170,7 +170,7 @@ const WAS_INITIAL: u32 = 1 << 4;
 const NO_SAMPLE: u32 = 1 << 5;
 
 /// Returns true if sequence number `a` comes after `b`, by less than 2^31.
-fn after(a: u32, b: u32) -> bool {
+fn is_after(a: u32, b: u32) -> bool {
     b.wrapping_sub(a) >> 31 == 1
 }
 
@@ -273,7 +273,7 @@ impl State {
 
     /// Algorithm 1.
     pub fn on_ack(&mut self, constants: &Constants, ack: &AckEvent) {
-        let next_round = after(ack.ack_seq, self.reduced_until);
+        let next_round = is_after(ack.ack_seq, self.reduced_until);
         if next_round {
             // However long ago the cut was: the mark stays within reach of sequence numbers that wrap.
             self.reduced_until = ack.ack_seq.wrapping_sub(1);
@@ -286,7 +286,7 @@ impl State {
             let dcn = if ack.ecn_echo { (u64::from(self.alpha) * u64::from(self.f)) >> 30 } else { 0 }; // line 7
             let wan = if self.is(CONGESTED_WAN) { constants.beta } else { 0 }; // line 8
             self.cut(constants, dcn.max(wan).min(constants.max_cut)); // line 9
-            self.reduced(constants, ack.snd_nxt);
+            self.note_reduction(constants, ack.snd_nxt);
         }
     }
 
@@ -305,7 +305,7 @@ impl State {
             self.set(UNDOABLE, true);
             self.set(INITIAL, false);
         }
-        self.reduced(constants, snd_nxt);
+        self.note_reduction(constants, snd_nxt);
         changes
     }
 
@@ -326,7 +326,7 @@ impl State {
         if ack.ecn_echo {
             self.marked += ack.acked;
         }
-        if !after(ack.ack_seq, self.alpha_end) {
+        if !is_after(ack.ack_seq, self.alpha_end) {
             return;
         }
         if self.acked > 0 {
@@ -362,7 +362,7 @@ impl State {
             self.rtt_end = ack.snd_nxt;
             self.set(RTT_WINDOW, true);
         }
-        if !after(ack.ack_seq, self.rtt_end) {
+        if !is_after(ack.ack_seq, self.rtt_end) {
             return;
         }
         if self.rtt_min == u64::MAX {
@@ -421,7 +421,7 @@ impl State {
     }
 
     /// A round trip from now the window may be cut again; with `skip_after_cut` delay is judged afresh from what leaves from now on.
-    fn reduced(&mut self, constants: &Constants, snd_nxt: u32) {
+    fn note_reduction(&mut self, constants: &Constants, snd_nxt: u32) {
         (self.reduced_until, self.carry) = (snd_nxt, 0);
         if constants.skip_after_cut {
             self.forget_delay();

@@ -118,7 +118,7 @@ impl Reference {
     }
 
     /// The window was cut.
-    fn reduced(&mut self, snd_nxt: Bytes) {
+    fn note_reduction(&mut self, snd_nxt: Bytes) {
         self.reduced_until = snd_nxt;
         if self.skip_after_cut {
             // Delay is judged afresh from what leaves from now on.
@@ -146,13 +146,13 @@ impl Sender for Reference {
             let dcn = if ack.ecn_echo { self.marks.alpha() * self.f } else { 0.0 }; // line 7
             let wan = if self.congested_wan { self.beta } else { 0.0 }; // line 8
             self.window.cut(dcn.max(wan).min(self.max_cut)); // line 9
-            self.reduced(ack.snd_nxt);
+            self.note_reduction(ack.snd_nxt);
         }
     }
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
         if self.window.on_loss(loss, 0.5) {
-            self.reduced(loss.snd_nxt);
+            self.note_reduction(loss.snd_nxt);
         }
     }
 }

@@ -111,7 +111,7 @@ impl PortAgent for IccPort {
     fn on_reverse(&mut self, _: &mut Ctx<'_>, head: &mut Head, _: Bytes) {
         // Signals, and ACKs of other algorithms, have no field; nor have ACKs that the endpoint makes without data.
         let (Some(report), [field]) = (&self.report, head.fields.as_mut_slice()) else { return };
-        if Verdict::of(*field).is_none_or(|there| report.outweighs(&there)) {
+        if Verdict::from_field(*field).is_none_or(|there| report.outweighs(&there)) {
             *field = report.to_field(); // (4)
         }
     }
@@ -177,7 +177,7 @@ mod tests {
             effects
         }
         fn head(flow: u32, data: bool, field: Option<Field>) -> Head {
-            let fields = field.map_or(Fields::NONE, |f| Fields::of(&[f]));
+            let fields = field.map_or(Fields::NONE, |f| Fields::new(&[f]));
             Head { flow, wire: Bytes::new(PACKET), data, ecn_marked: false, fields, flow_queue: Bytes::ZERO }
         }
         /// A packet of `flow` joins the queue.
@@ -202,7 +202,7 @@ mod tests {
         fn carried_back(&mut self, field: Field) -> Option<Verdict> {
             let (mut head, queue) = (Line::head(1, false, Some(field)), Bytes::new(self.queue));
             self.call(|p, ctx| p.on_reverse(ctx, &mut head, queue));
-            Verdict::of(head.fields.as_slice()[0])
+            Verdict::from_field(head.fields.as_slice()[0])
         }
         /// `count` packets of as many flows come and as many leave in the window that ends at `us`; `more` more come.
         fn busy(&mut self, us: u64, count: u32, more: u32) -> Vec<Effect> {

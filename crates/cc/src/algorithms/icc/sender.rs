@@ -112,13 +112,13 @@ impl Sender for IccSender {
         Control { cwnd: Bytes::MAX, pacing: Rate::from_f64(self.rate) }
     }
     fn fields(&mut self, _: &mut Ctx<'_>, _: &Sent) -> Fields {
-        Fields::of(&[Verdict::NONE])
+        Fields::new(&[Verdict::NONE])
     }
     fn on_start(&mut self, ctx: &mut Ctx<'_>) {
         self.changed = ctx.now();
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
-        let Some(verdict) = ack.fields.first().and_then(|field| Verdict::of(*field)) else { return };
+        let Some(verdict) = ack.fields.first().and_then(|field| Verdict::from_field(*field)) else { return };
         if !self.is_news(verdict.stamp, ctx.now()) {
             return;
         }

@@ -69,7 +69,7 @@ impl Verdict {
     }
 
     /// The verdict in a header field, if one is there.
-    pub fn of(field: Field) -> Option<Verdict> {
+    pub fn from_field(field: Field) -> Option<Verdict> {
         if field & 1 == 0 {
             return None;
         }
@@ -116,15 +116,15 @@ mod tests {
 
     #[test]
     fn a_field_holds_a_verdict() {
-        assert_eq!(Verdict::of(VERDICT.to_field()), Some(VERDICT));
-        assert_eq!(Verdict::of(Verdict::NONE), None);
+        assert_eq!(Verdict::from_field(VERDICT.to_field()), Some(VERDICT));
+        assert_eq!(Verdict::from_field(Verdict::NONE), None);
         // A queue of one byte is a queue, and grows if it grows by one.
         let little = Verdict { queue: 1, change: 1, utilisation: 0.7, flows: 0, ..VERDICT };
-        let read = Verdict::of(little.to_field()).expect("there");
+        let read = Verdict::from_field(little.to_field()).expect("there");
         assert_eq!((read.queue, read.change, read.flows), (16, 16, 1));
         assert!((read.utilisation - 0.7).abs() < 0.5 / 2047.0, "{}", read.utilisation);
         let large = Verdict { queue: u64::MAX, change: i64::MIN + 1, flows: u32::MAX, capacity: Rate::MAX, ..VERDICT };
-        let read = Verdict::of(large.to_field()).expect("there");
+        let read = Verdict::from_field(large.to_field()).expect("there");
         assert_eq!((read.queue, read.change, read.flows), (268_435_440, -134_217_712, 65_535));
         assert_eq!(read.capacity, Rate::from_bps(18_446 * 10u64.pow(15)));
     }
@@ -152,9 +152,9 @@ mod tests {
         /// Whatever bits a field has, they can be read; written again they are the same verdict.
         #[test]
         fn any_field_can_be_read(bits in any::<u128>()) {
-            if let Some(verdict) = Verdict::of(bits) {
+            if let Some(verdict) = Verdict::from_field(bits) {
                 prop_assert!((0.0..=1.0).contains(&verdict.utilisation) && verdict.flows >= 1);
-                let again = Verdict::of(verdict.to_field()).expect("there");
+                let again = Verdict::from_field(verdict.to_field()).expect("there");
                 prop_assert_eq!(again.queue, verdict.queue);
                 prop_assert_eq!(again.stamp, verdict.stamp);
                 prop_assert_eq!(again.utilisation, verdict.utilisation);

@@ -54,7 +54,7 @@ impl DciPort {
 }
 
 impl Credits {
-    fn of(&mut self, flow: u32, ctx: &mut Ctx<'_>) -> &mut Credit {
+    fn credit_of(&mut self, flow: u32, ctx: &mut Ctx<'_>) -> &mut Credit {
         if !self.watching {
             self.watching = true;
             ctx.arm(DciPort::FORGET, ctx.now().saturating_add(self.idle_timeout));
@@ -79,7 +79,8 @@ impl PortAgent for DciPort {
     }
 
     fn on_dequeue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, _: Bytes) {
-        let Some(mut header) = DataHeader::of(head.fields.as_slice()).filter(|h| head.data && h.crosses) else {
+        let Some(mut header) = DataHeader::from_fields(head.fields.as_slice()).filter(|h| head.data && h.crosses)
+        else {
             return;
         };
         match &mut self.0 {
@@ -90,7 +91,7 @@ impl PortAgent for DciPort {
                 ctx.remove_telemetry();
             }
             Side::Inward(credits) => {
-                let credit = credits.of(head.flow, ctx);
+                let credit = credits.credit_of(head.flow, ctx);
                 header.credit = Some((credit.round, head.flow_queue));
                 head.fields = header.fields();
             }
@@ -99,8 +100,10 @@ impl PortAgent for DciPort {
 
     fn on_reverse(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, _: Bytes) {
         let Side::Inward(credits) = &mut self.0 else { return };
-        let Some(AckHeader { round, credit: Some(rate), .. }) = AckHeader::of(head.fields.as_slice()) else { return };
-        let credit = credits.of(head.flow, ctx);
+        let Some(AckHeader { round, credit: Some(rate), .. }) = AckHeader::from_fields(head.fields.as_slice()) else {
+            return;
+        };
+        let credit = credits.credit_of(head.flow, ctx);
         credit.round = round;
         credit.rate = rate;
         ctx.pace(rate);
@@ -183,7 +186,7 @@ mod tests {
         let stamped = |b: &mut Bench, queue| {
             let mut head = head(true, data(true, false), queue);
             b.call(|port, ctx| port.on_dequeue(ctx, &mut head, Bytes::new(9_999)));
-            DataHeader::of(head.fields.as_slice()).and_then(|h| h.credit)
+            DataHeader::from_fields(head.fields.as_slice()).and_then(|h| h.credit)
         };
         assert_eq!(stamped(&mut b, 3000), Some((0, Bytes::new(3000))));
         assert_eq!(b.port.initial_rate(7), Rate::MAX);
@@ -191,7 +194,7 @@ mod tests {
         assert_eq!(effects, [Effect::Pace(Rate::from_gbps(10))]);
         assert_eq!((stamped(&mut b, 0), b.port.initial_rate(7)), (Some((5, Bytes::ZERO)), Rate::from_gbps(10)));
         assert_eq!(b.port.initial_rate(8), Rate::MAX, "of another flow nothing is known");
-        let nothing = Fields::of(&[0]);
+        let nothing = Fields::new(&[0]);
         assert_eq!(b.call(|port, ctx| port.on_reverse(ctx, &mut head(false, nothing, 0), Bytes::ZERO)), []);
     }
 

@@ -166,7 +166,7 @@ impl Sender for MlccSender {
         match &mut self.0 {
             Kind::Intra(law) => law.on_ack(ctx, ack),
             Kind::Cross(cross) => {
-                if let Some(rate) = AckHeader::of(ack.fields).and_then(|header| header.dqm) {
+                if let Some(rate) = AckHeader::from_fields(ack.fields).and_then(|header| header.dqm) {
                     cross.end_to_end = rate;
                     cross.combine();
                 }
@@ -246,12 +246,12 @@ mod tests {
         let asks: Vec<u64> = (0..16)
             .filter(|t| {
                 b.now = Time::ZERO + us(*t);
-                DataHeader::of(b.call(|s, ctx| s.fields(ctx, &sent)).as_slice()).expect("one").reflect
+                DataHeader::from_fields(b.call(|s, ctx| s.fields(ctx, &sent)).as_slice()).expect("one").reflect
             })
             .collect();
         // RTT_D / 8 = 4 us.
         assert_eq!(asks, [0, 4, 8, 12]);
-        let header = DataHeader::of(bench(false).call(|s, ctx| s.fields(ctx, &sent)).as_slice()).expect("one");
+        let header = DataHeader::from_fields(bench(false).call(|s, ctx| s.fields(ctx, &sent)).as_slice()).expect("one");
         assert!(!header.crosses && !header.reflect);
     }
 

@@ -63,7 +63,7 @@ impl Receiver for MlccReceiver {
 
 impl Crediting {
     fn answer_to(&mut self, ctx: &mut Ctx<'_>, data: &Data<'_>) -> AckHeader {
-        let header = DataHeader::of(data.fields).unwrap_or_default();
+        let header = DataHeader::from_fields(data.fields).unwrap_or_default();
         // A flow that came past no DCI switch of the receiver's has nobody to take its credit.
         let Some((round, queue)) = header.credit else { return AckHeader::default() };
         let ended = round >= self.round;
@@ -111,7 +111,7 @@ mod tests {
             let (mut random, mut effects) = (RandomStream::new(1, "receiver", 0), Vec::new());
             let now = Time::ZERO + Delta::from_us(32 * n);
             self.receiver.on_data(&mut Ctx::new(now, &mut random, &mut effects), &data);
-            AckHeader::of(self.receiver.fields(&data).as_slice()).expect("one")
+            AckHeader::from_fields(self.receiver.fields(&data).as_slice()).expect("one")
         }
     }
 
@@ -152,6 +152,6 @@ mod tests {
         assert_eq!(b.packet(None), AckHeader::default());
         let mut intra = MlccReceiver::new(&MlccParams::default(), &flow(false));
         let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1), ecn_marked: false, int: &[], fields: &[0] };
-        assert_eq!(AckHeader::of(intra.fields(&data).as_slice()), Some(AckHeader::default()));
+        assert_eq!(AckHeader::from_fields(intra.fields(&data).as_slice()), Some(AckHeader::default()));
     }
 }

@@ -50,7 +50,7 @@ pub struct AckHeader {
 
 impl DataHeader {
     /// The header in these fields; `None` without any.
-    pub fn of(fields: &[Field]) -> Option<DataHeader> {
+    pub fn from_fields(fields: &[Field]) -> Option<DataHeader> {
         let field = *fields.first()?;
         let credit =
             (field & CREDIT != 0).then(|| ((field >> ROUND_SHIFT) as u32, Bytes::new(number(field, FIRST_SHIFT))));
@@ -61,15 +61,15 @@ impl DataHeader {
     pub fn fields(&self) -> Fields {
         let mut field = if self.crosses { CROSSES } else { 0 } | if self.reflect { REFLECT } else { 0 };
         if let Some((round, queue)) = self.credit {
-            field |= CREDIT | u128::from(round) << ROUND_SHIFT | at(queue.get(), FIRST_SHIFT);
+            field |= CREDIT | u128::from(round) << ROUND_SHIFT | shift_into(queue.get(), FIRST_SHIFT);
         }
-        Fields::of(&[field])
+        Fields::new(&[field])
     }
 }
 
 impl AckHeader {
     /// The header in these fields; `None` without any.
-    pub fn of(fields: &[Field]) -> Option<AckHeader> {
+    pub fn from_fields(fields: &[Field]) -> Option<AckHeader> {
         let field = *fields.first()?;
         let rate = |flag, shift| (field & flag != 0).then(|| Rate::from_bps(number(field, shift)));
         let round = (field >> ROUND_SHIFT) as u32;
@@ -78,13 +78,13 @@ impl AckHeader {
 
     /// As fields.
     pub fn fields(&self) -> Fields {
-        let rate = |rate: Option<Rate>, flag, shift| rate.map_or(0, |r| flag | at(r.as_bps(), shift));
+        let rate = |rate: Option<Rate>, flag, shift| rate.map_or(0, |r| flag | shift_into(r.as_bps(), shift));
         let rates = rate(self.credit, HAS_CREDIT, FIRST_SHIFT) | rate(self.dqm, HAS_DQM, SECOND_SHIFT);
-        Fields::of(&[u128::from(self.round) << ROUND_SHIFT | rates])
+        Fields::new(&[u128::from(self.round) << ROUND_SHIFT | rates])
     }
 }
 
-fn at(number: u64, shift: u32) -> u128 {
+fn shift_into(number: u64, shift: u32) -> u128 {
     u128::from(number.min(LARGEST)) << shift
 }
 
@@ -101,20 +101,23 @@ mod tests {
         for credit in [None, Some((0, Bytes::ZERO)), Some((u32::MAX, Bytes::new(LARGEST)))] {
             for (crosses, reflect) in [(false, false), (true, false), (true, true)] {
                 let header = DataHeader { crosses, reflect, credit };
-                assert_eq!(DataHeader::of(header.fields().as_slice()), Some(header));
+                assert_eq!(DataHeader::from_fields(header.fields().as_slice()), Some(header));
             }
         }
         let rates = [None, Some(Rate::from_bps(1)), Some(Rate::from_gbps(1000))];
         for (credit, dqm) in rates.into_iter().flat_map(|c| rates.map(|d| (c, d))) {
             let header = AckHeader { round: 77, credit, dqm };
-            assert_eq!(AckHeader::of(header.fields().as_slice()), Some(header));
+            assert_eq!(AckHeader::from_fields(header.fields().as_slice()), Some(header));
         }
-        assert_eq!((DataHeader::of(&[]), AckHeader::of(&[])), (None, None));
+        assert_eq!((DataHeader::from_fields(&[]), AckHeader::from_fields(&[])), (None, None));
     }
 
     #[test]
     fn what_does_not_fit_is_the_largest_that_does() {
         let header = DataHeader { credit: Some((1, Bytes::MAX)), ..DataHeader::default() };
-        assert_eq!(DataHeader::of(header.fields().as_slice()).and_then(|h| h.credit), Some((1, Bytes::new(LARGEST))));
+        assert_eq!(
+            DataHeader::from_fields(header.fields().as_slice()).and_then(|h| h.credit),
+            Some((1, Bytes::new(LARGEST)))
+        );
     }
 }

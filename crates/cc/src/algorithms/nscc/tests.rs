@@ -35,7 +35,7 @@ fn packets(b: &mut Bench<NsccSender>, count: u64, delay_ns: u64, marked: bool) -
 }
 
 /// A packet that was trimmed or timed out, with a hundred more in flight.
-fn lost(b: &mut Bench<NsccSender>, kind: PacketLossKind) -> u64 {
+fn lose_packet(b: &mut Bench<NsccSender>, kind: PacketLossKind) -> u64 {
     let (payload, in_flight) = (Bytes::new(4096), Bytes::new(409_600));
     b.call(|s, ctx| s.on_packet_loss(ctx, &PacketLoss { kind, payload, in_flight, rtt: None, last_hop: false }));
     b.sender.window
@@ -163,7 +163,7 @@ fn the_average_takes_late_unmarked_samples_for_a_quarter_of_the_base() {
     assert_eq!(b.sender.average, 9_987_500);
     // A NACK is one network round trip.
     b.sender.average = 10_000_000;
-    lost(&mut b, PacketLossKind::Trimmed);
+    lose_packet(&mut b, PacketLossKind::Trimmed);
     assert_eq!(b.sender.average, 10_025_000);
 }
 
@@ -180,11 +180,11 @@ fn each_round_trip_adds_eta() {
 #[test]
 fn a_trimmed_packet_takes_its_bytes() {
     let mut b = bench();
-    assert_eq!(lost(&mut b, PacketLossKind::Trimmed), 600_000 - 4160);
-    assert_eq!(lost(&mut b, PacketLossKind::Timeout), 600_000 - 8320);
-    assert_eq!(lost(&mut b, PacketLossKind::Overtaken), 600_000 - 8320);
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Trimmed), 600_000 - 4160);
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Timeout), 600_000 - 8320);
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Overtaken), 600_000 - 8320);
     b.sender.window = 5_000;
-    assert_eq!(lost(&mut b, PacketLossKind::Trimmed), 4160, "one packet is the least");
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Trimmed), 4160, "one packet is the least");
 }
 
 #[test]
@@ -192,16 +192,16 @@ fn quick_adapt_sets_the_window_to_what_arrived() {
     let mut b = bench();
     // 20 packets arrive in the period, one is trimmed.
     packets(&mut b, 20, 30_000, true);
-    lost(&mut b, PacketLossKind::Trimmed);
+    lose_packet(&mut b, PacketLossKind::Trimmed);
     // At its end to the picosecond nothing happens, after it the NACK does it (10): 83,200 B < 900,000/8.
     b.now += Delta::from_us(21);
     let before = b.sender.window;
-    assert_eq!(lost(&mut b, PacketLossKind::Trimmed), before - 4160);
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Trimmed), before - 4160);
     b.now += Delta::from_ps(1);
-    assert_eq!(lost(&mut b, PacketLossKind::Trimmed), 20 * 4160);
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Trimmed), 20 * 4160);
     // The flight of 101 packets is past: until then only marked ACKs and NACKs count for nothing.
     assert_eq!(b.sender.to_ignore, 101 * 4160);
-    assert_eq!(lost(&mut b, PacketLossKind::Trimmed), 20 * 4160);
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Trimmed), 20 * 4160);
     packets(&mut b, 1, 9_000, true);
     assert_eq!(b.sender.increase, 0);
     b.sender.last_adjust = b.now;
@@ -246,7 +246,7 @@ fn a_shorter_round_trip_lowers_the_cap() {
 
 /// One flow through a bottleneck that marks linearly from 25 to 75 % of `queue` bytes, in order, and trims what finds no room: windows
 /// after each ACK of the second half, in bytes on the wire, and the bytes that got through in it.
-fn alone(params: &NsccParams, rtt: Delta, gbps: u64, queue: u64, time: Delta) -> (Vec<u64>, u64) {
+fn run_alone(params: &NsccParams, rtt: Delta, gbps: u64, queue: u64, time: Delta) -> (Vec<u64>, u64) {
     let info = FlowInfo { base_rtt: rtt, intra_rtt: rtt, ..flow() };
     let mut b = Bench::new(Nscc::sender(params, &info));
     let mut random = farloop_engine::RandomStream::new(1, "marks", 0);
@@ -300,7 +300,7 @@ fn alone(params: &NsccParams, rtt: Delta, gbps: u64, queue: u64, time: Delta) ->
 #[test]
 fn a_bottleneck_of_a_quarter_is_filled() {
     let rtt = Delta::from_us(12);
-    let (windows, through) = alone(&NsccParams::default(), rtt, 100, 600_000, Delta::from_ms(8));
+    let (windows, through) = run_alone(&NsccParams::default(), rtt, 100, 600_000, Delta::from_ms(8));
     let share = through as f64 / Rate::from_gbps(100).bytes_in(Delta::from_ms(4)).as_f64();
     assert!(share > 0.98 && share < 1.01, "{share}");
     // The window holds the bottleneck's own BDP, 150,000 B, and a queue below 75 % of 600,000 B.
@@ -314,7 +314,7 @@ fn beyond_a_metro_the_published_gain_swings_and_the_bounded_one_does_not() {
     let published = NsccParams::default();
     let bounded = NsccParams { gain_rtt: Some(Delta::from_us(12)), ..published.clone() };
     let swing = |params: &NsccParams| {
-        let (mut windows, through) = alone(params, rtt, 100, 25_000_000, Delta::from_ms(60));
+        let (mut windows, through) = run_alone(params, rtt, 100, 25_000_000, Delta::from_ms(60));
         windows.sort_unstable();
         let (low, high) = (windows[windows.len() / 20], windows[windows.len() * 19 / 20]);
         let share = through as f64 / Rate::from_gbps(100).bytes_in(Delta::from_ms(30)).as_f64();

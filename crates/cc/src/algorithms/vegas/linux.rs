@@ -133,7 +133,7 @@ impl LinuxSender {
         packets
     }
 
-    fn halved(&self) -> u64 {
+    fn halved_cwnd(&self) -> u64 {
         ((self.cwnd as f64 * self.keep) as u64).max(2)
     }
 }
@@ -196,14 +196,14 @@ impl Sender for LinuxSender {
         match loss.kind {
             LossKind::FastRetransmit => {
                 self.before_loss = Some((self.cwnd, self.ssthresh));
-                self.ssthresh = self.halved();
+                self.ssthresh = self.halved_cwnd();
                 self.cwnd = self.ssthresh;
             }
             LossKind::Timeout => {
                 // A timer that fires again without progress changes nothing.
                 if self.cwnd > 1 {
                     self.before_loss = Some((self.cwnd, self.ssthresh));
-                    self.ssthresh = self.halved();
+                    self.ssthresh = self.halved_cwnd();
                     self.cwnd = 1;
                 }
             }

@@ -20,7 +20,7 @@ impl Code {
 
     /// Packets in all.
     pub fn packets(&self) -> u64 {
-        self.blocks.coded()
+        self.blocks.total_packets()
     }
 
     /// Payload of all packets.

@@ -100,10 +100,10 @@ impl AnyOrder {
     pub fn expire_blocks(&mut self, now: Time) -> (Vec<u64>, u64) {
         let Some(coded) = &mut self.coded else { return (Vec::new(), 0) };
         coded.armed = false;
-        let before = coded.blocks.failed();
+        let before = coded.blocks.requests();
         let requested = coded.blocks.expire(now);
-        let last = |block: u64| coded.code.blocks.first(block) + u64::from(coded.code.blocks.size(block)) - 1;
-        (requested.into_iter().map(last).collect(), coded.blocks.failed() - before)
+        let last = |block: u64| coded.code.blocks.first_packet(block) + u64::from(coded.code.blocks.size(block)) - 1;
+        (requested.into_iter().map(last).collect(), coded.blocks.requests() - before)
     }
 
     /// Returns the number of the first packet that has not arrived.
@@ -156,7 +156,7 @@ impl AnyOrder {
         *data += code.data(number);
         if blocks.on_packet(now, number).complete {
             let (block, _) = code.blocks.place(number);
-            let first = code.blocks.first(block);
+            let first = code.blocks.first_packet(block);
             for other in first..first + u64::from(code.blocks.size(block)) {
                 if !self.has(other) {
                     self.take(other);

@@ -383,7 +383,7 @@ impl SelectiveRepeat {
     pub fn on_block(&mut self, now: Time, limit: u64, last: u64, received: &Received) -> Meaning {
         self.now = now;
         let Some(code) = self.code else { return Meaning::default() };
-        let first = code.blocks.first(code.blocks.place(last).0);
+        let first = code.blocks.first_packet(code.blocks.place(last).0);
         let (limit, before) = (self.end(limit), self.losses.len());
         for number in first.max(self.base).max(received.cumulative)..=last {
             let Some(&Packet { sent, entropy, place }) = self.packet(number) else { break };

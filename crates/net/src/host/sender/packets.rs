@@ -62,7 +62,7 @@ impl Senders {
         if sender.credit {
             // The credit that this packet uses counts in the flow's demand.
             self.note_departure(cx, host_cx, id, &sent);
-            let fields = Fields::of(&[self.credit_demand(id)]);
+            let fields = Fields::new(&[self.credit_demand(id)]);
             return Some(Departure { packet, fields, sent: None });
         }
         let fields = if sender.fields == 0 { Fields::NONE } else { self.fields(cx, host_cx, id, &sent) };

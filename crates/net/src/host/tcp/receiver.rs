@@ -22,6 +22,6 @@ impl TcpReceiver {
 
     /// Payload delivered in order.
     pub fn delivered_bytes(&self) -> u64 {
-        self.inner.delivered().get()
+        self.inner.bytes_in_order().get()
     }
 }

@@ -40,7 +40,7 @@ fn payload(wire: f64) -> Bytes {
     Bytes::from_f64(wire * 1460.0 / 1538.0 + 0.5)
 }
 
-fn paced(c: Control, gbps: f64) {
+fn assert_paced_at(c: Control, gbps: f64) {
     assert!((c.pacing.as_f64() - gbps * 1e9).abs() < 10.0, "{} is not {gbps} Gbps", c.pacing);
 }
 
@@ -70,11 +70,11 @@ fn a_smaller_rtt_corrects_the_kind_and_a_larger_one_never_does() {
     assert_eq!(b.sender.0.kind, Kind::Cross);
     let c = b.ack(&ack(2920, US(64), &[]));
     assert_eq!(b.sender.0.kind, Kind::Intra);
-    paced(c, 40.0);
+    assert_paced_at(c, 40.0);
     assert_eq!(c.cwnd, payload(320_000.0)); // 40 Gbps × 64 µs
     // That sample had met a queue: the base RTT follows smaller ones, at the same rate.
     let c = b.ack(&ack(4380, US(32), &[]));
-    paced(c, 40.0);
+    assert_paced_at(c, 40.0);
     assert_eq!(c.cwnd, payload(160_000.0));
     let c = b.ack(&ack(5840, MS(60), &[]));
     assert_eq!(b.sender.0.kind, Kind::Intra);
@@ -88,12 +88,12 @@ fn a_smaller_rtt_corrects_the_kind_and_a_larger_one_never_does() {
 #[test]
 fn intra_reacts_to_consecutive_acks_in_the_first_round() {
     let mut b = bench(&half_percent(), &at_rate(false, 50));
-    paced(b.sender.control(), 50.0);
+    assert_paced_at(b.sender.control(), 50.0);
     assert_eq!(b.sender.control().cwnd, payload(200_000.0));
-    paced(b.ack(&ack(1460, US(32), &[hop(US(0), 0, 0)])), 50.0);
+    assert_paced_at(b.ack(&ack(1460, US(32), &[hop(US(0), 0, 0)])), 50.0);
     let c = b.ack(&ack(2920, US(40), &[hop(US(8), 100_000, 100_000)]));
     assert_eq!(c.cwnd, payload(154_000.0)); // 200 kB · 0.76 + 2 kB
-    paced(c, 38.5);
+    assert_paced_at(c, 38.5);
     // The reference window stays for the round: the same signal asks for the same window.
     assert_eq!(b.ack(&ack(4380, US(40), &[hop(US(16), 200_000, 100_000)])).cwnd, payload(154_000.0));
     // A round later it has moved. u was far from the target, so step III is next, and sees no effect yet: it stops at
@@ -111,19 +111,19 @@ fn cross_moves_by_twice_the_share_and_updates_at_its_first_sample() {
     let trace = |cross_first_update| {
         let p = GearParams { cross_first_update, ..half_percent() };
         let mut b = bench(&p, &at_rate(true, 10));
-        paced(b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)])), 10.0);
-        paced(b.ack(&ack(2920, MS(50), &[hop(US(31), 10_000, 0)])), 10.0); // less than an IRTT
+        assert_paced_at(b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)])), 10.0);
+        assert_paced_at(b.ack(&ack(2920, MS(50), &[hop(US(31), 10_000, 0)])), 10.0); // less than an IRTT
         let first = b.ack(&ack(4380, MS(50), &[hop(US(64), 400_000, 0)]));
         let second = b.ack(&ack(5840, MS(50), &[hop(US(128), 800_000, 0)]));
         (first, second)
     };
     let (first, second) = trace(true);
     assert_eq!(first.cwnd, Bytes::MAX);
-    paced(first, 178.125 * 8.0 / 50.0);
-    paced(second, (2.8 * 121.875 + 3.125) * 8.0 / 50.0);
+    assert_paced_at(first, 178.125 * 8.0 / 50.0);
+    assert_paced_at(second, (2.8 * 121.875 + 3.125) * 8.0 / 50.0);
     let (first, second) = trace(false);
-    paced(first, 178.125 * 8.0 / 50.0);
-    paced(second, 178.125 * 8.0 / 50.0);
+    assert_paced_at(first, 178.125 * 8.0 / 50.0);
+    assert_paced_at(second, 178.125 * 8.0 / 50.0);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn losses_bring_cubic_in_for_cross_flows_only() {
     let marked = Ack { ecn_echo: true, ..ack(1460, MS(50), &int) };
     assert!(cross.ack(&marked).pacing >= after.pacing);
     let c = cross.ack(&ack(2920, MS(50), &[hop(US(64), 800_000, 300_000)]));
-    paced(c, ((1.9 / 1.75 - 1.0) * 312.5 + 3.125) * 8.0 / 50.0);
+    assert_paced_at(c, ((1.9 / 1.75 - 1.0) * 312.5 + 3.125) * 8.0 / 50.0);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn windows_do_not_grow_while_a_loss_is_repaired() {
     b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
     let int = [hop(US(64), 400_000, 0)];
     let c = b.ack(&Ack { in_recovery: true, ..ack(2920, MS(50), &int) });
-    paced(c, 10.0);
+    assert_paced_at(c, 10.0);
     assert!(b.ack(&ack(4380, MS(50), &int)).pacing > c.pacing);
 }
 
@@ -186,7 +186,7 @@ fn cubic_begins_with_what_was_out_and_not_with_a_window_that_is_closed() {
     let mut b = bench(&half_percent(), &at_rate(true, 50));
     b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
     let closed = b.ack(&ack(2920, MS(50), &[hop(US(64), 800_000, 440_000)]));
-    paced(closed, 0.5);
+    assert_paced_at(closed, 0.5);
     let (flight, next) = (payload(250e6), Bytes::new(1_000_000_000));
     b.loss(LossKind::FastRetransmit, flight, next);
     let wan = |b: &Bench<GearSender>| match &b.sender.0.control {
