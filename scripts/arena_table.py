@@ -10,16 +10,16 @@ where neither has anything the cell is empty.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import page_tables
 import pyarrow.parquet as pq
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- arena: written by scripts/arena_table.py -->", "<!-- end of arena -->"
+SCRIPT = "arena_table.py"
 
 
 def table(cells: Sequence[Mapping[str, Any]], ranking: Sequence[Mapping[str, Any]]) -> str:
@@ -28,11 +28,8 @@ def table(cells: Sequence[Mapping[str, Any]], ranking: Sequence[Mapping[str, Any
     scenarios = list(dict.fromkeys(row["scenario"] for row in cells if row["start"] == "own"))
     algorithms = list(dict.fromkeys(row["algorithm"] for row in cells))
     standings = {(row["scenario"], row["algorithm"]): row for row in ranking}
-    lines = [f"| group of | {' | '.join(scenarios)} |", f"| --- |{' ---: |' * len(scenarios)}"]
-    for algorithm in algorithms:
-        row = [_standing(standings.get((scenario, algorithm))) for scenario in scenarios]
-        lines.append(f"| `{algorithm}` | {' | '.join(row)} |")
-    return "\n".join(lines)
+    rows = [[f"`{a}`", *(_standing(standings.get((name, a))) for name in scenarios)] for a in algorithms]
+    return page_tables.table(["group of", *scenarios], rows)
 
 
 def joined(old: str, new: str) -> str:
@@ -51,21 +48,8 @@ def joined(old: str, new: str) -> str:
                 algorithms.append(algorithm)
             cells |= {(algorithm, name): word for name, word in zip(names, own, strict=True)}
     columns = sorted(scenarios)
-    lines = [f"| group of | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
-    lines += [f"| {a} | {' | '.join(cells.get((a, name), '') for name in columns)} |" for a in algorithms]
-    return "\n".join(lines)
-
-
-def between(text: str, content: str) -> str:
-    """The text with the content between the markers.
-
-    Raises:
-        ValueError: a marker is missing.
-    """
-    pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
-    if not pattern.search(text):
-        raise ValueError(f"there is no {BEGIN} … {END}")
-    return pattern.sub(lambda _: f"{BEGIN}\n\n{content}\n\n{END}", text, count=1)
+    rows = [[a, *(cells.get((a, name), "") for name in columns)] for a in algorithms]
+    return page_tables.table(["group of", *columns], rows)
 
 
 def _standing(row: Mapping[str, Any] | None) -> str:
@@ -85,8 +69,9 @@ def main() -> int:
         tables = [pq.read_table(arguments.arena / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")]
         page = ROOT / "docs" / "arena.md"
         text = page.read_text("utf-8")
-        own = text.partition(BEGIN)[2].partition(END)[0]
-        page.write_text(between(text, joined(own, table(*tables))), encoding="utf-8")
+        begin, end = page_tables.markers("arena", SCRIPT)
+        own = text.partition(begin)[2].partition(end)[0]
+        page.write_text(page_tables.place(text, "arena", SCRIPT, joined(own, table(*tables))), encoding="utf-8")
     except (OSError, ValueError) as error:
         print(f"arena_table: {error}", file=sys.stderr)  # noqa: T201
         return 2

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import page_tables
+
 from farloop.studies.validation import checks, references, relations
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
 from farloop.studies.validation.relations import RelationOutcome
@@ -25,8 +27,7 @@ from farloop.views.tabular import Cell, Table
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
 SPEED = ROOT / "python" / "farloop" / "studies" / "validation" / "references" / "speed.json"
-BEGIN, END = "<!-- agreement: written by scripts/validation_table.py -->", "<!-- end of agreement -->"
-SPEED_BEGIN, SPEED_END = "<!-- speed: written by scripts/validation_table.py -->", "<!-- end of speed -->"
+SCRIPT = "validation_table.py"
 
 
 def main() -> int:
@@ -34,28 +35,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("output", type=Path, nargs="?", help="What `farloop validate` wrote.")
     output = parser.parse_args().output
-    put(PAGE, SPEED_BEGIN, f"\n{speed(json.loads(SPEED.read_text('utf-8')))}\n", SPEED_END)
+    put(PAGE, "speed", speed(json.loads(SPEED.read_text("utf-8"))))
     if output is None:
         return 0
     kept = json.loads((output / "validation.json").read_text("utf-8"))
     judged = [checks.read(row) for row in kept["checks"]]
     outcomes = [relations.read(row) for row in kept["relations"]]
-    put(PAGE, BEGIN, f"\n{whole(judged, outcomes)}\n", END)
-    put(README, BEGIN, sentence(judged), END)
+    put(PAGE, "agreement", whole(judged, outcomes))
+    put(README, "agreement", sentence(judged), blank="")
     return 0
 
 
-def put(page: Path, begin: str, text: str, end: str) -> None:
-    """Replaces the text between two markers of a page, which stay where they are.
+def put(page: Path, name: str, text: str, *, blank: str = "\n") -> None:
+    """Writes a text between the markers of its name into a page.
 
     Raises:
         ValueError: the page lacks a marker.
     """
-    before, begins, rest = page.read_text("utf-8").partition(begin)
-    _, ends, after = rest.partition(end)
-    if not (begins and ends):
-        raise ValueError(f"{page}: expected the markers {begin} and {end}")
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+    page.write_text(page_tables.place(page.read_text("utf-8"), name, SCRIPT, text, blank=blank), encoding="utf-8")
 
 
 def speed(measured: Mapping[str, Any]) -> str:

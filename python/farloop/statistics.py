@@ -1,7 +1,7 @@
 """Confidence intervals of numbers over seeds: of means, ratios, percentiles and comparisons.
 
 Every seed is an independent replication, a cluster of flows that may depend on each other in any way. The coverage of each interval is
-measured (`scripts/interval_coverage.py`), and published in docs/statistics.md.
+measured (`scripts/studies/interval_coverage.py`), and published in docs/statistics.md.
 
 A mean has Student's t interval, and Hall's (Journal of the Royal Statistical Society B 54(1), 1992), which corrects for the skewness that
 means of slowdowns have; its ends are the farther ones of both. Two degrees of freedom less than seeds are counted, since the skewness is

@@ -1,7 +1,6 @@
 """The arena: every algorithm in every scenario, cells that cannot be, a table that sorts, and runs that no kill can spoil."""
 
 import csv
-import importlib.util
 import itertools
 import json
 import math
@@ -479,10 +478,8 @@ def test_the_manifest_says_what_it_was_made_from(held):
     assert table.cells([], [], []).column_names == [f.name for f in fields.CELLS]
 
 
-def test_the_page_of_the_arena_shows_a_table_of_known_scenarios(held):
-    spec = importlib.util.spec_from_file_location("arena_table", ROOT / "scripts" / "arena_table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def test_the_page_of_the_arena_shows_a_table_of_known_scenarios(held, scripts):
+    module = scripts("arena_table")
     where, _ = held
     page = module.table(*(pq.read_table(where / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")))
     lines = page.splitlines()
@@ -494,13 +491,8 @@ def test_the_page_of_the_arena_shows_a_table_of_known_scenarios(held):
     assert added[0] == "| group of | far | long | short |"
     assert "| `old` | 3 |  |  |" in added
     assert "| `bbr` | 4 | – | – |" in added
-    assert module.between(f"a\n{module.BEGIN}\nold\n{module.END}\nb", "new").split() == [
-        "a", *module.BEGIN.split(), "new", *module.END.split(), "b",
-    ]  # fmt: skip
-    with pytest.raises(ValueError, match="there is no"):
-        module.between("", "new")
-    page = (ROOT / "docs" / "arena.md").read_text("utf-8")
-    shown = page.partition(module.BEGIN)[2].partition(module.END)[0]
+    begin, end = scripts("page_tables").markers("arena", module.SCRIPT)
+    shown = (ROOT / "docs" / "arena.md").read_text("utf-8").partition(begin)[2].partition(end)[0]
     heading = re.findall(r"^\| group of \| (.*) \|$", shown, re.MULTILINE)
     assert [name.split(" | ") for name in heading] == [arena_names()]
     assert set(re.findall(r"^\| `([^`]+)` \|", shown, re.MULTILINE)) <= {

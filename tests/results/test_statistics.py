@@ -12,7 +12,7 @@ from support.cases import cases
 from farloop import statistics
 from farloop.statistics import Interval
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "interval_coverage.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "studies" / "interval_coverage.py"
 
 
 @pytest.mark.parametrize(

@@ -383,18 +383,14 @@ def test_the_table_of_speeds_is_what_was_measured(scripts):
 
 def test_the_readme_s_agreement_stays_where_it_is(scripts, tmp_path):
     writer = scripts("validation_table")
+    begin, end = scripts("page_tables").markers("agreement", writer.SCRIPT)
     readme = writer.README.read_text("utf-8")
-    assert (
-        readme.index("## Why not ns-3")
-        < readme.index(writer.BEGIN)
-        < readme.index(writer.END)
-        < readme.index("## Links")
-    )
+    assert readme.index("## Why not ns-3") < readme.index(begin) < readme.index(end) < readme.index("## Links")
     page = tmp_path / "README.md"
     page.write_text(readme, "utf-8")
-    writer.put(page, writer.BEGIN, "new", writer.END)
-    before, after = readme.partition(writer.BEGIN)[0], readme.partition(writer.END)[2]
-    assert page.read_text("utf-8") == f"{before}{writer.BEGIN}\nnew\n{writer.END}{after}"
+    writer.put(page, "agreement", "new", blank="")
+    before, after = readme.partition(begin)[0], readme.partition(end)[2]
+    assert page.read_text("utf-8") == f"{before}{begin}\nnew\n{end}{after}"
     page.write_text("no markers\n", "utf-8")
     with pytest.raises(ValueError, match="expected the markers"):
-        writer.put(page, writer.BEGIN, "new", writer.END)
+        writer.put(page, "agreement", "new", blank="")

@@ -79,8 +79,16 @@ class Expression:
         Raises:
             FarloopError: values cannot be compared or combined.
         """
+        return bool(self.evaluate(value))
+
+    def evaluate(self, value: Callable[[str], object]) -> Any:
+        """Returns its value where `value` gives the value of each key, as a scenario writes it.
+
+        Raises:
+            FarloopError: values cannot be compared or combined.
+        """
         try:
-            return bool(_value(self._tree, value))
+            return _value(self._tree, value)
         except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
             values = ", ".join(f"{key} = {value(key)!r}" for key in self.keys)
             where = f" for {shown(values)}" if values else ""

@@ -1,6 +1,6 @@
 """DCTCP in a staggered dumbbell, setting by setting, from that of HPCC's simulator to the paper's: docs/findings/rivals.md.
 
-    .venv/bin/python scripts/staggered_readings.py
+    .venv/bin/python scripts/studies/staggered_readings.py
 
 Flows start one after the other at 10 Gbps, each from a host to a host of its own. Means over ten variations in ties and starts
 (run.jitter); all take a minute.

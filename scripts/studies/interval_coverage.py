@@ -1,6 +1,6 @@
 """Measures how often farloop's confidence intervals cover the truth, by drawing seeds again and again from populations of runs.
 
-    .venv/bin/python scripts/interval_coverage.py [--repetitions N] [--runs N]
+    .venv/bin/python scripts/studies/interval_coverage.py [--repetitions N] [--runs N]
 
 Prints the tables of docs/statistics.md. Everything is drawn from one seed, so that the same version prints the same. A population is many
 runs: three kinds are made up, in which flows of a run depend on each other, and one is simulated. The truth is the number of the whole

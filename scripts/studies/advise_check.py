@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How often `farloop advise` finds the group that an exhaustive sweep finds; writes the table of docs/advise.md.
 
-scripts/advise_check.py STORE         finished runs are kept in the directory STORE; some fifteen minutes on two cores
+scripts/studies/advise_check.py STORE
+
+Finished runs are kept in the directory STORE; fifteen minutes on two cores
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
@@ -19,9 +20,11 @@ from farloop.studies.advice import answer as answers
 from farloop.studies.advice import question, racing
 from farloop.studies.advice.runs import Ask, Runs
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import page_tables  # noqa: E402
+
 PAGE = ROOT / "docs" / "advise.md"
-BEGIN, END = "<!-- check: written by scripts/advise_check.py -->", "<!-- end of check -->"
 
 BUDGET = "5min"
 EXHAUSTIVE, FIRST = 20, 10_000
@@ -139,16 +142,15 @@ def main() -> int:
     parser.add_argument("store", type=Path, help="where finished runs are kept")
     store: Path = parser.parse_args().store
     heads = ["question", "candidates", "best group of 20 seeds", "next", "found", "spent"]
-    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
-    pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+    rows: list[list[str]] = []
     with Execution() as execution:
         for name in CASES:
-            lines.append(f"| {' | '.join(check(name, store.absolute(), execution))} |")
+            rows.append(check(name, store.absolute(), execution))
             # After each, since they take minutes.
-            content = "\n".join(lines)
-            text = PAGE.read_text("utf-8")
+            content = page_tables.table(heads, rows, others="---")
             PAGE.write_text(
-                pattern.sub(lambda _, c=content: f"{BEGIN}\n\n{c}\n\n{END}", text, count=1), encoding="utf-8"
+                page_tables.place(PAGE.read_text("utf-8"), "check", "studies/advise_check.py", content),
+                encoding="utf-8",
             )
     return 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long the programs of the kernel half run per ACK, by the kernel's own count (docs/kernel.md). As root; compiled by `make kernel`.
 
-    scripts/kernel_cost.py [--repetitions 5] [--seconds 4]
+    scripts/studies/kernel_cost.py [--repetitions 5] [--seconds 4]
 
 Two flows from one network namespace to another through 200 Mbps that are marked beyond 15.4 kB, GEMINI's and the baselines' in turn. An
 ACK costs what the programs take that run once for each; the clock that is read around each of them is in it, and what that is tells an
@@ -13,7 +13,7 @@ import statistics
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "python")]
 
 from support.live_network import bulk_flows, live_network  # noqa: E402

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Measures gear-plus and writes the tables of docs/findings/gear-plus.md, each between its markers.
 
-scripts/gear_plus.py [TABLE ...]      held-out, elsewhere, papers, rivals, alone, queue, mixed, ablation; by default all (half an hour on
-                                      two cores)
+scripts/studies/gear_plus.py [TABLE ...]
+
+TABLE is held-out, elsewhere, papers, rivals, alone, queue, mixed or ablation; by default all (half an hour on two cores). `farloop sweep`
+has no measure for these tables: Jain's index and the payload over the last third of a run, of flows that differ from point to point.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from marked import placed
 
 import farloop
 from farloop import metrics
@@ -24,7 +25,10 @@ from farloop.results import flow_completion as completion
 from farloop.results.size_classes import GEMINI
 from farloop.scenario import Scenario
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import page_tables  # noqa: E402
+
 PAGE = ROOT / "docs" / "findings" / "gear-plus.md"
 OURS = "gear-plus"
 RIVALS = ("gear", "hpcc", "poseidon", "powertcp", "swift", "dctcp", "gemini", "dcqcn", "annulus", "mlcc")
@@ -120,8 +124,8 @@ def all_seen(networks: Sequence[Dumbbell]) -> list[Seen]:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---:"] * len(heads), *rows))
+    """Returns a table with all columns on the right."""
+    return page_tables.table(heads, rows, first="---:")
 
 
 def held_out() -> str:
@@ -398,7 +402,9 @@ def main() -> int:
             print(f"gear_plus: {name}: no such table; there is {', '.join(TABLES)}", file=sys.stderr)  # noqa: T201
             return 2
         content = TABLES[name]()
-        PAGE.write_text(placed(PAGE.read_text("utf-8"), name, "gear_plus.py", content), encoding="utf-8")
+        PAGE.write_text(
+            page_tables.place(PAGE.read_text("utf-8"), name, "studies/gear_plus.py", content), encoding="utf-8"
+        )
         print(f"{name}\n{content}", flush=True)  # noqa: T201
     return 0
 

@@ -1,6 +1,6 @@
 """Gear in the kernel that runs: two flows of 1 ms and 30 ms through one 200 Mbps port, and their shares by setting (as root).
 
-    .venv/bin/python scripts/gear_on_linux.py [PICTURE]
+    .venv/bin/python scripts/studies/gear_on_linux.py [PICTURE]
 
 The network of tests/support/live_network.py, three repetitions of 15 s per condition: a line for each, the measurements as JSON beside the
 picture of docs/int-option.md. All together some eight minutes. With a JSON file in the place of PICTURE it draws what that holds.
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from support.live_network import bulk_flows, checksum_errors, live_network, throughputs
 

@@ -1,6 +1,6 @@
 """What a top-of-rack switch keeps for circuits, by the number of racks: queues and bytes, with AccelToR and where elephants wait.
 
-    .venv/bin/python scripts/circuit_memory.py [PICTURE]
+    .venv/bin/python scripts/studies/circuit_memory.py [PICTURE]
 
 A line for each size and scheduling, and the picture of docs/network-model.md. One rack sends, 80 NewReno elephants to each other rack from
 the first day of their circuit on; queues have no limits, so that they show what they would need. All together some minutes.
