@@ -44,26 +44,17 @@ ROOT = Path(__file__).resolve().parent.parent
 TOPS = ("docs", "spec", "examples", "vectors", "linux")
 """Directories that have pages, besides the top one."""
 
-SECTIONS = {
-    "Start": ["README.md", "docs/tutorials/start.md", "docs/questions.md", "docs/install.md"],
-    "Why believe it": ["docs/validation.md"],
-    "Play": ["docs/playground.md", "docs/guides/README.md", "docs/guides/*.md"],
-    "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
-    "How to": ["docs/how-to.md", "docs/tour.md", "docs/advise.md", "docs/sizing.md", "docs/fair-comparison.md",
-        "docs/studies.md", "docs/python-algorithms.md", "docs/jobs.md",
-        "docs/kernel.md", "docs/testbed.md", "docs/int-option.md", "examples/**/*.md"],
-    "Reference": [
-        "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/statistics.md",
-        "docs/traces.md", "docs/network-model.md", "docs/determinism.md",
-    ],
-    "Algorithms": ["spec/index.md", "spec/defaults.md", "spec/*.md"],
-    "Gallery": ["gallery/index.md", "docs/arena.md", "gallery/*.md"],
-    "Findings": ["docs/findings/README.md", "docs/findings/*.md"],
-    "Project": [
-        "docs/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions/index.md", "docs/decisions/*.md", "**/*.md",
-    ],
-}  # fmt: skip
-"""What the site's tabs hold, by patterns; a page stands at the first one that matches it."""
+MAP = ROOT / "docs" / "README.md"
+"""The map of all pages: a heading for each group, another for a part of it, and a link to each page."""
+
+ADDED = {
+    ("Guide", "Examples"): ["examples/**/*.md"],
+    ("Reference", "Commands and Python"): ["reference/commands.md", "reference/python.md"],
+    ("Reference", "Algorithms"): ["spec/index.md", "spec/*.md"],
+    ("Record", "Gallery"): ["gallery/index.md", "gallery/*.md"],
+    ("Decisions", "Project"): ["docs/README.md", "**/*.md"],
+}
+"""Pages that the map does not list one by one, by patterns; a page stands at the first one that matches it."""
 
 STUDIES = {
     "distance": "which transport at which distance: 1 to 10,000 km, permutation, incast, all-reduce",
@@ -168,18 +159,39 @@ class Stage:
             head = site_markup.search_head(page.relative_to(self.directory))
             page.write_text(head + page.read_text("utf-8"), encoding="utf-8")
 
-    def navigation(self) -> list[dict[str, list[str]]]:
-        """Every page, once."""
+    def navigation(self) -> list[dict[str, list[str | dict[str, list[str]]]]]:
+        """Every page, once: a tab for each group of the map, with its parts."""
         left = {str(p.relative_to(self.directory)) for p in self.directory.rglob("*.md")}
-        sections = []
-        for section, patterns in SECTIONS.items():
+        groups: dict[str, list[str | dict[str, list[str]]]] = {}
+        for (group, part), patterns in [*mapped().items(), *ADDED.items()]:
             pages: list[str] = []
             for pattern in patterns:
                 matching = sorted(left & {str(p.relative_to(self.directory)) for p in self.directory.glob(pattern)})
                 pages += matching
                 left -= set(matching)
-            sections.append({section: pages})
-        return sections
+            entries = groups.setdefault(group, [])
+            same = next((entry[part] for entry in entries if isinstance(entry, dict) and part in entry), None)
+            if same is not None:
+                same += pages
+            elif part:
+                entries.append({part: pages})
+            else:
+                entries += pages
+        return [{group: entries} for group, entries in groups.items()]
+
+
+def mapped() -> dict[tuple[str, str], list[str]]:
+    """Returns the pages of the map by group and part, at their places on the site."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    group = part = ""
+    for line in MAP.read_text("utf-8").splitlines():
+        if heading := re.match(r"(##|###) (.+)", line):
+            group, part = (heading[2], "") if heading[1] == "##" else (group, heading[2])
+        for link in LINK.findall(line):
+            place = os.path.normpath(f"docs/{link[0]}")
+            if not (ROOT / place).is_dir():
+                groups.setdefault((group, part), []).append(re.sub(r"\.ipynb$", ".md", place))
+    return groups
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:

@@ -79,3 +79,13 @@ def test_every_algorithm_with_a_page_has_it_in_the_package():
     missing = CliRunner().invoke(app, ["explain", "fixed", "--page"])
     assert missing.exit_code == 2
     assert "has no page" in missing.stderr
+
+
+def test_the_map_has_every_page_once_in_four_groups():
+    text = (REPOSITORY / "docs" / "README.md").read_text("utf-8")
+    assert re.findall(r"^## (.*)", text, re.MULTILINE) == ["Guide", "Reference", "Record", "Decisions"]
+    listed = [(REPOSITORY / "docs" / link).resolve() for link in re.findall(r"\]\(([^)\s]+)\)", text)]
+    assert len(listed) == len(set(listed))
+    docs = REPOSITORY / "docs"
+    pages = {page for page in docs.rglob("*") if page.suffix in (".md", ".ipynb")} - {docs / "README.md"}
+    assert {page for page in listed if page.is_relative_to(docs)} == pages

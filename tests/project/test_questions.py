@@ -56,7 +56,7 @@ def test_each_question_has_something_to_type_and_a_page_that_explains_it():
 
 
 def test_the_page_is_near_the_top_of_the_lists_of_pages(scripts):
-    assert "docs/questions.md" in scripts("build_site").SECTIONS["Start"]
+    assert "docs/questions.md" in scripts("build_site").mapped()["Guide", "Start"]
     assert "(docs/questions.md)" in (REPOSITORY / "README.md").read_text("utf-8")
     assert "(questions.md)" in (REPOSITORY / "docs" / "README.md").read_text("utf-8")
 
