@@ -93,6 +93,7 @@ test-live: test-module $(VENV)/.dev
 accept: test-module $(VENV)/.dev
 	FARLOOP_ACCEPT=1 cargo test $(TESTED) --test suite --test defaults stored
 	$(VENV)/bin/python -m farloop.results.fields docs/outputs.md
+	$(VENV)/bin/python -m farloop.commands.declarations docs/how-to.md
 	$(VENV)/bin/python -m farloop.results.page_measures crates/web/page/measures.json
 	$(VENV)/bin/python scripts/tally.py
 

@@ -12,8 +12,7 @@ from typer.main import get_command
 
 from farloop import _native
 from farloop.commands.app import app
-from farloop.commands.examples import EXAMPLES
-from farloop.commands.help_groups import GROUPS
+from farloop.commands.declarations import group_summaries
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -36,7 +35,7 @@ def commands(group: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 def root_page(root: Any) -> str:
     """The page of farloop: its commands in their groups."""
     lines = [*head("farloop", root.help), ".SH SYNOPSIS", ".B farloop", r"\fICOMMAND\fR [\fIOPTIONS\fR]"]
-    for title, group in GROUPS.items():
+    for title, group in group_summaries().items():
         lines.append(f".SH {title.upper()}")
         for name, text in group.items():
             below = root.commands[name]
@@ -67,7 +66,7 @@ def command_page(words: tuple[str, ...], command: Any) -> str:
         value = "" if option.is_flag else rf" \fI{escaped(option.metavar or option.type.name.upper())}\fR"
         lines += [".TP", ", ".join(rf"\fB{escaped(o)}\fR" for o in option.opts) + value, escaped(option.help or "")]
     lines += [".TP", r"\fB\-\-help\fR", "Show a summary of this page and exit."]
-    if own := EXAMPLES.get(" ".join(words)):
+    if own := (command.epilog or "").splitlines():
         lines += [".SH EXAMPLES", ".nf", *map(escaped, own), ".fi"]
     lines += [".SH SEE ALSO", r"\fBfarloop\fR(1)"]
     return "\n".join(lines) + "\n"

@@ -1,17 +1,20 @@
 """What `--help` says, and how it reads in 80 columns."""
 
+import pkgutil
 import re
 import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
+from typer import Typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from farloop import commands as folder
+from farloop.commands import declarations
 from farloop.commands.app import app
-from farloop.commands.examples import EXAMPLES
-from farloop.commands.help_groups import GROUPS
+from farloop.commands.declarations import group_summaries
 from farloop.experiments import clusters
 from farloop.results.size_classes import GEMINI
 from farloop.studies.sweep import measures
@@ -35,11 +38,12 @@ def commands(command=None, words=()):
 
 
 def test_every_command_stands_in_one_group_with_its_whole_line():
-    lines = {name: text for group in GROUPS.values() for name, text in group.items()}
-    assert sum(map(len, GROUPS.values())) == len(lines)
+    groups = group_summaries()
+    assert all(groups.values()), "a group without commands"
+    lines = {name: text for group in groups.values() for name, text in group.items()}
     assert set(lines) == set(get_command(app).commands)
     text = shown()
-    for title, group in GROUPS.items():
+    for title, group in groups.items():
         assert f"\n{title}:\n" in text
         for name, line in group.items():
             assert re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE), name
@@ -78,28 +82,26 @@ def test_clusters_ask_for_what_pip_finds():
     assert wrong == []
 
 
-def names_of(group, above=()):
-    """The names of all commands below a group, such as "kernel load"."""
+def commands_of(group, above=()):
+    """All commands below a group with their names, such as "kernel load"."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
-            yield from names_of(command, (*above, name))
+            yield from commands_of(command, (*above, name))
         else:
-            yield " ".join((*above, name))
+            yield " ".join((*above, name)), command
 
 
 def test_examples_stand_at_the_end_and_are_parsed():
     """Each is a line that the command line takes; every command has one, those of groups as well."""
     root = get_command(app)
-    assert set(EXAMPLES) == set(names_of(root))
-    for name, lines in EXAMPLES.items():
+    for name, command in commands_of(root):
+        lines = (command.epilog or "").splitlines()
+        assert lines, name
         text = shown(*name.split())
         assert text.endswith("\nExamples:\n" + "".join(f"  {line}\n" for line in lines)), name
         for line in lines:
             words = shlex.split(line.partition(" > ")[0])
             assert words[: 1 + len(name.split())] == ["farloop", *name.split()], line
-            command = root
-            for word in name.split():
-                command = command.commands[word]
             with command.make_context(name, words[1 + len(name.split()) :]):
                 pass
 
@@ -108,3 +110,27 @@ def test_a_wrong_example_would_be_seen():
     command = get_command(app).commands["run"]
     with pytest.raises(Exception, match="No such option"):
         command.make_context("run", ["scenario.toml", "--durtaion", "5ms"])
+
+
+def test_every_file_of_a_command_declares_one():
+    """What another file needs of a command stands in `SHARED`, and nothing else does."""
+    declaring = {
+        command.run.__module__ for command in declarations.find_commands() if not isinstance(command.run, Typer)
+    }
+    declaring |= {"farloop.commands.kernel", "farloop.commands.testbed"}
+    files = {module.name for module in pkgutil.iter_modules(folder.__path__)}
+    assert files > declarations.SHARED
+    assert {f"farloop.commands.{name}" for name in files - declarations.SHARED} == declaring
+
+
+def test_a_command_of_an_unknown_group_is_refused():
+    with pytest.raises(ValueError, match="there is no group 'Simulation'; expected one of Simulate, "):
+        declarations.Declaration("x", "Simulation", "X.", print)
+
+
+def test_the_table_of_commands_on_the_page_is_current():
+    page = (ROOT / "docs" / "how-to.md").read_text("utf-8")
+    assert page == declarations.write_command_table(page), "`make accept` writes it"
+    assert "| Simulate | `farloop scale` | " in page
+    with pytest.raises(ValueError, match="<!-- commands -->"):
+        declarations.write_command_table("# A page\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop.commands.help_groups import GROUPS
+from farloop.commands.declarations import group_summaries
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/imports.md").read_text("utf-8")
@@ -39,5 +39,5 @@ def test_the_commands_of_the_page_run(number, tmp_path):
 
 
 def test_every_import_is_on_the_page():
-    for command in GROUPS["Import"]:
+    for command in group_summaries()["Import"]:
         assert f"`{command}`" in PAGE, command

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_json
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
     AlgorithmFileOption,
     ForceMemoryOption,
@@ -26,6 +27,17 @@ from farloop.commands.options import (
 )
 
 
+@declare_command(
+    "advise",
+    group="Simulate",
+    place=4,
+    summary="Say what should run in a scenario, and when that changes.",
+    examples=(
+        "farloop advise scenario.toml --budget 10min",
+        "farloop advise scenario.toml --goal goodput --must 'no pfc across'",
+        "farloop advise question.toml --out out/answer",
+    ),
+)
 @handle_errors
 def advise(
     scenario: Annotated[

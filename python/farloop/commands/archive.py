@@ -8,10 +8,21 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_line
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import QuietOption
 from farloop.messages import say_notes
 
 
+@declare_command(
+    "archive",
+    group="Look up",
+    place=5,
+    summary="Pack an output with all that repeats it.",
+    examples=(
+        "farloop archive out/first",
+        "farloop archive out/first --out artifact",
+    ),
+)
 @handle_errors
 def archive(
     directory: Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from farloop import memory
 from farloop.commands.command import handle_errors, print_json
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
     AlgorithmFileOption,
     ArenaJitterOption,
@@ -34,6 +35,17 @@ from farloop.commands.options import (
 )
 
 
+@declare_command(
+    "arena",
+    group="Papers",
+    place=2,
+    summary="Judge all algorithms in cross-datacenter scenarios.",
+    examples=(
+        "farloop arena --algorithms cubic,bbr,gemini",
+        "farloop arena --scenario mine.toml --seeds 1-10 --must 'goodput >= 90 %'",
+        "farloop arena --scenario mine.toml --over workload.load=0.3,0.5,0.8",
+    ),
+)
 @handle_errors
 def arena(
     scenario: ArenaScenariosOption = None,

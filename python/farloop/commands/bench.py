@@ -9,6 +9,7 @@ import typer
 
 from farloop import _native
 from farloop.commands.command import handle_errors, print_json
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import JsonOption, QuietOption, read_threads
 from farloop.errors import FarloopError, nearest, shown
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from farloop.running.progress import Reporter
 
 
+@declare_command(
+    "bench",
+    group="Develop",
+    place=2,
+    summary="Measure how fast the simulator is on this machine.",
+    examples=("farloop bench",),
+)
 @handle_errors
 def bench(
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="One case (default: all).")] = None,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from farloop.commands.command import handle_errors, print_file
-from farloop.commands.import_job import import_job
-from farloop.commands.import_simulators import import_hpcc, import_htsim, import_sndlib
+from farloop.commands.declarations import declare_command
 
 
+@declare_command(
+    "import-graphml",
+    group="Import",
+    place=1,
+    summary="Turn a GraphML file into a scenario's network.",
+    examples=("farloop import-graphml map.graphml > network.toml",),
+)
 @handle_errors
 def import_graphml(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An undirected GraphML file.")],
@@ -64,6 +69,13 @@ def import_graphml(
     print_file(text)
 
 
+@declare_command(
+    "import-flows",
+    group="Import",
+    place=2,
+    summary="Turn a Parquet file of flows into CSV.",
+    examples=("farloop import-flows flows.parquet > flows.csv",),
+)
 @handle_errors
 def import_flows(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file with one row per flow.")],
@@ -74,6 +86,13 @@ def import_flows(
     print_file(flows_from_parquet(file))
 
 
+@declare_command(
+    "import-goal",
+    group="Import",
+    place=3,
+    summary="Turn a GOAL trace (LogGOPSim, ATLAHS) into CSV.",
+    examples=("farloop import-goal trace.goal > flows.csv",),
+)
 @handle_errors
 def import_goal(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A GOAL trace in its text form.")],
@@ -92,15 +111,3 @@ def import_goal(
     from farloop.formats.goal import flows_from_goal
 
     print_file(flows_from_goal(file, hosts=hosts, eager=eager))
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "import-graphml": import_graphml,
-    "import-flows": import_flows,
-    "import-goal": import_goal,
-    "import-job": import_job,
-    "import-sndlib": import_sndlib,
-    "import-hpcc": import_hpcc,
-    "import-htsim": import_htsim,
-}
-"""By their names on the command line."""

@@ -8,9 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from farloop.commands.command import handle_errors, print_json, print_line
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import ForceMemoryOption, JsonOption
 
 
+@declare_command(
+    "import-job",
+    group="Import",
+    place=4,
+    summary="Say what is in a training job; convert it.",
+    examples=(
+        "farloop import-job job.goal",
+        "farloop import-job plan.toml --json",
+    ),
+)
 @handle_errors
 def import_job(
     files: Annotated[

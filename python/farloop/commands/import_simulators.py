@@ -8,8 +8,16 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_file
+from farloop.commands.declarations import declare_command
 
 
+@declare_command(
+    "import-sndlib",
+    group="Import",
+    place=5,
+    summary="Turn an SNDlib network and its demands into a scenario.",
+    examples=("farloop import-sndlib abilene.txt > network.toml",),
+)
 @handle_errors
 def import_sndlib(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A network file of SNDlib, native or XML.")],
@@ -56,6 +64,16 @@ def import_sndlib(
     print_file(text)
 
 
+@declare_command(
+    "import-hpcc",
+    group="Import",
+    place=6,
+    summary="Turn HPCC's topology.txt and flow.txt into a scenario.",
+    examples=(
+        "farloop import-hpcc topology.txt > network.toml",
+        "farloop import-hpcc topology.txt --flows flow.txt > flows.csv",
+    ),
+)
 @handle_errors
 def import_hpcc(
     topology: Annotated[Path, typer.Argument(metavar="TOPOLOGY", help="A topology file of HPCC's ns-3 simulator.")],
@@ -70,6 +88,13 @@ def import_hpcc(
     print_file(from_hpcc(topology) if flows is None else flows_from_hpcc(topology, flows))
 
 
+@declare_command(
+    "import-htsim",
+    group="Import",
+    place=7,
+    summary="Turn an htsim connection matrix (.cm) into CSV.",
+    examples=("farloop import-htsim incast.cm > flows.csv",),
+)
 @handle_errors
 def import_htsim(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A connection matrix (.cm) of htsim.")],

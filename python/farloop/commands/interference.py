@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_json
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
     ForceMemoryOption,
     JsonOption,
@@ -22,6 +23,13 @@ from farloop.commands.options import (
 )
 
 
+@declare_command(
+    "interference",
+    group="Simulate",
+    place=6,
+    summary="Say how training jobs slow one another down.",
+    examples=("farloop interference jobs.toml",),
+)
 @handle_errors
 def interference(
     scenario: ScenarioArgument,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from farloop.commands.command import handle_errors, print_json
+from farloop.commands.declarations import declare_group, show_examples
 from farloop.commands.help_groups import WholeLines
 from farloop.errors import FarloopError
 from farloop.messages import say
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=WholeLines, help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None
+)
+declare_group(
+    "kernel", app, group="Linux kernel", place=2, summary="Load an algorithm into this host's kernel; watch it."
 )
 
 
@@ -39,7 +43,7 @@ NameArgument = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command()
+@app.command(**show_examples("farloop kernel doctor"))
 @handle_errors
 def doctor(as_json: JsonOption = False) -> None:
     """Check what this host needs to load algorithms, and how to get what is missing. Changes nothing."""
@@ -66,7 +70,7 @@ SetOption = Annotated[
 ]
 
 
-@app.command()
+@app.command(**show_examples("farloop kernel load dctcp", "farloop kernel load gemini --set capacity=10Gbps"))
 @handle_errors
 def load(algorithm: NameArgument, set_: SetOption = None) -> None:
     """Register an algorithm with the kernel, until `unload` or a reboot. Only connections that select it use it."""
@@ -79,7 +83,7 @@ def load(algorithm: NameArgument, set_: SetOption = None) -> None:
     )
 
 
-@app.command()
+@app.command(**show_examples("farloop kernel unload gemini"))
 @handle_errors
 def unload(algorithm: NameArgument) -> None:
     """Unregister an algorithm. Connections that use it keep it until they end."""
@@ -87,7 +91,7 @@ def unload(algorithm: NameArgument) -> None:
     typer.echo(f"{algorithm} is unloaded")
 
 
-@app.command()
+@app.command(**show_examples("farloop kernel status gemini"))
 @handle_errors
 def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
     """Show whether an algorithm is loaded, and its connections in all network namespaces."""
@@ -100,7 +104,7 @@ def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
         terminal.kernel_status(state)
 
 
-@app.command()
+@app.command(**show_examples("farloop kernel record gemini events.jsonl --set capacity=10Gbps --duration 30s"))
 @handle_errors
 def record(
     algorithm: NameArgument,
@@ -131,7 +135,7 @@ app.add_typer(telemetry, name="telemetry")
 CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="The directory of a cgroup (version 2).")]
 
 
-@telemetry.command()
+@telemetry.command(**show_examples("farloop kernel telemetry attach /sys/fs/cgroup/gear"))
 @handle_errors
 def attach(
     cgroup: CgroupArgument,
@@ -144,7 +148,7 @@ def attach(
     typer.echo(f"connections that begin in {cgroup} carry telemetry")
 
 
-@telemetry.command()
+@telemetry.command(**show_examples("farloop kernel telemetry detach /sys/fs/cgroup/gear"))
 @handle_errors
 def detach(cgroup: CgroupArgument) -> None:
     """Stop telemetry in a cgroup. Its connections go on without."""
@@ -154,7 +158,7 @@ def detach(cgroup: CgroupArgument) -> None:
     typer.echo(f"new connections in {cgroup} carry no telemetry")
 
 
-@telemetry.command("status")
+@telemetry.command("status", **show_examples("farloop kernel telemetry status --json"))
 @handle_errors
 def telemetry_status(as_json: JsonOption = False) -> None:
     """Show the connections with telemetry: what they offered, found and echoed, in all network namespaces."""

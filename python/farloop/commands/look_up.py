@@ -8,12 +8,23 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_file, print_json
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import ForceMemoryOption, JsonOption, SetOption, complete_explain, lists
 from farloop.errors import FarloopError, nearest, shown
 
 SCHEMAS = ("scenario", "study", "question", "output")
 
 
+@declare_command(
+    "list",
+    group="Look up",
+    place=1,
+    summary="List algorithms, paths, scenarios, workloads or claims.",
+    examples=(
+        "farloop list algorithms",
+        "farloop list claims --json",
+    ),
+)
 @handle_errors
 def list_(
     what: Annotated[
@@ -39,6 +50,16 @@ def list_(
         terminal.entries(rows)
 
 
+@declare_command(
+    "schema",
+    group="Look up",
+    place=3,
+    summary="Print the JSON Schema of scenarios, for editors.",
+    examples=(
+        "farloop schema > scenario.schema.json",
+        "farloop schema --of study > study.schema.json",
+    ),
+)
 @handle_errors
 def schema(
     of: Annotated[
@@ -68,6 +89,16 @@ def schema(
     print_json(api.schema())
 
 
+@declare_command(
+    "explain",
+    group="Look up",
+    place=2,
+    summary="Describe an algorithm; check a scenario before a run.",
+    examples=(
+        "farloop explain gear",
+        "farloop explain scenario.toml --set workload.load=0.8",
+    ),
+)
 @handle_errors
 def explain(
     algorithm: Annotated[

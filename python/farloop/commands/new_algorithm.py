@@ -8,9 +8,17 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors
+from farloop.commands.declarations import declare_command
 from farloop.errors import FarloopError
 
 
+@declare_command(
+    "new-algorithm",
+    group="Develop",
+    place=1,
+    summary="Start an algorithm of your own in Rust.",
+    examples=("farloop new-algorithm my-vegas",),
+)
 @handle_errors
 def new_algorithm(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: lower case letters, digits and hyphens.")],

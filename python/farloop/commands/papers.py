@@ -9,6 +9,7 @@ import typer
 
 from farloop import memory
 from farloop.commands.command import handle_errors, print_json, ready_to_draw
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
     CaseOption,
     FiguresArgument,
@@ -33,6 +34,17 @@ from farloop.commands.options import (
 from farloop.messages import say_notes
 
 
+@declare_command(
+    "reproduce",
+    group="Papers",
+    place=1,
+    summary="Reproduce papers' figures and judge what they claim.",
+    examples=(
+        "farloop reproduce gear/fig09",
+        "farloop reproduce gemini --full --seeds 1-5 --out out/gemini",
+        "farloop reproduce gear/fig09 --algorithms hpcc --set run.duration=1s",
+    ),
+)
 @handle_errors
 def reproduce(
     figures: FiguresArgument = None,

@@ -10,10 +10,22 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_line, ready_to_draw
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import QuietOption, SizesOption
 from farloop.errors import FarloopError, nearest, shown
 
 
+@declare_command(
+    "plot",
+    group="Look up",
+    place=6,
+    summary="Draw one metric of an output as a figure for a paper.",
+    examples=(
+        "farloop plot out/first --metric p99_slowdown --group intra,cross",
+        "farloop plot out/first --kind cdf --metric fct --width 84mm --out fct.svg",
+        "farloop plot out/first --kind heatmap --metric queue --style screen",
+    ),
+)
 @handle_errors
 def plot(
     directory: Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from farloop.commands.command import handle_errors, ready_to_draw
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import AlgorithmFileOption, QuietOption, SizesOption, ThreadsOption
 from farloop.errors import FarloopError, shown
 from farloop.results.size_classes import read_option
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from farloop.views.report.page import Section
 
 
+@declare_command(
+    "report",
+    group="Look up",
+    place=4,
+    summary="Draw the report of an output again.",
+    examples=(
+        "farloop report out/first",
+        "farloop report out/first --why --sizes median",
+    ),
+)
 @handle_errors
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The output directory of an earlier command.")],

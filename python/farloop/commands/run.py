@@ -10,6 +10,7 @@ import typer
 from farloop import memory
 from farloop.algorithm import unused
 from farloop.commands.command import handle_errors, print_json, ready_to_draw
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
     AlgorithmFileOption,
     AlgorithmsOption,
@@ -41,6 +42,17 @@ from farloop.messages import say_notes
 from farloop.scenario import Scenario
 
 
+@declare_command(
+    "run",
+    group="Simulate",
+    place=1,
+    summary="Simulate one scenario.",
+    examples=(
+        "farloop run scenario.toml --set run.duration=50ms --out out/first",
+        "farloop run scenario.toml --algorithm bbr --seeds 1-5",
+        "farloop run scenario.toml --algorithm-file mine.py --algorithm mine",
+    ),
+)
 @handle_errors
 def run_(
     scenario: ScenarioArgument,
@@ -129,6 +141,17 @@ def run_(
             terminal.print_trace(target, single.trace)
 
 
+@declare_command(
+    "compare",
+    group="Simulate",
+    place=2,
+    summary="Simulate it under several algorithms, side by side.",
+    examples=(
+        "farloop compare scenario.toml --algorithms cubic,bbr,dctcp --seeds 1-5",
+        "farloop compare gear/fig09 --algorithms gear,hpcc --jitter 3",
+        "farloop compare scenario.toml --algorithms cubic,bbr --json",
+    ),
+)
 @handle_errors
 def compare(
     scenario: ScenarioArgument,

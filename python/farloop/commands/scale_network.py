@@ -8,9 +8,17 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_file
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import ScenarioArgument, SetOption
 
 
+@declare_command(
+    "scale",
+    group="Simulate",
+    place=7,
+    summary="Divide a scenario of training jobs: less to simulate.",
+    examples=("farloop scale jobs.toml 16 > smaller.toml",),
+)
 @handle_errors
 def scale(
     scenario: ScenarioArgument,

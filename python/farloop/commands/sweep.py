@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import EXIT_IMPRECISE, EXIT_INVARIANT, handle_errors, print_json, ready_to_draw
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
     AlgorithmFileOption,
     ForceMemoryOption,
@@ -26,6 +27,17 @@ from farloop.commands.options import (
 from farloop.messages import say, say_notes
 
 
+@declare_command(
+    "sweep",
+    group="Simulate",
+    place=3,
+    summary="Simulate a study: many settings, algorithms and seeds.",
+    examples=(
+        "farloop sweep study.toml",
+        "farloop sweep study.toml --until 'p99 slowdown ± 5 %'",
+        "farloop sweep study.toml --slurm partition=short,time=2:00:00",
+    ),
+)
 @handle_errors
 def sweep(
     study: Annotated[

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_json
+from farloop.commands.declarations import declare_group, show_examples
 from farloop.commands.help_groups import WholeLines
 from farloop.errors import FarloopError
 from farloop.messages import say
@@ -20,12 +21,15 @@ from farloop.units import count_text
 app = typer.Typer(
     cls=WholeLines, help="Run a scenario with this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None
 )
+declare_group(
+    "testbed", app, group="Linux kernel", place=1, summary="Run a scenario with real TCP, beside the simulation."
+)
 
 EVERY = 2.0
 """Seconds between words about how far a run is, or a fifth of a longer run."""
 
 
-@app.command()
+@app.command(**show_examples("farloop testbed run testbed.toml --out out/measured"))
 @handle_errors
 def run(
     scenario: Annotated[
@@ -82,7 +86,7 @@ def run(
         terminal.print_written(target, report=not no_report)
 
 
-@app.command()
+@app.command(**show_examples("farloop testbed figure gemini/fig10 --repetitions 3"))
 @handle_errors
 def figure(
     figure: Annotated[
@@ -147,7 +151,7 @@ def figure(
         raise failure
 
 
-@app.command()
+@app.command(**show_examples("farloop testbed clean"))
 @handle_errors
 def clean() -> None:
     """End processes that a killed testbed left behind. Its network is gone already; nothing else is touched."""
@@ -165,7 +169,7 @@ def clean() -> None:
     )
 
 
-@app.command()
+@app.command(**show_examples("farloop testbed doctor"))
 @handle_errors
 def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Check what a testbed needs on this host, and say what is missing. Changes nothing."""

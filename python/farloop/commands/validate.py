@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import EXIT_INVARIANT, handle_errors, print_json
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
     ForceOption,
     FreshOption,
@@ -35,6 +36,16 @@ def complete_references(incomplete: str) -> list[str]:
     return [name for name in (*known_names, metamorphic.NAME) if name.startswith(incomplete)]
 
 
+@declare_command(
+    "validate",
+    group="Papers",
+    place=3,
+    summary="Compare with other simulators, Linux and theory.",
+    examples=(
+        "farloop validate",
+        "farloop validate metamorphic --json",
+    ),
+)
 @handle_errors
 def validate(
     names: Annotated[

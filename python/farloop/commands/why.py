@@ -8,9 +8,20 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import handle_errors, print_json
+from farloop.commands.declarations import declare_command
 from farloop.commands.options import AlgorithmFileOption, JsonOption
 
 
+@declare_command(
+    "why",
+    group="Simulate",
+    place=5,
+    summary="Say where the time of a flow or a job's iteration went.",
+    examples=(
+        "farloop why out/first web-17",
+        "farloop why out/job training --iteration 2 --html why.html",
+    ),
+)
 @handle_errors
 def why(
     run: Annotated[
