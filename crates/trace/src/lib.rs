@@ -9,6 +9,7 @@
 //!
 //! This crate knows nothing of the network: ports, hosts and flows are numbers, which [`Names`] gives names.
 
+mod cause;
 mod frame;
 mod names;
 pub mod pcapng;
@@ -18,7 +19,8 @@ mod spec;
 mod tracer;
 pub mod why;
 
+pub use cause::Cause;
 pub use names::{FlowName, Names, Protocol};
-pub use record::{Cause, Ecn, Event, Packet, PacketKind, Place, Record, TcpFlags};
+pub use record::{Ecn, Event, Packet, PacketKind, Place, Record, TcpFlags};
 pub use spec::{Resolver, SpecError, TraceSpec};
 pub use tracer::{Choice, Filter, Trace, Tracer, join};

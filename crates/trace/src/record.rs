@@ -1,5 +1,6 @@
 //! [`Record`]: one thing that happened.
 
+use crate::cause::Cause;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::fmt;
 
@@ -217,80 +218,4 @@ pub struct TcpFlags {
     pub ece: bool,
     /// The window was reduced.
     pub cwr: bool,
-}
-
-/// Why a packet was lost. Every cause has a column in the table of ports; they are in the order of the columns.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Cause {
-    /// The switch's buffer was full.
-    Buffer,
-    /// The port's queue had reached its limit.
-    QueueLimit,
-    /// The queue was long enough to mark it, but it was not ECN-capable.
-    NotEcnCapable,
-    /// A port agent (an algorithm at the switch) dropped it.
-    Agent,
-    /// The day of its circuit was too far off for any queue.
-    Blocked,
-    /// The day of its circuit was over before it left.
-    Expired,
-    /// The link that it should have left by was down, or went down while it waited.
-    LinkDown,
-    /// No path led to where it was bound for.
-    NoRoute,
-    /// The link lost it.
-    Loss,
-    /// A circuit switch had no circuit for it, or not long enough.
-    Circuit,
-    /// The link went down while it was on it.
-    Cut,
-    /// The link damaged it.
-    Corruption,
-}
-
-impl Cause {
-    /// Every cause, in the order of the columns.
-    pub const ALL: [Cause; 12] = [
-        Cause::Buffer,
-        Cause::QueueLimit,
-        Cause::NotEcnCapable,
-        Cause::Agent,
-        Cause::Blocked,
-        Cause::Expired,
-        Cause::LinkDown,
-        Cause::NoRoute,
-        Cause::Loss,
-        Cause::Circuit,
-        Cause::Cut,
-        Cause::Corruption,
-    ];
-
-    /// Returns true if the packet was lost on a link or by a circuit switch, which has no buffer. All other packets are
-    /// dropped by the node that should have sent them on.
-    pub fn is_on_link(self) -> bool {
-        matches!(self, Cause::Loss | Cause::Circuit | Cause::Cut | Cause::Corruption)
-    }
-
-    /// Returns true if the packet had left its port and got lost behind it, on the link or at the link's far end.
-    pub fn is_behind_port(self) -> bool {
-        self.is_on_link() || self == Cause::NoRoute
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Cause::Buffer => "buffer full",
-            Cause::QueueLimit => "queue limit",
-            Cause::NotEcnCapable => "not ECN-capable",
-            Cause::Agent => "port agent",
-            Cause::Blocked => "circuit too far off",
-            Cause::Expired => "day of its circuit over",
-            Cause::LinkDown | Cause::Cut => "link down",
-            Cause::NoRoute => "no route",
-            Cause::Loss => "lost on the link",
-            Cause::Circuit => "no circuit",
-            Cause::Corruption => "damaged on the link",
-        })
-    }
 }
