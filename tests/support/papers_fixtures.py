@@ -8,6 +8,7 @@ import pyarrow as pa
 from farloop.judging import schedule, verdicts
 from farloop.results.fields import TABLES
 from farloop.results.run import Comparison, Run
+from farloop.results.summary import DROPS, LOST
 from farloop.results.tables import Column, to_arrow
 from farloop.units import seconds
 
@@ -125,11 +126,7 @@ def undecided(claim):
     return [s["text"] for s in claim["statements"] if s["holds"] is None]
 
 
-TOTALS = {
-    "packet_hops": 1, "dropped_buffer": 0, "dropped_limit": 0, "dropped_not_ect": 0, "dropped_agent": 0,
-    "dropped_blocked": 0, "dropped_expired": 0, "dropped_down": 0, "dropped_unrouted": 0,
-    "lost": 0, "lost_circuit": 0, "lost_down": 0, "corrupted": 0, "gave_up": 0,
-}  # fmt: skip
+TOTALS = {"packet_hops": 1, "gave_up": 0, **dict.fromkeys((*DROPS, *LOST), 0)}
 
 
 def table(name, rows):

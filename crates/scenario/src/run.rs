@@ -1,13 +1,14 @@
 //! Runs a scenario: from its text to tables.
 
 use crate::build::{Built, CircuitFacts, EventFact, of_paths};
+use crate::columns;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
 use crate::jobs::explained as explained_job;
 use crate::parse::{parse_while, parse_within};
 use crate::scenario::Scenario;
-use crate::tables::{Names, Tables, totals};
+use crate::tables::{Names, Tables};
 use crate::testbed;
 use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
@@ -58,7 +59,7 @@ pub struct Outcome {
 impl Outcome {
     /// The totals by name, as [`TOTALS`](crate::columns::TOTALS) declares them.
     pub fn totals_json(&self) -> Json {
-        totals(&self.totals)
+        columns::totals(&self.totals).into_iter().map(|(name, number)| (name.to_string(), number)).collect()
     }
 }
 
@@ -157,7 +158,7 @@ impl Prepared {
     pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json, Json), RunError> {
         let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
         let result = simulation.unrun();
-        Ok((names.tables(&result), names.capped(&result), names.job_tables.carried(&result)))
+        Ok((names.tables(&result), names.capped(&result), names.jobs.carried(&result)))
     }
 
     /// Simulates it. `progress` is called now and then and returns `false` to stop; while the network is built, without any packet-hops.
@@ -305,7 +306,7 @@ pub(crate) fn ready(
     let simulation = Simulation::build(built.spec, settings.cores, go_on);
     let refused = |e| of_paths(scenario, |flow| names.flow(flow), |node| names.node(node), &e);
     let mut simulation = simulation.map_err(refused)?;
-    names.job_tables.take_paths(&simulation);
+    names.jobs.take_paths(&simulation);
     let trace_names = traced.map(|(filter, names)| {
         simulation.trace(&filter);
         names
@@ -325,7 +326,7 @@ fn simulate(
         starts: names.starts(&result),
         limits: names.limits(&result),
         capped: names.capped(&result),
-        jobs: names.job_tables.carried(&result),
+        jobs: names.jobs.carried(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,

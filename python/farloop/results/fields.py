@@ -1,6 +1,6 @@
 """Declarations of the tables: every column, metric and total with its unit and meaning, declared once.
 
-The simulator declares its columns (`crates/scenario/src/columns.rs`). This module declares those that Python computes: the tables of an
+The simulator declares its columns (`crates/scenario/src/columns`). This module declares those that Python computes: the tables of an
 arena. Both give the metadata of the Parquet files, and the tables of docs/outputs.md, which `python -m farloop.results.fields
 docs/outputs.md` writes.
 """
