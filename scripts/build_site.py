@@ -331,7 +331,9 @@ class Gallery:
         for claim in self.of[name]:
             numbers = "; ".join(f"{k} {v:.3g}, {number(claim['measured'].get(k))}" for k, v in claim["paper"].items())
             pages = ", ".join(f"[{p}](../docs/findings/{p})" for p in tally.pages(claim["id"]))
-            verdict = f"{claim['told']}" + (f" ({claim['scale']} scale)" if claim["scale"] in tally.SCALES else "")
+            verdict = f"{claim['verdict_text']}" + (
+                f" ({claim['scale']} scale)" if claim["scale"] in tally.SCALES else ""
+            )
             held = f"{claim['held']} of {claim['judged']}" if claim.get("judged") else "–"
             failed = "".join(
                 f"<br>fails: {cell(statement['statement'])} ({statement['kind']})"

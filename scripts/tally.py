@@ -28,7 +28,9 @@ from typing import Any
 import statements
 
 from farloop import catalogue
+from farloop.deprecation import rename_keys
 from farloop.judging import verdicts
+from farloop.results.run import ClaimRow
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- verdicts: written by scripts/tally.py -->", "<!-- end of verdicts -->"
@@ -80,7 +82,9 @@ def table(claims: Claims) -> str:
         own = ", ".join(f"[{p}]({p})" for p in pages(claim["id"]))
         held = f"{claim['held']} of {claim['judged']}" if claim.get("judged") else "–"
         numbers_text = "; ".join(numbers)
-        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {held} | {numbers_text} | {own} |")
+        lines.append(
+            f"| {claim['id']} | {claim['scale']} | {claim['verdict_text']} | {held} | {numbers_text} | {own} |"
+        )
     return "\n".join(lines)
 
 
@@ -129,7 +133,7 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
         RefusedError: it is no such file, or no reproduction of the papers' claims.
     """
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = [rename_keys(claim, ClaimRow.RENAMED, path.name) for claim in json.loads(path.read_text("utf-8"))]
         version = json.loads((path.parent / "manifest.json").read_text("utf-8"))["farloop"]
         date = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
         rows = [
@@ -137,7 +141,7 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
                 "id": claim["id"],
                 "scale": claim["scale"],
                 "verdict": claim["verdict"],
-                "told": claim["told"],
+                "verdict_text": claim["verdict_text"],
                 "calibrated": claim["calibrated"],
                 # Numbers that stand beside the paper's; all others are in claims.json.
                 "measured": {name: claim["measured"].get(name) for name in claim["paper"]},
@@ -190,7 +194,7 @@ def shown(
         best[entry["id"]] = entry
     missing = {
         "verdict": "not judged",
-        "told": "not judged: not run",
+        "verdict_text": "not judged: not run",
         "scale": "–",
         "calibrated": False,
         "measured": {},
@@ -201,7 +205,7 @@ def shown(
     }
     rows = [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
     return [
-        entry | {"told": f"{entry['told']}, by an earlier judge"}
+        entry | {"verdict_text": f"{entry['verdict_text']}, by an earlier judge"}
         if entry["id"] in best and not is_current(entry, stated)
         else entry
         for entry in rows

@@ -31,6 +31,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from farloop.deprecation import warn_renamed
+
 Floats = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
@@ -113,7 +115,7 @@ class Interval:
         return replace(self, low=low, high=high)
 
     def ratio_text(self, text: Callable[[float], str]) -> str:
-        """As `told`, for a ratio: where the ends are more than `MAX_RATIO` times apart the seeds leave its direction open."""
+        """As `format`, for a ratio: where the ends are more than `MAX_RATIO` times apart the seeds leave its direction open."""
         if (
             self.estimate is not None
             and self.low is not None
@@ -121,9 +123,9 @@ class Interval:
             and self.high > MAX_RATIO * self.low
         ):
             return f"{text(self.estimate)} (unsure)"
-        return self.told(text)
+        return self.format(text)
 
-    def told(self, text: Callable[[float], str]) -> str:
+    def format(self, text: Callable[[float], str]) -> str:
         """For people, such as "7.42 [6.9, 9.1]", a dash for no estimate.
 
         The estimate stands alone where there is no interval, and where it is the same number under every seed.
@@ -131,6 +133,11 @@ class Interval:
         if self.estimate is None:
             return "–"
         return text(self.estimate) + (f" {self.range(text)}" if self.half_width else "")
+
+    def told(self, text: Callable[[float], str]) -> str:
+        """The old name of `format`."""
+        warn_renamed("Interval.told", "Interval.format")
+        return self.format(text)
 
     def range(self, text: Callable[[float], str]) -> str:
         """The interval alone, such as "[6.9, 9.1]"; empty where there is none."""

@@ -311,9 +311,16 @@ def test_scores_of_variations_by_other_definitions_are_left_out(command):
     path = command.directory / "a" / "manifest.json"
     manifest = json.loads(path.read_text())
     assert manifest["definitions"] == measures.VERSION
-    manifest["scenarios"][0]["shaken"] = {"dctcp": [1e9]}
-    for version, is_fragile in ((measures.VERSION, "1"), (measures.VERSION - 1, "")):
-        path.write_text(json.dumps(manifest | {"definitions": version}))
+    scenario = manifest["scenarios"][0]
+    del scenario["perturbed"]
+    # "shaken" is the name of the version before.
+    for key, version, is_fragile in (
+        ("perturbed", measures.VERSION, "1"),
+        ("shaken", measures.VERSION, "1"),
+        ("perturbed", measures.VERSION - 1, ""),
+    ):
+        scenarios = [scenario | {key: {"dctcp": [1e9]}}]
+        path.write_text(json.dumps(manifest | {"definitions": version, "scenarios": scenarios}))
         assert command("report", "a").returncode == 0
         ranked = {row["algorithm"]: row["is_fragile"] for row in rows(command.directory / "a", "ranking")}
         assert ranked == {"dctcp": is_fragile}

@@ -371,7 +371,7 @@ def test_a_journal_that_cannot_be_written_is_a_note(what, small, outside, tmp_pa
         base=small, set={"run.duration": "1ms"}, grid={"seed": "1-2"}, out=tmp_path / "s", workers=1, report=False
     )
     assert study.counts.made == 2
-    assert [note for note in study.told if str(kept / journal.JOURNAL) in note and "cannot be written" in note]
+    assert [note for note in study.notes if str(kept / journal.JOURNAL) in note and "cannot be written" in note]
     assert outside.read_text() == MINE
 
 

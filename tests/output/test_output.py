@@ -251,7 +251,7 @@ def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_sc
 
     def judged(comparison, base, scale):
         assert base.overrides == (("run.duration", "1ms"),)
-        now = claim | {"verdict": "reproduced", "told": "reproduced", "what": "judged anew"}
+        now = claim | {"verdict": "reproduced", "verdict_text": "reproduced", "what": "judged anew"}
         return dataclasses.replace(comparison, claims=[now], scale=scale)
 
     monkeypatch.setattr("farloop.judging.verdicts.add_verdicts", judged)

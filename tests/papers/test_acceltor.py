@@ -72,7 +72,10 @@ def incomplete(figure, make, without):
     assert any(undecided(claim) for claim in claims.values())
     for claim in claims.values():
         decided = len(claim["statements"]) - len(undecided(claim))
-        assert not undecided(claim) or claim["told"] == f"partial: {decided} of {len(claim['statements'])} statements"
+        assert (
+            not undecided(claim)
+            or claim["verdict_text"] == f"partial: {decided} of {len(claim['statements'])} statements"
+        )
 
 
 def quick(figure, make):

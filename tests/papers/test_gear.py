@@ -29,7 +29,7 @@ def test_fig02():
     falling = judge("gear/fig02", planned("gear/fig02", fig02(delay=0.0)))["gear/fig02"]
     assert len(failed(falling)) == 2
     part = planned("gear/fig02", fig02(), without=[("10 ms, 150 kB", "dctcp")])
-    assert judge("gear/fig02", part)["gear/fig02"]["told"] == "partial: 0 of 3 statements"
+    assert judge("gear/fig02", part)["gear/fig02"]["verdict_text"] == "partial: 0 of 3 statements"
 
 
 # ---------------------------------------------------------------- Fig. 6 and the fabric
@@ -104,9 +104,9 @@ def test_fig06_incomplete():
     """One point of five says nothing about every point; neither do the short runs at full scale."""
     make = traffic("gear/fig06", SIDES)
     single = [make("1:1", a) for a in SIDES]
-    assert judge("gear/fig06", single)["gear/fig06"]["told"] == "partial: 0 of 5 statements"
+    assert judge("gear/fig06", single)["gear/fig06"]["verdict_text"] == "partial: 0 of 5 statements"
     quick = planned("gear/fig06", make, scale="quick")
-    assert judge("gear/fig06", quick)["gear/fig06"]["told"] == "partial: 0 of 5 statements"
+    assert judge("gear/fig06", quick)["gear/fig06"]["verdict_text"] == "partial: 0 of 5 statements"
     assert judge("gear/fig06", quick, "quick")["gear/fig06"]["verdict"] == "reproduced"
 
 
@@ -189,7 +189,7 @@ def test_fabric(claim, changed, failing):
 
 def test_fabric_incomplete():
     claims = fabric(without=[("WebSearch", "annulus")])
-    verdicts = {c: row["told"] for c, row in claims.items()}
+    verdicts = {c: row["verdict_text"] for c, row in claims.items()}
     assert verdicts["gear/table1"] == "partial: 3 of 5 statements"
     assert verdicts["gear/headline"] == "partial: 0 of 4 statements"
     assert verdicts["gear/fig08"] == "partial: 7 of 8 statements"
@@ -225,7 +225,7 @@ def fig09(**other):
 def test_fig09_reproduced():
     claim = judge("gear/fig09", planned("gear/fig09", fig09()))["gear/fig09"]
     assert claim["verdict"] == "reproduced", claim["note"]
-    assert claim["told"].startswith("reproduced (calibrated: Gear's reading")
+    assert claim["verdict_text"].startswith("reproduced (calibrated: Gear's reading")
     assert claim["calibrated"] is True
     assert claim["measured"]["Gear_ratio"] == pytest.approx(47 / 46)
     assert claim["measured"]["GEMINI_converged_s"] == pytest.approx(2.2, abs=0.05)
@@ -261,7 +261,7 @@ def test_fig09_differs(other, text, verdict):
 def test_fig09_incomplete():
     make = fig09()
     hpcc = judge("gear/fig09", [make("0 ms", "hpcc")])["gear/fig09"]
-    assert hpcc["told"] == "partial: 2 of 9 statements"
+    assert hpcc["verdict_text"] == "partial: 2 of 9 statements"
     assert "needs gear at 0 ms, gear at 7 ms" in hpcc["note"]
     # Two start phases of six are not the figure's; at quick scale they are what there is.
     quick = planned("gear/fig09", make, scale="quick")
@@ -274,7 +274,7 @@ def test_a_shorter_run_is_not_judged():
     """What `compare gear/fig09 --algorithms hpcc --set run.duration=60ms` once called reproduced."""
     run = made("gear/fig09", "", "hpcc", series=rates(intra=10, cross=80), change={"run.duration": "60ms"})
     claim = judge("gear/fig09", [run], scale="custom")["gear/fig09"]
-    assert (claim["verdict"], claim["told"]) == ("not judged", "not judged: changed keys run.duration")
+    assert (claim["verdict"], claim["verdict_text"]) == ("not judged", "not judged: changed keys run.duration")
     assert {s["holds"] for s in claim["statements"]} == {None}
 
 
@@ -313,7 +313,7 @@ def test_fig10(other, failing):
 
 def test_fig10_incomplete():
     claim = judge("gear/fig10", planned("gear/fig10", fig10(), without=[("40 ms", "gear")]))["gear/fig10"]
-    assert claim["told"] == "partial: 2 of 3 statements"
+    assert claim["verdict_text"] == "partial: 2 of 3 statements"
 
 
 # ---------------------------------------------------------------- Fig. 11
@@ -353,7 +353,7 @@ def test_fig11(other, failing):
 
 def test_fig11_incomplete():
     claim = judge("gear/fig11", planned("gear/fig11", fig11(), scale="quick"))["gear/fig11"]
-    assert claim["told"] == "partial: 0 of 3 statements"
+    assert claim["verdict_text"] == "partial: 0 of 3 statements"
     assert (
         judge("gear/fig11", planned("gear/fig11", fig11(), scale="quick"), "quick")["gear/fig11"]["verdict"]
         == "reproduced"
@@ -394,7 +394,7 @@ def test_fig12(other, failing):
 
 def test_fig12_incomplete():
     claim = judge("gear/fig12", planned("gear/fig12", fig12(), without=[("66 Gbps", "hpcc")]))["gear/fig12"]
-    assert claim["told"] == "partial: 4 of 5 statements"
+    assert claim["verdict_text"] == "partial: 4 of 5 statements"
     assert undecided(claim) == ["HPCC has not converged at 2 s from 66 Gbps"]
     quick = judge("gear/fig12", planned("gear/fig12", fig12(), scale="quick"), scale="quick")["gear/fig12"]
     assert quick["verdict"] == "reproduced"
@@ -434,10 +434,10 @@ def test_fig13(intra, failing):
 
 def test_fig13_incomplete():
     light = planned("gear/fig13", fig13(), scale="quick")
-    assert judge("gear/fig13", light)["gear/fig13"]["told"] == "partial: 0 of 3 statements"
+    assert judge("gear/fig13", light)["gear/fig13"]["verdict_text"] == "partial: 0 of 3 statements"
     assert judge("gear/fig13", light, "quick")["gear/fig13"]["verdict"] == "reproduced"
     apart = judge("gear/fig13", planned("gear/fig13", fig13(one_path=False)))["gear/fig13"]
-    assert apart["told"] == "partial: 0 of 3 statements"
+    assert apart["verdict_text"] == "partial: 0 of 3 statements"
     assert "different paths" in apart["note"]
 
 
@@ -461,7 +461,7 @@ def test_fig14(other, verdict):
 
 def test_fig14_incomplete():
     claim = judge("gear/fig14", planned("gear/fig14", fig14(), without=[("34 ms", "gear-without-cross")]))["gear/fig14"]
-    assert claim["told"] == "partial: 1 of 3 statements"
+    assert claim["verdict_text"] == "partial: 1 of 3 statements"
 
 
 # ---------------------------------------------------------------- Fig. 16
@@ -509,7 +509,7 @@ def test_fig16_keeps_its_numbers():
 
 def test_fig16_incomplete():
     claim = judge("gear/fig16", planned("gear/fig16", fig16(), without=[("WAN", "timely")]))["gear/fig16"]
-    assert claim["told"] == "partial: 11 of 14 statements"
+    assert claim["verdict_text"] == "partial: 11 of 14 statements"
 
 
 # ---------------------------------------------------------------- Fig. 17
@@ -558,7 +558,7 @@ def test_fig17(other, failing):
 
 def test_fig17_incomplete():
     claim = judge("gear/fig17", planned("gear/fig17", fig17(), scale="quick"))["gear/fig17"]
-    assert claim["told"] == "partial: 1 of 4 statements"
+    assert claim["verdict_text"] == "partial: 1 of 4 statements"
 
 
 # ---------------------------------------------------------------- Fig. 18
@@ -596,4 +596,4 @@ def test_fig18(other, failing):
 
 def test_fig18_incomplete():
     claim = judge("gear/fig18", planned("gear/fig18", fig18(), without=[("0.05", "gemini")]))["gear/fig18"]
-    assert claim["told"] == "partial: 1 of 3 statements"
+    assert claim["verdict_text"] == "partial: 1 of 3 statements"

@@ -18,7 +18,7 @@ def incomplete(figure, make, without):
     claim = only(figure, planned(figure, make, without=[without]))
     assert undecided(claim)
     decided = len(claim["statements"]) - len(undecided(claim))
-    assert claim["told"] == f"partial: {decided} of {len(claim['statements'])} statements"
+    assert claim["verdict_text"] == f"partial: {decided} of {len(claim['statements'])} statements"
 
 
 # ---------------------------------------------------------------- Figs. 5 and 8: thresholds
@@ -426,4 +426,4 @@ def test_theorem1():
 )
 def test_without_runs_nothing_is_judged(figure):
     claim = only(f"gemini/{figure}", [])
-    assert claim["verdict"] == "partial" and claim["told"].startswith("partial: 0 of ")
+    assert claim["verdict"] == "partial" and claim["verdict_text"].startswith("partial: 0 of ")

@@ -17,7 +17,7 @@ def incomplete(figure, make, without, claim):
     judged = judge(figure, planned(figure, make, without=[without]))[claim]
     decided = len(judged["statements"]) - len(undecided(judged))
     assert undecided(judged)
-    assert judged["told"] == f"partial: {decided} of {len(judged['statements'])} statements"
+    assert judged["verdict_text"] == f"partial: {decided} of {len(judged['statements'])} statements"
 
 
 # ---------------------------------------------------------------- bursts

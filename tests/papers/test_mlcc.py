@@ -22,7 +22,10 @@ def incomplete(figure, make, without):
     assert any(undecided(claim) for claim in claims.values())
     for claim in claims.values():
         decided = len(claim["statements"]) - len(undecided(claim))
-        assert not undecided(claim) or claim["told"] == f"partial: {decided} of {len(claim['statements'])} statements"
+        assert (
+            not undecided(claim)
+            or claim["verdict_text"] == f"partial: {decided} of {len(claim['statements'])} statements"
+        )
 
 
 # ---------------------------------------------------------------- Figs. 2 to 4: the rivals
@@ -190,7 +193,7 @@ def test_buffers():
     figure = "mlcc/buffers"
     good = judge(figure, planned(figure, dci()))
     assert {c: v["verdict"] for c, v in good.items()} == {"mlcc/fig09": "reproduced", "mlcc/fig10": "reproduced"}
-    assert good["mlcc/fig10"]["told"].startswith("reproduced (calibrated: the 10 ms")
+    assert good["mlcc/fig10"]["verdict_text"].startswith("reproduced (calibrated: the 10 ms")
     low = judge(figure, planned(figure, dci(peak=20 * MB, turn_peak=10 * MB)))
     assert failed(low["mlcc/fig09"]) == ["θ = 18 ms: peak (MB)", "θ = 18 ms: peak per flow (MB)"]
     assert (low["mlcc/fig09"]["verdict"], low["mlcc/fig10"]["verdict"]) == ("direction", "direction")

@@ -134,7 +134,7 @@ def test_names_that_are_no_figures_have_no_judge():
 )
 def test_changed_keys_are_named(change, said):
     run = made("gear/fig09", "", "hpcc", series=rates(intra=10, cross=80), change=change)
-    assert judge("gear/fig09", [run], "custom")["gear/fig09"]["told"] == said
+    assert judge("gear/fig09", [run], "custom")["gear/fig09"]["verdict_text"] == said
 
 
 def test_many_changed_keys_are_counted():
@@ -149,7 +149,7 @@ def test_many_changed_keys_are_counted():
         series=rates(intra=1, cross=8),
         change=change | {"switch.kmin": "1kB", "run.duration": "1s"},
     )
-    assert judge("gear/fig09", [run], "custom")["gear/fig09"]["told"].endswith(" and 2 more")
+    assert judge("gear/fig09", [run], "custom")["gear/fig09"]["verdict_text"].endswith(" and 2 more")
 
 
 @pytest.mark.parametrize("figure", figure_names())
@@ -157,11 +157,11 @@ def test_runs_without_series_break_no_judge(figure):
     """`record.flows = []` is no other outcome: the statements say what they miss."""
     runs = planned(figure, lambda case, a: made(figure, case, a))
     for claim in judge(figure, runs).values():
-        assert claim["verdict"] in ("partial", "differs") or claim["told"] in (
+        assert claim["verdict"] in ("partial", "differs") or claim["verdict_text"] in (
             "not judged: not recorded: series of flows",
             "not judged: no week has passed",
         )
-        assert "judge failed" not in claim["told"]
+        assert "judge failed" not in claim["verdict_text"]
 
 
 @pytest.mark.parametrize("figure", figure_names())
@@ -171,7 +171,7 @@ def test_runs_without_a_case_break_no_judge(figure):
     for claim in judge(figure, [made(figure, "", a) for a in algorithms], "custom").values():
         # Only the fabric has all its runs of one workload at hand.
         assert claim["verdict"] in ("partial", "not judged") or figure == "gear/fabric"
-        assert "judge failed" not in claim["told"]
+        assert "judge failed" not in claim["verdict_text"]
 
 
 def test_a_judge_that_fails_is_a_note(monkeypatch):
@@ -180,7 +180,7 @@ def test_a_judge_that_fails_is_a_note(monkeypatch):
 
     monkeypatch.setattr(paper_modules.paper_module("gear/fig09"), "judge", broken)
     claim = judge("gear/fig09", [made("gear/fig09", "0 ms", "hpcc")])["gear/fig09"]
-    assert claim["told"] == "not judged: the judge failed: ZeroDivisionError: by nothing"
+    assert claim["verdict_text"] == "not judged: the judge failed: ZeroDivisionError: by nothing"
 
 
 USERS = """
@@ -204,7 +204,7 @@ what = "mine"
 def test_claims_of_a_user(tmp_path, small, figure, claim, said):
     small.write_text(small.read_text() + USERS.format(figure=figure, claim=claim))
     comparison = farloop.compare(small, ["hpcc"])
-    assert [(c["id"], c["told"]) for c in comparison.claims] == [(claim, said)]
+    assert [(c["id"], c["verdict_text"]) for c in comparison.claims] == [(claim, said)]
     assert comparison.save(tmp_path / "out").is_dir()
 
 
@@ -235,7 +235,7 @@ def test_numbers_are_means_over_the_seeds():
     claim = judge("gear/fig14", runs(ratios), seeds=[1, 2, 3])["gear/fig14"]
     full, without, falls = claim["statements"]
     interval = statistics.mean([1.0, 1.3, 0.97])
-    assert full["holds"] and f"{interval.told('{:.3g}'.format)} (95 %, 3 seeds)" in full["evidence"]
+    assert full["holds"] and f"{interval.format('{:.3g}'.format)} (95 %, 3 seeds)" in full["evidence"]
     assert not without["holds"]
     assert falls["holds"] and falls["evidence"].startswith("in 2 of 3 seeds")
     assert claim["measured"]["ratio_full"] == pytest.approx(1.09)
@@ -245,7 +245,7 @@ def test_numbers_are_means_over_the_seeds():
     )
     # A seed without all its runs leaves the statement open.
     part = judge("gear/fig14", runs(ratios)[:-1], seeds=[1, 2, 3])["gear/fig14"]
-    assert part["told"] == "partial: 1 of 3 statements"
+    assert part["verdict_text"] == "partial: 1 of 3 statements"
 
 
 def test_half_of_the_seeds_are_no_majority():

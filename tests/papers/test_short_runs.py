@@ -68,6 +68,6 @@ def test_judges_decide_from_runs(figure, tmp_path):
     judged = add_verdicts(farloop.Comparison(figure, [run]), scenario)
     assert [c["id"] for c in judged.claims] == [c.id for c in read_claims(scenario.resolved)]
     assert all(c["verdict"] in ("partial", "not judged") and c["statements"] for c in judged.claims)
-    assert all("judge failed" not in c["told"] for c in judged.claims)
+    assert all("judge failed" not in c["verdict_text"] for c in judged.claims)
     draw.draw(judged, tmp_path)
     assert list(tmp_path.glob("*.png"))

@@ -30,7 +30,7 @@ def reproduction(directory, figure="gear/fig12", **changes):
     for name in ("fig12", "network", "schedule"):
         Image.new("RGB", (400, 300), "white").save(pictures / f"{name}.png")
     claim = {
-        "id": "gear/fig12", "scale": "quick", "verdict": "reproduced", "told": "reproduced", "calibrated": False,
+        "id": "gear/fig12", "scale": "quick", "verdict": "reproduced", "verdict_text": "reproduced", "calibrated": False,
         "paper": {"ratio": 1.0}, "measured": {"ratio": 1.2345, "other": 5}, "held": 0, "judged": 0, "statements": [],
     }  # fmt: skip
     (directory / "claims.json").write_text(json.dumps([claim | changes]))

@@ -26,7 +26,7 @@ def claim(name, verdict, text, paper=None, measured=None, *, calibrated=False, s
         {"text": "it is so", "holds": True, "evidence": "7", "number": False, "side": "", "cause": {"kind": "open"}},
         {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
     ]
-    row = {"id": name, "verdict": verdict, "told": text, "calibrated": calibrated, "scale": scale}
+    row = {"id": name, "verdict": verdict, "verdict_text": text, "calibrated": calibrated, "scale": scale}
     return row | numbers | {"held": 1, "judged": 2, "statements": statements}
 
 
@@ -82,7 +82,7 @@ def test_a_partial_reproduction_replaces_what_it_ran():
     assert [(c["id"], c["scale"], c["verdict"]) for c in shown] == [
         ("a/fig1", "full", "reproduced"), ("a/fig2", "quick", "direction"), ("a/fig3", "–", "not judged"),
     ]  # fmt: skip
-    assert shown[2]["told"] == "not judged: not run"
+    assert shown[2]["verdict_text"] == "not judged: not run"
     assert shown[0]["paper"] == {"ratio": 1.02}
 
 
@@ -92,7 +92,7 @@ def test_full_scale_under_an_earlier_judge_stands_behind_quick_scale_under_today
     assert tally.shown([quick, full], KNOWN, STATED)[0]["scale"] == "full"
     assert tally.shown([quick, full], KNOWN, other)[0]["scale"] == "quick"
     (old, *_) = tally.shown([full], KNOWN, other)
-    assert (old["scale"], old["told"]) == ("full", "reproduced, by an earlier judge"), "better than nothing"
+    assert (old["scale"], old["verdict_text"]) == ("full", "reproduced, by an earlier judge"), "better than nothing"
     assert [tally.is_current(full, stated) for stated in (STATED, other, {})] == [True, False, False]
 
 
@@ -111,7 +111,7 @@ def test_entries_of_a_reproduction(tmp_path):
         "id": "a/fig1",
         "scale": "quick",
         "verdict": "direction",
-        "told": "direction",
+        "verdict_text": "direction",
         "calibrated": False,
         "measured": {"ratio": 1.5},
         "held": 1,
@@ -137,6 +137,14 @@ def test_entries_of_a_reproduction(tmp_path):
 def test_what_is_no_reproduction_is_refused(change, said, tmp_path):
     with pytest.raises(tally.RefusedError, match=re.escape(said)):
         tally.entries(reproduced(tmp_path, **change), KNOWN, "")
+
+
+def test_claims_of_the_version_before_are_read(tmp_path):
+    path = reproduced(tmp_path)
+    path.write_text(path.read_text().replace("verdict_text", "told"))
+    with pytest.warns(DeprecationWarning, match="told"):
+        (entry,) = tally.entries(path, KNOWN, "")
+    assert entry["verdict_text"] == "direction"
 
 
 def test_files_that_are_none_change_nothing(tmp_path, capsys):
@@ -175,4 +183,4 @@ def test_a_verdict_never_stands_without_what_it_owes_to_calibration():
     judged = [e for e in shown if e["verdict"] in VERDICTS[:3]]
     assert judged
     assert all(e["calibrated"] == bool(claims[e["id"]].calibrated) for e in judged)
-    assert all(("(calibrated" in e["told"]) == e["calibrated"] for e in judged)
+    assert all(("(calibrated" in e["verdict_text"]) == e["calibrated"] for e in judged)

@@ -105,7 +105,7 @@ def test_claims_have_verdicts(comparison):
 
 def test_the_page_of_a_reproduction_names_claims_and_folds_long_notes():
     def claim(name, note):
-        return {"id": name, "verdict": "differs", "told": "differs", "what": "a <claim>", "note": note}
+        return {"id": name, "verdict": "differs", "verdict_text": "differs", "what": "a <claim>", "note": note}
 
     verdicts = FigureVerdicts(
         "gear/fabric", "title", [claim("gear/fabric", "short"), claim("gear/table1", "long " * 50)], []

@@ -85,9 +85,9 @@ def test_percentiles_are_those_of_all_flows_together(comparison):
     together = np.concatenate(slowdowns(comparison, "dctcp"))
     assert row["p99"] == f"{np.percentile(together, 99):.2f}", "no interval with five seeds"
     wanted = statistics.percentile(slowdowns(comparison, "dctcp"), 0.5, floor=1.0)
-    assert row["p50"] == wanted.told("{:.2f}".format)
+    assert row["p50"] == wanted.format("{:.2f}".format)
     assert re.fullmatch(r"[\d.]+ \[[\d.]+, [\d.]+\]", row["mean"])
-    assert row["mean"] == statistics.mean_of_clusters(slowdowns(comparison, "dctcp"), floor=1.0).told("{:.2f}".format)
+    assert row["mean"] == statistics.mean_of_clusters(slowdowns(comparison, "dctcp"), floor=1.0).format("{:.2f}".format)
 
 
 def test_no_text_has_an_interval_below_what_a_number_can_be(comparison):
@@ -108,7 +108,7 @@ def test_the_command_shows_them(comparison, command):
     assert "±" not in done.stdout
     line = next(line for line in done.stdout.splitlines() if "intra: mean slowdown" in line)
     pairs = paired.comparisons(dataclasses.replace(comparison, runs=[r for r in comparison if "swift" not in r.label]))
-    assert pairs[0].ratios["intra: mean slowdown"].told("{:.3g}".format) in line
+    assert pairs[0].ratios["intra: mean slowdown"].format("{:.3g}".format) in line
     assert "timely over dctcp" in done.stdout
     summary = json.loads((command.directory / "c" / "summary.json").read_text())
     ratio = summary["timely"]["paired"]["ratios"]["intra: mean slowdown"]

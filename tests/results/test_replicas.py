@@ -90,7 +90,7 @@ def test_tables_have_means_with_intervals(noisy):
     _, (row,) = run_rows(noisy)
     rates = [run.summary["mean_throughput"]["intra"] for run in noisy]
     assert row[0] == "cubic (n = 3 seeds)"
-    assert row[1] == statistics.mean(rates, floor=0.0).told(rate_text)
+    assert row[1] == statistics.mean(rates, floor=0.0).format(rate_text)
     assert row[1].startswith(f"{np.mean(rates) / 1e6:.3g}")
     assert row[1].endswith("]")
 

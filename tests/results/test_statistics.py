@@ -77,9 +77,9 @@ def test_an_interval_does_not_leave_what_a_number_can_be():
     assert Interval(0.98, 0.5, 2.0, 5).within(1.0).low == 0.98, "an estimate below the floor stays inside its interval"
     _, low, _ = statistics.mean_bands([[1.0, 5.0], [1.0, 5.1], [40.0, 5.2]], floor=1.0)
     assert low[0] == 1.0 and low[1] > 1.0
-    assert Interval(7.42, 6.9, 9.1, 5).told("{:.3g}".format) == "7.42 [6.9, 9.1]"
-    assert Interval(0.0, 0.0, 0.0, 5).told("{:.3g}".format) == "0", "no drops under any seed"
-    assert Interval(7.42, None, None, 1).told("{:.3g}".format) == "7.42"
+    assert Interval(7.42, 6.9, 9.1, 5).format("{:.3g}".format) == "7.42 [6.9, 9.1]"
+    assert Interval(0.0, 0.0, 0.0, 5).format("{:.3g}".format) == "0", "no drops under any seed"
+    assert Interval(7.42, None, None, 1).format("{:.3g}".format) == "7.42"
 
 
 def test_a_mean_of_what_never_came_is_infinite_without_an_interval():

@@ -52,7 +52,7 @@ def test_algorithms_in_python_run_in_workers_and_are_part_of_the_address(own):
         return farloop.study(own / "study.toml", out=own / "out" / "s", workers=2, report=False, **more)
 
     first = sweep()
-    assert (first.counts.made, first.told) == (4, [])
+    assert (first.counts.made, first.notes) == (4, [])
     assert first.runs["algorithm"].to_pylist() == ["dctcp", "dctcp", "mine", "mine"]
     alone = farloop.run(own / "base.toml", algorithm=load(own / "mine.py"), set={"workload.load": 0.2, "run.seed": 2})
     assert alone.flows.equals(first.run(4).flows), "a worker does what this process does"

@@ -228,7 +228,7 @@ def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     (claim,) = json.loads((out / "claims.json").read_text())
     # The same runs, the same judge.
     assert claim["simulated"]["statements"] == claim["measured"]["statements"]
-    assert claim["simulated"]["told"] == claim["measured"]["told"]
+    assert claim["simulated"]["verdict_text"] == claim["measured"]["verdict_text"]
     assert len(claim["measured"]["statements"]) == 6
     assert all(s["holds"] is not None for s in claim["measured"]["statements"])
     kept = json.loads((out / "manifest.json").read_text())

@@ -98,7 +98,7 @@ def sweep(
             draw=None if no_report else study_page.write,
             counting=counting,
         )
-    say_notes(result.told)
+    say_notes(result.notes)
     if as_json:
         from farloop.views import machine
 

@@ -149,7 +149,7 @@ class Finding:
             {
                 "id": self.id,
                 "verdict": self.verdict,
-                "told": self.verdict_text(claim),
+                "verdict_text": self.verdict_text(claim),
                 "calibrated": bool(claim.calibrated),
                 "calibrated_by": claim.calibrated,
                 "held": sum(bool(s.holds) for s in judged),

@@ -24,7 +24,7 @@ def judge_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Fin
 
 def mean_text(values: Sequence[float]) -> str:
     """A mean with its interval, in words."""
-    return f"{intervals.mean(values).told('{:.3g}'.format)} (95 %, {len(values)} seeds)"
+    return f"{intervals.mean(values).format('{:.3g}'.format)} (95 %, {len(values)} seeds)"
 
 
 def _combine_findings(findings: list[Finding]) -> Finding:

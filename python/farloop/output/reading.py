@@ -11,13 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from farloop import _native
+from farloop.deprecation import rename_keys
 from farloop.errors import FarloopError, shown
 from farloop.output import store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged_error, read_manifest
 from farloop.results import fields, tables, trace
 from farloop.results.algorithm_text import read_texts
 from farloop.results.jitter import Jitter
-from farloop.results.run import Comparison, Run
+from farloop.results.run import ClaimRow, Comparison, Run
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
 from farloop.safe_files import names
 from farloop.scenario import Scenario
@@ -39,6 +40,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
             runs = [_load_run(where, read_manifest(where)) for where in directories]
             claims_file = source / CLAIMS
             claims = json.loads(claims_file.read_text("utf-8")) if claims_file.is_file() else []
+            claims = [rename_keys(row, ClaimRow.RENAMED, CLAIMS) for row in claims]
             base = kept["base"]
             if base is not None:
                 base = Scenario(base["text"], base["file"], tuple((str(k), str(v)) for k, v in base["overrides"]))

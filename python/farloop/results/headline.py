@@ -136,7 +136,7 @@ def _claims_sentences(comparison: Judged) -> tuple[str, ...]:
     if not comparison.figure or not known:
         return ()
     holding = sum(bool(statement["holds"]) for statement in known)
-    verdicts = ", ".join(dict.fromkeys(str(claim["told"]) for claim in comparison.claims))
+    verdicts = ", ".join(dict.fromkeys(str(claim["verdict_text"]) for claim in comparison.claims))
     return (f"{comparison.figure}: {verdicts}; {holding} of {len(known)} statements of the paper hold.",)
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from farloop.deprecation import RenamedKeys
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.results import cautions, collectives, fields, flow_completion, frames, job_times, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
@@ -217,6 +218,12 @@ class Run(Drawable):
         return Comparison(title=str(self.summary["title"] or self.label), runs=[self])
 
 
+class ClaimRow(RenamedKeys):
+    """A claim's entry in claims.json."""
+
+    RENAMED: ClassVar[Mapping[str, str]] = {"told": "verdict_text"}
+
+
 @dataclass(frozen=True)
 class Comparison(Drawable):
     """Several runs side by side: one network and traffic under several algorithms, or all runs of a paper's figure.
@@ -242,6 +249,9 @@ class Comparison(Drawable):
     notes: list[str] = field(default_factory=list)
     base: Scenario | None = field(default=None, repr=False)
     jitter: Jitter | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "claims", [ClaimRow(row) for row in self.claims])
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)

@@ -97,7 +97,7 @@ def mean_text(
     if not known:
         return None
     count = "" if len(known) == len(values) else f" (n = {len(known)})"
-    return intervals.mean(known, floor=floor, ceiling=ceiling).told(text) + count
+    return intervals.mean(known, floor=floor, ceiling=ceiling).format(text) + count
 
 
 def statistics(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

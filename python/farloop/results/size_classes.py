@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from farloop import units
+from farloop.deprecation import RenamedKeys
 from farloop.errors import FarloopError, shown
 
 if TYPE_CHECKING:
@@ -197,33 +197,15 @@ def add_mark(text: str, flows: float) -> str:
     return text if flows >= MIN_TAIL_FLOWS else f"{text} {MARK}"
 
 
-class SplitAtMedian(dict[str, Any]):
+class SplitAtMedian(RenamedKeys):
     """Numbers by name, in which "small" and "large" still find the halves of a run's flows that they meant.
 
     Those names go with the next version: now "small" is a class of up to 100 kB, among the `classes`.
     """
 
-    RENAMED: ClassVar[dict[str, str]] = {"small": "at_most_median", "large": "above_median"}
+    RENAMED: ClassVar[Mapping[str, str]] = {"small": "at_most_median", "large": "above_median"}
 
-    def __missing__(self, key: str) -> Any:
-        name = self._rename_key(key)
-        if name is None:
-            raise KeyError(key)
-        return self[name]
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or of the key that it is called now; the default for others."""
-        name = key if key in self else self._rename_key(key)
-        return default if name is None else self[name]
-
-    def _rename_key(self, key: str) -> str | None:
-        name = self.RENAMED.get(key)
-        if name is None or name not in self:
-            return None
-        label = next(size.label for size in MEDIAN.classes if size.name == name)
-        warnings.warn(
-            f'"{key}" meant {label}: write "{name}" for these, or ["classes"]["{key}"] for the class by bytes',
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        return name
+    def explain_rename(self, old: str, new: str) -> str:
+        """Returns the text of the warning."""
+        label = next(size.label for size in MEDIAN.classes if size.name == new)
+        return f'"{old}" meant {label}: write "{new}" for these, or ["classes"]["{old}"] for the class by bytes'

@@ -58,7 +58,7 @@ def study(result: Study) -> Document:
     statuses = result.runs["status"].to_pylist()
     counts = {"made": result.counts.made, "kept": result.counts.kept}
     counts |= {status: statuses.count(status) for status in ("done", "failed", "refused")}
-    notes = {"notes": result.told, "cautions": result.cautions}
+    notes = {"notes": result.notes, "cautions": result.cautions}
     return _document("study", result.directory, title=result.title, points=points, runs=counts, **notes)
 
 

@@ -155,7 +155,7 @@ def _unmet(unmet: Sequence[Mapping[str, Any]]) -> Markup:
         [
             point["label"],
             point["asked"],
-            Interval(point["estimate"], point["low"], point["high"], point["seeds"]).told("{:.4g}".format),
+            Interval(point["estimate"], point["low"], point["high"], point["seeds"]).format("{:.4g}".format),
             point["width"],
             str(point["seeds"]),
             "–" if point["needed"] is None else str(point["needed"]),

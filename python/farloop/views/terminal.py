@@ -125,7 +125,7 @@ def answer(sentences: Sequence[str], decisive: Sequence[str] = ()) -> None:
 def undecided_text(claim: dict[str, Any], figure: str) -> str:
     """Returns one line on a claim that a comparison cannot decide; the report has the statements."""
     known = [statement for statement in claim["statements"] if statement["holds"] is not None]
-    outcome = str(claim["told"])
+    outcome = str(claim["verdict_text"])
     if claim["verdict"] == "partial":
         holding = sum(bool(statement["holds"]) for statement in known)
         outcome = (
@@ -281,7 +281,7 @@ def claims(rows: list[dict[str, Any]]) -> None:
             Text.assemble(
                 (claim["id"], "bold"),
                 ": ",
-                (claim.get("told", claim["verdict"]), _STYLES[claim["verdict"]]),
+                (claim.get("verdict_text", claim["verdict"]), _STYLES[claim["verdict"]]),
                 f" ({held_text(claim)}{claim['scale']} scale)",
             ),
             highlight=False,
@@ -317,7 +317,7 @@ def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
         words = [Text(claim["id"], style="bold"), Text(":")]
         for part in PARTS:
             verdict = claim[part]["verdict"] if claim[part] else "partial"
-            outcome = claim[part]["told"] if claim[part] else "–"
+            outcome = claim[part]["verdict_text"] if claim[part] else "–"
             words += [Text(f" {part} "), Text(outcome, style=_STYLES[verdict]), Text("," if part == PARTS[0] else "")]
         console.print(Text.assemble(*words, f" ({claim['scale']} scale)"), highlight=False)
         for text, rows in statements(claim, PARTS).items():

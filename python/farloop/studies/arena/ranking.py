@@ -95,7 +95,7 @@ class Standing:
 
 def standings(
     runs: Sequence[Measured],
-    shaken: Mapping[str, Sequence[float | None]] | None = None,
+    perturbed: Mapping[str, Sequence[float | None]] | None = None,
     *,
     constraints: Sequence[Requirement] = (),
     references: Iterable[str] = (),
@@ -104,7 +104,7 @@ def standings(
 
     Args:
         runs: The measured runs.
-        shaken: The scores of variations of the first seed's runs, by algorithm.
+        perturbed: The scores of variations of the first seed's runs, by algorithm.
         constraints: The constraints.
         references: Algorithms that are not ranked.
     """
@@ -143,7 +143,7 @@ def standings(
             multiples=_multiples(scored[name], least),
             broken=broken[name],
             paused=paused[name],
-            is_fragile=_is_fragile(score, own, (shaken or {}).get(name)),
+            is_fragile=_is_fragile(score, own, (perturbed or {}).get(name)),
         )
 
     in_groups = [standing(name, RANKED, number) for number, group in enumerate(groups, 1) for name in group]
@@ -252,8 +252,8 @@ def _multiples(runs: Mapping[int, Measured], least: Mapping[tuple[int, str], flo
     return {name: _middle(dict(enumerate(ratios))) for name, ratios in by_cost.items()}
 
 
-def _is_fragile(score: Interval, scores: Mapping[int, float], shaken: Sequence[float | None] | None) -> bool | None:
-    return None if not shaken else is_fragile([next(iter(scores.values())), *shaken], score.half_width)
+def _is_fragile(score: Interval, scores: Mapping[int, float], perturbed: Sequence[float | None] | None) -> bool | None:
+    return None if not perturbed else is_fragile([next(iter(scores.values())), *perturbed], score.half_width)
 
 
 def _against(own: Mapping[int, float], best: Mapping[int, float], confidence: float) -> Interval:

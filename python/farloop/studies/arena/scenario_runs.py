@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from farloop import _native
+from farloop.deprecation import rename_keys
 from farloop.output import manifest
 from farloop.results import fields
 from farloop.results.measures import VERSION, has_version
@@ -62,7 +63,7 @@ def run(
                 "point": contest.point,
                 **contest.facts,
                 "cannot_run": [vars(refusal) for refusal in contest.refusals],
-                "shaken": result.shaken,
+                "perturbed": result.perturbed,
                 **({"why": [vars(tail) for tail in result.tails.values()]} if plan.why else {}),
             }
             for contest, result in zip(plan.contests, results, strict=True)
@@ -173,15 +174,16 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path, page: Page) -> None
     required = tuple(map(constraints.parse, kept.get("must", constraints.ARENA)))
     results = []
     for contest in kept["scenarios"]:
+        contest = rename_keys(contest, {"shaken": "perturbed"}, manifest.MANIFEST)
         name = str(contest["name"])
         refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
         facts = {
             key: value
             for key, value in contest.items()
-            if key not in ("name", "cannot_run", "shaken", "part_of", "point", "why")
+            if key not in ("name", "cannot_run", "perturbed", "part_of", "point", "why")
         }
         runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
-        moved = dict(contest.get("shaken", {})) if has_version(kept) else {}
+        moved = dict(contest.get("perturbed", {})) if has_version(kept) else {}
         point = dict(contest.get("point", {}))
         measurements = [measured(kept_run, name) for kept_run in runs]
         results.append(

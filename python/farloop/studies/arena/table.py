@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from farloop.deprecation import warn_renamed
 from farloop.results import fields, tables
 from farloop.studies.arena import requirements
 from farloop.studies.arena.constraints import Requirement
@@ -31,10 +32,10 @@ class Result:
 
     Attributes:
         name: Name of the scenario.
-        told: Description of it in words: title, source, transport, switches, duration, how flows start.
+        facts: Description of it in words: title, source, transport, switches, duration, how flows start.
         runs: The measured runs, in the order of algorithms and seeds.
         refusals: Runs that could not be made, and why.
-        shaken: By algorithm the scores of variations of the first seed's run in ties and starts; empty where there are none.
+        perturbed: By algorithm the scores of variations of the first seed's run in ties and starts; empty where there are none.
         constraints: Constraints that must hold for an algorithm to be ranked.
         part_of: The scenario that this is a point of.
         point: The settings that make it that point; empty where there is one only.
@@ -45,18 +46,24 @@ class Result:
     facts: Mapping[str, str]
     runs: list[Measured]
     refusals: list[Refusal]
-    shaken: Mapping[str, list[float | None]] = field(default_factory=dict)
+    perturbed: Mapping[str, list[float | None]] = field(default_factory=dict)
 
     constraints: tuple[Requirement, ...] = ()
     part_of: str = ""
     point: Mapping[str, str] = field(default_factory=dict)
     tails: Mapping[str, Tail] = field(default_factory=dict)
 
+    @property
+    def shaken(self) -> Mapping[str, list[float | None]]:
+        """The old name of `perturbed`."""
+        warn_renamed("Result.shaken", "Result.perturbed")
+        return self.perturbed
+
     @cached_property
     def standings(self) -> list[Standing]:
         """The algorithms: groups in their order, then those that fail, then references."""
         references = {run.algorithm for run in self.runs if requirements.is_reference(run.algorithm)}
-        return standings(self.runs, self.shaken, constraints=self.constraints, references=references)
+        return standings(self.runs, self.perturbed, constraints=self.constraints, references=references)
 
     @property
     def traffic(self) -> str:

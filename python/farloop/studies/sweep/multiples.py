@@ -277,7 +277,7 @@ def interval_of(row: Mapping[str, Any], metric: str) -> Interval:
 
 def metric_text(row: Mapping[str, Any], metric: str, unit: str) -> str:
     """A metric of a point with its interval."""
-    return interval_of(row, metric).told(lambda value: value_text(float(value), unit))
+    return interval_of(row, metric).format(lambda value: value_text(float(value), unit))
 
 
 def ranked(points: pa.Table, metric: str, better: str) -> list[dict[str, Any]]:

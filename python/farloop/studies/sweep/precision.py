@@ -165,7 +165,7 @@ class Unmet:
         if self.interval.estimate is None:
             return f"{self.label}: {self.target.text} not reached: no run has a value of {name}"
         needed = "more flows or more seeds are needed" if self.needed is None else f"about {self.needed} would do"
-        value = self.interval.told("{:.4g}".format)
+        value = self.interval.format("{:.4g}".format)
         return f"{self.label}: {self.target.text} not reached: {name} {value}, {self.width}, after {self.seeds} seeds; {needed}"
 
     def row(self) -> dict[str, Any]:

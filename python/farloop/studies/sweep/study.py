@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from farloop import _native, algorithm
+from farloop.deprecation import warn_renamed
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
 from farloop.experiments.execution import Execution
 from farloop.experiments.journal import journal_trouble
@@ -53,7 +54,7 @@ class Study(Drawable):
         runs: A row for every run: its parameters, metrics, and where it is (Arrow).
         points: A row for every point: its parameters, and each metric over its seeds with its 95 % interval (Arrow).
         counts: Number of runs made, and of runs found in the store.
-        told: Failures, and other notes for people.
+        notes: Failures, and other notes for people.
         unmet: The points whose precision was not reached within the limit of seeds.
         cautions: Cautions, in words.
     """
@@ -63,9 +64,15 @@ class Study(Drawable):
     runs: pa.Table = field(repr=False)
     points: pa.Table = field(repr=False)
     counts: Counts = field(default_factory=Counts)
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     unmet: list[Unmet] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
+
+    @property
+    def told(self) -> list[str]:
+        """The old name of `notes`."""
+        warn_renamed("Study.told", "Study.notes")
+        return self.notes
 
     @property
     def failures(self) -> list[dict[str, Any]]:

@@ -323,7 +323,7 @@ def _statistics(pooled: Pooled, names: tuple[str, ...]) -> list[Cell]:
     """Statistics with their intervals; a 99th percentile over few flows is marked."""
     if not pooled.flows:
         return [None for _ in names]
-    texts = {name: pooled.intervals[name].told("{:.2f}".format) for name in names}
+    texts = {name: pooled.intervals[name].format("{:.2f}".format) for name in names}
     return [add_mark(text, pooled.flows) if name == "p99" else text for name, text in texts.items()]
 
 
