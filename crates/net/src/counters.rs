@@ -3,41 +3,26 @@
 use crate::ids::{FlowId, Key};
 use crate::limit_groups::Limits;
 use crate::limits::{self, Limit, Times};
-use crate::result::Totals;
+use crate::result::{FlowCounts, Totals};
 use crate::starts::Starts;
 use farloop_units::{Delta, Time};
 
-/// Counters of a flow's source while it runs, kept when it is over.
+/// A flow's record at its source while it runs, kept when it is over.
 #[derive(Clone, Copy)]
-pub(crate) struct SenderCounts {
+pub(crate) struct FlowRecord {
     pub flow: FlowId,
-    /// Timeouts; at most one per microsecond, the shortest timeout.
-    pub timeouts: u32,
     /// [`Time::NEVER`] if the last byte was not acknowledged.
     pub finish: Time,
-    pub retransmitted: u64,
-    pub marked: u64,
-    pub packets: u64,
-    pub spurious: u32,
+    pub counts: FlowCounts,
     pub gave_up: bool,
     /// The limit that held longest; `None` where it has not begun.
     pub first_limit: Option<Limit>,
 }
 
-impl SenderCounts {
-    /// Counters of a flow that begins.
-    pub fn new(flow: FlowId) -> SenderCounts {
-        SenderCounts {
-            flow,
-            timeouts: 0,
-            finish: Time::NEVER,
-            retransmitted: 0,
-            marked: 0,
-            packets: 0,
-            spurious: 0,
-            gave_up: false,
-            first_limit: None,
-        }
+impl FlowRecord {
+    /// The record of a flow that begins.
+    pub fn new(flow: FlowId) -> FlowRecord {
+        FlowRecord { flow, finish: Time::NEVER, counts: FlowCounts::default(), gave_up: false, first_limit: None }
     }
 }
 
@@ -47,8 +32,8 @@ pub(crate) struct Counters {
     pub totals: Totals,
     pub starts: Starts,
     pub limits: Limits,
-    /// Counters of the flows that are over, in the order in which they ended.
-    pub senders: Vec<SenderCounts>,
+    /// Records of the flows that are over, in the order in which they ended.
+    pub records: Vec<FlowRecord>,
     /// When the last byte of a flow arrived.
     pub received: Vec<(FlowId, Time)>,
     dropped: PerFlow,
@@ -91,8 +76,8 @@ impl Counters {
     }
 
     /// A flow of an algorithm, across datacenters or not, is over, or the run: the time under each limit.
-    pub fn note_limits(&mut self, counts: &mut SenderCounts, (algorithm, crosses): (u16, bool), times: &Times) {
-        counts.first_limit = Some(limits::longest_limit(times));
+    pub fn note_limits(&mut self, record: &mut FlowRecord, (algorithm, crosses): (u16, bool), times: &Times) {
+        record.first_limit = Some(limits::longest_limit(times));
         self.limits.note(algorithm, crosses, times);
     }
 

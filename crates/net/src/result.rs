@@ -64,26 +64,33 @@ pub struct FlowRow {
     pub received: Option<Time>,
     /// Base round-trip time of its path.
     pub base_rtt: Delta,
-    /// Packets sent again.
-    pub retransmitted: u64,
-    /// Retransmission timeouts; over multipath endpoints one for all packets of a round trip.
-    pub timeouts: u64,
-    /// ACKs that echoed an ECN mark.
-    pub marked: u64,
-    /// Data packets sent, retransmissions included.
-    pub packets: u64,
+    /// Counters of its source.
+    pub counts: FlowCounts,
     /// Number of times that a packet waited for a PFC pause whose root is not on its way (at its own host: that such a pause kept the flow
     /// from sending). A flow with any is a victim of congestion elsewhere.
     pub victim_packets: u64,
     /// Data packets that were dropped, lost or damaged on their way.
     pub dropped: u64,
-    /// Number of repairs that TCP found out to be unnecessary; over multipath endpoints number of answers to packets that had arrived
-    /// before.
-    pub spurious: u64,
     /// True if TCP gave up after too many timeouts in a row.
     pub gave_up: bool,
     /// The limit that held it longest; `None` if it has not begun.
     pub first_limit: Option<Limit>,
+}
+
+/// Counters of a flow at its source. They are counted there (`host/sender.rs`), and are part of the flow's row.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct FlowCounts {
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// ACKs that echoed an ECN mark.
+    pub marked: u64,
+    /// Data packets sent, retransmissions included.
+    pub packets: u64,
+    /// Retransmission timeouts, at most one per microsecond; over multipath endpoints one for all packets of a round trip.
+    pub timeouts: u32,
+    /// Number of repairs that TCP found out to be unnecessary; over multipath endpoints number of answers to packets that had arrived
+    /// before.
+    pub spurious: u32,
 }
 
 /// An iteration of a rank.

@@ -2,7 +2,7 @@
 
 use crate::build::{Built, build};
 use crate::check::BuildError;
-use crate::counters::{InFlightSampler, SenderCounts};
+use crate::counters::{FlowRecord, InFlightSampler};
 use crate::cut::{Cores, Cut, LONGEST_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::host::ranks::path::{JobPath, PathLog};
@@ -406,26 +406,26 @@ impl Simulation {
 
     /// One row per flow, whether it has begun or not.
     fn flow_rows(&mut self, end: Time) -> Vec<FlowRow> {
-        let mut counts: Vec<SenderCounts> = Vec::new();
+        let mut records: Vec<FlowRecord> = Vec::new();
         let mut received: BTreeMap<FlowId, Time> = BTreeMap::new();
         for part in &mut self.parts {
-            counts.append(&mut part.context.counters.senders);
-            counts.extend(part.hosts.senders.final_counts(&self.network, &mut part.context.counters, end));
+            records.append(&mut part.context.counters.records);
+            records.extend(part.hosts.senders.final_records(&self.network, &mut part.context.counters, end));
             for (flow, at) in part.context.counters.received.drain(..) {
                 received.entry(flow).or_insert(at);
             }
         }
-        counts.sort_unstable_by_key(|c| c.flow);
-        let mut begun = counts.iter().peekable();
+        records.sort_unstable_by_key(|record| record.flow);
+        let mut begun = records.iter().peekable();
         let row = |flow: FlowId| {
-            let own = begun.next_if(|c| c.flow == flow).copied().unwrap_or(SenderCounts::new(flow));
+            let own = begun.next_if(|record| record.flow == flow).copied().unwrap_or(FlowRecord::new(flow));
             self.flow_row(&own, received.get(&flow).copied())
         };
         (0..self.network.flows.len()).map(FlowId::new).map(row).collect()
     }
 
-    fn flow_row(&self, counts: &SenderCounts, received: Option<Time>) -> FlowRow {
-        let (network, flow) = (&self.network, counts.flow);
+    fn flow_row(&self, record: &FlowRecord, received: Option<Time>) -> FlowRow {
+        let (network, flow) = (&self.network, record.flow);
         // Connections that outlive flows are in one part.
         let number = self.parts[0].hosts.senders.connections.number(flow);
         let there = &self.parts[self.part_of_host[network.destination(flow)]];
@@ -433,20 +433,16 @@ impl Simulation {
         FlowRow {
             flow: flow.0,
             start: self.start(flow),
-            finish: (counts.finish != Time::NEVER).then_some(counts.finish),
+            finish: (record.finish != Time::NEVER).then_some(record.finish),
             delivered: Bytes::new(there.hosts.delivered_bytes(network, flow)),
             ideal: network.ideal_completion(flow, number),
             received,
             base_rtt: network.base_rtt(flow, number),
-            retransmitted: counts.retransmitted,
-            timeouts: u64::from(counts.timeouts),
-            marked: counts.marked,
-            packets: counts.packets,
+            counts: record.counts,
             victim_packets: sum(&|part| part.context.counters.victims(flow)),
             dropped: sum(&|part| part.context.counters.dropped(flow)),
-            spurious: u64::from(counts.spurious),
-            gave_up: counts.gave_up,
-            first_limit: counts.first_limit,
+            gave_up: record.gave_up,
+            first_limit: record.first_limit,
         }
     }
 

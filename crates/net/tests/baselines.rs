@@ -128,7 +128,7 @@ fn pcn_spares_the_victim_of_a_pause() {
     let shared = result.ports.iter().find(|p| p.node == 0 && p.peer == 1).expect("the link between the switches");
     assert!(shared.pauses > 0 && shared.max_queue > Bytes::new(10_000), "{shared:?}");
     // Of the victim's packets only those are marked that arrive while the held-back queue leaves.
-    let marked = [0, 1, 2].map(|i| result.flows[i].marked as f64 / result.flows[i].packets as f64);
+    let marked = [0, 1, 2].map(|i| result.flows[i].counts.marked as f64 / result.flows[i].counts.packets as f64);
     assert!(marked[0] > 0.8 && marked[1] > 0.8 && marked[2] < 0.1, "{marked:?}");
     // All of its 15 Gbps, but for the first round trip: without NP-ECN it would be 0.976.
     let used = result.flows[2].delivered.as_f64() * 1538.0 / 1460.0 * 8.0 / 0.005 / 15e9;

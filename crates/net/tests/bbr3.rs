@@ -39,7 +39,7 @@ fn a_flow_alone_fills_its_link_but_for_the_margin_and_probe_rtt() {
     let rate = result.flows[0].delivered.as_f64() * 8.0 / seconds as f64;
     // 1 % of pacing margin, 2 % in PROBE_RTT (draft, section 5.3.4.2), and the start.
     assert!(rate > 0.95 * capacity() && rate <= capacity(), "{}", rate / capacity());
-    assert_eq!(result.flows[0].retransmitted, 0);
+    assert_eq!(result.flows[0].counts.retransmitted, 0);
 }
 
 #[test]
@@ -60,7 +60,8 @@ fn a_short_buffer_loses_less_than_under_version_one() {
     // A tenth of the bandwidth-delay product of 162 packets: version 1 keeps two products in flight.
     let part = |name: &str| {
         let result = shared(name, &[0, 100], 16, 30);
-        let (sent, repaired) = result.flows.iter().fold((0, 0), |(s, r), f| (s + f.packets, r + f.retransmitted));
+        let (sent, repaired) =
+            result.flows.iter().fold((0, 0), |(s, r), f| (s + f.counts.packets, r + f.counts.retransmitted));
         let delivered: f64 = result.flows.iter().map(|f| f.delivered.as_f64()).sum();
         (repaired as f64 / sent as f64, delivered * 8.0 / 30.0 / capacity())
     };

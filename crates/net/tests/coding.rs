@@ -62,13 +62,16 @@ fn repair_packets_are_overhead() {
     let size = 800 * MSS;
     let with = run(pair(size, (8, 2), 0.0, us(5)));
     let row = &with.flows[0];
-    assert_eq!((row.delivered.get(), row.retransmitted, row.spurious, row.timeouts), (size, 0, 0, 0));
+    assert_eq!(
+        (row.delivered.get(), row.counts.retransmitted, row.counts.spurious, row.counts.timeouts),
+        (size, 0, 0, 0)
+    );
     // The last packets of the last block may not have left when its first eight have been acknowledged.
     let overhead = with.totals.repairs;
-    assert!((198..=200).contains(&overhead) && row.packets == 800 + overhead, "{overhead}, {row:?}");
+    assert!((198..=200).contains(&overhead) && row.counts.packets == 800 + overhead, "{overhead}, {row:?}");
     assert_eq!((with.totals.repair_bytes, with.totals.failed_blocks), (overhead * 1538, 0));
     let without = run(pair(size, (8, 0), 0.0, us(5)));
-    assert_eq!((without.totals.repairs, without.flows[0].packets), (0, 800));
+    assert_eq!((without.totals.repairs, without.flows[0].counts.packets), (0, 800));
     let ratio = (row.received.expect("arrived") - row.start).as_secs_f64()
         / (without.flows[0].received.expect("arrived") - without.flows[0].start).as_secs_f64();
     assert!((1.2..1.26).contains(&ratio), "{ratio}");

@@ -121,7 +121,7 @@ fn rows_belong_to_flows() {
     let delivered: Vec<u64> = result.flows.iter().map(|f| f.delivered.get()).collect();
     assert_eq!([delivered[0], delivered[1], delivered[2], delivered[4]], [3 * MSS, 5 * MSS, 7 * MSS, 2 * MSS]);
     assert!(delivered[3] > 100 * MSS && result.flows[3].finish.is_none());
-    let packets: Vec<u64> = result.flows.iter().map(|f| f.packets).collect();
+    let packets: Vec<u64> = result.flows.iter().map(|f| f.counts.packets).collect();
     assert_eq!([packets[0], packets[1], packets[2], packets[4]], [3, 5, 7, 2]);
     assert_eq!(packets[3] * MSS, delivered[3]);
     for f in result.flows.iter().filter(|f| f.flow != 3) {

@@ -41,7 +41,7 @@ fn an_incast_gets_the_rate_of_the_link_in_turns() {
     assert!((0.96..=1.0).contains(&ideal), "{ideal}: {last}");
     assert!(first.as_secs_f64() > 0.98 * last.as_secs_f64(), "{first} and {last}");
     // Trimmed packets are all of the start's credit: 1.5 bandwidth-delay products of each, of which the queue has room for some.
-    let start = result.flows.iter().map(|f| f.packets - packets).sum::<u64>();
+    let start = result.flows.iter().map(|f| f.counts.packets - packets).sum::<u64>();
     assert_eq!(start, result.totals.trimmed);
     assert!(start < 8 * 60, "{start} packets");
     // Grants are 4 packets of payload, in units of 256 B: 5,632 B of credit on the wire. All but the start's credit was granted.
@@ -60,7 +60,7 @@ fn one_sender_to_two_hosts_is_held_by_its_own_link() {
         flow(4, 2, Time::ZERO, Bytes::new(1_000 * MSS)),
     ];
     let result = run(spec);
-    assert!(result.flows.iter().all(|f| f.finish.is_some() && f.timeouts == 0), "{:?}", result.flows);
+    assert!(result.flows.iter().all(|f| f.finish.is_some() && f.counts.timeouts == 0), "{:?}", result.flows);
 }
 
 /// Grants are lost with everything else. Totals make up for it: all arrives, and no flow waits for a timeout per grant.

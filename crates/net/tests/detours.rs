@@ -52,8 +52,8 @@ fn packets_take_it_and_the_closed_forms_follow() {
         assert_eq!(simulation.next_hops(LEAVES[0], HOSTS[3]), [NEAR, FAR], "others go as before");
         let result = run(spec);
         let row = &result.flows[0];
-        assert_eq!(packets(&result, LEAVES[0], spine), row.packets);
-        assert_eq!(packets(&result, LEAVES[1], spine), row.packets, "each has an ACK");
+        assert_eq!(packets(&result, LEAVES[0], spine), row.counts.packets);
+        assert_eq!(packets(&result, LEAVES[1], spine), row.counts.packets, "each has an ACK");
         assert_eq!(
             packets(&result, LEAVES[0], NEAR + FAR - spine) + packets(&result, LEAVES[1], NEAR + FAR - spine),
             0

@@ -22,7 +22,7 @@ fn marks(ecn: EcnSpec) -> Vec<u64> {
         network.end = Time::ZERO + ARRIVE + LEAVE * (k + 1) + DELAY * 4 + ACK;
         let result = simulate(network.clone()).expect("valid");
         sound(&result);
-        result.flows[0].marked
+        result.flows[0].counts.marked
     };
     (0..10).map(after).collect()
 }
@@ -124,7 +124,7 @@ fn packets_that_cannot_be_marked_are_dropped_as_by_a_queue_limit() {
 #[test]
 fn packets_that_can_be_marked_are_never_dropped_instead() {
     let (with, without) = (burst("dctcp", drop_others), burst("dctcp", |_| {}));
-    assert!(with.flows[0].marked > 0 && with.totals.drops.total() == 0);
+    assert!(with.flows[0].counts.marked > 0 && with.totals.drops.total() == 0);
     assert_eq!((with.flows, with.ports), (without.flows, without.ports));
 }
 

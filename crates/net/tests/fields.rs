@@ -185,12 +185,12 @@ fn fields_come_back_as_they_were_changed() {
         let (whole, seen) = outcome(1);
         assert_eq!(whole.totals.finished, 4, "{name}");
         assert!(
-            whole.totals.drops[Cause::Loss] > 10 && whole.flows.iter().all(|f| f.retransmitted > 0),
+            whole.totals.drops[Cause::Loss] > 10 && whole.flows.iter().all(|f| f.counts.retransmitted > 0),
             "{name}: {:?}",
             whole.totals
         );
         let acks = seen.acks.load(Ordering::Relaxed);
-        let most = whole.flows.iter().map(|f| f.packets).max().expect("flows");
+        let most = whole.flows.iter().map(|f| f.counts.packets).max().expect("flows");
         assert!(acks > 1000, "{name}: {acks} ACKs");
         assert!(seen.queues.load(Ordering::Relaxed) > 1_000_000, "{name}: no queue was reported");
         let answered = seen.answered.load(Ordering::Relaxed);

@@ -68,7 +68,7 @@ fn flows_that_wait_to_the_end_never_start() {
     spec.end = Time::ZERO + us(100);
     let rows = run(spec).flows;
     assert_eq!(
-        rows[1..].iter().map(|row| (row.start, row.packets)).collect::<Vec<_>>(),
+        rows[1..].iter().map(|row| (row.start, row.counts.packets)).collect::<Vec<_>>(),
         [(Time::NEVER, 0), (Time::NEVER, 0)]
     );
 }

@@ -144,7 +144,7 @@ fn without_any_path_packets_are_dropped_and_senders_recover() {
         assert_eq!((0..12).map(unrouted).sum::<u64>(), totals.drops[Cause::NoRoute]);
         assert!(unrouted(8) > 0, "what host 1 sent to leaf 1");
         let finish = row.finish.expect("recovers");
-        assert!(row.timeouts > 0 && finish > at(2_100_000) && finish > alone, "{row:?}");
+        assert!(row.counts.timeouts > 0 && finish > at(2_100_000) && finish > alone, "{row:?}");
         assert_eq!(row.delivered, Bytes::new(3_000_000));
     }
 }
@@ -293,14 +293,14 @@ fn numbered(direction: Direction, change: LinkChange) -> RunResult {
 fn numbered_packets_are_lost() {
     let result = numbered(Direction::FromA, LinkChange::LoseData("3, 5-6".parse().expect("numbers")));
     let row = &result.flows[0];
-    assert_eq!((row.dropped, row.retransmitted, row.timeouts), (3, 3, 0));
+    assert_eq!((row.dropped, row.counts.retransmitted, row.counts.timeouts), (3, 3, 0));
     assert_eq!(result.ports[8].drops[Cause::Loss], 3);
     // The first repair is the 21st packet with data.
     let result = numbered(Direction::FromA, LinkChange::LoseData("3, 21".parse().expect("numbers")));
-    assert_eq!((result.flows[0].dropped, result.flows[0].retransmitted), (2, 2));
+    assert_eq!((result.flows[0].dropped, result.flows[0].counts.retransmitted), (2, 2));
     let result = numbered(Direction::FromB, LinkChange::LoseAcks("1-/2".parse().expect("numbers")));
     let row = &result.flows[0];
-    assert_eq!((row.dropped, row.retransmitted, result.ports[9].drops[Cause::Loss]), (0, 0, 10));
+    assert_eq!((row.dropped, row.counts.retransmitted, result.ports[9].drops[Cause::Loss]), (0, 0, 10));
     assert!(row.finish.is_some());
 }
 
@@ -313,7 +313,7 @@ fn others_overtake_a_late_packet_and_the_last_one_is_late_by_as_much() {
     let punctual = late("21", 5_000);
     // A packet takes 1 us: two overtake the third one, and then five, of which three are as many duplicate ACKs.
     let (two, five) = (late("3", 2_500), late("3", 5_500));
-    assert_eq!([&two, &five].map(|row| (row.dropped, row.retransmitted)), [(0, 0), (0, 1)]);
+    assert_eq!([&two, &five].map(|row| (row.dropped, row.counts.retransmitted)), [(0, 0), (0, 1)]);
     // The next link idles where the third one is missing.
     assert_eq!(two.received, punctual.received.map(|at| at + us(1)));
     let last = late("20", 7_000);

@@ -36,12 +36,12 @@ fn renos_sawtooth_has_the_loss_rate_of_the_square_root_law() {
     };
     // The first slow start overshoots: only what comes after it counts.
     let (before, after) = (until(30), until(180));
-    let lost = (after.retransmitted - before.retransmitted) as f64;
-    let sent = (after.packets - before.packets) as f64;
+    let lost = (after.counts.retransmitted - before.counts.retransmitted) as f64;
+    let sent = (after.counts.packets - before.counts.packets) as f64;
     let law = (1.5 * sent / lost).sqrt();
     let bdp = 100e6 * after.base_rtt.as_secs_f64() / 8.0 / PACKET as f64;
     let mean = 0.75 * (bdp + 100.0);
-    assert_eq!(after.timeouts, before.timeouts);
+    assert_eq!(after.counts.timeouts, before.counts.timeouts);
     assert!((law / mean - 1.0).abs() < 0.05, "√(3/2p) = {law}, 3/4·W = {mean}, {lost} losses");
 }
 

@@ -306,7 +306,7 @@ fn with_all_queues_taken_the_others_share_one() {
     assert_eq!(undisturbed.ports.iter().map(|p| p.shared_queue).sum::<u64>(), 0);
     let none = all_end(finite(Disturbed::new().params(), |switch| switch.flow_queues = 0));
     // Every data packet of the two flows across found none.
-    let packets: u64 = none.flows[..2].iter().map(|f| f.packets).sum();
+    let packets: u64 = none.flows[..2].iter().map(|f| f.counts.packets).sum();
     assert_eq!(none.ports.iter().map(|p| p.shared_queue).sum::<u64>(), packets);
     assert!(last_finish(&none) < last_finish(&undisturbed) * 2);
 }

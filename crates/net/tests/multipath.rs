@@ -68,14 +68,16 @@ fn a_lone_flow_takes_its_ideal_time_on_one_path_and_on_many() {
         spec.transport = multipath(paths(name, &[]));
         let row = run(spec).flows[0];
         assert_eq!(row.received.expect("arrived") - row.start, row.ideal, "{name}, {size} B");
-        assert_eq!((row.retransmitted, row.timeouts, row.delivered.get()), (0, 0, size));
+        assert_eq!((row.counts.retransmitted, row.counts.timeouts, row.delivered.get()), (0, 0, size));
     }
 }
 
 /// Four senders share 10 Gbps, with marks; nothing is lost or overtaken. Where each packet is acknowledged, the transports do the same.
 #[test]
 fn go_back_n_agrees_to_the_picosecond_where_nothing_is_lost_or_reordered() {
-    let key = |row: &FlowRow| (row.finish, row.received, row.packets, row.marked, row.retransmitted, row.delivered);
+    let key = |row: &FlowRow| {
+        (row.finish, row.received, row.counts.packets, row.counts.marked, row.counts.retransmitted, row.delivered)
+    };
     for name in ["fixed", "dctcp", "dcqcn", "swift", "gemini", "hpcc", "cubic"] {
         let ecn = Some(EcnSpec::step(Bytes::new(30_000)));
         let switch = SwitchSpec { ecn, int: true, ecmp: Ecmp::Entropy, ..plain_switch() };
@@ -89,7 +91,7 @@ fn go_back_n_agrees_to_the_picosecond_where_nothing_is_lost_or_reordered() {
         spec.transport = multipath(paths("single", &[]));
         spec.transport.multipath.ack_bytes = Some(Bytes::new(1));
         let multipath = run(spec);
-        assert!(go_back_n.flows.iter().all(|row| row.finish.is_some() && row.retransmitted == 0), "{name}");
+        assert!(go_back_n.flows.iter().all(|row| row.finish.is_some() && row.counts.retransmitted == 0), "{name}");
         let both = [&go_back_n, &multipath].map(|result| result.flows.iter().map(key).collect::<Vec<_>>());
         assert_eq!(both[0], both[1], "{name}");
     }
@@ -101,7 +103,7 @@ fn oblivious_spraying_loads_all_paths_alike() {
     let mut spec = fabric(hashing(), 1, gbps(100), gbps(25), "fixed", Bytes::new(20_000 * MSS));
     spec.transport = multipath(paths("oblivious", &[("paths", 4096)]));
     let result = run(spec);
-    assert_eq!(result.flows[0].packets, 20_000, "reordered packets are not sent again");
+    assert_eq!(result.flows[0].counts.packets, 20_000, "reordered packets are not sent again");
     for share in shares(&result) {
         // 4096 values are hashed to eight ports: 512 each, with a standard deviation of 21, that is 4 %; three of them are 300 packets.
         assert!(share.abs_diff(2500) <= 310, "{share}");
@@ -155,8 +157,8 @@ proptest! {
         for row in &result.flows {
             prop_assert!(row.finish.is_some() && row.received <= row.finish, "{row:?}");
             prop_assert_eq!(row.delivered, Bytes::new(size));
-            prop_assert_eq!(row.packets - row.retransmitted, size.div_ceil(MSS));
-            prop_assert!(row.retransmitted >= row.dropped, "{row:?}");
+            prop_assert_eq!(row.counts.packets - row.counts.retransmitted, size.div_ceil(MSS));
+            prop_assert!(row.counts.retransmitted >= row.dropped, "{row:?}");
         }
         prop_assert_eq!(result.totals.in_flight, 0);
         let totals = &result.totals;
@@ -197,7 +199,10 @@ fn trimming_loses_payload_and_nothing_else() {
     // 1538 B become 64 + 38 B.
     assert_eq!(totals.trimmed_bytes, totals.trimmed * (1538 - 102));
     let sum = |of: fn(&FlowRow) -> u64| trimming.flows.iter().map(of).sum::<u64>();
-    assert_eq!((sum(|f| f.retransmitted), sum(|f| f.timeouts), sum(|f| f.spurious)), (totals.trimmed, 0, 0));
+    assert_eq!(
+        (sum(|f| f.counts.retransmitted), sum(|f| u64::from(f.counts.timeouts)), sum(|f| u64::from(f.counts.spurious))),
+        (totals.trimmed, 0, 0)
+    );
     let port = trimming.ports.iter().find(|p| (p.node, p.peer) == (0, 9)).expect("a port");
     // The bottleneck carries each payload once, and the headers of what was trimmed.
     assert_eq!((port.trimmed, port.tx.get()), (totals.trimmed, 8 * 205 * 1538 + totals.trimmed * 102));

@@ -58,7 +58,7 @@ fn round_trips_vary_as_the_paper_measured() {
 fn order_and_line_rate_are_kept() {
     let spec = line(TcpSpec { dup_ack_threshold: 1, ..noisy() }, vec![flow(1, 2, Time::ZERO, Bytes::new(3000 * MSS))]);
     let row = run(&spec).flows[0];
-    assert_eq!((row.retransmitted, row.packets), (0, 3000));
+    assert_eq!((row.counts.retransmitted, row.counts.packets), (0, 3000));
     let late = row.received.expect("arrived") - row.start - row.ideal;
     assert!(late <= us(42), "{late}");
 }

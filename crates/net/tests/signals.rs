@@ -69,11 +69,11 @@ fn cnps_are_counted_and_come_at_most_once_an_interval() {
     let result = run(spec);
     let row = &result.flows[0];
     // Each data packet has one ACK; what else the receiver sent are CNPs.
-    let cnps = sent(&result, 2, 0) - row.packets;
-    assert_eq!(result.totals.injected, 2 * row.packets + cnps);
+    let cnps = sent(&result, 2, 0) - row.counts.packets;
+    assert_eq!(result.totals.injected, 2 * row.counts.packets + cnps);
     assert_eq!(result.totals.delivered, result.totals.injected);
     let back = result.ports.iter().find(|p| (p.node, p.peer) == (2, 0)).expect("a port");
-    assert_eq!(back.tx, Bytes::new(102 * (row.packets + cnps)));
+    assert_eq!(back.tx, Bytes::new(102 * (row.counts.packets + cnps)));
     let took = row.finish.expect("finished") - row.start;
     assert!(cnps > 2 && cnps <= took.as_ps() / interval.as_ps() + 1, "{cnps} in {took}");
 }
@@ -101,7 +101,7 @@ fn quantized_feedback_is_counted() {
     let mut spec = line(annulus(), None);
     spec.flows[0].size = Bytes::new(10_000_000);
     let result = run(spec);
-    let acks = result.flows[0].packets;
+    let acks = result.flows[0].counts.packets;
     assert_eq!(sent(&result, 2, 0), acks, "the receiver sends ACKs only");
     let feedback = sent(&result, 0, 1) - acks;
     assert!(feedback > 2);

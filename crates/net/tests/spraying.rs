@@ -47,7 +47,7 @@ fn shares(result: &RunResult) -> Vec<u64> {
 #[test]
 fn sprayed_packets_use_all_paths_alike() {
     let result = fabric(Ecmp::Packet, TransportKind::Tcp, 1000);
-    let sent: u64 = result.flows.iter().map(|f| f.packets).sum();
+    let sent: u64 = result.flows.iter().map(|f| f.counts.packets).sum();
     let shares = shares(&result);
     assert_eq!(shares.iter().sum::<u64>(), sent);
     for share in &shares {
@@ -64,7 +64,7 @@ fn reordering_looks_like_loss_unless_the_threshold_allows_for_it() {
     let retransmitted = |ecmp, kind, threshold| {
         let result = fabric(ecmp, kind, threshold);
         assert_eq!((result.totals.drops[Cause::Buffer], result.totals.drops[Cause::Loss]), (0, 0));
-        result.flows.iter().map(|f| f.retransmitted).sum::<u64>()
+        result.flows.iter().map(|f| f.counts.retransmitted).sum::<u64>()
     };
     assert_eq!(retransmitted(Ecmp::Flow, TransportKind::Tcp, 3), 0);
     let early = retransmitted(Ecmp::Packet, TransportKind::Tcp, 3);
@@ -83,8 +83,8 @@ fn rack_lives_with_spraying_where_counting_does_not() {
         assert_eq!((result.totals.drops[Cause::Buffer], result.totals.drops[Cause::Loss]), (0, 0));
         let last = result.flows.iter().filter_map(|f| f.received).max().expect("finished").as_secs_f64();
         let sum = |of: fn(&FlowRow) -> u64| result.flows.iter().map(of).sum::<u64>() as f64;
-        assert!(sum(|f| f.timeouts) == 0.0 && sum(|f| f.spurious) > 0.0);
-        (last, sum(|f| f.retransmitted) / sum(|f| f.packets))
+        assert!(sum(|f| u64::from(f.counts.timeouts)) == 0.0 && sum(|f| u64::from(f.counts.spurious)) > 0.0);
+        (last, sum(|f| f.counts.retransmitted) / sum(|f| f.counts.packets))
     };
     let (counting, copies) = outcome(Recovery::Sack);
     let (timing, copies_by_time) = outcome(Recovery::Rack);

@@ -40,7 +40,7 @@ fn sent_by(result: &RunResult, node: u32, peer: u32) -> (u64, u64) {
 }
 
 fn first_sendings(row: &FlowRow) -> u64 {
-    row.packets - row.retransmitted
+    row.counts.packets - row.counts.retransmitted
 }
 
 proptest! {
@@ -78,7 +78,7 @@ proptest! {
         prop_assert!(row.received <= row.finish);
         prop_assert_eq!(row.delivered, Bytes::new(size));
         prop_assert_eq!(first_sendings(row), size.div_ceil(MSS));
-        prop_assert!(row.retransmitted >= row.dropped, "{} < {}", row.retransmitted, row.dropped);
+        prop_assert!(row.counts.retransmitted >= row.dropped, "{} < {}", row.counts.retransmitted, row.dropped);
         prop_assert_eq!(result.totals.in_flight, 0);
     }
 }
@@ -127,7 +127,7 @@ fn a_lost_syn_costs_the_initial_timeout() {
         let result = run(&spec);
         let (packets, _) = sent_by(&result, 1, 0);
         // SYN, its repetition, data with the ACK of the handshake; SYN-ACK and ACK.
-        (result.totals.drops[Cause::Loss] == 1 && packets == 3 && result.flows[0].packets == 1)
+        (result.totals.drops[Cause::Loss] == 1 && packets == 3 && result.flows[0].counts.packets == 1)
             .then_some(result.flows[0])
     });
     let row = lucky.expect("one of 200 seeds loses the SYN alone");
@@ -147,9 +147,9 @@ fn a_flow_without_answers_gives_up_and_says_so() {
         if handshake {
             // SYN repetitions are limited to six (Linux), with doubling timeouts: 127 times the first.
             assert_eq!(result.totals.end, row.start + tcp().initial_rto * 127);
-            assert_eq!((row.packets, row.timeouts, result.totals.drops[Cause::Loss]), (0, 0, 7));
+            assert_eq!((row.counts.packets, row.counts.timeouts, result.totals.drops[Cause::Loss]), (0, 0, 7));
         } else {
-            assert_eq!(u64::from(retries), row.timeouts);
+            assert_eq!(retries, row.counts.timeouts);
         }
     }
 }
@@ -179,7 +179,7 @@ fn the_ack_of_a_lonely_packet_waits_and_that_of_the_last_one_does_not() {
     let row = run(&spec).flows[0];
     let took = row.finish.expect("finished") - row.start;
     assert_eq!(took, row.base_rtt * 3 + delay * 2);
-    assert_eq!((row.timeouts, row.retransmitted), (0, 0));
+    assert_eq!((row.counts.timeouts, row.counts.retransmitted), (0, 0));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn the_initial_window_is_the_transports_where_the_flow_names_none() {
         spec.links[1].delay = Delta::from_ms(1);
         spec.flows[0].initial_cwnd = own.and_then(window);
         spec.end = Time::ZERO + Delta::from_ms(1);
-        run(&spec).flows[0].packets
+        run(&spec).flows[0].counts.packets
     };
     assert_eq!(first_round(None, None), 10);
     assert_eq!(first_round(Some(3), None), 3);

@@ -212,6 +212,6 @@ fn yeahs_queue_stays_below_its_bound() {
     // measured, and one until it is over.
     let bound = 80.0 + 3.0 * 0.01 * bdp(&after, rate);
     assert!((80.0..bound).contains(&largest), "{largest} packets, the bound is {bound}");
-    assert_eq!(before.flows[0].retransmitted, after.flows[0].retransmitted, "no loss but in slow start");
+    assert_eq!(before.flows[0].counts.retransmitted, after.flows[0].counts.retransmitted, "no loss but in slow start");
     assert!(goodput / (rate.as_f64() / 8.0 * MSS / PACKET) > 0.98, "{goodput}");
 }

@@ -53,7 +53,7 @@ fn time_to_give_up(tcp: TcpSpec) -> (Delta, u64) {
     spec.end = Time::NEVER;
     let result = run(&spec);
     assert!(result.flows[0].gave_up);
-    (result.totals.end - result.flows[0].start, result.flows[0].timeouts)
+    (result.totals.end - result.flows[0].start, u64::from(result.flows[0].counts.timeouts))
 }
 
 /// A flow whose packets overtake each other on two paths, the second 300 µs longer: three and more arrive early, nothing is lost.
@@ -83,8 +83,8 @@ fn timestamps_reveal_what_was_sent_again_in_vain() {
     // Duplicate ACKs alone: nothing else tells an original from its repetition.
     let spurious = |timestamps| {
         let row = reordered(TcpSpec { recovery: Recovery::NewReno, timestamps, frto: false, ..tcp() });
-        assert!(row.retransmitted > 0);
-        row.spurious
+        assert!(row.counts.retransmitted > 0);
+        row.counts.spurious
     };
     assert!(spurious(true) > 0);
     assert_eq!(spurious(false), 0);
@@ -94,8 +94,8 @@ fn timestamps_reveal_what_was_sent_again_in_vain() {
 fn duplicates_that_the_receiver_reports_reveal_what_was_sent_again_in_vain() {
     let spurious = |dsack| {
         let row = reordered(TcpSpec { dsack, timestamps: false, frto: false, ..tcp() });
-        assert!(row.retransmitted > 0);
-        row.spurious
+        assert!(row.counts.retransmitted > 0);
+        row.counts.spurious
     };
     assert!(spurious(true) > 0);
     assert_eq!(spurious(false), 0);
@@ -116,8 +116,8 @@ fn forward_recovery_reveals_a_timeout_that_was_only_a_delay() {
         let tcp = TcpSpec { frto, timestamps: false, dsack: false, min_rto: ms(1), ..tcp() };
         spec.transport = TransportSpec { tcp, ..transport(TransportKind::Tcp) };
         let row = run(&spec).flows[0];
-        assert_eq!((row.timeouts, row.dropped), (1, 0));
-        (row.spurious, row.retransmitted)
+        assert_eq!((row.counts.timeouts, row.dropped), (1, 0));
+        (row.counts.spurious, row.counts.retransmitted)
     };
     assert_eq!(late(true), (1, 1));
     assert_eq!(late(false), (0, 20));
@@ -133,9 +133,9 @@ fn a_timeout_that_forgets_what_was_sacked_sends_it_again() {
         spec.links[1].loss = 0.02;
         spec.end = Time::NEVER;
         let row = run(&spec).flows[0];
-        assert!(row.timeouts > 0);
+        assert!(row.counts.timeouts > 0);
         // Sent again beyond what was lost, for each timeout.
-        (row.retransmitted - row.dropped) as f64 / row.timeouts as f64
+        (row.counts.retransmitted - row.dropped) as f64 / row.counts.timeouts as f64
     };
     let (keeps, forgets) = (repaired(false), repaired(true));
     // The window less the one or two that were lost.
@@ -148,10 +148,10 @@ fn a_tail_loss_probe_repairs_before_the_timeout() {
     for max_ack_delay in [ms(3), ms(30)] {
         // RFC 8985, §7.2: a lone packet is repeated after 2·SRTT + max_ack_delay.
         let (delay, row) = delay_of_a_lost_packet(TcpSpec { max_ack_delay, ..rack.clone() });
-        assert_eq!((delay, row.timeouts), (row.base_rtt * 2 + max_ack_delay, 0));
+        assert_eq!((delay, row.counts.timeouts), (row.base_rtt * 2 + max_ack_delay, 0));
     }
     let (delay, row) = delay_of_a_lost_packet(TcpSpec { tail_loss_probe: false, max_ack_delay: ms(3), ..rack });
-    assert_eq!((delay, row.timeouts), (ms(200), 1));
+    assert_eq!((delay, row.counts.timeouts), (ms(200), 1));
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn the_option_takes_room_in_data_and_acks_of_algorithms_that_read_it() {
         let size = 1_000_000u64;
         let result = chain(2, carriage, name, vec![flow(2, 3, Time::ZERO, Bytes::new(size))]);
         let packets = size.div_ceil(1460 - option);
-        assert_eq!(result.flows[0].packets, packets, "{carriage:?} {name}");
+        assert_eq!(result.flows[0].counts.packets, packets, "{carriage:?} {name}");
         let port = |node| result.ports.iter().find(|p| p.node == node).expect("a host's port");
         assert_eq!(port(2).tx, Bytes::new(size + packets * (78 + option)));
         assert_eq!(port(3).tx, Bytes::new(packets * (102 + option)));

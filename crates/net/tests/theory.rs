@@ -68,10 +68,10 @@ fn cubic_under_periodic_loss_has_the_window_of_rfc_9438() {
         run(spec.clone()).flows[0]
     };
     let (before, after) = (until(warm), until(end));
-    assert_eq!(after.timeouts, 0);
+    assert_eq!(after.counts.timeouts, 0);
     let (span, rtt) = ((end - warm) as f64, after.base_rtt.as_secs_f64());
     let window = (after.delivered - before.delivered).as_f64() / MSS / span * rtt;
-    let p = span / PERIOD as f64 / (after.packets - before.packets) as f64;
+    let p = span / PERIOD as f64 / (after.counts.packets - before.counts.packets) as f64;
     // RFC 9438, §5.1, with C = 0.4 and β = 0.7.
     let law = (0.4f64 * 3.7 / (4.0 * 0.3)).powf(0.25) * (rtt / p).powf(0.75);
     assert!((window / law - 1.0).abs() < 0.1, "{window} packets, the law says {law}");

@@ -155,7 +155,12 @@ fn records_agree_with_the_tables() {
                     _ => {}
                 }
             }
-            assert_eq!((packets, marked, finish), (row.packets, row.marked, row.finish), "{kind:?}: flow {}", row.flow);
+            assert_eq!(
+                (packets, marked, finish),
+                (row.counts.packets, row.counts.marked, row.finish),
+                "{kind:?}: flow {}",
+                row.flow
+            );
             assert!(bytes >= row.delivered.get());
             if row.finish.is_some() {
                 assert_eq!(acks, row.delivered.get(), "{kind:?}: flow {}", row.flow);

@@ -40,7 +40,7 @@ fn destroyed(result: &RunResult) -> u64 {
 }
 
 fn first_sendings(row: &FlowRow) -> u64 {
-    row.packets - row.retransmitted
+    row.counts.packets - row.counts.retransmitted
 }
 
 proptest! {
@@ -68,7 +68,7 @@ proptest! {
         prop_assert!(row.received <= row.finish);
         prop_assert_eq!(row.delivered, Bytes::new(size));
         prop_assert_eq!(first_sendings(row), size.div_ceil(MSS));
-        prop_assert!(row.retransmitted >= destroyed(&result), "{} < {}", row.retransmitted, destroyed(&result));
+        prop_assert!(row.counts.retransmitted >= destroyed(&result), "{} < {}", row.counts.retransmitted, destroyed(&result));
         prop_assert_eq!(result.totals.in_flight, 0);
     }
 }
@@ -78,7 +78,11 @@ fn without_losses_nothing_is_sent_again() {
     for kind in BOTH {
         for name in ["fixed", "reno", "cubic"] {
             let row = run(line(algorithm(name, &[]), kind, Bytes::new(3_000_000))).flows[0];
-            assert_eq!((row.retransmitted, row.timeouts, row.delivered.get()), (0, 0, 3_000_000), "{name}, {kind:?}");
+            assert_eq!(
+                (row.counts.retransmitted, row.counts.timeouts, row.delivered.get()),
+                (0, 0, 3_000_000),
+                "{name}, {kind:?}"
+            );
         }
     }
 }
@@ -95,8 +99,10 @@ fn one_loss_costs_tcp_one_packet_and_rdma_its_window() {
         let dropped = result.totals.drops[Cause::Buffer];
         assert!(dropped > 0 && row.finish.is_some(), "{kind:?}");
         match kind {
-            TransportKind::Tcp => assert_eq!((row.retransmitted, row.timeouts), (dropped, 0)),
-            TransportKind::Rdma => assert!(row.retransmitted > dropped, "{} of {dropped}", row.retransmitted),
+            TransportKind::Tcp => assert_eq!((row.counts.retransmitted, row.counts.timeouts), (dropped, 0)),
+            TransportKind::Rdma => {
+                assert!(row.counts.retransmitted > dropped, "{} of {dropped}", row.counts.retransmitted)
+            }
             TransportKind::Multipath => unreachable!("not among them"),
         }
     }
@@ -117,9 +123,9 @@ fn unanswered_packets_time_out_at_doubling_intervals_up_to_64() {
     for (cross, rto) in [(false, Delta::from_ms(1)), (true, Delta::from_ms(200))] {
         for (i, after) in [1, 3, 7, 15, 31, 63, 127, 191, 255].into_iter().enumerate() {
             let at = start + rto * after;
-            assert_eq!(timeouts_by(at - Delta::from_ps(1), cross).timeouts, i as u64, "before {after} RTOs");
+            assert_eq!(timeouts_by(at - Delta::from_ps(1), cross).counts.timeouts, i as u32, "before {after} RTOs");
             let row = timeouts_by(at, cross);
-            assert_eq!((row.timeouts, row.packets), (i as u64 + 1, i as u64 + 2), "after {after} RTOs");
+            assert_eq!((row.counts.timeouts, row.counts.packets), (i as u32 + 1, i as u64 + 2), "after {after} RTOs");
         }
     }
 }
@@ -135,7 +141,7 @@ fn a_lost_tail_is_repaired_one_timeout_after_the_last_ack() {
         assert_eq!(row.base_rtt, ROUND_TRIP);
         let took = row.finish.expect("finished") - row.start;
         assert_eq!(took, ROUND_TRIP + Delta::from_ms(1) + ROUND_TRIP, "{kind:?}");
-        assert_eq!((row.timeouts, row.retransmitted), (1, 1));
+        assert_eq!((row.counts.timeouts, row.counts.retransmitted), (1, 1));
     }
 }
 
@@ -154,9 +160,9 @@ fn a_stopped_flow_sends_nothing_new_and_repairs_its_losses() {
         assert_eq!((row.finish, result.totals.finished, result.totals.in_flight), (None, 0, 0));
         if loss == 0.0 {
             // Packets begin at 0, 1230.4 ns, ...: 82 of them within 100 µs.
-            assert_eq!(row.packets, 82);
+            assert_eq!(row.counts.packets, 82);
         } else {
-            assert!(row.retransmitted >= destroyed(&result) && row.retransmitted > 0);
+            assert!(row.counts.retransmitted >= destroyed(&result) && row.counts.retransmitted > 0);
         }
     }
 }
@@ -190,7 +196,7 @@ fn turns(windows: [u64; 3]) -> [u64; 3] {
     let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
     spec.end = Time::ZERO + Delta::from_ms(10);
     let result = run(spec);
-    [0, 1, 2].map(|f: usize| result.flows[f].packets)
+    [0, 1, 2].map(|f: usize| result.flows[f].counts.packets)
 }
 
 #[test]
@@ -243,7 +249,7 @@ fn the_first_class_has_strict_priority_in_nics() {
     // 1230.4 ns a packet: 4064 begin in 5 ms, 8128 in 10 ms. As long as the first class sends, the second does not.
     let half = Time::ZERO + Delta::from_ms(5);
     let [first, second] = two_classes([1, 1], 10, |first| first.stop = half);
-    assert_eq!((first.packets, second.packets), (4064, 4064));
+    assert_eq!((first.counts.packets, second.counts.packets), (4064, 4064));
 }
 
 #[test]
@@ -258,7 +264,7 @@ fn a_paced_flow_that_comes_late_gains_no_credit() {
     // At 6 Gbps in a NIC of 10 Gbps that another flow keeps busy, each packet waits for the end of the other's: every second
     // packet is its own, which makes 5 Gbps.
     let [paced, other] = two_classes([1, 1], 10, |first| first.initial_rate = Some(Rate::from_gbps(6)));
-    assert_eq!((paced.packets, other.packets), (4064, 4064));
+    assert_eq!((paced.counts.packets, other.counts.packets), (4064, 4064));
 }
 
 #[test]

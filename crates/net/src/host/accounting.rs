@@ -30,7 +30,7 @@ impl SenderState {
     pub fn end_wait(&mut self, now: Time) {
         if let Endpoint::Rdma(_) = &self.endpoint {
             let limit = self.account.window(self.control.cwnd, Limit::Window);
-            self.account.add_window(limit, self.counts.packets, now);
+            self.account.add_window(limit, self.record.counts.packets, now);
         } else {
             self.end_other_wait(now);
         }
@@ -84,7 +84,7 @@ impl SenderState {
                     return self.account.add(Limit::Recovery, now);
                 }
                 let limit = self.account.window(self.control.cwnd, self.window_limit());
-                self.account.add_window(limit, self.counts.packets, now);
+                self.account.add_window(limit, self.record.counts.packets, now);
             }
             Endpoint::Tcp(tcp) => {
                 let held = self.holding_limit(tcp);
@@ -101,20 +101,20 @@ impl SenderState {
             _ => Limit::Path,
         };
         match held {
-            Limit::Window => self.account.add_window(window, self.counts.packets, now),
+            Limit::Window => self.account.add_window(window, self.record.counts.packets, now),
             Limit::Offload => {
                 // It waits for the window: only the part that segmentation offload left unused is its own.
                 let whole = now.as_ps().saturating_sub(self.account.since.as_ps());
                 let round_trip = self.latest_rtt.as_ps();
                 let own = ((u128::from(round_trip) * u128::from(self.account.unused.unwrap_or(0))) >> 16) as u64;
                 let from = Time::from_ps(now.as_ps() - own.min(whole));
-                self.account.add_window(window, self.counts.packets, from);
+                self.account.add_window(window, self.record.counts.packets, from);
                 self.account.add(Limit::Offload, now);
             }
             Limit::ReceiveWindow => {
                 let size = self.endpoint.tcp().map_or(Bytes::ZERO, TcpSender::receive_window);
                 let limit = self.account.window(size, Limit::ReceiveWindow);
-                self.account.add_window(limit, self.counts.packets, now);
+                self.account.add_window(limit, self.record.counts.packets, now);
             }
             held => self.account.add(held, now),
         }
@@ -173,7 +173,7 @@ impl SenderState {
             account.repairs_to = 0;
             account.since = account.repairs_since;
             account.add(Limit::Recovery, now);
-            account.packets = self.counts.packets;
+            account.packets = self.record.counts.packets;
         }
     }
 
@@ -217,7 +217,7 @@ impl SenderState {
     /// The limit of a sender that has not gone on.
     fn limit_now(&self, more: bool) -> Limit {
         let (acknowledged, sent) = match &self.endpoint {
-            Endpoint::Tcp(tcp) if tcp.inner.unsent() == 0 && !self.counts.gave_up => return Limit::Last,
+            Endpoint::Tcp(tcp) if tcp.inner.unsent() == 0 && !self.record.gave_up => return Limit::Last,
             Endpoint::Tcp(tcp) => return self.holding_limit(tcp),
             Endpoint::Rdma(state) => (state.snd_una() >= self.limit, state.snd_nxt() >= self.limit),
             Endpoint::Multipath(own) => {
@@ -250,7 +250,7 @@ impl SenderState {
     pub fn open_account(&mut self, now: Time) {
         let account = &mut self.account;
         (account.since, account.settled, account.begin, account.spent) = (now, now, now, Times::default());
-        (account.repairs_to, account.packets, account.paced) = (0, self.counts.packets, 0);
+        (account.repairs_to, account.packets, account.paced) = (0, self.record.counts.packets, 0);
         if self.place == Place::Blocked {
             self.begin_wait(now, false);
         }

@@ -168,7 +168,7 @@ impl Senders {
         if let Endpoint::Multipath(_) = sender.endpoint {
             return self.depart_by_path(cx, host_cx, id);
         }
-        cx.trace_turn(sender.counts.flow, sender.next_send());
+        cx.trace_turn(sender.record.flow, sender.next_send());
         let timer = sender.endpoint.timer();
         let outgoing = sender.endpoint.next(cx.now, sender.limit, sender.mss)?;
         if sender.endpoint.timer() != timer {
@@ -188,8 +188,8 @@ impl Senders {
             return Some(Departure { packet, fields: farloop_cc::Fields::NONE, sent: None });
         }
         sender.chunk.on_send(cx.now, wire);
-        sender.counts.packets += 1;
-        sender.counts.retransmitted += u64::from(outgoing.sent.retransmission);
+        sender.record.counts.packets += 1;
+        sender.record.counts.retransmitted += u64::from(outgoing.sent.retransmission);
         let fields = match sender.fields {
             0 => farloop_cc::Fields::NONE,
             _ => self.fields(cx, host_cx, id, &outgoing.sent),
@@ -217,8 +217,8 @@ impl Senders {
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
         (packet.seq, packet.sent) = (next.seq, cx.now);
         (sender.last_send, sender.last_wire) = (cx.now, wire);
-        sender.counts.packets += 1;
-        sender.counts.retransmitted += u64::from(next.again);
+        sender.record.counts.packets += 1;
+        sender.record.counts.retransmitted += u64::from(next.again);
         if starts_timer {
             self.arm_endpoint(cx, host_cx, id);
         }
@@ -241,7 +241,7 @@ impl Senders {
             return After::Nothing;
         };
         let sender = &mut self.states[id];
-        sender.counts.marked += u64::from(packet.flags & MARKED != 0);
+        sender.record.counts.marked += u64::from(packet.flags & MARKED != 0);
         // The two transports apart, so that the simple one does not pay for the other.
         let after = match &mut sender.endpoint {
             Endpoint::Rdma(state) => {
@@ -330,7 +330,7 @@ impl Senders {
     pub fn sender_now(&self, flow: FlowId) -> Option<SenderId> {
         let number = self.connections.connection(flow)?;
         let id = self.lives.active_key(number)?;
-        let serves = || !self.states[id].idle && self.states[id].counts.flow == flow;
+        let serves = || !self.states[id].idle && self.states[id].record.flow == flow;
         (!self.connections.are_persistent() || serves()).then_some(id)
     }
 
@@ -386,7 +386,7 @@ impl Senders {
             sender.settle_account(cx.now, false);
         }
         if meaning.failed.is_some() {
-            sender.counts.gave_up = true;
+            sender.record.gave_up = true;
             cx.counters.totals.gave_up += 1;
             return self.retire(cx, host_cx, id, false);
         }
@@ -402,8 +402,8 @@ impl Senders {
         };
         sender.latest_rtt = rtt.unwrap_or(sender.latest_rtt);
         for loss in meaning.spurious.iter().chain(&meaning.loss) {
-            sender.counts.timeouts += u32::from(loss.kind == LossKind::Timeout);
-            sender.counts.spurious += u32::from(loss.kind == LossKind::Spurious);
+            sender.record.counts.timeouts += u32::from(loss.kind == LossKind::Timeout);
+            sender.record.counts.spurious += u32::from(loss.kind == LossKind::Spurious);
         }
         if meaning.established {
             self.call(cx, host_cx, id, |cc, ctx| {
@@ -540,7 +540,7 @@ impl Senders {
         self.arm(cx, host_cx, id, Which::TRANSPORT, at);
     }
 
-    /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps its counters, frees its state.
+    /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps its record, frees its state.
     fn retire(&mut self, cx: &mut PartContext, host_cx: &HostContext, id: SenderId, delivered: bool) -> After {
         // One that gives up leaves nothing.
         if delivered {
@@ -549,21 +549,21 @@ impl Senders {
         let mut sender = self.states.remove(id);
         self.lives.end(sender.flow);
         let times = sender.close_account(&cx.network, cx.now);
-        let mut counts = sender.counts;
-        cx.counters.note_limits(&mut counts, cx.network.group(sender.counts.flow), &times);
+        let mut record = sender.record;
+        cx.counters.note_limits(&mut record, cx.network.group(sender.record.flow), &times);
         // A flow that was stopped has no completion time.
-        if delivered && sender.limit == cx.network.flows.size(counts.flow).get() {
-            counts.finish = cx.now;
-            cx.trace_finish(counts.flow);
-            if !cx.network.pairs.contains(counts.flow) {
+        if delivered && sender.limit == cx.network.flows.size(record.flow).get() {
+            record.finish = cx.now;
+            cx.trace_finish(record.flow);
+            if !cx.network.pairs.contains(record.flow) {
                 cx.counters.totals.finished += 1;
-                cx.note_over(host_cx.host, counts.flow);
+                cx.note_over(host_cx.host, record.flow);
             }
         }
         if !delivered {
-            self.connections.abandon(counts.flow, sender.begin);
+            self.connections.abandon(record.flow, sender.begin);
         }
-        cx.counters.senders.push(counts);
+        cx.counters.records.push(record);
         After::Over(id, sender.place, sender.data_class())
     }
 

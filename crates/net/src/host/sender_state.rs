@@ -5,7 +5,7 @@ use super::endpoint::Endpoint;
 use super::nic::Place;
 use super::tcp::{Chunk, TcpSender};
 use super::timers::Deadlines;
-use crate::counters::SenderCounts;
+use crate::counters::FlowRecord;
 use crate::ids::{FlowId, HostNumber};
 use crate::network::Network;
 use crate::packet::DATA;
@@ -51,7 +51,7 @@ pub(crate) struct SenderState {
     pub deadlines: Deadlines,
     pub latest_rtt: Delta,
     pub account: Account,
-    pub counts: SenderCounts,
+    pub record: FlowRecord,
     pub cc: AnySender,
 }
 
@@ -93,7 +93,7 @@ impl SenderState {
             deadlines: Deadlines::default(),
             latest_rtt: Delta::ZERO,
             account: Account::new(now, info, slowest, offloads),
-            counts: SenderCounts::new(flow),
+            record: FlowRecord::new(flow),
             cc,
         };
         sender.take_control(control, now);
@@ -126,7 +126,7 @@ impl SenderState {
     #[inline(always)]
     pub fn view(&self) -> Seen<'_> {
         let SenderState { begin, control, latest_rtt, .. } = self;
-        Seen { flow: self.counts.flow, begin: *begin, control, latest_rtt: *latest_rtt, state: self }
+        Seen { flow: self.record.flow, begin: *begin, control, latest_rtt: *latest_rtt, state: self }
     }
 
     /// Window and rate that hold now.
@@ -168,7 +168,7 @@ impl SenderState {
 impl Sending for SenderState {
     fn source(&self) -> Source {
         Source {
-            packets: self.counts.packets,
+            packets: self.record.counts.packets,
             payload: u32::from(self.last_wire.saturating_sub(self.overhead)),
             in_flight: self.endpoint.progress().2.get(),
             acknowledged: self.endpoint.acknowledged_bytes(),

@@ -34,7 +34,7 @@ pub fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta)
         ..RecordSpec::default()
     };
     let result = run(spec);
-    let repaired: u64 = result.flows.iter().map(|f| f.retransmitted + f.timeouts).sum();
+    let repaired: u64 = result.flows.iter().map(|f| f.counts.retransmitted + u64::from(f.counts.timeouts)).sum();
     assert_eq!((result.totals.drops[Cause::Buffer], repaired), (0, 0));
     result
 }

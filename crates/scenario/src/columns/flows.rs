@@ -73,13 +73,13 @@ declare_table! {
         /// Round-trip time of one full packet and its acknowledgement on the flow's path without queues.
         base_rtt_ps: Vec<i64>, "ps" = of.ints(|r| r.base_rtt.as_ps());
         /// Data packets sent again.
-        retransmitted: Vec<i64>, "packets" = of.ints(|r| r.retransmitted);
+        retransmitted: Vec<i64>, "packets" = of.ints(|r| r.counts.retransmitted);
         /// Retransmission timeouts; over multipath endpoints one for all packets of a round trip.
-        timeouts: Vec<i64>, "count" = of.ints(|r| r.timeouts);
+        timeouts: Vec<i64>, "count" = of.map(|r| r.counts.timeouts.into());
         /// Acknowledgements that echoed an ECN mark.
-        marked: Vec<i64>, "ACKs" = of.ints(|r| r.marked);
+        marked: Vec<i64>, "ACKs" = of.ints(|r| r.counts.marked);
         /// Data packets sent, repeated ones included.
-        packets: Vec<i64>, "packets" = of.ints(|r| r.packets);
+        packets: Vec<i64>, "packets" = of.ints(|r| r.counts.packets);
         /// How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept the
         /// flow from sending). A flow with any is a victim of congestion elsewhere.
         victim_packets: Vec<i64>, "packets" = of.ints(|r| r.victim_packets);
@@ -87,7 +87,7 @@ declare_table! {
         dropped: Vec<i64>, "packets" = of.ints(|r| r.dropped);
         /// How often TCP found out that a repair had been unnecessary; over multipath endpoints how many packets came again that had
         /// arrived.
-        spurious: Vec<i64>, "count" = of.ints(|r| r.spurious);
+        spurious: Vec<i64>, "count" = of.map(|r| r.counts.spurious.into());
         /// `finished`: its last byte was acknowledged; `stopped`: its application stopped before; `unfinished`: it was going on at
         /// the end (or had not begun); `gave-up`: TCP gave up after too many timeouts in a row.
         outcome: Words, "text" = of.words(|r| of.outcome(r), &OUTCOMES.map(String::from));

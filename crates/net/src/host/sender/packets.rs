@@ -56,7 +56,7 @@ impl Senders {
         host_cx: &mut HostContext,
         id: SenderId,
     ) -> Option<Departure> {
-        cx.trace_turn(self.states[id].counts.flow, self.states[id].next_send());
+        cx.trace_turn(self.states[id].record.flow, self.states[id].next_send());
         let (packet, sent) = self.next_by_path(cx, host_cx, id)?;
         let sender = &self.states[id];
         if sender.credit {
@@ -108,8 +108,8 @@ impl Senders {
         (packet.seq, packet.sent) = (pack_number(next.number, next.entropy), cx.now);
         packet.flags = if next.wants_ack { ASKS } else { 0 };
         (sender.last_send, sender.last_wire) = (cx.now, wire);
-        sender.counts.packets += 1;
-        sender.counts.retransmitted += u64::from(next.again);
+        sender.record.counts.packets += 1;
+        sender.record.counts.retransmitted += u64::from(next.again);
         if starts_timer {
             self.arm_endpoint(cx, host_cx, id);
         }
@@ -168,7 +168,7 @@ impl Senders {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return };
         own.tell_chooser(cx.now, sender.control.cwnd, &mut host_cx.random);
-        sender.counts.spurious += std::mem::take(&mut own.packets.spurious);
+        sender.record.counts.spurious += std::mem::take(&mut own.packets.spurious);
         if own.packets.losses.is_empty() {
             return;
         }

@@ -1,7 +1,7 @@
 //! Flows on persistent connections: requests that begin and end while the connection stays.
 
 use super::{After, Senders};
-use crate::counters::{Counters, Request, SenderCounts};
+use crate::counters::{Counters, FlowRecord, Request};
 use crate::host::host_context::HostContext;
 use crate::host::sender_state::SenderState;
 use crate::ids::{FlowId, SenderId};
@@ -28,7 +28,7 @@ impl Senders {
         let Some(tcp) = sender.endpoint.tcp() else { return After::Nothing };
         let (begin, rto) = (tcp.inner.snd_nxt(), if shrinks { tcp.inner.rto() } else { Delta::MAX });
         (sender.begin, sender.limit, sender.idle) = (begin, size.get(), false);
-        sender.counts = SenderCounts::new(flow);
+        sender.record = FlowRecord::new(flow);
         cx.counters.serve(sender.flow, Request { flow, begin });
         let idle = now.since(sender.last_send);
         if !self.begin_anew(cx, host_cx, id) {
@@ -75,20 +75,20 @@ impl Senders {
             return;
         }
         let times = sender.close_account(&cx.network, cx.now);
-        let mut counts = std::mem::replace(&mut sender.counts, SenderCounts::new(sender.flow));
-        let group = cx.network.group(counts.flow);
-        cx.counters.note_limits(&mut counts, group, &times);
+        let mut record = std::mem::replace(&mut sender.record, FlowRecord::new(sender.flow));
+        let group = cx.network.group(record.flow);
+        cx.counters.note_limits(&mut record, group, &times);
         sender.idle = true;
-        let spec = cx.network.flows.get(counts.flow);
+        let spec = cx.network.flows.get(record.flow);
         if sender.limit == spec.size.get() {
-            counts.finish = cx.now;
+            record.finish = cx.now;
             cx.counters.totals.finished += 1;
-            cx.trace_finish(counts.flow);
-            cx.note_over(host_cx.host, counts.flow);
+            cx.trace_finish(record.flow);
+            cx.note_over(host_cx.host, record.flow);
         } else {
-            self.connections.cut_short(counts.flow, sender.limit);
+            self.connections.cut_short(record.flow, sender.limit);
         }
-        cx.counters.senders.push(counts);
+        cx.counters.records.push(record);
         self.connections.release(&spec, sender.opened, id);
         self.remember(&cx.network, id);
     }
@@ -105,13 +105,13 @@ impl Senders {
         After::Changed(id)
     }
 
-    /// The counters of flows that have not ended by the end of the run.
-    pub fn final_counts(&mut self, network: &Network, counters: &mut Counters, end: Time) -> Vec<SenderCounts> {
+    /// The records of flows that have not ended by the end of the run.
+    pub fn final_records(&mut self, network: &Network, counters: &mut Counters, end: Time) -> Vec<FlowRecord> {
         let close = |sender: &mut SenderState| {
             let times = sender.close_account(network, end);
-            let group = network.group(sender.counts.flow);
-            counters.note_limits(&mut sender.counts, group, &times);
-            sender.counts
+            let group = network.group(sender.record.flow);
+            counters.note_limits(&mut sender.record, group, &times);
+            sender.record
         };
         self.states.iter_mut().filter(|s| !s.idle).map(close).collect()
     }
