@@ -10,10 +10,10 @@ mod multipath;
 mod nic_order;
 mod stalls;
 mod start;
+mod switch;
 mod tcp;
 
 pub use clock_offset::ClockOffset;
-use ecn::in_proportion;
 pub use ecn::{EcnAt, EcnSpec, PhantomSpec};
 use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
@@ -24,6 +24,9 @@ pub use multipath::{CodingSpec, MultipathSpec, TrimSpec};
 pub use nic_order::NicOrder;
 pub use stalls::{StallLaw, StallSpec};
 pub use start::{First, Start};
+pub use switch::{
+    DisciplineSpec, Ecmp, ElephantSpec, Overflow, PfcSpec, QueueLimit, SchedulingSpec, SwitchSpec, WarmUpSpec, XoffSpec,
+};
 pub use tcp::{LinuxPacing, TcpSpec};
 
 /// Number of data classes; each has its own queue, PFC accounting and pause state.
@@ -73,6 +76,37 @@ pub struct NetworkSpec {
     pub tie_order: Option<u64>,
 }
 
+impl NetworkSpec {
+    /// A network of RDMA endpoints with one algorithm, which runs until nothing is left to happen and records nothing. Further features are
+    /// added by name, as to [`SwitchSpec::plain`].
+    pub fn plain(
+        nodes: Vec<NodeSpec>,
+        links: Vec<LinkSpec>,
+        algorithm: AnyParams,
+        flows: Vec<FlowSpec>,
+    ) -> NetworkSpec {
+        NetworkSpec {
+            nodes,
+            links,
+            detours: Vec::new(),
+            events: LinkEvents::default(),
+            transport: TransportSpec::plain(TransportKind::Rdma),
+            algorithms: vec![algorithm],
+            flows,
+            follows: Vec::new(),
+            jobs: Vec::new(),
+            intra_rtt: None,
+            record: RecordSpec::default(),
+            end: Time::NEVER,
+            seed: 1,
+            clock_offsets: Vec::new(),
+            stalls: None,
+            nic_order: NicOrder::Ready,
+            tie_order: None,
+        }
+    }
+}
+
 /// A host or a switch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
@@ -85,6 +119,11 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
+    /// A node of the first datacenter.
+    pub fn plain(name: &str, kind: NodeKind) -> NodeSpec {
+        NodeSpec { name: name.to_string(), datacenter: Some(0), kind }
+    }
+
     /// Returns true if traffic from here to that node leaves its datacenter; a node outside of all datacenters has none in common with
     /// others.
     pub fn is_across(&self, to: &NodeSpec) -> bool {
@@ -158,175 +197,6 @@ impl CircuitSpec {
     }
 }
 
-/// A switch's buffer, and its treatment of packets.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SwitchSpec {
-    /// Total packet buffer, shared by all ports, PFC headroom included.
-    pub buffer: Bytes,
-    /// Dynamic threshold α of lossy classes: a queue may hold α times the free shared buffer.
-    pub alpha: f64,
-    /// Longest data queue of a port, whatever its share of the buffer.
-    pub queue_limit: QueueLimit,
-    /// Priority flow control for data; `None` makes data lossy.
-    pub pfc: Option<PfcSpec>,
-    /// ECN marking of data.
-    pub ecn: Option<EcnSpec>,
-    /// The choice among equal-cost paths.
-    pub ecmp: Ecmp,
-    /// The discipline of the data that waits at a port.
-    pub discipline: DisciplineSpec,
-    /// Number of queues of flows that a port can have, for each class, where its agent keeps the flows apart
-    /// ([`farloop_cc::PortAgent::flow_queues`]).
-    pub flow_queues: u32,
-    /// The packets that take circuits: of a switch with hosts, and a link to a circuit switch.
-    pub scheduling: Option<SchedulingSpec>,
-    /// Elephants that a switch that schedules finds itself; `None` for those that the flows are specified to be.
-    pub elephants: Option<Box<ElephantSpec>>,
-    /// True to stamp in-band telemetry on data packets.
-    pub int: bool,
-    /// True to give the ports the algorithms' port agents.
-    pub agents: bool,
-    /// Cut the payload off packets that find no room; `None` to drop them.
-    pub trim: Option<TrimSpec>,
-}
-
-impl SwitchSpec {
-    /// A first-in-first-out switch with a shared buffer, and nothing else: no PFC, no marking, no telemetry, no agents. Further features
-    /// are added by name, as in `SwitchSpec { int: true, ..SwitchSpec::plain(buffer) }`.
-    pub const fn plain(buffer: Bytes) -> SwitchSpec {
-        SwitchSpec {
-            buffer,
-            alpha: 1.0,
-            queue_limit: QueueLimit::NONE,
-            pfc: None,
-            ecn: None,
-            ecmp: Ecmp::Flow,
-            discipline: DisciplineSpec::Fifo,
-            flow_queues: 64,
-            scheduling: None,
-            elephants: None,
-            int: false,
-            agents: false,
-            trim: None,
-        }
-    }
-}
-
-/// The longest data queue of a port: a lossy packet that would make it longer is dropped (drop-tail). Packets that came by a link with
-/// PFC are not subject to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct QueueLimit {
-    /// In bytes on the wire; `None` for no such limit.
-    pub bytes: Option<Bytes>,
-    /// In packets; `None` for no such limit.
-    pub packets: Option<u32>,
-    /// The port rate to which the limit in bytes applies: at ports of another rate it scales in proportion. `None` for the same bytes at
-    /// every port.
-    pub rate: Option<Rate>,
-}
-
-impl QueueLimit {
-    /// None but the buffer.
-    pub const NONE: QueueLimit = QueueLimit { bytes: None, packets: None, rate: None };
-
-    /// The limit in bytes at a port of rate `rate`; `None` for no such limit.
-    pub fn bytes_at(&self, rate: Rate) -> Option<Bytes> {
-        self.bytes.map(|bytes| in_proportion(bytes, rate, self.rate))
-    }
-}
-
-/// The order of the data packets of a class that wait at a port.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum DisciplineSpec {
-    /// First in, first out.
-    #[default]
-    Fifo,
-    /// Flows take turns (Shreedhar and Varghese, SIGCOMM 1995).
-    DeficitRoundRobin {
-        /// Bytes on the wire that a flow may send in a turn; at least 1.
-        quantum: Bytes,
-    },
-}
-
-/// Treatment of hosts' data for other racks, by a top-of-rack switch between a packet network and a circuit switch. Elephants
-/// ([`FlowSpec::elephant`]) are meant for circuits; all else, and elephants to where there never is a circuit, goes by the packet network.
-/// Queues at ports that lead to switches have their own limits here, in bytes on the wire, and are no part of the switch's buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SchedulingSpec {
-    /// Elephants wait for their circuit, in a queue for each rack.
-    Blocking {
-        /// Bytes of all these queues together.
-        buffer: Bytes,
-        /// Bytes of each; `None` for equal shares of `buffer`.
-        queue: Option<Bytes>,
-        /// Bytes of each port to the packet network.
-        packets: Bytes,
-    },
-    /// Elephants take their circuit while there is one, and the packet network otherwise.
-    Unblocking {
-        /// Bytes of all ports to switches together.
-        buffer: Bytes,
-    },
-    /// Elephants are accelerated: shortly before the day of their circuit they are let into the packet network, in its queues of low
-    /// priority, and then wait in a calendar of the next days. Packets that come earlier are dropped, and so are those left of a day
-    /// (AccelToR, Algorithm 1).
-    AccelToR {
-        /// Bytes of the queue of high priority at each port to the packet network.
-        high: Bytes,
-        /// Bytes of the one of low priority.
-        low: Bytes,
-        /// Bytes of the queue of each day.
-        queue: Bytes,
-        /// Number of days that have a queue, the one at hand included; at least 1.
-        days: u32,
-        /// Elephants wait from this time before their day on.
-        wait: Delta,
-        /// Elephants are accelerated by a number of packets instead; `None` for the time.
-        warm_up: Option<WarmUpSpec>,
-        /// The way of an elephant's packet whose queue is full.
-        overflow: Overflow,
-        /// An elephant that comes too early for its day is dropped for this time after the first drop, and then let into the packet
-        /// network until its day is near enough; `None` to drop it all the time.
-        rescue: Option<Delta>,
-    },
-}
-
-/// Acceleration by a number of packets, counted since the flow was last dropped for coming too early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WarmUpSpec {
-    /// Number of packets that go into the packet network; those after them wait for the day.
-    pub packets: u32,
-    /// Twice as many where the flow sent fewer than this between its last two drops.
-    pub few: u32,
-}
-
-/// Settings by which a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is
-/// specified as an elephant takes a free place with its first packet. An elephant leaves the set with its last packet, or when it is idle;
-/// then, and whenever there is a place free, the heaviest flow to that rack becomes one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ElephantSpec {
-    /// Most elephants for each rack.
-    pub limit: u32,
-    /// An elephant that has sent nothing for this time is none any more. Bytes that others sent are forgotten after that time, and before
-    /// twice that time.
-    pub idle: Delta,
-    /// Bytes on the wire that a flow must have sent to become one.
-    pub bytes: Bytes,
-    /// Rows of the sketch that counts them; at least 1.
-    pub rows: u32,
-    /// Counters in each row; at least 1.
-    pub width: u32,
-}
-
-/// Where a packet goes that finds the queue of its day full.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Overflow {
-    /// It is dropped.
-    Drop,
-    /// Into the packet network, in the queue of low priority.
-    Low,
-}
-
 /// A switch sends all packets that are bound for a host to one of its neighbours, whatever the shortest paths are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DetourSpec {
@@ -338,43 +208,6 @@ pub struct DetourSpec {
     pub next: NodeId,
     /// Number of the link among those to it, from 0.
     pub link: u32,
-}
-
-/// The chooser among egress ports on equally short paths (equal-cost multi-path).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Ecmp {
-    /// The flow: all its packets take one path.
-    #[default]
-    Flow,
-    /// The packet: each takes its own, so that packets of one flow overtake each other.
-    Packet,
-    /// The flow, and the answers to its data (ACKs, signals) take the data's links back.
-    Symmetric,
-    /// The flow and the entropy value in the header of each packet, where the transport has one ([`TransportKind::Multipath`]): the sender
-    /// chooses. As [`Ecmp::Flow`] where it has none.
-    Entropy,
-    /// The switch, packet by packet: the port with the least data waiting, of those whose links are up (adaptive routing).
-    Adaptive,
-}
-
-/// Priority flow control (IEEE 802.1Qbb) of one switch.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PfcSpec {
-    /// When an ingress port pauses its neighbour.
-    pub xoff: XoffSpec,
-    /// The neighbour resumes when its bytes have fallen this far below the threshold.
-    pub hysteresis: Bytes,
-    /// Headroom of each ingress port; `None` to compute it from the link (see `docs/network-model.md`).
-    pub headroom: Option<Bytes>,
-}
-
-/// The Xoff threshold of an ingress port.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum XoffSpec {
-    /// α times the free shared buffer.
-    Dynamic(f64),
-    /// A fixed number of bytes.
-    Static(Bytes),
 }
 
 /// A full-duplex link.
@@ -392,6 +225,13 @@ pub struct LinkSpec {
     pub loss: f64,
     /// Probability that a packet arrives damaged, and is thrown away by the node that it reaches.
     pub corruption: f64,
+}
+
+impl LinkSpec {
+    /// A link that loses and damages nothing.
+    pub const fn plain(a: NodeId, b: NodeId, rate: Rate, delay: Delta) -> LinkSpec {
+        LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0 }
+    }
 }
 
 /// Packet format and loss recovery, common to all flows.
@@ -428,6 +268,26 @@ pub struct TransportSpec {
 }
 
 impl TransportSpec {
+    /// Ethernet's packets of 1500 bytes, with ACKs of strict priority. Flows start as their algorithms do; telemetry takes no bytes. An RDMA
+    /// flow repeats after 1 ms inside a datacenter and after 200 ms across datacenters.
+    pub fn plain(kind: TransportKind) -> TransportSpec {
+        TransportSpec {
+            kind,
+            mtu: Bytes::new(1500),
+            header: Bytes::new(40),
+            framing: Bytes::new(38),
+            ack: Bytes::new(64),
+            start: Start::Own,
+            int_carriage: IntCarriage::All,
+            int_bytes: Bytes::ZERO,
+            rto_intra: Delta::from_ms(1),
+            rto_cross: Delta::from_ms(200),
+            tcp: TcpSpec::default(),
+            multipath: MultipathSpec::default(),
+            control_priority: true,
+        }
+    }
+
     /// Header bytes that an algorithm with these needs adds to every packet.
     pub fn own_header(&self, needs: Needs) -> Bytes {
         let int = if needs.int { self.int_bytes } else { Bytes::ZERO };
@@ -498,6 +358,22 @@ pub struct FlowSpec {
 impl FlowSpec {
     /// Number of data classes.
     pub const CLASSES: u8 = DATA_CLASSES as u8;
+
+    /// A flow of the first algorithm and class that sends `size` bytes, and starts as its algorithm does.
+    pub const fn plain(src: NodeId, dst: NodeId, start: Time, size: Bytes) -> FlowSpec {
+        FlowSpec {
+            src,
+            dst,
+            start,
+            stop: Time::NEVER,
+            size,
+            algorithm: 0,
+            class: 0,
+            elephant: false,
+            initial_rate: None,
+            initial_cwnd: None,
+        }
+    }
 }
 
 /// A flow begins some time after another one is over at its source: after the last byte has arrived there, or the last acknowledgement of

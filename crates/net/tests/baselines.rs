@@ -86,8 +86,7 @@ fn swift_stands_at_its_target() {
 fn pcn_drains_the_queue_and_starves_nobody() {
     // PFC bounds the queue of line-rate starts before the first notification: 20 kB for each of four ingress ports, and headroom. It
     // drains by 1/128 of 25 Gbps, 24 kB per ms, and is gone long before the second half.
-    let pfc =
-        Some(PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3076), headroom: None });
+    let pfc = Some(PfcSpec::plain(XoffSpec::Static(Bytes::new(20_000)), Bytes::new(3076)));
     let spec = SwitchSpec { buffer: Bytes::new(10_000_000), pfc, agents: true, ..plain_switch() };
     let s = steady(algorithm("pcn", &[]), spec, None);
     assert!(s.queue < 30.0 * 1538.0, "queue {}", s.queue);
@@ -99,8 +98,7 @@ fn pcn_drains_the_queue_and_starves_nobody() {
 fn pcn_spares_the_victim_of_a_pause() {
     // Two flows of 30 Gbps meet at a port of 30 Gbps of the second switch, whose pauses also stop a third flow of 15 Gbps to
     // elsewhere. The link between the switches could carry all three.
-    let pfc =
-        Some(PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3076), headroom: None });
+    let pfc = Some(PfcSpec::plain(XoffSpec::Static(Bytes::new(20_000)), Bytes::new(3076)));
     let spec = SwitchSpec { buffer: Bytes::new(10_000_000), pfc, agents: true, ..plain_switch() };
     let nodes = vec![
         switch("near", spec.clone()),

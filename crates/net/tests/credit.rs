@@ -14,7 +14,7 @@ const WIRE: u64 = 1538;
 fn incast(senders: u32, size: Bytes) -> NetworkSpec {
     let gbps = Rate::from_gbps(100);
     let limit = QueueLimit { bytes: Some(Bytes::new(400_000)), ..QueueLimit::NONE };
-    let trim = Some(TrimSpec { size: Bytes::new(64) });
+    let trim = Some(TrimSpec::plain(Bytes::new(64)));
     let switch = SwitchSpec { queue_limit: limit, trim, ..plain_switch() };
     let (nodes, links) = star(senders, (gbps, us(1)), (gbps, us(1)), switch);
     let flows = (1..=senders).map(|s| flow(s, senders + 1, Time::ZERO, size)).collect();

@@ -15,7 +15,7 @@ const SENDERS: u32 = 6;
 /// bottleneck that loses and damages packets.
 fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
     let spec = SwitchSpec {
-        pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
+        pfc: Some(PfcSpec::plain(XoffSpec::Dynamic(0.05), Bytes::new(3076))),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(80_000)) }),
         int: true,
         agents: true,

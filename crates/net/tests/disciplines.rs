@@ -71,7 +71,7 @@ fn classes_stay_apart_and_pauses_hold() {
         let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { panic!("a switch") };
         switch.buffer = Bytes::new(2_000_000);
         let xoff = XoffSpec::Static(Bytes::new(30_000));
-        switch.pfc = Some(PfcSpec { xoff, hysteresis: Bytes::new(3076), headroom: None });
+        switch.pfc = Some(PfcSpec::plain(xoff, Bytes::new(3076)));
     };
     let result = shared(&["60Gbps", "12Gbps"], drr(1538), pauses);
     assert!(result.ports.iter().any(|p| p.pauses > 0));

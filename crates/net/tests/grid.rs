@@ -35,7 +35,7 @@ fn cell(name: &str, column: &Column) -> String {
     let spec = SwitchSpec {
         // Two flows never have more than one busy port: a queue may take nearly all of the buffer.
         alpha: 64.0,
-        pfc: lossless.then(|| PfcSpec { xoff: XoffSpec::Dynamic(0.5), hysteresis: Bytes::new(3076), headroom: None }),
+        pfc: lossless.then(|| PfcSpec::plain(XoffSpec::Dynamic(0.5), Bytes::new(3076))),
         ecn: Some(EcnSpec::step(step)),
         int: true,
         agents: true,

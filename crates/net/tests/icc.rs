@@ -28,7 +28,7 @@ fn fair() -> AnyParams {
 
 /// PFC at 11 % of the free part of 5 MB, and headroom for links of 100 Gbps and this delay.
 fn lossless(ports: u32, delay: Delta) -> SwitchSpec {
-    let pfc = Some(PfcSpec { xoff: XoffSpec::Dynamic(0.11), hysteresis: Bytes::new(3000), headroom: None });
+    let pfc = Some(PfcSpec::plain(XoffSpec::Dynamic(0.11), Bytes::new(3000)));
     let headroom = Rate::from_gbps(GBPS as u64).bytes_in(delay * 2) + Bytes::new(5_000);
     SwitchSpec { agents: true, buffer: Bytes::new(5_000_000) + headroom * u64::from(ports), pfc, ..plain_switch() }
 }

@@ -2,12 +2,10 @@
 
 use crate::common::*;
 use farloop_job::collectives::{Algorithm, Choice, Location, expand};
-use farloop_job::ideal::Level;
-use farloop_job::{Collective, Group, Host, Job, ProgramBuilder, Work};
+use farloop_job::{Collective, Group, Job, ProgramBuilder, Work};
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
-use std::sync::Arc;
 
 const RANKS: u32 = 8;
 
@@ -25,18 +23,7 @@ fn ring(ranks: u32, bytes: u64) -> Job {
 }
 
 fn job(name: &str, job: &Job, hosts: Vec<u32>) -> JobSpec {
-    JobSpec {
-        name: name.into(),
-        job: Arc::new(job.clone()),
-        hosts,
-        start: Time::ZERO,
-        iterations: 2,
-        algorithm: 0,
-        cross_algorithm: 0,
-        class: 0,
-        host: Host::default(),
-        domain: Level::new(us(1), Rate::from_gbps(3600)),
-    }
+    JobSpec { iterations: 2, ..JobSpec::plain(name, job.clone(), hosts) }
 }
 
 /// Two racks of so many hosts under two spines, 100 Gbps, 5 us a link: hosts, leaves, spines.

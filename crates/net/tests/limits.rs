@@ -2,13 +2,11 @@
 
 use crate::common::*;
 use farloop_cc::paths::chooser;
-use farloop_job::ideal::Level;
-use farloop_job::{Host, Job, ProgramBuilder, Work};
+use farloop_job::{Job, ProgramBuilder, Work};
 use farloop_net::result::Limit;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Rate, Time, Value};
-use std::sync::Arc;
 
 const MSS: u64 = 1460;
 /// A full packet at 10 Gbit/s.
@@ -120,7 +118,7 @@ fn a_receiving_host_that_grants_credit() {
     let credited = |senders: u32| {
         let edge = (Rate::from_gbps(100), us(1));
         let queue_limit = QueueLimit { bytes: Some(Bytes::new(400_000)), ..QueueLimit::NONE };
-        let switch = SwitchSpec { queue_limit, trim: Some(TrimSpec { size: Bytes::new(64) }), ..plain_switch() };
+        let switch = SwitchSpec { queue_limit, trim: Some(TrimSpec::plain(Bytes::new(64))), ..plain_switch() };
         let (nodes, links) = star(senders, edge, edge, switch);
         let size = Bytes::new(2000 * MSS);
         let flows = (1..=senders).map(|source| flow(source, senders + 1, Time::ZERO, size)).collect();
@@ -168,18 +166,7 @@ fn a_job_that_computes_between_its_messages() {
     programs[1].add(Work::Receive { from: 0, tag: 0, bytes: 15 * MSS }, 1, 0, &[]);
     let job = Job::new("job", programs.map(ProgramBuilder::finish).into());
     let mut spec = network(nodes, links, algorithm("fixed", &[]), Vec::new());
-    spec.jobs = vec![JobSpec {
-        name: "job".into(),
-        job: Arc::new(job),
-        hosts: vec![1, 2],
-        start: Time::ZERO,
-        iterations: 10,
-        algorithm: 0,
-        cross_algorithm: 0,
-        class: 0,
-        host: Host::default(),
-        domain: Level::new(us(1), Rate::from_gbps(3600)),
-    }];
+    spec.jobs = vec![JobSpec { iterations: 10, ..JobSpec::plain("job", job, vec![1, 2]) }];
     let result = simulate(spec).expect("valid");
     sound(&result);
     // It lives from its first message on.

@@ -152,7 +152,7 @@ fn without_any_path_packets_are_dropped_and_senders_recover() {
 /// Two leaves (0, 1), two spines (2, 3) and three hosts at each leaf (4 to 9), all with PFC; links 0 to 3 join leaf and spine.
 fn lossless_fabric(flows: Vec<FlowSpec>) -> NetworkSpec {
     let rate = Rate::from_gbps(8);
-    let pfc = PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3_000), headroom: None };
+    let pfc = PfcSpec::plain(XoffSpec::Static(Bytes::new(20_000)), Bytes::new(3_000));
     let lossless = SwitchSpec { buffer: Bytes::new(600_000), pfc: Some(pfc), ..plain_switch() };
     let mut nodes: Vec<NodeSpec> =
         ["leaf1", "leaf2", "spine1", "spine2"].map(|name| switch(name, lossless.clone())).into();

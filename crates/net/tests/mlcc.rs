@@ -27,7 +27,7 @@ fn first_host(datacenter: u32, leaf: u32, per_leaf: u32) -> u32 {
 
 /// Two datacenters of 3 ms, with PFC inside.
 fn datacenters(per_leaf: u32, change: impl Fn(&mut SwitchSpec)) -> (Vec<NodeSpec>, Vec<LinkSpec>) {
-    let pfc = PfcSpec { xoff: XoffSpec::Dynamic(0.11), hysteresis: Bytes::new(3000), headroom: None };
+    let pfc = PfcSpec::plain(XoffSpec::Dynamic(0.11), Bytes::new(3000));
     let switch_at = |name: String, datacenter, buffer| {
         let mut spec = SwitchSpec {
             buffer: Bytes::new(buffer),

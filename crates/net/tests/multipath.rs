@@ -142,7 +142,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let (edge, core) = (Rate::from_gbps(40), Rate::from_gbps(10));
-        let trim = trim.then_some(TrimSpec { size: Bytes::new(64) });
+        let trim = trim.then_some(TrimSpec::plain(Bytes::new(64)));
         let limit = QueueLimit { bytes: Some(Bytes::new(20_000)), ..QueueLimit::NONE };
         let switch = SwitchSpec { ecmp, trim, queue_limit: limit, ..plain_switch() };
         let mut spec = fabric(switch, 2, edge, core, name, Bytes::new(size));
@@ -182,7 +182,7 @@ fn incast(spec: SwitchSpec, window: u64) -> NetworkSpec {
 
 fn limited(trim: bool) -> SwitchSpec {
     let limit = QueueLimit { bytes: Some(Bytes::new(100_000)), ..QueueLimit::NONE };
-    SwitchSpec { queue_limit: limit, trim: trim.then_some(TrimSpec { size: Bytes::new(64) }), ..plain_switch() }
+    SwitchSpec { queue_limit: limit, trim: trim.then_some(TrimSpec::plain(Bytes::new(64))), ..plain_switch() }
 }
 
 fn slowest(result: &RunResult) -> Delta {
@@ -219,7 +219,7 @@ fn trimming_loses_payload_and_nothing_else() {
 #[test]
 fn pfc_and_trimming_go_side_by_side() {
     let xoff = XoffSpec::Static(Bytes::new(30_000));
-    let pfc = Some(PfcSpec { xoff, hysteresis: Bytes::new(3076), headroom: None });
+    let pfc = Some(PfcSpec::plain(xoff, Bytes::new(3076)));
     let buffer = Bytes::new(10_000_000);
     // Where queues are limited, packets are trimmed by whichever link they came; pauses go on for what waits.
     let both = run(incast(SwitchSpec { pfc: pfc.clone(), buffer, ..limited(true) }, 60));
@@ -240,7 +240,7 @@ fn the_class_of_acks_has_room_for_two_queues() {
     let mut spec = incast(limited(true), 4);
     let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
     switch.queue_limit.bytes = Some(Bytes::new(3100));
-    switch.trim = Some(TrimSpec { size: Bytes::new(1400) });
+    switch.trim = Some(TrimSpec::plain(Bytes::new(1400)));
     let result = run(spec);
     let totals = &result.totals;
     assert!(totals.trimmed_lost > 0 && totals.trimmed_lost == totals.drops[Cause::QueueLimit], "{totals:?}");
@@ -305,7 +305,7 @@ fn every_algorithm_fills_and_shares_eight_sprayed_paths() {
         tried += 1;
         let ecn = Some(EcnSpec { kmin: Bytes::new(8_000), pmax: 1.0, ..EcnSpec::step(Bytes::new(32_000)) });
         let limit = QueueLimit { bytes: Some(Bytes::new(60_000)), ..QueueLimit::NONE };
-        let trim = Some(TrimSpec { size: Bytes::new(64) });
+        let trim = Some(TrimSpec::plain(Bytes::new(64)));
         let switch = SwitchSpec { ecn, trim, queue_limit: limit, agents: true, ..hashing() };
         let (edge, core) = (Rate::from_gbps(10), Rate::from_mbps(1250));
         let mut spec = fabric(switch, 2, edge, core, &info.name, Bytes::MAX);

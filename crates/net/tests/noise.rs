@@ -67,7 +67,7 @@ fn order_and_line_rate_are_kept() {
 #[test]
 fn lossless_classes_stay_so() {
     let end = (Rate::from_gbps(10), us(2));
-    let pfc = PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3000), headroom: None };
+    let pfc = PfcSpec::plain(XoffSpec::Static(Bytes::new(20_000)), Bytes::new(3000));
     let sw = SwitchSpec { buffer: Bytes::new(20_000_000), pfc: Some(pfc), ..plain_switch() };
     let (nodes, links) = star(8, end, (Rate::from_gbps(10), us(2)), sw);
     let flows = (1..=8).map(|h| flow(h, 9, Time::ZERO, Bytes::new(4_000_000))).collect();
@@ -113,7 +113,7 @@ fn when_busy(stalls: Option<StallSpec>, tcp: TcpSpec) -> (f64, f64) {
 /// Two hosts stall for 40 µs on average, a fifth of the time: an idle path and a busy one vary, and the busy one stays full.
 #[test]
 fn stalls_are_noise_at_a_busy_host_too() {
-    let stalls = |law| StallSpec { duration: us(40), gap: us(160), law };
+    let stalls = |law| StallSpec { law, ..StallSpec::plain(us(40), us(160)) };
     // A packet that arrives during an exponential stall waits for an exponential time: the mean of both hosts is 2 · 0.2 · 40 µs.
     let pings = (0..4000).map(|k| flow(1, 2, Time::ZERO + Delta::from_ms(k), Bytes::new(MSS))).collect::<Vec<_>>();
     let mut idle = line(tcp(), pings);
@@ -133,12 +133,12 @@ fn stalls_are_noise_at_a_busy_host_too() {
 #[test]
 fn pauses_do_not_wait_for_stalls() {
     let end = (Rate::from_gbps(10), us(2));
-    let pfc = PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3000), headroom: None };
+    let pfc = PfcSpec::plain(XoffSpec::Static(Bytes::new(20_000)), Bytes::new(3000));
     let sw = SwitchSpec { buffer: Bytes::new(20_000_000), pfc: Some(pfc), ..plain_switch() };
     let (nodes, links) = star(8, end, end, sw);
     let flows = (1..=8).map(|h| flow(h, 9, Time::ZERO, Bytes::new(4_000_000))).collect();
     let mut spec = network(nodes, links, algorithm("fixed", &[("cwnd", text("10MB"))]), flows);
-    spec.stalls = Some(StallSpec { duration: us(50), gap: us(50), law: StallLaw::Pareto });
+    spec.stalls = Some(StallSpec { law: StallLaw::Pareto, ..StallSpec::plain(us(50), us(50)) });
     let result = run(&spec);
     assert_eq!(result.totals.finished, 8);
     assert!(result.ports.iter().any(|p| p.pauses > 0));

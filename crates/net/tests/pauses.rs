@@ -10,7 +10,7 @@ const RATE: Rate = Rate::from_gbps(100);
 fn lossless() -> SwitchSpec {
     SwitchSpec {
         buffer: Bytes::new(1_000_000),
-        pfc: Some(PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3076), headroom: None }),
+        pfc: Some(PfcSpec::plain(XoffSpec::Static(Bytes::new(20_000)), Bytes::new(3076))),
         ..plain_switch()
     }
 }

@@ -9,11 +9,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
 
 fn lossless(buffer: u64, xoff: XoffSpec) -> SwitchSpec {
-    SwitchSpec {
-        buffer: Bytes::new(buffer),
-        pfc: Some(PfcSpec { xoff, hysteresis: Bytes::new(3076), headroom: None }),
-        ..plain_switch()
-    }
+    SwitchSpec { buffer: Bytes::new(buffer), pfc: Some(PfcSpec::plain(xoff, Bytes::new(3076))), ..plain_switch() }
 }
 
 proptest! {

@@ -66,7 +66,7 @@ fn what_algorithms_and_tables_know_is_the_nominal_rate() {
 #[test]
 fn lossless_classes_stay_so() {
     let end = (Rate::from_gbps(100), Delta::from_us(20));
-    let pfc = PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3000), headroom: None };
+    let pfc = PfcSpec::plain(XoffSpec::Static(Bytes::new(20_000)), Bytes::new(3000));
     let sw = SwitchSpec { buffer: Bytes::new(20_000_000), pfc: Some(pfc), ..plain_switch() };
     let (nodes, links) = star(4, end, end, sw);
     let flows = (1..=4).map(|h| flow(h, 5, Time::ZERO, Bytes::new(4_000_000))).collect();

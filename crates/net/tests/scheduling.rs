@@ -10,7 +10,7 @@ fn hybrid(tor: SwitchSpec, transport: TransportSpec) -> NetworkSpec {
     let mut nodes: Vec<NodeSpec> = ["t1", "t2"].map(|name| switch(name, tor.clone())).into_iter().collect();
     nodes.push(switch("eps", plain_switch()));
     let circuit = CircuitSpec::round_robin(&[0, 1], us(240), us(20));
-    nodes.push(NodeSpec { name: "ocs".into(), datacenter: Some(0), kind: NodeKind::Circuit(circuit) });
+    nodes.push(NodeSpec::plain("ocs", NodeKind::Circuit(circuit)));
     nodes.extend(["h1", "h2"].map(host));
     let rate = Rate::from_gbps(10);
     let links = [(4, 0), (5, 1), (0, 2), (1, 2), (0, 3), (1, 3)].map(|(a, b)| link(a, b, rate, us(1)));

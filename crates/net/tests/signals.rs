@@ -122,7 +122,7 @@ fn signals_may_travel_with_the_data() {
         if let NodeKind::Switch(switch) = &mut spec.nodes[0].kind {
             switch.buffer = Bytes::new(1_000_000);
             let xoff = XoffSpec::Static(Bytes::new(20_000));
-            switch.pfc = pfc.then(|| PfcSpec { xoff, hysteresis: Bytes::new(3076), headroom: None });
+            switch.pfc = pfc.then(|| PfcSpec::plain(xoff, Bytes::new(3076)));
         }
         let result = run(spec);
         assert_eq!(result.totals.finished, 2);

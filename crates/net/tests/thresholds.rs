@@ -94,9 +94,8 @@ fn headroom_takes_what_it_has_room_for() {
     // Xoff with the first waiting packet: all go to the headroom.
     let into = |headroom| {
         let pfc = PfcSpec {
-            xoff: XoffSpec::Static(Bytes::ZERO),
-            hysteresis: Bytes::ZERO,
             headroom: Some(Bytes::new(headroom)),
+            ..PfcSpec::plain(XoffSpec::Static(Bytes::ZERO), Bytes::ZERO)
         };
         let (out, ingress) = nine_packets(SwitchSpec { pfc: Some(pfc), ..plain_switch() });
         (ingress.max_headroom.get() / PACKET, out.drops[Cause::Buffer])
@@ -109,7 +108,7 @@ fn headroom_takes_what_it_has_room_for() {
 #[test]
 fn xoff_comes_with_the_packet_beyond_the_threshold() {
     let max_headroom = |xoff| {
-        let pfc = PfcSpec { xoff: XoffSpec::Static(Bytes::new(xoff)), hysteresis: Bytes::ZERO, headroom: None };
+        let pfc = PfcSpec::plain(XoffSpec::Static(Bytes::new(xoff)), Bytes::ZERO);
         let (_, ingress) = nine_packets(SwitchSpec { pfc: Some(pfc), ..plain_switch() });
         ingress.max_headroom.get() / PACKET
     };

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// damage packets. Flows go from the first two to the last switch, and one the other way. Hosts are nodes 3 to 8, two per switch.
 fn line(kind: TransportKind) -> NetworkSpec {
     let spec = SwitchSpec {
-        pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
+        pfc: Some(PfcSpec::plain(XoffSpec::Dynamic(0.05), Bytes::new(3076))),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(60_000)) }),
         int: true,
         agents: true,

@@ -220,11 +220,7 @@ fn a_flow_that_is_held_by_its_window_leaves_its_turns_to_the_others() {
 /// A switch with room for everything, PFC at 50 kB.
 fn lossless() -> SwitchSpec {
     let xoff = XoffSpec::Static(Bytes::new(50_000));
-    SwitchSpec {
-        pfc: Some(PfcSpec { xoff, hysteresis: Bytes::new(3076), headroom: None }),
-        buffer: Bytes::new(10_000_000),
-        ..plain_switch()
-    }
+    SwitchSpec { pfc: Some(PfcSpec::plain(xoff, Bytes::new(3076))), buffer: Bytes::new(10_000_000), ..plain_switch() }
 }
 
 fn gbps_on_the_wire(row: &FlowRow, duration: Delta) -> f64 {

@@ -56,7 +56,7 @@ pub fn line(
 ) -> NetworkSpec {
     let xoff = XoffSpec::Dynamic(0.05);
     let spec = SwitchSpec {
-        pfc: pfc.then_some(PfcSpec { xoff, hysteresis: Bytes::new(3076), headroom: None }),
+        pfc: pfc.then_some(PfcSpec::plain(xoff, Bytes::new(3076))),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(60_000)) }),
         int: true,
         ..SwitchSpec::plain(Bytes::new(buffer))
@@ -76,7 +76,8 @@ pub fn line(
     });
     let algorithms = algorithms.iter().map(|(name, settings)| algorithm(name, settings)).collect();
     // Every third one has hosts that stall.
-    let stalls = seed.is_multiple_of(3).then_some(StallSpec { duration: us(15), gap: us(100), law: StallLaw::Pareto });
+    let stalls =
+        seed.is_multiple_of(3).then_some(StallSpec { law: StallLaw::Pareto, ..StallSpec::plain(us(15), us(100)) });
     NetworkSpec {
         stalls,
         algorithms,

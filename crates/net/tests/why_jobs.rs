@@ -10,7 +10,6 @@ use farloop_test_support::cases;
 use farloop_trace::why::{Explained, Limit, Segment, Wanted, Why};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use proptest::prelude::*;
-use std::sync::Arc;
 
 fn path(spec: &NetworkSpec, job: u32, iteration: Option<u32>) -> Option<JobPath> {
     let mut simulation = Simulation::new(spec.clone()).expect("valid");
@@ -69,7 +68,7 @@ fn fabric(kind: TransportKind, name: &str, pfc: bool, buffer: u64, jobs: Vec<Job
     let mut nodes: Vec<NodeSpec> = (0..4).map(|i| host(&format!("h{i}"))).collect();
     let spec = SwitchSpec {
         ecmp: Ecmp::Entropy,
-        pfc: pfc.then_some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
+        pfc: pfc.then_some(PfcSpec::plain(XoffSpec::Dynamic(0.05), Bytes::new(3076))),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(60_000)) }),
         int: true,
         ..SwitchSpec::plain(Bytes::new(buffer))
@@ -86,18 +85,8 @@ fn fabric(kind: TransportKind, name: &str, pfc: bool, buffer: u64, jobs: Vec<Job
 }
 
 fn job(job: Job, hosts: Vec<u32>, iterations: u32) -> JobSpec {
-    JobSpec {
-        name: "job".into(),
-        job: Arc::new(job),
-        hosts,
-        start: Time::ZERO + us(7),
-        iterations,
-        algorithm: 0,
-        cross_algorithm: 0,
-        class: 0,
-        host: Host::default(),
-        domain: Level::new(us(1), Rate::from_gbps(400)),
-    }
+    let domain = Level::new(us(1), Rate::from_gbps(400));
+    JobSpec { start: Time::ZERO + us(7), iterations, domain, ..JobSpec::plain("job", job, hosts) }
 }
 
 /// A job drawn at random: computations on two streams, messages, and waits for what came before them.
@@ -151,7 +140,7 @@ proptest! {
         let mut spec = fabric(kind.0, kind.1, pfc, buffer, vec![other, watched]);
         spec.flows.push(flow(0, 3, Time::ZERO, Bytes::new(300_000)));
         spec.links[4].loss = loss;
-        spec.stalls = stalls.map(|law| StallSpec { duration: us(15), gap: us(100), law });
+        spec.stalls = stalls.map(|law| StallSpec { law, ..StallSpec::plain(us(15), us(100)) });
         let plain = simulate(spec.clone()).expect("valid");
         let (path, _) = adds_up(&spec, 1, asked.filter(|asked| *asked < iterations), &plain);
         if asked.is_none_or(|asked| asked >= iterations) {
@@ -207,7 +196,7 @@ fn the_stall_of_a_host_is_what_it_adds() {
     assert!(messages.iter().all(|message| stalled(message) == Delta::ZERO));
     for law in [StallLaw::Fixed, StallLaw::Exponential, StallLaw::Pareto] {
         let mut spec = spec.clone();
-        spec.stalls = Some(StallSpec { duration: us(300), gap: us(1), law });
+        spec.stalls = Some(StallSpec { law, ..StallSpec::plain(us(300), us(1)) });
         let (path, messages) = adds_up(&spec, 0, None, &simulate(spec.clone()).expect("valid"));
         let added = messages.iter().fold(Delta::ZERO, |sum, message| sum + stalled(message));
         assert!(added > Delta::ZERO, "{law:?}");

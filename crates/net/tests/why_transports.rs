@@ -44,7 +44,7 @@ proptest! {
         }
         for node in &mut spec.nodes {
             if let NodeKind::Switch(switch) = &mut node.kind && trims {
-                switch.trim = Some(TrimSpec { size: Bytes::new(64) });
+                switch.trim = Some(TrimSpec::plain(Bytes::new(64)));
                 switch.queue_limit = QueueLimit { bytes: Some(Bytes::new(50_000)), ..QueueLimit::NONE };
             }
         }
@@ -131,7 +131,7 @@ fn a_lost_packet_is_recovery() {
 #[test]
 fn credit_is_what_an_incast_waits_for() {
     let gbps = Rate::from_gbps(100);
-    let trim = Some(TrimSpec { size: Bytes::new(64) });
+    let trim = Some(TrimSpec::plain(Bytes::new(64)));
     let limit = QueueLimit { bytes: Some(Bytes::new(400_000)), ..QueueLimit::NONE };
     let switch = SwitchSpec { queue_limit: limit, trim, ..plain_switch() };
     let (nodes, links) = star(8, (gbps, us(1)), (gbps, us(1)), switch);

@@ -2,7 +2,7 @@
 
 use farloop_job::ideal::Level;
 use farloop_job::{Host, Job};
-use farloop_units::Time;
+use farloop_units::{Delta, Rate, Time};
 use std::sync::Arc;
 
 /// A job that runs in the network.
@@ -31,4 +31,23 @@ pub struct JobSpec {
     pub host: Host,
     /// Latency and rate of a rank's interface to the scale-up domain of its host, each way.
     pub domain: Level,
+}
+
+impl JobSpec {
+    /// One iteration of a job with the first algorithm, from time zero on, at processors that take no time for messages. A scale-up domain
+    /// has a microsecond and 3.6 Tbit/s.
+    pub fn plain(name: &str, job: Job, hosts: Vec<u32>) -> JobSpec {
+        JobSpec {
+            name: name.to_string(),
+            job: Arc::new(job),
+            hosts,
+            start: Time::ZERO,
+            iterations: 1,
+            algorithm: 0,
+            cross_algorithm: 0,
+            class: 0,
+            host: Host::default(),
+            domain: Level::new(Delta::from_us(1), Rate::from_gbps(3600)),
+        }
+    }
 }

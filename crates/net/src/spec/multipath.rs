@@ -60,3 +60,10 @@ pub struct TrimSpec {
     /// Size of a trimmed packet as an IP packet.
     pub size: Bytes,
 }
+
+impl TrimSpec {
+    /// Trims to `size`.
+    pub const fn plain(size: Bytes) -> TrimSpec {
+        TrimSpec { size }
+    }
+}

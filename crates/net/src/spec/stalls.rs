@@ -13,6 +13,13 @@ pub struct StallSpec {
     pub law: StallLaw,
 }
 
+impl StallSpec {
+    /// Stalls of one duration.
+    pub const fn plain(duration: Delta, gap: Delta) -> StallSpec {
+        StallSpec { duration, gap, law: StallLaw::Fixed }
+    }
+}
+
 /// The law of the duration of stalls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StallLaw {

@@ -25,11 +25,11 @@ pub fn text(t: &str) -> Value {
 }
 
 pub fn host(name: &str) -> NodeSpec {
-    NodeSpec { name: name.to_string(), datacenter: Some(0), kind: NodeKind::Host }
+    NodeSpec::plain(name, NodeKind::Host)
 }
 
 pub fn switch(name: &str, spec: SwitchSpec) -> NodeSpec {
-    NodeSpec { name: name.to_string(), datacenter: Some(0), kind: NodeKind::Switch(spec) }
+    NodeSpec::plain(name, NodeKind::Switch(spec))
 }
 
 /// A big lossy buffer, no marking.
@@ -38,25 +38,11 @@ pub fn plain_switch() -> SwitchSpec {
 }
 
 pub fn link(a: u32, b: u32, rate: Rate, delay: Delta) -> LinkSpec {
-    LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0 }
+    LinkSpec::plain(a, b, rate, delay)
 }
 
 pub fn transport(kind: TransportKind) -> TransportSpec {
-    TransportSpec {
-        kind,
-        mtu: Bytes::new(1500),
-        header: Bytes::new(40),
-        framing: Bytes::new(38),
-        ack: Bytes::new(64),
-        start: Start::Own,
-        int_carriage: IntCarriage::All,
-        int_bytes: Bytes::ZERO,
-        rto_intra: Delta::from_ms(1),
-        rto_cross: Delta::from_ms(200),
-        tcp: tcp(),
-        multipath: MultipathSpec::default(),
-        control_priority: true,
-    }
+    TransportSpec { tcp: tcp(), ..TransportSpec::plain(kind) }
 }
 
 /// TCP with timeouts of at least a millisecond.
@@ -65,40 +51,15 @@ pub fn tcp() -> TcpSpec {
 }
 
 pub fn flow(src: u32, dst: u32, start: Time, size: Bytes) -> FlowSpec {
-    FlowSpec {
-        src,
-        dst,
-        start,
-        stop: Time::NEVER,
-        size,
-        algorithm: 0,
-        class: 0,
-        elephant: false,
-        initial_rate: None,
-        initial_cwnd: None,
-    }
+    FlowSpec::plain(src, dst, start, size)
 }
 
 /// A network with one algorithm.
 pub fn network(nodes: Vec<NodeSpec>, links: Vec<LinkSpec>, algorithm: AnyParams, flows: Vec<FlowSpec>) -> NetworkSpec {
     NetworkSpec {
-        nodes,
-        links,
-        detours: Vec::new(),
-        events: LinkEvents::default(),
-        follows: Vec::new(),
         transport: transport(TransportKind::Rdma),
-        algorithms: vec![algorithm],
-        flows,
-        intra_rtt: None,
-        record: RecordSpec::default(),
         end: Time::from_ps(10_000_000_000_000),
-        seed: 1,
-        clock_offsets: Vec::new(),
-        stalls: None,
-        nic_order: NicOrder::Ready,
-        tie_order: None,
-        jobs: Vec::new(),
+        ..NetworkSpec::plain(nodes, links, algorithm, flows)
     }
 }
 
