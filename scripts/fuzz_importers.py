@@ -29,6 +29,8 @@ import farloop  # noqa: E402
 from farloop._native import ScenarioError  # noqa: E402
 from farloop.errors import FarloopError  # noqa: E402
 from farloop.formats.graphml import from_graphml  # noqa: E402
+from farloop.formats.job import read_job  # noqa: E402
+from farloop.formats.job_formats import FORMATS  # noqa: E402
 from farloop.messages import say  # noqa: E402
 from farloop.output.store import EXPLANATION, Store  # noqa: E402
 from farloop.results import why_chosen  # noqa: E402
@@ -60,6 +62,15 @@ GRAPHML = """\
 <edge source="t" target="h2"><data key="k1">10Gbps</data><data key="k2">0.01</data></edge>
 </graph></graphml>
 """
+
+JOBS = {
+    "plan": "layers = 1\ntensor = 2\ndata = 2\nmicrobatches = 1\n",
+    "aicb": (
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 all_gpus: 8\n1\n"
+        "attention -1 100 ALLREDUCE 4096 200 ALLTOALL_EP 4096 300 ALLGATHER_DP_EP 7 100\n"
+    ),
+}
+"""A job in each format that farloop cannot write from a plan."""
 
 ODD: list[Any] = [
     None,
@@ -183,23 +194,16 @@ def go_on(examine: Callable[[random.Random], None], seed: int, until: float) -> 
 def seeds(folder: Path) -> None:
     """Files that are valid, behind the byte that chooses a format, for libFuzzer to change."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"goal": 1, "bin": 2, "et": 3, "txt": 4}
     plan = folder.parent / "seed.toml"
-    plan.write_text("layers = 1\ntensor = 2\ndata = 2\nmicrobatches = 1\n", encoding="utf-8")
-    from farloop.formats.job import read_job
-
-    for end, number in files.items():
-        name = folder.parent / f"seed.{end}"
-        if end == "txt":
-            name.write_text(
-                "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 all_gpus: 8\n1\n"
-                "attention -1 100 ALLREDUCE 4096 200 ALLTOALL_EP 4096 300 ALLGATHER_DP_EP 7 100\n",
-                encoding="utf-8",
-            )
+    plan.write_text(JOBS["plan"], encoding="utf-8")
+    for number, job_format in enumerate(FORMATS, 1):
+        name = folder.parent / f"seed{job_format.extension}"
+        if job_format.name in JOBS:
+            name.write_text(JOBS[job_format.name], encoding="utf-8")
         else:
-            read_job([plan], out=name, timed=False)
-        written = name if name.exists() else folder.parent / "seed.0.et"
-        (folder / end).write_bytes(bytes([number]) + written.read_bytes())
+            (first, *_) = read_job([plan], out=name, to=job_format.name, timed=False)["written"]
+            name = Path(first)
+        (folder / job_format.name).write_bytes(bytes([number]) + name.read_bytes())
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.formats import job
 from farloop.formats.job import read_job
+from farloop.formats.job_formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
 RING = ROOT / "validation" / "loggopsim" / "ring-8-1m.goal"
@@ -52,6 +53,22 @@ def test_formats_become_one_another(tmp_path):
     counted = [(t["format"], t["sends"], t["dependencies"], t["ideal"]) for t in (first, second, third, fourth)]
     assert [t[0] for t in counted] == ["goal", "goal", "goal-binary", "chakra"]
     assert all(t[1:] == counted[0][1:] for t in counted)
+
+
+def test_every_declared_format_is_in_the_help_and_written_by_the_end_of_a_name(tmp_path):
+    shown = command("--help").output
+    (tmp_path / "plan.toml").write_text(PLAN)
+    for row in FORMATS:
+        assert row.name in shown
+        out = tmp_path / f"job{row.extension}"
+        done = command(tmp_path / "plan.toml", "--out", out, "--no-time")
+        if not row.is_written:
+            assert "expected --to" in done.stderr
+        elif done.exit_code == 0:
+            first = tmp_path / f"job.0{row.extension}" if row.is_file_per_rank else out
+            assert first.exists()
+        else:
+            assert f"cannot be written as {row.name}" in done.stderr
 
 
 def test_a_plan_is_a_job(tmp_path):

@@ -2,19 +2,14 @@
 
 use crate::collectives::{Algorithm, Choice, Location, expand, nccl};
 use crate::error::{JobError, Place};
-use crate::formats::goal_write::WriteError;
-use crate::formats::{self, Format, Options, Progress, aicb, chakra, goal_binary, goal_write};
+use crate::formats::{self, Format, Open, Options, Target, Writing};
 use crate::ideal::{self, Level, Network, Outcome, Share};
 use crate::job::Job;
-use crate::memory::{Budget, Keys, MemoryLimit, PROCESS, of_job, sum};
+use crate::memory::{Budget, MemoryLimit, PROCESS, of_job, sum};
 use crate::survey::survey;
 use crate::validate::{check, check_programs};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use serde_json::{Value, json};
-use std::io::{self, Write};
-
-/// Opens a file to write. The caller keeps the file if the import succeeds, and removes it otherwise.
-pub type Open<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Write>>;
 
 /// A request to import a job.
 #[derive(Clone, Debug)]
@@ -121,7 +116,7 @@ pub fn import(
     let budget = Budget { limit, choice, locate: &locate, path: request.network.is_some() };
     let options = &request.options;
     let job = formats::read_within(&request.files, format, options, &budget, &mut |a, b| progress("reading", a, b))?;
-    let shares = of_job(&job, &locate).shares(choice, budget.path, Keys::of(format));
+    let shares = of_job(&job, &locate).shares(choice, budget.path, format.spec().memory_keys);
     limit.check_job(job.file(0), &shares)?;
     let memory = PROCESS.saturating_add(sum(&shares));
     check_programs(&job)?;
@@ -141,9 +136,15 @@ pub fn import(
     };
     let written = match &request.out {
         Some((path, to)) => {
-            let source =
-                if request.expanded || matches!(to, Format::Goal | Format::GoalBinary) { &whole } else { &job };
-            write(request, format, source, (path.as_str(), *to), open, &mut |a, b| progress("writing", a, b))?
+            let lacks_collectives = matches!(to.spec().writing, Writing::Any { collectives: false, .. });
+            let mut target = Target {
+                job: if request.expanded || lacks_collectives { &whole } else { &job },
+                path,
+                own_files: if *to == format { &request.files } else { &[] },
+                expanded: request.expanded,
+                open,
+            };
+            to.write(format, &mut target, &mut |a, b| progress("writing", a, b))?
         }
         None => Vec::new(),
     };
@@ -210,76 +211,4 @@ fn described(job: &Job, outcome: &Outcome, unscaled: Time) -> Value {
         "exposed_s": {"mean": mean, "most": ranks.iter().map(|r| r.exposed).max().map_or(0.0, seconds)},
         "critical_path": path,
     })
-}
-
-fn write(
-    request: &Request,
-    from: Format,
-    job: &Job,
-    (path, to): (&str, Format),
-    open: Open<'_>,
-    progress: Progress<'_>,
-) -> Result<Vec<String>, JobError> {
-    match to {
-        Format::Goal => Ok(vec![write_file(path, open, |out| goal_write::write(job, out))?]),
-        Format::GoalBinary => Ok(vec![write_file(path, open, |out| goal_binary::write(job, out))?]),
-        Format::Aicb if from == Format::Aicb => {
-            let mut reader = formats::open(&request.files[0])?;
-            let workload = aicb::parse(&mut reader, &request.files[0])?;
-            Ok(vec![write_file(path, open, |out| Ok(aicb::write(&workload, out)?))?])
-        }
-        Format::Aicb | Format::Plan => {
-            let text = format!(
-                "a {} job cannot be written as {}; expected goal, goal-binary or chakra",
-                from.name(),
-                to.name()
-            );
-            Err(JobError::new(path, Place::File, text))
-        }
-        Format::Chakra => {
-            let mut written = Vec::new();
-            let copied = from == Format::Chakra && !request.expanded;
-            for rank in 0..job.ranks() {
-                if !progress(rank.into(), job.ranks().into()) {
-                    return Err(JobError::cancelled());
-                }
-                written.push(write_file(&format!("{path}.{rank}.et"), open, |out| {
-                    if !copied {
-                        return chakra::write_rank(job, rank, out);
-                    }
-                    let source = job.file(rank);
-                    let mut reader = formats::open(source).map_err(WriteError::Job)?;
-                    let size = std::fs::metadata(source).map(|m| m.len()).unwrap_or(0);
-                    chakra::copy(&mut reader, source, size, out, &mut |_, _| true).map(|_| ())
-                })?);
-            }
-            if !copied && !job.groups.is_empty() {
-                let groups: serde_json::Map<String, Value> =
-                    job.groups.iter().map(|g| (g.name.clone(), json!(&g.ranks[..]))).collect();
-                let text = Value::Object(groups).to_string();
-                let name = format!("{path}.groups.json");
-                written.push(write_file(&name, open, |out| Ok(out.write_all(text.as_bytes())?))?);
-            }
-            Ok(written)
-        }
-    }
-}
-
-/// Writes one file; its name.
-fn write_file(
-    path: &str,
-    open: Open<'_>,
-    fill: impl FnOnce(&mut Box<dyn Write>) -> Result<(), WriteError>,
-) -> Result<String, JobError> {
-    let result = open(path).map_err(WriteError::Io).and_then(|mut out| {
-        fill(&mut out)?;
-        Ok(out.flush()?)
-    });
-    match result {
-        Ok(()) => Ok(path.to_string()),
-        Err(WriteError::Job(error)) => Err(error),
-        Err(WriteError::Io(error)) => {
-            Err(JobError::new(path, Place::File, format!("cannot be written: {}", formats::plain(&error))))
-        }
-    }
 }

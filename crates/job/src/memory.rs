@@ -11,7 +11,6 @@ pub use size::{Calls, Patterns, Size, of_job};
 
 use crate::collectives::{Choice, Location};
 use crate::error::{JobError, Place};
-use crate::formats::Format;
 use size::{DEPENDENCY_READ, GROUP, MEMBER, OPERATION};
 use std::fmt::Write;
 
@@ -127,13 +126,6 @@ pub enum Keys {
     Plan,
     /// A file.
     File,
-}
-
-impl Keys {
-    /// Those of a format.
-    pub fn of(format: Format) -> Keys {
-        if format == Format::Plan { Keys::Plan } else { Keys::File }
-    }
 }
 
 /// Counts the memory that a reader of a file takes, and refuses files that exceed a limit. The bytes of the file that are

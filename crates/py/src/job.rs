@@ -3,7 +3,7 @@
 use crate::scenario::{Cancelled, ScenarioError};
 use crate::writer::PythonFile;
 use farloop_job::error::{JobError, Place};
-use farloop_job::formats::{Format, Options};
+use farloop_job::formats::{Format, Options, Writing};
 use farloop_job::import::{Request, choice, import, network, positive_rate};
 use farloop_job::memory::MemoryLimit;
 use farloop_units::Rate;
@@ -104,6 +104,16 @@ pub fn import_job(
         (None, Err(error)) if error.cancelled => Err(Cancelled::new_err("cancelled")),
         (None, Err(error)) => Err(ScenarioError::new_err(error.to_string())),
     }
+}
+
+/// Formats of jobs: name, end of file names, true if there is a file for each rank, true if jobs are written in it.
+#[pyfunction]
+pub fn job_formats() -> Vec<(&'static str, &'static str, bool, bool)> {
+    let row = |format: &Format| {
+        let spec = format.spec();
+        (spec.name, spec.extension, spec.is_file_per_rank, !matches!(spec.writing, Writing::Never))
+    };
+    Format::ALL.iter().map(row).collect()
 }
 
 fn named(option: &str, name: &str) -> Result<Format, JobError> {

@@ -221,6 +221,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(out_of_memory::end_without_memory, module)?)?;
     module.add_function(wrap_pyfunction!(delay::delay, module)?)?;
     module.add_function(wrap_pyfunction!(job::import_job, module)?)?;
+    module.add_function(wrap_pyfunction!(job::job_formats, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;
     Ok(())

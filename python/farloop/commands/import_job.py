@@ -10,6 +10,10 @@ import typer
 from farloop.commands.command import handle_errors, print_json, print_line
 from farloop.commands.declarations import declare_command
 from farloop.commands.options import ForceMemoryOption, JsonOption
+from farloop.formats.job_formats import FORMATS
+
+_NAMES = [row.name for row in FORMATS]
+_PER_RANK = " and ".join(row.name for row in FORMATS if row.is_file_per_rank)
 
 
 @declare_command(
@@ -28,13 +32,15 @@ def import_job(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="GOAL (text or binary), AICB/SimAI text, Chakra traces (one a rank), or a plan (TOML).",
+            help=f"The job, in a format of --format; of {_PER_RANK} a file for each rank.",
         ),
     ],
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help="goal, goal-binary, chakra, aicb or plan; by content unless given."
+            "--format",
+            metavar="FORMAT",
+            help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}; by content unless given.",
         ),
     ] = None,
     out: Annotated[

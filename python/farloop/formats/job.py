@@ -1,4 +1,4 @@
-"""Training jobs: GOAL, Chakra execution traces, AICB/SimAI workloads, and plans. `crates/job` reads, checks and writes them."""
+"""Training jobs in the formats of `job_formats.py`. `crates/job` reads, checks and writes them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 from farloop import _native, memory
 from farloop.errors import FarloopError, shown
 from farloop.formats.inputs import copy_pipes, open_input
+from farloop.formats.job_formats import BY_NAME, FORMATS
 from farloop.messages import say
 from farloop.safe_files.named_files import NamedFiles
 
@@ -30,9 +31,6 @@ MAX_GROUPS = 1 << 28
 
 MAX_HINTED = 1 << 22
 """Bytes of a file beside traces that is read to find out whether it has groups."""
-
-_ENDS = {".goal": "goal", ".bin": "goal-binary", ".et": "chakra", ".txt": "aicb"}
-"""Formats by the end of a name."""
 
 MAX_RANKS = 16_777_216
 """The most ranks of a job, as `crates/job` has it."""
@@ -64,10 +62,11 @@ def read_job(
     """Describes a training job: counts, bytes by collective, time and critical path on an ideal network.
 
     Args:
-        files: The job's files: one, or for Chakra one for each rank.
-        format: "goal", "goal-binary", "chakra", "aicb" or "plan" (keys in TOML); by content unless given.
-        out: Where to write the job; for Chakra what names of files begin with. All files are there, each whole, or none.
-        to: The format of `out`; unless given, the end of its name says it (.goal, .bin, .et, .txt).
+        files: The job's files: one, or one for each rank where the format has such files.
+        format: The name of one of `farloop.formats.job_formats.FORMATS`, such as "goal"; by content unless given.
+        out: Where to write the job; what names of files begin with where the format has one for each rank. All files are there, each
+            whole, or none.
+        to: The format of `out`; unless given, the end of its name says it.
         expanded: Write sends and receives in place of collectives, also to Chakra.
         collectives: "nccl", "ring", "doubling", "tree", "direct" or "hierarchical".
         latency: Time of a message on the ideal network, beside its bytes.
@@ -116,7 +115,8 @@ def read_job(
     with NamedFiles([*names, *([] if groups is None else [groups])]) as made:
         if written is not None:
             path, form = written
-            made.check(f"{path}.0.et" if form == "chakra" else path)
+            known = BY_NAME.get(form)
+            made.check(f"{path}.0{known.extension}" if known and known.is_file_per_rank else path)
             options["out"] = (path, form, made.open)
         with copy_pipes(names) as copies:
             try:
@@ -182,11 +182,12 @@ def _output_format(out: str | PathLike[str] | None, to: str | None) -> tuple[str
             raise FarloopError("--to: expected --out as well")
         return None
     path = os.fspath(out)
-    end = Path(path).suffix
-    form = to or _ENDS.get(end)
+    by_end = {row.extension: row.name for row in FORMATS if row.is_written}
+    form = to or by_end.get(Path(path).suffix)
     if form is None:
-        raise FarloopError(f"--out {shown(path)}: expected --to, or a name that ends in {', '.join(_ENDS)}")
-    return (path.removesuffix(".et") if form == "chakra" else path), form
+        raise FarloopError(f"--out {shown(path)}: expected --to, or a name that ends in {', '.join(by_end)}")
+    known = BY_NAME.get(form)
+    return (path.removesuffix(known.extension) if known and known.is_file_per_rank else path), form
 
 
 def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:

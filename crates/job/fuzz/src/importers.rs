@@ -18,9 +18,6 @@ const LIMIT: u64 = 300 << 20;
 /// Reports of progress after which a job is left alone: large ones are none of the readers' faults.
 const PATIENCE: u32 = 40;
 
-const FORMATS: [Option<Format>; 5] =
-    [None, Some(Format::Goal), Some(Format::GoalBinary), Some(Format::Chakra), Some(Format::Aicb)];
-
 fn file() -> PathBuf {
     let folder = if std::path::Path::new("/dev/shm").is_dir() { PathBuf::from("/dev/shm") } else { std::env::temp_dir() };
     folder.join(format!("farloop-importers-{}", std::process::id()))
@@ -35,7 +32,8 @@ fuzz_target!(|bytes: &[u8]| {
     let options = Options { flops: Some(1e12), memory_bandwidth: Some(1e12), groups: None, ranks: None };
     let request = Request {
         files: vec![name],
-        format: FORMATS[usize::from(first % 5)],
+        // 0 leaves it to the content.
+        format: (usize::from(*first) % (Format::ALL.len() + 1)).checked_sub(1).map(|number| Format::ALL[number]),
         options: Options { ranks: (first & 64 != 0).then_some(4), ..options },
         choice: choices[usize::from(first >> 7)],
         ranks_per: (4, 1),

@@ -19,7 +19,9 @@
 //! A collective benchmark has the header `MICRO` alone (aliyun/aicb, `simAI_MicroTest`), and in each layer the collective of the weight
 //! gradient: all ranks do one after the other, without computing (astra-sim, `iterate_micro_benchmark`, which stays at the first layer).
 
-use super::{Options, plain};
+use super::source::{Options, open, plain};
+use super::spec::{Detection, FormatSpec, Writing};
+use super::target::Target;
 use crate::collectives::Location;
 use crate::error::{JobError, Place};
 use crate::job::{Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, Operation, Places, ProgramBuilder, Work};
@@ -28,6 +30,19 @@ use farloop_units::Delta;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
+
+/// AICB's and SimAI's workload text.
+pub const FORMAT: FormatSpec = FormatSpec {
+    name: "aicb",
+    family: "AICB",
+    description: "AICB and SimAI workload text, with either header",
+    extension: ".txt",
+    detection: Detection::Signature(begins),
+    is_file_per_rank: false,
+    memory_keys: Keys::File,
+    read: |source, _| read(&mut source.open()?, source.file(), source.options, source.budget),
+    writing: Writing::Own(|target, _| copy(target)),
+};
 
 const POLICY: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD";
 const MICRO: &str = "MICRO";
@@ -262,6 +277,13 @@ pub fn write(workload: &Workload, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\t{}", layer.update)?;
     }
     out.flush()
+}
+
+/// Writes the workload that the job was read from: the layers of a workload are no longer in a job.
+fn copy(target: &mut Target<'_>) -> Result<Vec<String>, JobError> {
+    let source = &target.own_files[0];
+    let workload = parse(&mut open(source)?, source)?;
+    target.write_single(|_, out| Ok(write(&workload, out)?))
 }
 
 /// Reads a workload as a job. An old header lacks the number of ranks: it is `options.ranks`, else that of the

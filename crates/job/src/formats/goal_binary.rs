@@ -14,17 +14,32 @@
 //!
 //! Types are 1 send, 2 receive, 3 computation. LogGOPSim run with --save-mem changes a file and marks it with 2342.
 
-use super::goal_write::{WriteError, nanoseconds, writable};
-use super::{Counted, Progress};
+use super::goal_text::{MAX_RECEIVED, Sink};
+use super::goal_write::{nanoseconds, writable};
+use super::source::{Counted, Progress, Source, size};
+use super::spec::{Detection, FormatSpec, Writing};
+use super::target::WriteError;
 use crate::error::{JobError, Place};
-use crate::formats::goal_text::{MAX_RECEIVED, Sink};
 use crate::job::{
-    ANY, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program,
+    ANY, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Places, Program,
     ProgramBuilder, Work,
 };
-use crate::memory::MemoryMeter;
+use crate::memory::{Keys, MemoryMeter};
 use farloop_units::Delta;
 use std::io::{BufRead, Write};
+
+/// GOAL as LogGOPSim's txt2bin writes it.
+pub const FORMAT: FormatSpec = FormatSpec {
+    name: "goal-binary",
+    family: "GOAL",
+    description: "GOAL as LogGOPSim's `txt2bin` writes it",
+    extension: ".bin",
+    detection: Detection::Signature(has_magic),
+    is_file_per_rank: false,
+    memory_keys: Keys::File,
+    read: read_job,
+    writing: Writing::Any { collectives: false, write: |target, _| target.write_single(write) },
+};
 
 /// First number of a file.
 pub const MAGIC: u64 = 4223;
@@ -32,6 +47,23 @@ pub const MAGIC: u64 = 4223;
 pub const MAGIC_USED: u64 = 2342;
 
 const NODE: usize = 39;
+
+fn has_magic(head: &[u8]) -> bool {
+    [MAGIC, MAGIC_USED].iter().any(|magic| head.starts_with(&magic.to_le_bytes()))
+}
+
+fn read_job(source: &Source<'_>, progress: Progress<'_>) -> Result<Job, JobError> {
+    let (file, total) = (source.file(), size(source.file()));
+    let mut meter = MemoryMeter::new(source.budget.limit, total);
+    let mut programs = Vec::new();
+    read(&mut source.open()?, file, total, progress, &mut meter, &mut |_, program| {
+        programs.push(program);
+        Ok(())
+    })?;
+    let mut job = Job::new(file, programs);
+    job.places = Places::Bytes;
+    Ok(job)
+}
 
 /// Reads a file of `total` bytes rank by rank; ranks must follow one another as txt2bin writes them.
 pub fn read(

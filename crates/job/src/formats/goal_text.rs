@@ -14,7 +14,7 @@
 //! strict: a label twice, a rank twice or missing, and an unknown peer are refused; a label may be used before the
 //! operation that it names.
 
-use super::{Progress, plain};
+use super::source::{Progress, plain};
 use crate::error::{JobError, Place};
 use crate::job::{
     ANY, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, Operation, Program, ProgramBuilder,

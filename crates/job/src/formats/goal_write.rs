@@ -1,24 +1,10 @@
 //! Writes GOAL's text form. The writer refuses operations that GOAL cannot express: a collective has to be expanded
 //! before, and a stream beyond 255 has no processor.
 
+use super::target::WriteError;
 use crate::error::JobError;
 use crate::job::{ANY, Job, Work};
 use std::io::{self, Write};
-
-/// Why a job was not written.
-#[derive(Debug)]
-pub enum WriteError {
-    /// The job has operations that the format lacks.
-    Job(JobError),
-    /// The file.
-    Io(io::Error),
-}
-
-impl From<io::Error> for WriteError {
-    fn from(error: io::Error) -> WriteError {
-        WriteError::Io(error)
-    }
-}
 
 /// Refuses operations that GOAL cannot express: collectives, and streams that are no byte.
 pub(super) fn writable(job: &Job) -> Result<(), JobError> {

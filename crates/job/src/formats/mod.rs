@@ -1,124 +1,143 @@
-//! Job files of other tools: GOAL as text and binary, Chakra execution traces, AICB/SimAI workloads.
+//! Job files of other tools, and plans: each format declares itself in its own file ([`FormatSpec`]), and [`Format`] lists them.
 //!
 //! Each is read as a stream, rank by rank or node by node: memory is that of the programs read, not of the file. Readers
 //! refuse a broken file and name the line, offset or node.
 
 pub mod aicb;
 pub mod chakra;
+pub mod goal;
 pub mod goal_binary;
 pub mod goal_text;
 pub mod goal_write;
+pub mod plan;
+mod source;
+mod spec;
+mod target;
+
+pub use source::{NO_OPTIONS, Options, Progress, Source, is_text, open, plain};
+pub use spec::{Detection, FormatSpec, Writer, Writing};
+pub use target::{Open, Target, WriteError};
 
 use crate::error::{JobError, Place};
-use crate::generate;
-use crate::job::{Job, MAX_RANKS, Places, Program};
-use crate::memory::{Budget, MemoryMeter};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::sync::Arc;
+use crate::job::{Job, MAX_RANKS};
+use crate::memory::Budget;
+use std::io::Read;
 
-/// A callback that gets the bytes read and the bytes in all; it returns `false` to stop the reading.
-pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident = $module:ident,)*) => {
+        /// Formats of job files.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Format {
+            $($(#[$doc])* $variant,)*
+        }
 
-/// Formats of job files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+        impl Format {
+            /// All of them.
+            pub const ALL: &'static [Format] = &[$(Format::$variant),*];
+
+            /// Its declaration.
+            pub const fn spec(self) -> &'static FormatSpec {
+                match self {
+                    $(Format::$variant => &$module::FORMAT,)*
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// GOAL as text.
-    Goal,
+    Goal = goal,
     /// GOAL as LogGOPSim's txt2bin writes it.
-    GoalBinary,
+    GoalBinary = goal_binary,
     /// Chakra execution traces, a file per rank.
-    Chakra,
+    Chakra = chakra,
     /// AICB/SimAI workload text.
-    Aicb,
+    Aicb = aicb,
     /// A plan from which a job is made: TOML, see [`crate::generate`].
-    Plan,
+    Plan = plan,
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Format; 5] = [Format::Goal, Format::GoalBinary, Format::Chakra, Format::Aicb, Format::Plan];
-
-    /// Its name on the command line.
+    /// Its name in options and answers.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Goal => "goal",
-            Format::GoalBinary => "goal-binary",
-            Format::Chakra => "chakra",
-            Format::Aicb => "aicb",
-            Format::Plan => "plan",
-        }
+        self.spec().name
     }
 
     /// The format of that name.
     pub fn named(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|f| f.name() == name)
+        Format::ALL.iter().copied().find(|f| f.name() == name)
+    }
+
+    /// The formats that any job can be written in.
+    pub fn of_any_job() -> impl Iterator<Item = Format> {
+        Format::ALL.iter().copied().filter(|format| matches!(format.spec().writing, Writing::Any { .. }))
+    }
+
+    /// Writes a job that was read in the format `from`, or refuses to; gives the names of the files.
+    pub fn write(self, from: Format, target: &mut Target<'_>, progress: Progress<'_>) -> Result<Vec<String>, JobError> {
+        match self.spec().writing {
+            Writing::Any { write, .. } => write(target, progress),
+            Writing::Own(write) if from == self => write(target, progress),
+            Writing::Own(_) | Writing::Never => {
+                let text = format!(
+                    "a {} job cannot be written as {}; expected {}",
+                    from.name(),
+                    self.name(),
+                    alternatives(Format::of_any_job().map(Format::name))
+                );
+                Err(JobError::new(target.path, Place::File, text))
+            }
+        }
     }
 }
 
-/// Facts that a trace does not hold.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Options {
-    /// Operations per second of a rank, for nodes with `num_ops` and no duration.
-    pub flops: Option<f64>,
-    /// Bytes per second of a rank's memory, for nodes with `tensor_size` and no duration.
-    pub memory_bandwidth: Option<f64>,
-    /// Text of Chakra's groups: JSON, a name to a list of ranks.
-    pub groups: Option<(String, String)>,
-    /// The number of ranks, where a format does not say it.
-    pub ranks: Option<u32>,
+/// Words as a choice: "a, b or c".
+fn alternatives(words: impl Iterator<Item = &'static str>) -> String {
+    let words: Vec<&str> = words.collect();
+    match words.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => words.concat(),
+    }
 }
-
-/// Nothing known.
-pub const NO_OPTIONS: Options = Options { flops: None, memory_bandwidth: None, groups: None, ranks: None };
-
-/// Bytes of a plan, which has some thirty keys.
-const LONGEST_PLAN: u64 = 1 << 20;
 
 /// The format of a file, by its first bytes; a file of no known format is refused.
 pub fn detect(path: &str) -> Result<Format, JobError> {
-    if path.ends_with(".toml") {
-        return Ok(Format::Plan);
+    let formats = || Format::ALL.iter().copied();
+    let by_name = |format: &Format| match format.spec().detection {
+        Detection::Name => path.ends_with(format.spec().extension),
+        _ => false,
+    };
+    if let Some(format) = formats().find(by_name) {
+        return Ok(format);
     }
     let mut file = open(path)?;
     let mut head = Vec::new();
-    file.by_ref()
-        .take(4096)
-        .read_to_end(&mut head)
-        .map_err(|e| JobError::new(path, Place::File, format!("cannot be read: {e}")))?;
+    let refused = |reason: String| JobError::new(path, Place::File, reason);
+    file.by_ref().take(4096).read_to_end(&mut head).map_err(|e| refused(format!("cannot be read: {e}")))?;
     if head.is_empty() {
-        return Err(JobError::new(path, Place::File, "is empty; expected a job: GOAL, Chakra or AICB"));
+        let mut families: Vec<&str> =
+            formats().filter(|f| !matches!(f.spec().detection, Detection::Name)).map(|f| f.spec().family).collect();
+        families.dedup();
+        return Err(refused(format!("is empty; expected a job: {}", alternatives(families.into_iter()))));
     }
     if head.starts_with(&[0x1f, 0x8b]) {
-        return Err(JobError::new(path, Place::File, "is compressed with gzip; expected it unpacked"));
+        return Err(refused("is compressed with gzip; expected it unpacked".into()));
     }
-    if head.starts_with(&goal_binary::MAGIC.to_le_bytes()) || head.starts_with(&goal_binary::MAGIC_USED.to_le_bytes()) {
-        return Ok(Format::GoalBinary);
+    if let Some(format) = formats().find(|f| matches!(f.spec().detection, Detection::Signature(fits) if fits(&head))) {
+        return Ok(format);
     }
-    if aicb::begins(&head) {
-        return Ok(Format::Aicb);
-    }
-    refuse_json(path, &head)?;
-    if head.iter().all(|&b| is_text(b)) { Ok(Format::Goal) } else { Ok(Format::Chakra) }
+    source::refuse_json(path, &head)?;
+    let is_text = is_text(&head);
+    let rest = |format: &Format| match format.spec().detection {
+        Detection::Text => is_text,
+        Detection::Bytes => !is_text,
+        Detection::Name | Detection::Signature(_) => false,
+    };
+    Ok(formats().find(rest).expect("a format takes any text, and another one any bytes"))
 }
 
-/// Refuses a file that begins as a JSON object or list: PyTorch's execution traces, and Chakra's traces as its tools print them. A trace in
-/// protobuf may begin with the same byte, as the length of a message, but that has bytes that are no text.
-fn refuse_json(path: &str, head: &[u8]) -> Result<(), JobError> {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    if matches!(head.first(), Some(b'{' | b'[')) && head.iter().all(|&b| is_text(b)) {
-        let text = "is JSON; expected Chakra's protobuf traces (.et): of PyTorch's execution traces chakra_trace_link and \
-            chakra_converter PyTorch (mlcommons/chakra) make them";
-        return Err(JobError::new(path, Place::File, text));
-    }
-    Ok(())
-}
-
-fn is_text(byte: u8) -> bool {
-    byte >= 32 || matches!(byte, b'\n' | b'\r' | b'\t')
-}
-
-/// Reads a job: one file, or for Chakra one for each rank, in the order of the ranks.
+/// Reads a job: one file, or one for each rank where the format has such files.
 ///
 /// The job gets the checks that need its file alone ([`crate::validate::check`] does the rest).
 pub fn read(paths: &[String], format: Format, options: &Options, progress: Progress<'_>) -> Result<Job, JobError> {
@@ -133,95 +152,18 @@ pub fn read_within(
     budget: &Budget<'_>,
     progress: Progress<'_>,
 ) -> Result<Job, JobError> {
-    let Some(first) = paths.first() else { return Err(JobError::new("", Place::File, "no file; expected a job")) };
+    if paths.is_empty() {
+        return Err(JobError::new("", Place::File, "no file; expected a job"));
+    }
     if let Some(ranks) = options.ranks.filter(|&ranks| ranks == 0 || u64::from(ranks) > MAX_RANKS) {
         return Err(JobError::new("--ranks", Place::File, format!("{ranks}: expected 1 to {MAX_RANKS}")));
     }
-    if format == Format::Chakra {
-        return chakra::read(paths, options, progress, budget.limit);
-    }
-    if let Some(second) = paths.get(1) {
-        let text = format!("a second file; a job in the format {} is one file", format.name());
+    let spec = format.spec();
+    if let (false, Some(second)) = (spec.is_file_per_rank, paths.get(1)) {
+        let text = format!("a second file; a job in the format {} is one file", spec.name);
         return Err(JobError::new(second, Place::File, text));
     }
-    let total = size(first);
-    let mut programs = Vec::new();
-    let mut meter = MemoryMeter::new(budget.limit, total);
-    let mut reader = open(first)?;
-    match format {
-        Format::Aicb => return aicb::read(&mut reader, first, options, budget),
-        Format::Plan => {
-            let mut text = String::new();
-            let read = reader.by_ref().take(LONGEST_PLAN + 1).read_to_string(&mut text);
-            let refused = |reason: String| JobError::new(first, Place::File, reason);
-            let read = read.map_err(|e| refused(format!("cannot be read: {}", plain(&e))))?;
-            if read as u64 > LONGEST_PLAN {
-                return Err(refused(format!("is longer than {LONGEST_PLAN} bytes; expected the keys of a plan")));
-            }
-            return generate::generate_within(&generate::read(&text, first)?, first, budget);
-        }
-        Format::GoalBinary => {
-            goal_binary::read(&mut reader, first, total, progress, &mut meter, &mut |_, program| {
-                programs.push(Arc::new(program));
-                Ok(())
-            })?;
-        }
-        Format::Goal | Format::Chakra => {
-            let mut by_rank: Vec<(u32, Program)> = Vec::new();
-            goal_text::read(&mut reader, first, total, progress, &mut meter, &mut |rank, program| {
-                by_rank.push((rank, program));
-                Ok(())
-            })?;
-            by_rank.sort_by_key(|f| f.0);
-            programs = by_rank.into_iter().map(|f| Arc::new(f.1)).collect();
-        }
-    }
-    let places = if format == Format::Goal { Places::Lines } else { Places::Bytes };
-    let phases = vec![String::new()];
-    Ok(Job { programs, groups: Vec::new(), phases, files: vec![first.clone()], places, notes: Vec::new(), scale: 1 })
-}
-
-/// Opens a regular file for reading. A pipe would wait for its writer, and most files are read twice.
-pub fn open(path: &str) -> Result<BufReader<File>, JobError> {
-    let refused = |reason: String| JobError::new(path, Place::File, reason);
-    let failed = |e: std::io::Error| refused(format!("cannot be read: {}", plain(&e)));
-    match std::fs::metadata(path).map_err(failed)? {
-        of if of.is_dir() => Err(refused("is a directory; expected a file".into())),
-        of if !of.is_file() => Err(refused("is not a regular file; expected a file".into())),
-        _ => Ok(BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?)),
-    }
-}
-
-/// An error of the system without its number.
-pub fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
-}
-
-fn size(path: &str) -> u64 {
-    std::fs::metadata(path).map(|m| m.len()).unwrap_or(0)
-}
-
-/// Bytes of a stream, counted: a short read names the offset.
-pub(crate) struct Counted<'a, R> {
-    pub inner: &'a mut R,
-    pub name: &'a str,
-    pub offset: u64,
-}
-
-impl<R: BufRead> Counted<'_, R> {
-    pub fn error(&self, reason: impl Into<String>) -> JobError {
-        JobError::new(self.name, Place::Byte(self.offset), reason)
-    }
-
-    pub fn exact(&mut self, into: &mut [u8]) -> Result<(), JobError> {
-        self.inner.read_exact(into).map_err(|e| match e.kind() {
-            std::io::ErrorKind::UnexpectedEof => self.error("the file ends here; it is truncated"),
-            _ => self.error(format!("cannot be read: {}", plain(&e))),
-        })?;
-        self.offset += into.len() as u64;
-        Ok(())
-    }
+    (spec.read)(&Source { files: paths, options, budget }, progress)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use super::*;
-use crate::job::ProgramBuilder;
+use crate::job::{Places, ProgramBuilder};
+use crate::memory::MemoryMeter;
 use crate::validate::check;
 use farloop_test_support::cases;
 use proptest::prelude::*;
@@ -176,4 +177,21 @@ proptest! {
         whole[place] = to;
         let _ = from_binary(&whole);
     }
+}
+
+#[test]
+fn each_format_is_found_by_its_name_and_no_two_take_the_same_files() {
+    for &format in Format::ALL {
+        assert_eq!(Format::named(format.name()), Some(format));
+        assert!(format.spec().extension.starts_with('.'), "{format:?}");
+    }
+    let unique = |of: fn(&FormatSpec) -> &'static str| {
+        let mut all: Vec<&str> = Format::ALL.iter().map(|f| of(f.spec())).collect();
+        all.sort_unstable();
+        all.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    assert!(unique(|spec| spec.name) && unique(|spec| spec.extension));
+    let count = |fits: fn(&Detection) -> bool| Format::ALL.iter().filter(|f| fits(&f.spec().detection)).count();
+    assert_eq!(count(|d| matches!(d, Detection::Text)), 1, "other text has one format");
+    assert_eq!(count(|d| matches!(d, Detection::Bytes)), 1, "other bytes have one format");
 }

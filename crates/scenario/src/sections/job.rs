@@ -37,8 +37,8 @@ params! {
     pub struct JobKeys {
         /// Its name; "none" for job-1, job-2, … by its position. Paths and random numbers of its messages come from it.
         name: Option<String> = None;
-        /// A trace or a plan, relative to the scenario: GOAL, AICB, TOML; of Chakra a list with a file for each rank. "none" for the keys
-        /// of a plan in this table.
+        /// A trace or a plan in a format of `farloop import-job`, relative to the scenario; a list where the format has a file for each
+        /// rank. "none" for the keys of a plan in this table.
         file: Option<OneOrMore> = None;
         /// The groups of Chakra traces: a JSON file, relative to the scenario, with lists of ranks by name. "none" for the groups that the
         /// traces tell of.

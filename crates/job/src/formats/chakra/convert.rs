@@ -17,7 +17,7 @@ use super::frames::Frames;
 use super::order::{keep_streams, without_contradictions};
 use super::schema::{Node, kind};
 use crate::error::{JobError, Place};
-use crate::formats::{Options, Progress, open, plain, refuse_json, size};
+use crate::formats::source::{Options, Progress, open, plain, refuse_json, size};
 use crate::job::{
     Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, Operation, Places, Program,
     ProgramBuilder, Work,

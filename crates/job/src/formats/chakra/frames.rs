@@ -2,8 +2,8 @@
 
 use super::schema::{GlobalMetadata, Node};
 use crate::error::{JobError, Place};
-use crate::formats::goal_write::WriteError;
-use crate::formats::{Counted, Progress};
+use crate::formats::source::{Counted, Progress};
+use crate::formats::target::WriteError;
 use prost::Message;
 use std::io::{BufRead, Write};
 

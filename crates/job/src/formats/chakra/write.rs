@@ -2,7 +2,7 @@
 
 use super::frames::put;
 use super::schema::{Attribute, GlobalMetadata, Node, Value, kind};
-use crate::formats::goal_write::WriteError;
+use crate::formats::target::WriteError;
 use crate::job::{ANY, Collective, Job, Places, Work};
 use std::io::Write;
 
