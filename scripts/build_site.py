@@ -51,7 +51,7 @@ ADDED = {
     ("Guide", "Examples"): ["examples/**/*.md"],
     ("Reference", "Commands and Python"): ["reference/commands.md", "reference/python.md"],
     ("Reference", "Algorithms"): ["spec/index.md", "spec/*.md"],
-    ("Record", "Gallery"): ["gallery/index.md", "gallery/*.md"],
+    ("Record", "Gallery"): ["gallery/index.md", "gallery/*.md", "python/farloop/papers/**/*.md"],
     ("Decisions", "Project"): ["docs/README.md", "**/*.md"],
 }
 """Pages that the map does not list one by one, by patterns; a page stands at the first one that matches it."""
