@@ -62,7 +62,7 @@ _SIGNATURES = {
 HANDLERS = ("on_established", "on_start", "on_send", "on_loss", "on_idle_restart", "on_timer")
 """Handlers that a class may have, besides `start` and `on_ack`."""
 
-SAID_AT_MOST = 300
+MAX_ERROR_LENGTH = 300
 """Characters of an exception's text that a message repeats."""
 
 _QUANTITIES = {"time": r"ps|ns|us|ms|s", "bytes": r"k?B|MB|GB|TB", "rate": r"[kMGT]?bps"}
@@ -261,7 +261,7 @@ def checked(algorithm: object) -> type[Algorithm]:
     except (TypeError, OverflowError) as error:
         raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {_exception_text(error)}") from None
     except ValueError as error:
-        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {shown(error, SAID_AT_MOST)}") from None
+        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {shown(error, MAX_ERROR_LENGTH)}") from None
     return algorithm
 
 
@@ -364,7 +364,7 @@ def _run_file(path: Path) -> ModuleType:
     except OSError as error:
         raise AlgorithmError(f"{path}: cannot be read: {error.strerror or error}") from None
     except SyntaxError as error:
-        raise AlgorithmError(f"{path}:{error.lineno}: {shown(error.msg, SAID_AT_MOST)}; expected Python") from None
+        raise AlgorithmError(f"{path}:{error.lineno}: {shown(error.msg, MAX_ERROR_LENGTH)}; expected Python") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise AlgorithmError(f"{path}: {_exception_text(error)}; expected Python") from None
     setattr(module, CONTENT, content)
@@ -401,7 +401,7 @@ def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]
     for algorithm in classes if handler else []:
         code = getattr(getattr(algorithm, handler, None), "__code__", None)
         if str(error).startswith(f"{algorithm.__name__}.") and code is not None:
-            return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {shown(error, SAID_AT_MOST)}")
+            return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {shown(error, MAX_ERROR_LENGTH)}")
     line = _line(error, sorted({file for algorithm in classes for file in _files(algorithm)}))
     return AlgorithmError(f"{line or _place(classes[0])}: {_exception_text(error)}")
 
@@ -409,7 +409,7 @@ def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]
 def _exception_text(error: BaseException) -> str:
     """Returns the message of an exception of user code: on one line, of bearable length, also where its `__str__` fails."""
     try:
-        text = shown(error, SAID_AT_MOST)
+        text = shown(error, MAX_ERROR_LENGTH)
     except Exception:
         text = ""
     name = shown(type(error).__name__)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Of more valid names than this a message lists the first ones."""
 
-LONGEST_COMPARED = 100
+MAX_COMPARED_LENGTH = 100
 """Characters of something that the user wrote that are compared with valid names."""
 
 
@@ -50,11 +50,11 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Returns the end of a message about an unknown `name`: the nearest of the known names, and a list of these."""
     names = list(known)
     # The comparison takes quadratic time.
-    close = difflib.get_close_matches(name[:LONGEST_COMPARED], names, n=1, cutoff=cutoff)
+    close = difflib.get_close_matches(name[:MAX_COMPARED_LENGTH], names, n=1, cutoff=cutoff)
     hint = f"did you mean {close[0]}? " if close else ""
     if not names:
         return f"{hint}there is none"
-    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
     # Names that have commas of their own.
-    listed = [f'"{name}"' if "," in name else name for name in names[:MOST_SHOWN]]
+    listed = [f'"{name}"' if "," in name else name for name in names[:MAX_SHOWN]]
     return f"{hint}there is {', '.join(listed)}{more}"

@@ -34,10 +34,10 @@ ARENA = Path(__file__).parent / "studies" / "arena" / "scenarios"
 Settings = Mapping[str, Any] | Iterable[str] | str
 """Overrides: a mapping of dotted keys to values, or texts of the form "key=value", or one of those."""
 
-MOST_FILES = 5
+MAX_FILES = 5
 """Of a directory that a message lists."""
 
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 """A scenario file is smaller; what is not ended by then, such as a device, may have no end."""
 
 
@@ -351,9 +351,9 @@ def read_text(path: Path, name: str) -> str:
     """
     try:
         with open_input(path) as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise ScenarioError(f"{path}: has more than {MOST_BYTES >> 20} MiB; expected a scenario file (TOML)")
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise ScenarioError(f"{path}: has more than {MAX_BYTES >> 20} MiB; expected a scenario file (TOML)")
         return content.decode("utf-8")
     except FileNotFoundError:
         raise ScenarioError(f"{shown(path)}: no such file; {_nearest_scenario(name)}") from None
@@ -377,7 +377,7 @@ def _nearest_scenario(name: str) -> str:
         return f"did you mean {shown(near)}?"
     figures = difflib.get_close_matches(name.removesuffix(".toml").removeprefix("papers/"), figure_names(), n=1)
     hint = f"did you mean {figures[0]}? " if figures else ""
-    beside = [p.name for p in _files_beside(path)][:MOST_FILES]
+    beside = [p.name for p in _files_beside(path)][:MAX_FILES]
     there = f"expected a scenario file (here: {shown(', '.join(beside))})" if beside else "expected a scenario file"
     return f"{hint}{there} or a paper's figure (`farloop list scenarios`)"
 

@@ -9,7 +9,7 @@ estimated, too. A number that is a mean over flows is a ratio of two sums over s
 
 A percentile has Woodruff's (Journal of the American Statistical Association 47(260), 1952): the interval of the share of flows up to it,
 which is a mean over clusters, carried over to values. Where that share could as well be 1, or where seeds are too few for it
-(`least_seeds`) or flows beyond it (`LEAST_BEYOND`), there is none.
+(`least_seeds`) or flows beyond it (`MIN_FLOWS_BEYOND`), there is none.
 
 Two algorithms are compared seed by seed, as the traffic of a seed is the same under both: the mean of the logarithm of their ratio has an
 interval of a mean. Where k comparisons are read together each takes the k-th part of the 5 % (Bonferroni), so that with 95 % confidence
@@ -49,13 +49,13 @@ SEVERAL = 10
 _OF_SEVERAL = 0.8
 """As `_OF_FEW`, for paired ratios from fewer: skewness is poorly known there, and both ends count."""
 
-LEAST_OF_A_TAIL = 10
+MIN_TAIL_SEEDS = 10
 """Seeds before a percentile of the tail has an interval: with fewer, those that exist cover the truth too seldom."""
 
 TAIL = 0.9
 """From which share on a percentile is one of the tail."""
 
-LEAST_BEYOND = 20
+MIN_FLOWS_BEYOND = 20
 """Flows of all seeds that lie beyond a percentile before it has an interval."""
 
 MAX_RATIO = 100
@@ -227,7 +227,7 @@ def ratio_of_sums(above: Sequence[float], below: Sequence[float], *, confidence:
 
 def least_seeds(share: float) -> int:
     """With how many seeds a percentile has an interval at all: with 5, from the 90th on with 10."""
-    return FEW if share < TAIL else LEAST_OF_A_TAIL
+    return FEW if share < TAIL else MIN_TAIL_SEEDS
 
 
 def percentile(clusters: Sequence[Floats], share: float, *, floor: float | None = None) -> Interval:
@@ -247,7 +247,7 @@ def percentile(clusters: Sequence[Floats], share: float, *, floor: float | None 
     pooled = np.concatenate(known)
     value = float(np.quantile(pooled, share))
     nothing = Interval(value, None, None, len(known))
-    if len(known) < least_seeds(share) or pooled.size * min(share, 1 - share) < LEAST_BEYOND - 1e-6:
+    if len(known) < least_seeds(share) or pooled.size * min(share, 1 - share) < MIN_FLOWS_BEYOND - 1e-6:
         return nothing
     sizes = np.array([values.size for values in known], dtype=float)
 

@@ -61,7 +61,7 @@ def test_a_race_finds_the_best_and_gives_it_the_seeds():
     assert [place.candidate.name for place in race.leaders] == ["a"]
     assert race.is_decided
     assert [place.state for place in race.places] == ["leads", "left", "left", "left"]
-    assert made.made < 4 * racing.MOST / 4, "what is told apart gets no more seeds"
+    assert made.made < 4 * racing.MAX_SEEDS / 4, "what is told apart gets no more seeds"
     assert race.places[1].against.estimate == pytest.approx(1.6, rel=0.2)
 
 

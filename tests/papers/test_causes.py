@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from farloop.judging import causes, verdicts
-from farloop.judging.causes import LEAST, CauseError
+from farloop.judging.causes import MIN_READINGS, CauseError
 from farloop.scenario import PAPERS, figure_names
 
 REPOSITORY = Path(__file__).parents[2]
@@ -106,7 +106,7 @@ def test_every_statement_that_does_not_hold_has_a_cause(scripts):
     assert not [c["id"] for c in claims if not tally.is_current(c, stated)], "judged by statements of before"
     assert not [c["id"] for c in claims if c["judged"] < len(c["statements"])], "a statement is not decided"
     assert not [
-        (statement["claim"], statement["statement"]) for statement in entries() if statement["kind"] not in LEAST
+        (statement["claim"], statement["statement"]) for statement in entries() if statement["kind"] not in MIN_READINGS
     ]
 
 

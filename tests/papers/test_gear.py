@@ -124,7 +124,7 @@ def fabric(ratios=None, pauses=None, slow=None, grown=None, carried=None, withou
 
 
 LARGE = "99th percentile of Gear's large flows"
-MOST = "PFC duration reduced up to 5 times: the most over the compared algorithms"
+UP_TO = "PFC duration reduced up to 5 times: the most over the compared algorithms"
 
 
 @pytest.mark.parametrize(
@@ -166,11 +166,11 @@ MOST = "PFC duration reduced up to 5 times: the most over the compared algorithm
         ("gear/headline", {}, []),
         # "Up to": one rival does for the direction, and the best one for the number.
         ("gear/headline", {"pauses": {"gemini": 5, "dctcp": 0.9, "hpcc": 0.9}}, []),
-        ("gear/headline", {"pauses": {"gemini": 0.9}}, [MOST]),
+        ("gear/headline", {"pauses": {"gemini": 0.9}}, [UP_TO]),
         (
             "gear/headline",
             {"pauses": {"gemini": 0.9, "dctcp": 0.9, "hpcc": 0.9}},
-            [MOST, "Gear pauses less than one of the compared algorithms"],
+            [UP_TO, "Gear pauses less than one of the compared algorithms"],
         ),
         ("gear/headline", {"carried": {"dctcp": 0.7}}, []),
         (

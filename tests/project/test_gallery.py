@@ -10,7 +10,7 @@ from PIL import Image
 from farloop.scenario import figure_names
 
 REPOSITORY = Path(__file__).parents[2]
-MOST_BYTES = 3_000_000
+MAX_BYTES = 3_000_000
 """Of all pictures together."""
 
 
@@ -62,7 +62,7 @@ def test_the_index_and_the_files_belong_together(scripts):
     assert set(kept) <= set(figure_names())
     named = {path for picture in kept.values() for path in picture.paths}
     assert named == set(gallery.KEPT.rglob("*.png"))
-    assert sum(path.stat().st_size for path in named) < MOST_BYTES
+    assert sum(path.stat().st_size for path in named) < MAX_BYTES
     assert all(picture.pictures and picture.commit and picture.scale in ("quick", "full") for picture in kept.values())
 
 

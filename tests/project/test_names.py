@@ -17,6 +17,9 @@ PUBLIC = {
 """Names that users have: `Interval.told`, `Study.told`, and the column `found` of `farloop kernel doctor --json`."""
 
 RUST = re.compile(r"(?<![\w.'])(?:found|told|one)\b")
+LIMIT = re.compile(r"\b_?(?:MOST|LEAST|LONGEST)(?:_[A-Z0-9_]+)?\b")
+"""Names of limits that are called MAX_ and MIN_ everywhere else."""
+
 NO_CODE = re.compile(r"""r#".*?"#|'(?:\\.|[^'\\])'|"(?:[^"\\]|\\.)*"|//[^\n]*""", re.DOTALL)
 """What of Rust is no code: texts, characters, comments."""
 
@@ -64,6 +67,22 @@ def test_no_value_in_rust_is_called_found_told_or_one():
         if RUST.search(line)
     ]
     assert not empty, "say what it is:\n" + "\n".join(empty)
+
+
+def test_limits_are_called_max_and_min():
+    names = [
+        f"{file}:{line}: {name}"
+        for file in tracked("*.py")
+        for name, line in bound(ast.parse((ROOT / file).read_text("utf-8")))
+        if LIMIT.fullmatch(name)
+    ]
+    for file in [*tracked("*.rs"), *tracked("*.js")]:
+        lines = rust_code((ROOT / file).read_text("utf-8"))
+        names += [f"{file}:{number}: {name}" for number, line in enumerate(lines, 1) for name in LIMIT.findall(line)]
+    assert not names, "write MAX_ or MIN_:\n" + "\n".join(names)
+    for name in ("MOST", "_LEAST", "LONGEST_NAME", "MOST_SEEDS"):
+        assert LIMIT.fullmatch(name), name
+    assert not LIMIT.search("ALMOST_DONE AT_MOSTLY MAX_SEEDS")
 
 
 def test_empty_names_are_seen():

@@ -29,8 +29,8 @@ def test_every_fault_can_be_put_into_the_package(trials):
         (("errors.py", "no such line", "x"), "stands there 0 times; expected once: no such line"),
         (("errors.py", "import", "x"), "stands there 3 times; expected once: import"),
         (
-            ("errors.py", "MOST_SHOWN = 2", "x"),
-            "stands there as a part of a line; expected a whole one: MOST_SHOWN = 2",
+            ("errors.py", "MAX_SHOWN = 2", "x"),
+            "stands there as a part of a line; expected a whole one: MAX_SHOWN = 2",
         ),
         (("absent.py", "x", "y"), "No such file or directory; expected the file that the fault is in"),
     ],

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop.results.network_map import LARGE, MAX_FORCED, MOST_HOSTS, build_map
+from farloop.results.network_map import LARGE, MAX_FORCED, MAX_HOSTS, build_map
 from farloop.views.figures import draw as figures
 from farloop.views.figures.network_map import network_maps
 from farloop.views.report import page as report
@@ -109,10 +109,10 @@ def test_many_hosts_become_one_place_per_switch(drawn_run):
     count = len({n for n, k in zip(*(run.ports[c].to_pylist() for c in ("node", "kind")), strict=True) if k == "host"})
     assert sum(hosts) == count
     if name == "many-hosts":
-        assert count > MOST_HOSTS
+        assert count > MAX_HOSTS
         assert hosts == [16] * 64
     else:
-        assert (set(hosts) == {1}) == (count <= MOST_HOSTS)
+        assert (set(hosts) == {1}) == (count <= MAX_HOSTS)
 
 
 def test_tiers_are_rows(tmp_path):

@@ -37,7 +37,7 @@ MERGED = {
 TIE = 0.05
 """Two limits whose shares are closer than this are both first."""
 
-LEAST_EQUAL = 0.85
+MIN_EQUAL = 0.85
 """The part of the flows with the same first limit; docs/why.md says where the others differ."""
 
 
@@ -100,7 +100,7 @@ def test_the_first_limit_is_that_of_why():
         own = MERGED.get(own, own)
         if parts[own] < max(parts.values()) - TIE * explanation.time_ps:
             other.append((seed, flow, own, parts.most_common(2)))
-    assert len(other) <= (1 - LEAST_EQUAL) * len(seeds), other
+    assert len(other) <= (1 - MIN_EQUAL) * len(seeds), other
 
 
 @pytest.fixture(scope="module")

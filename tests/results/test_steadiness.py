@@ -61,8 +61,8 @@ def test_halves_that_differ_are_told_with_their_numbers():
 
 
 def test_few_flows_say_nothing():
-    assert steadiness.steadiness(table(random(steadiness.LEAST - 1)), 1.0) is None
-    assert steadiness.steadiness(table(random(steadiness.LEAST)), 1.0) is not None
+    assert steadiness.steadiness(table(random(steadiness.MIN_FLOWS - 1)), 1.0) is None
+    assert steadiness.steadiness(table(random(steadiness.MIN_FLOWS)), 1.0) is not None
     assert steadiness.steadiness(table(random(300), unfinished=290), 1.0) is None, "hardly any finished"
 
 

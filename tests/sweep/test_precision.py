@@ -14,7 +14,7 @@ from farloop.errors import FarloopError
 from farloop.experiments.threads import Job, simulate
 from farloop.results import steadiness
 from farloop.studies.sweep import measures, precision
-from farloop.studies.sweep.precision import LEAST, Interval, Target, Unmet
+from farloop.studies.sweep.precision import MIN_SEEDS, Interval, Target, Unmet
 
 QUEUE = """\
 title = "Short flows at one bottleneck"
@@ -88,7 +88,7 @@ def test_the_interval_of_p99_covers_the_long_run_of_simulations(tmp_path):
     samples = [farloop.results.flow_completion.slowdowns(table) for table in flows]
     assert all(np.isfinite(run).all() for run in samples), "nothing is unfinished"
     share, seeds = coverage(Target.read("p99 slowdown ± 25 %"), samples, P99.pooled(samples), 150)
-    assert LEAST < seeds < 150
+    assert MIN_SEEDS < seeds < 150
     # 150 repetitions of 95 % have a standard deviation of 1.8 %; they share their runs, which makes it a little more.
     assert 0.88 <= share <= 1.0, share
 
@@ -145,7 +145,7 @@ def test_how_many_more_seeds():
     def wide(half, seeds, estimate=110.0):
         return Interval(estimate, estimate - half / 2, estimate + half, seeds)
 
-    assert precision.more_seeds(target, nothing, 0, 100) == LEAST
+    assert precision.more_seeds(target, nothing, 0, 100) == MIN_SEEDS
     assert precision.more_seeds(target, wide(9.9, 10), 10, 100) == 0
     assert precision.more_seeds(target, wide(11.0, 10), 10, 100) == 3, "1.1 squared times as many"
     assert precision.more_seeds(target, wide(90.0, 10), 10, 100) == 10, "at most twice as many"
@@ -242,8 +242,8 @@ def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
     calm, busy = study.points.to_pylist()
     for row in (calm, busy):
         half, mean = row["mean_slowdown ci95"], row["mean_slowdown"]
-        assert row["seeds"] == 24 or (row["seeds"] >= LEAST and half <= mean * 0.08 / 1.08)
-    assert LEAST <= calm["seeds"] < busy["seeds"] <= 24
+        assert row["seeds"] == 24 or (row["seeds"] >= MIN_SEEDS and half <= mean * 0.08 / 1.08)
+    assert MIN_SEEDS <= calm["seeds"] < busy["seeds"] <= 24
     seeds = [row["seed"] for row in study.runs.to_pylist() if row["workload.load"] == 0.8]
     assert seeds == list(range(1, busy["seeds"] + 1))
     assert all(row["warmup_s"] >= 0 for row in study.runs.to_pylist())

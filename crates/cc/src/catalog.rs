@@ -37,7 +37,7 @@ pub const HOSTS: [&str; 2] = ["linux-4.9", "linux-6"];
 pub const RESERVED: [&str; 5] = ["name", "intra", "cross", "agents", "none"];
 
 /// Most characters of a name.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME_LENGTH: usize = 60;
 
 /// Every algorithm and preset that a name can mean, in the order of their registration.
 ///
@@ -213,7 +213,7 @@ impl fmt::Display for RegisterError {
             RegisterError::BadName { name } => write!(
                 f,
                 "\"{name}\" is no name for an algorithm or preset; expected lower case letters and digits, in words joined by hyphens, a letter \
-                 first, at most {LONGEST_NAME} characters, and none of {}",
+                 first, at most {MAX_NAME_LENGTH} characters, and none of {}",
                 RESERVED.join(", ")
             ),
             RegisterError::Declaration { algorithm, problem } => write!(f, "algorithm \"{algorithm}\": {problem}"),
@@ -231,7 +231,7 @@ impl std::error::Error for RegisterError {}
 
 fn check_name(name: &str) -> Result<(), RegisterError> {
     let word = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let good = name.len() <= LONGEST_NAME
+    let good = name.len() <= MAX_NAME_LENGTH
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.split('-').all(word)
         && !RESERVED.contains(&name);

@@ -88,9 +88,9 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// Longest wait that is worth spinning for: about the cost of sleeping and being woken.
-    const MOST: Duration = Duration::from_micros(100);
+    const MAX: Duration = Duration::from_micros(100);
     /// A sleep costs more, so this is always worth it.
-    const LEAST: Duration = Duration::from_micros(2);
+    const MIN: Duration = Duration::from_micros(2);
     /// Before any wait is known.
     const FIRST: Duration = Duration::from_micros(20);
     /// Looks between two looks at the clock.
@@ -101,7 +101,7 @@ impl Patience {
     pub fn new(crowded: bool) -> Patience {
         match crowded {
             true => Patience { limit: Duration::ZERO, most: Duration::ZERO },
-            false => Patience { limit: Patience::FIRST, most: Patience::MOST },
+            false => Patience { limit: Patience::FIRST, most: Patience::MAX },
         }
     }
 
@@ -126,7 +126,7 @@ impl Patience {
             self.limit / 2
         } else {
             // Twice the usual wait, forgotten slowly.
-            (2 * waited).max(self.limit - self.limit / 8).max(Self::LEAST)
+            (2 * waited).max(self.limit - self.limit / 8).max(Self::MIN)
         };
         self.limit = self.limit.min(self.most);
     }
@@ -215,13 +215,13 @@ mod tests {
         for _ in 0..100 {
             patience.learn(us(1));
         }
-        assert_eq!(patience.limit, Patience::LEAST);
+        assert_eq!(patience.limit, Patience::MIN);
         for _ in 0..20 {
             patience.learn(us(5000));
         }
         assert!(patience.limit < us(1));
         patience.learn(us(60));
-        assert_eq!(patience.limit, Patience::MOST, "120 us are too long");
+        assert_eq!(patience.limit, Patience::MAX, "120 us are too long");
         let mut patience = Patience::new(true);
         patience.learn(us(1));
         assert_eq!(patience.limit, Duration::ZERO);

@@ -147,7 +147,7 @@ impl Governor {
     const TRIAL: Duration = Duration::from_millis(4);
     /// From one trial to the next at first; twice as long after each that changes nothing.
     const SETTLE: Duration = Duration::from_millis(60);
-    const MOST_SETTLE: Duration = Duration::from_millis(2000);
+    const MAX_SETTLE: Duration = Duration::from_millis(2000);
     /// More lanes are worth it from here on.
     const GAIN: f64 = 1.1;
 
@@ -187,7 +187,7 @@ impl Governor {
                     let further = more && tried + 1 < self.rungs.len();
                     (self.upwards, self.rest) = (further, if further { Duration::ZERO } else { self.settle });
                 } else {
-                    self.settle = (self.settle * 2).min(Self::MOST_SETTLE);
+                    self.settle = (self.settle * 2).min(Self::MAX_SETTLE);
                     self.rest = self.settle;
                 }
             }

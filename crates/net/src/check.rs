@@ -22,7 +22,7 @@ use farloop_units::{Bytes, Delta, Rate};
 use std::fmt;
 
 /// A switch whose buffer holds fewer full packets than this beyond its headroom is refused.
-const LEAST_SHARED: u64 = 2;
+const MIN_SHARED: u64 = 2;
 
 /// Why a specification cannot be simulated. Nodes, links, algorithms and flows are given by index, nodes by name.
 #[derive(Clone, PartialEq, Debug)]
@@ -203,7 +203,7 @@ impl fmt::Display for BuildError {
                 f,
                 "the clock of {node} is off by {} ppb; only hosts' are, by at most {}",
                 offset.as_ppb(),
-                ClockOffset::MOST.as_ppb()
+                ClockOffset::MAX.as_ppb()
             ),
             BuildError::IntRate { switch, rate, .. } => write!(
                 f,
@@ -213,7 +213,7 @@ impl fmt::Display for BuildError {
             BuildError::BufferTooSmall { switch, buffer, headroom, packet } => write!(
                 f,
                 "switch {switch}: PFC reserves {headroom} bytes of headroom in a buffer of {buffer}, which leaves no room for \
-                 {LEAST_SHARED} packets of {packet}; enlarge the buffer, shorten its links, or turn pfc off"
+                 {MIN_SHARED} packets of {packet}; enlarge the buffer, shorten its links, or turn pfc off"
             ),
             BuildError::NoPayload { mtu, headers, .. } => {
                 write!(f, "an MTU of {mtu} leaves no payload after {headers} of headers")
@@ -414,7 +414,7 @@ impl NetworkSpec {
         }
         for (node, headroom) in self.nodes.iter().zip(reserved) {
             let NodeKind::Switch(SwitchSpec { buffer, .. }) = node.kind else { continue };
-            if u128::from(buffer.get()) < headroom + u128::from(largest.get() * LEAST_SHARED) {
+            if u128::from(buffer.get()) < headroom + u128::from(largest.get() * MIN_SHARED) {
                 let switch = node.name.clone();
                 return Err(BuildError::BufferTooSmall { switch, buffer, headroom, packet: largest });
             }

@@ -85,7 +85,7 @@ impl Cores {
     fn part_count(self, packet_hops: u64, free: impl FnOnce() -> usize) -> usize {
         match (self.parts, self.lanes) {
             (Parts::Exactly(parts), _) => parts,
-            (Parts::Worthwhile, Use::Measured) if self.threads < 2 || packet_hops < LEAST_RUN => 1,
+            (Parts::Worthwhile, Use::Measured) if self.threads < 2 || packet_hops < MIN_RUN => 1,
             (Parts::Worthwhile, Use::Measured) => self.threads.min(free()),
             (Parts::Worthwhile, _) => self.threads,
         }
@@ -111,13 +111,13 @@ pub(crate) struct Cut {
 }
 
 /// Longest window: between windows the caller sees the progress, and may stop the run.
-pub(crate) const LONGEST_WINDOW: Delta = Delta::from_us(50);
+pub(crate) const MAX_WINDOW: Delta = Delta::from_us(50);
 /// A part that has fewer packet-hops in a window waits longer than it works.
-const LEAST_WORK: u64 = 100;
+const MIN_WORK: u64 = 100;
 /// A packet, for estimates.
 const PACKET: u64 = 800;
 /// Packet-hops of half a second on one thread: in a shorter run there is little to gain from others, and something to lose.
-const LEAST_RUN: u64 = 10_000_000;
+const MIN_RUN: u64 = 10_000_000;
 
 impl Cut {
     /// The network in one piece.
@@ -285,9 +285,9 @@ impl Graph {
             Time::NEVER => slowest.map_or(Delta::MAX, |rate| rate.time_to_send(Bytes::new(total / 8))),
             end => end.since(Time::ZERO),
         };
-        let window = cut.lookahead.min(LONGEST_WINDOW);
+        let window = cut.lookahead.min(MAX_WINDOW);
         let hops = u128::from(total / PACKET) * u128::from(window.as_ps()) / u128::from(duration.as_ps().max(1));
-        hops >= u128::from(LEAST_WORK) * cut.parts as u128
+        hops >= u128::from(MIN_WORK) * cut.parts as u128
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn an_automatic_choice_cuts_long_runs_on_free_processors_and_an_order_is_obeyed() {
-        let (short, long) = (LEAST_RUN - 1, LEAST_RUN);
+        let (short, long) = (MIN_RUN - 1, MIN_RUN);
         let unasked = || panic!("whether a processor is free does not matter");
         assert_eq!(Cores::auto(4).part_count(short, unasked), 1);
         assert_eq!(Cores::auto(1).part_count(long, unasked), 1);

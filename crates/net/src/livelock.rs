@@ -8,7 +8,7 @@ use farloop_units::Time;
 use std::fmt;
 
 /// More events than this, or timers of one host, at one moment are no traffic: a simulation has 50 million flows at most, most have one.
-pub(crate) const MOST: u64 = 10_000_000;
+pub(crate) const MAX_EVENTS: u64 = 10_000_000;
 
 /// Events of a part between two looks at its clock.
 pub(crate) const SLICE: u64 = 400_000;
@@ -36,7 +36,7 @@ pub enum Offender {
 impl fmt::Display for Livelock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.now.as_secs_f64() * 1e3;
-        write!(f, "simulated time stands still: {MOST} events after each other at {ms:.6} ms of the run")
+        write!(f, "simulated time stands still: {MAX_EVENTS} events after each other at {ms:.6} ms of the run")
     }
 }
 impl std::error::Error for Livelock {}
@@ -56,7 +56,7 @@ impl Clock {
             *self = Clock { at: now, looks: 0 };
         }
         self.looks += 1;
-        self.looks > MOST / SLICE
+        self.looks > MAX_EVENTS / SLICE
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
     fn a_clock_that_moves_now_and_then_does_not_stand() {
         let mut clock = Clock::default();
         for ps in 1..100 {
-            assert!((0..MOST / SLICE).all(|_| !clock.stands_still(Time::from_ps(ps))));
+            assert!((0..MAX_EVENTS / SLICE).all(|_| !clock.stands_still(Time::from_ps(ps))));
         }
         assert!(clock.stands_still(Time::from_ps(99)));
     }

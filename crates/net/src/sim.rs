@@ -3,7 +3,7 @@
 use crate::build::{Built, build};
 use crate::check::BuildError;
 use crate::counters::{FlowRecord, InFlightSampler};
-use crate::cut::{Cores, Cut, LONGEST_WINDOW};
+use crate::cut::{Cores, Cut, MAX_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::host::ranks::path::{JobPath, PathLog};
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
@@ -309,7 +309,7 @@ impl Simulation {
                 }
             },
             parts => {
-                let window = self.lookahead.min(LONGEST_WINDOW);
+                let window = self.lookahead.min(MAX_WINDOW);
                 let until = last.saturating_add(Delta::from_ps(1));
                 let pace = &mut self.pace;
                 let mut watch = |now| if pace.is_due(Instant::now()) { ask(now) } else { goes_on() };

@@ -215,7 +215,7 @@ impl DynAlgorithm for PyAlgorithm {
 }
 
 /// Most timers of one flow in [`IN_TIME`]: with more of them simulated time practically stops.
-const MOST_TIMERS: u32 = 100_000;
+const MAX_TIMERS: u32 = 100_000;
 const IN_TIME: Delta = Delta::from_us(1);
 
 /// The sender of a class that failed: it sends a packet at a time until the run is ended.
@@ -398,7 +398,7 @@ impl Sender for PySender {
 
     fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
         self.timed.1 += 1;
-        if self.timed.1 == MOST_TIMERS {
+        if self.timed.1 == MAX_TIMERS {
             let since = std::mem::replace(&mut self.timed, (ctx.now(), 0)).0;
             if self.on_timer.is_some() && ctx.now().since(since) <= IN_TIME && !self.failure.happened() {
                 let error = Python::attach(|py| stands_still(self.object.bind(py), since, ctx.now()));
@@ -440,7 +440,7 @@ fn stands_still(object: &Bound<'_, PyAny>, since: Time, now: Time) -> PyErr {
         object,
         "on_timer",
         &format!(
-            "on_timer was called {MOST_TIMERS} times for one flow from {since:.6} to {now:.6} ms of the run: simulated time stands still; \
+            "on_timer was called {MAX_TIMERS} times for one flow from {since:.6} to {now:.6} ms of the run: simulated time stands still; \
          expected timers that are armed for later"
         ),
     )

@@ -83,11 +83,11 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
         return Err(section.diagnostic(key, problem, format!("expected {expected}")));
     }
     let counters = u64::from(keys.sketch_rows) * u64::from(keys.sketch_width);
-    if counters > MOST_COUNTERS {
+    if counters > MAX_COUNTERS {
         let (rows, width) = (keys.sketch_rows, keys.sketch_width);
         let problem = format!("{rows} rows of {width} counters are {:.3} GB in every switch", counters as f64 * 16e-9);
         let expected =
-            format!("expected at most {MOST_COUNTERS} counters, 1 GiB: fewer sketch_rows or a smaller sketch_width");
+            format!("expected at most {MAX_COUNTERS} counters, 1 GiB: fewer sketch_rows or a smaller sketch_width");
         return Err(section.diagnostic("sketch_width", problem, expected));
     }
     for (choice, names) in OF_SCHEDULING.iter().filter(|(choice, _)| *choice != keys.scheduling) {
@@ -103,7 +103,7 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
 }
 
 /// Most counters of a sketch.
-const MOST_COUNTERS: u64 = 1 << 26;
+const MAX_COUNTERS: u64 = 1 << 26;
 
 /// The keys that belong to one way of scheduling.
 const OF_SCHEDULING: [(SchedulingChoice, &[&str]); 3] = [

@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::document::{Item, Node, Table};
 use crate::json::json;
-use crate::names::LONGEST_NAME;
+use crate::names::MAX_NAME_LENGTH;
 use crate::reader::Section;
 use farloop_units::{Value, params};
 use serde_json::Value as Json;
@@ -106,9 +106,9 @@ pub(crate) fn read_figure(root: &Section<'_>) -> Result<Option<Figure>, Diagnost
         letters.next().is_some_and(|c| c.is_ascii_alphanumeric())
             && letters.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
     };
-    if id.len() > LONGEST_NAME || id.split('/').count() != 2 || !id.split('/').all(plain) {
+    if id.len() > MAX_NAME_LENGTH || id.split('/').count() != 2 || !id.split('/').all(plain) {
         let expected = format!(
-            "expected PAPER/FIGURE, such as \"gear/fig09\": letters, digits, \"_\" and \"-\", at most {LONGEST_NAME} characters"
+            "expected PAPER/FIGURE, such as \"gear/fig09\": letters, digits, \"_\" and \"-\", at most {MAX_NAME_LENGTH} characters"
         );
         return Err(section.diagnostic("id", format!("\"{id}\" cannot be the name of a figure"), expected));
     }
@@ -126,8 +126,8 @@ pub(crate) fn read_cases(root: &Section<'_>, figure: Option<&Figure>) -> Result<
     let mut seen = HashSet::new();
     for (name, section) in root.sections("case")? {
         let keys: CaseKeys = section.read(&["name"], &["set"])?;
-        if name.trim().is_empty() || name.chars().count() > LONGEST_NAME || name.contains(['\n', '\r', '\t']) {
-            let expected = format!("expected 1 to {LONGEST_NAME} characters on one line");
+        if name.trim().is_empty() || name.chars().count() > MAX_NAME_LENGTH || name.contains(['\n', '\r', '\t']) {
+            let expected = format!("expected 1 to {MAX_NAME_LENGTH} characters on one line");
             return Err(section.diagnostic("name", format!("\"{name}\" cannot be a name"), expected));
         }
         if seen.len() == MAX_CASES {
@@ -163,8 +163,8 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
     let mut seen = HashSet::new();
     for (id, section) in root.sections("claim")? {
         let keys: ClaimKeys = section.read(&["id", "what"], &["paper", "tolerance"])?;
-        if id.trim().is_empty() || id.chars().count() > LONGEST_NAME || id.contains(['\n', '\r', '\t']) {
-            let expected = format!("expected 1 to {LONGEST_NAME} characters on one line");
+        if id.trim().is_empty() || id.chars().count() > MAX_NAME_LENGTH || id.contains(['\n', '\r', '\t']) {
+            let expected = format!("expected 1 to {MAX_NAME_LENGTH} characters on one line");
             return Err(section.diagnostic("id", format!("\"{id}\" cannot be an identifier"), expected));
         }
         if !seen.insert(id.clone()) {

@@ -5,7 +5,7 @@ use crate::reader::Section;
 use crate::sections::SELECTION_WORDS;
 
 /// Most characters of a name: it becomes part of messages, labels and names of files.
-pub(crate) const LONGEST_NAME: usize = 100;
+pub(crate) const MAX_NAME_LENGTH: usize = 100;
 
 /// Refuses names that could not be addressed in overrides and lists.
 pub(crate) fn check_name(section: &Section<'_>, key: &str, name: &str) -> Result<(), Diagnostic> {
@@ -15,9 +15,9 @@ pub(crate) fn check_name(section: &Section<'_>, key: &str, name: &str) -> Result
 /// The reason why overrides and lists could not address a name, and the accepted form.
 pub(crate) fn name_problem(name: &str) -> Option<(String, String)> {
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    if name.chars().count() > LONGEST_NAME {
+    if name.chars().count() > MAX_NAME_LENGTH {
         let problem = format!("\"{name}\" cannot be a name");
-        return Some((problem, format!("expected at most {LONGEST_NAME} characters")));
+        return Some((problem, format!("expected at most {MAX_NAME_LENGTH} characters")));
     }
     (name.is_empty() || !name.chars().all(plain) || SELECTION_WORDS.contains(&name)).then(|| {
         let expected = format!("expected letters, digits, \"_\" and \"-\", and none of {}", words());

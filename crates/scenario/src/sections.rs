@@ -29,8 +29,8 @@ use farloop_net::spec::{
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, Words, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
-pub const LONGEST: Delta = Delta::from_secs(3600);
-const LONGEST_DELAY: Delta = Delta::from_secs(10);
+pub const MAX_TIME: Delta = Delta::from_secs(3600);
+const MAX_DELAY: Delta = Delta::from_secs(10);
 const SLOWEST: Rate = Rate::from_bps(1000);
 const FASTEST: Rate = Rate::from_gbps(10_000);
 /// Largest size that a scenario may name.
@@ -50,7 +50,7 @@ params! {
     /// `[run]`: how long, and with which randomness.
     pub struct Run {
         /// Simulated time. The run ends earlier if no events are left.
-        duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
+        duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_TIME);
         /// Seed of all random streams, and of the hash that spreads flows over equal paths: the same seed gives the same bytes.
         seed: u64 = 1;
         /// Which variation runs. 0: the scenario unchanged. k: the k-th variation, which only reorders events at the same
@@ -356,9 +356,9 @@ params! {
         /// Destination host.
         to: Option<String> = None;
         /// When it starts.
-        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        start: Delta = Delta::ZERO, in Delta::ZERO => MAX_TIME;
         /// When its application stops; "none" to continue until all data is sent or the run ends.
-        stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_TIME);
         /// Payload to send; "none" to send until stop or the end of the run.
         size: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
         /// Rate to start at; "none" for the rate of the source's link.
@@ -423,7 +423,7 @@ params! {
     /// `[record]`: which time series are kept.
     pub struct Record {
         /// Sampling interval of flows and ports; "none" for no series of them.
-        interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
+        interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(MAX_TIME);
         /// Flows with series, by name: "*" matches any characters, "?" any one. "auto": all flows where there are at most 64,
         /// otherwise none.
         flows: Selection = Selection::Auto;

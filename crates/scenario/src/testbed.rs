@@ -36,11 +36,11 @@ const FASTEST: Rate = Rate::from_gbps(1);
 const SLOWEST: Rate = Rate::from_mbps(1);
 
 /// Longer ones fill the delay line's memory.
-const LONGEST: Delta = Delta::from_secs(1);
+const MAX_DELAY: Delta = Delta::from_secs(1);
 
 /// A processor has a bit of work for each.
-const MOST_NODES: usize = 128;
-const MOST_FLOWS: usize = 1000;
+const MAX_NODES: usize = 128;
+const MAX_FLOWS: usize = 1000;
 
 /// Ethernet's header, which kernels count with a packet; the rest of [`Transport::framing`] they do not see.
 const ETHERNET: u64 = 14;
@@ -138,9 +138,9 @@ fn check_keys<P: Params>(keys: &P, wanted: &P, free: &[&'static str]) -> Result<
 
 fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Result<(), Diagnostic> {
     let nodes = &built.spec.nodes;
-    if nodes.len() > MOST_NODES {
+    if nodes.len() > MAX_NODES {
         let problem = format!("the network has {} hosts and switches", nodes.len());
-        return Err(scenario.at(&["network"], problem, format!("expected at most {MOST_NODES} in a testbed")));
+        return Err(scenario.at(&["network"], problem, format!("expected at most {MAX_NODES} in a testbed")));
     }
     for (id, node) in (0..).zip(nodes) {
         let of_switch = |key: &str, problem: &str, expected: &str| {
@@ -200,9 +200,9 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
             return Err(scenario.at(&path, problem, format!("expected {SLOWEST} to {FASTEST} in a testbed")));
         }
         let section = &path[..path.len() - 1];
-        if link.spec.delay > LONGEST {
+        if link.spec.delay > MAX_DELAY {
             let problem = format!("the link {which} takes {}", link.spec.delay);
-            return Err(scenario.at(section, problem, format!("expected at most {LONGEST} in a testbed")));
+            return Err(scenario.at(section, problem, format!("expected at most {MAX_DELAY} in a testbed")));
         }
         if link.spec.loss > 0.0 || link.spec.corruption > 0.0 {
             let problem = format!("the link {which} loses packets at random");
@@ -249,10 +249,10 @@ fn forks(built: &Built) -> Option<(&str, &str)> {
 
 fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
     let flows = &built.spec.flows;
-    if flows.len() > MOST_FLOWS {
+    if flows.len() > MAX_FLOWS {
         let path = if scenario.workloads.is_empty() { "flow" } else { "workload" };
         let problem = format!("there are {} flows", flows.len());
-        return Err(scenario.at(&[path], problem, format!("expected at most {MOST_FLOWS} in a testbed")));
+        return Err(scenario.at(&[path], problem, format!("expected at most {MAX_FLOWS} in a testbed")));
     }
     for flow in &scenario.flows {
         let name = flow.name.as_deref().unwrap_or_default();

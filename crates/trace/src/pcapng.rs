@@ -22,7 +22,7 @@ const PFC_WIRE: u32 = 84;
 /// Nanoseconds.
 const TSRESOL: u8 = 9;
 /// Options are at most 64 kB; no name needs to be that long.
-const LONGEST_TEXT: usize = 4096;
+const MAX_TEXT_LENGTH: usize = 4096;
 
 /// Writes a trace as pcapng.
 ///
@@ -158,7 +158,7 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
 }
 
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
-    let mut end = value.len().min(LONGEST_TEXT);
+    let mut end = value.len().min(MAX_TEXT_LENGTH);
     // No half character at the end of a text that was cut.
     while end < value.len() && end > 0 && value[end] & 0xC0 == 0x80 {
         end -= 1;
@@ -180,12 +180,12 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let mut body = Vec::new();
-        option(&mut body, COMMENT, "é".repeat(LONGEST_TEXT).as_bytes());
+        option(&mut body, COMMENT, "é".repeat(MAX_TEXT_LENGTH).as_bytes());
         assert_eq!(body.len() % 4, 0);
         let length = usize::from(u16::from_le_bytes([body[2], body[3]]));
-        assert_eq!(std::str::from_utf8(&body[4..4 + length]).unwrap().chars().count(), LONGEST_TEXT / 2);
+        assert_eq!(std::str::from_utf8(&body[4..4 + length]).unwrap().chars().count(), MAX_TEXT_LENGTH / 2);
         let mut odd = Vec::new();
-        option(&mut odd, COMMENT, format!("a{}", "é".repeat(LONGEST_TEXT)).as_bytes());
+        option(&mut odd, COMMENT, format!("a{}", "é".repeat(MAX_TEXT_LENGTH)).as_bytes());
         let length = usize::from(u16::from_le_bytes([odd[2], odd[3]]));
         assert!(std::str::from_utf8(&odd[4..4 + length]).is_ok());
     }

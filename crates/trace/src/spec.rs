@@ -52,7 +52,7 @@ impl fmt::Display for SpecError {
 impl std::error::Error for SpecError {}
 
 /// Largest `limit` of records: 10 GB of memory.
-const MOST: usize = 100_000_000;
+const MAX_RECORDS: usize = 100_000_000;
 
 const KEYS: &str = "flows=NAME,..., ports=NODE:NEIGHBOUR,..., window=FROM..UNTIL, limit=RECORDS, all";
 const FLOWS: &str = "names of flows or groups of them, separated by commas, such as flows=intra,cross";
@@ -99,7 +99,7 @@ impl TraceSpec {
                 }
                 "limit" => {
                     twice(&mut limit)?;
-                    let number = value.trim().parse().ok().filter(|n| (1..=MOST).contains(n));
+                    let number = value.trim().parse().ok().filter(|n| (1..=MAX_RECORDS).contains(n));
                     spec.limit = number.ok_or_else(|| wrong(item, "no such number of records", LIMIT))?;
                 }
                 key => return Err(wrong(item, format!("unknown key \"{key}\""), KEYS)),

@@ -1,12 +1,12 @@
 // The page: a scenario's text and up to four algorithms on one side, what comes of them on the other.
 
 /** What a run may need of memory here, in bytes; beyond, the command line is the place. */
-const MOST_MEMORY = 1.5e9;
+const MAX_MEMORY = 1.5e9;
 /** Runs of which the estimate says that they take longer are refused before they begin, in s; it is good for a factor of two or three. */
-const LONGEST_ESTIMATE = 120;
+const MAX_ESTIMATE = 120;
 /** Packet-hops that a recording holds. */
 const RECORDED_HOPS = 25000;
-const MOST_ALGORITHMS = 4;
+const MAX_ALGORITHMS = 4;
 
 const $ = (id) => document.getElementById(id);
 
@@ -61,7 +61,7 @@ class App {
     questions.label = "Guess first, then run";
     questions.append(...this.lessons.map((one) => new Option(one.title, `lesson=${one.id}`)));
     $("preset").prepend(questions);
-    for (let at = 0; at < MOST_ALGORITHMS; at++) {
+    for (let at = 0; at < MAX_ALGORITHMS; at++) {
       const select = document.createElement("select");
       select.id = `algorithm-${at}`;
       select.setAttribute("aria-label", `Algorithm ${at + 1}`);
@@ -94,7 +94,7 @@ class App {
   }
 
   chosen() {
-    const names = Array.from({ length: MOST_ALGORITHMS }, (_, at) => $(`algorithm-${at}`).value);
+    const names = Array.from({ length: MAX_ALGORITHMS }, (_, at) => $(`algorithm-${at}`).value);
     return [...new Set(names.filter(Boolean))];
   }
 
@@ -114,9 +114,9 @@ class App {
     this.lesson.open(lesson ?? null);
     const { text, set } = this.preset;
     const edited = set ? await this.engine.ask({ ask: "edit", text, set }) : { text };
-    this.algorithms = this.preset.algorithms.filter((name) => this.schema.algorithms.includes(name)).slice(0, MOST_ALGORITHMS);
+    this.algorithms = this.preset.algorithms.filter((name) => this.schema.algorithms.includes(name)).slice(0, MAX_ALGORITHMS);
     if (!this.algorithms.length) this.algorithms = [this.schema.algorithms[0]];
-    for (let at = 0; at < MOST_ALGORITHMS; at++) {
+    for (let at = 0; at < MAX_ALGORITHMS; at++) {
       $(`algorithm-${at}`).value = this.algorithms[at] || "";
       // Beside variants of a scenario stands one algorithm.
       $(`algorithm-${at}`).hidden = at > 0 && Boolean(this.preset.variants);
@@ -185,7 +185,7 @@ class App {
   }
 
   /** Looks at the scenario and runs it with each algorithm; what ran before is cancelled. */
-  async run(limit = LONGEST_RUN) {
+  async run(limit = MAX_RUN) {
     clearTimeout(this.timer);
     this.abort();
     const { signal } = (this.controller = new AbortController());
@@ -241,7 +241,7 @@ class App {
   fits(looked, limit) {
     const bytes = looked.memory.reduce((sum, share) => sum + share.bytes, 0);
     const [{ what, keys }] = looked.memory;
-    if (bytes > MOST_MEMORY) {
+    if (bytes > MAX_MEMORY) {
       this.stop("");
       this.refuse(`This would need ${quantity(bytes, "B")} of memory, most of it for ${what} (${keys}). A page has less. ${this.elsewhere}`);
       return false;
@@ -250,7 +250,7 @@ class App {
     const hops = packetHops(looked);
     const seconds = (hops / this.speed) * Math.ceil(this.columns.length / this.engine.lanes.length);
     document.body.dataset.estimated = hops;
-    if (seconds <= LONGEST_ESTIMATE) return true;
+    if (seconds <= MAX_ESTIMATE) return true;
     this.stop("");
     this.refuse(`This would take about ${span(seconds)} here: ${whole(Number((hops / 1e6).toPrecision(2)))} million packet-hops for each run. ${this.elsewhere}`);
     $("anyway").hidden = false;
@@ -391,7 +391,7 @@ class App {
     const trace = [`window=${picoseconds(begin)}..${picoseconds(begin + length)}`, "limit=400000"];
     const request = { ask: "run", text: this.editor.text, file: "scenario.toml", set: run.set, trace };
     try {
-      const answer = await this.engine.ask(request, { signal: this.controller.signal, limit: LONGEST_RUN });
+      const answer = await this.engine.ask(request, { signal: this.controller.signal, limit: MAX_RUN });
       if (answer.error) {
         $("moment").textContent = answer.error.message;
         $("map").hidden = true;

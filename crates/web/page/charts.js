@@ -1,7 +1,7 @@
 // Charts over time, small and side by side: a row for each question, a column for each algorithm, one scale for all of a row.
 
 /** Most lines of a chart. */
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 
 /** The rows of charts: title, what it says, unit, the lines of a run ([{name, time, value}]). */
 const PANELS = [
@@ -22,7 +22,7 @@ function throughputLines(run) {
 /** The flows' lines; of more flows than a chart holds the sums inside and across. */
 function flowLines({ flows, ofFlows }, metric) {
   const has = ofFlows.filter((flow) => flow[metric] && flow[metric].value.some(Number.isFinite));
-  if (has.length <= MOST_LINES) return has.map((flow) => ({ name: flow.name, ...flow[metric] }));
+  if (has.length <= MAX_LINES) return has.map((flow) => ({ name: flow.name, ...flow[metric] }));
   const cross = new Map(flows.map((flow) => [flow.name, flow.cross_datacenter]));
   const groups = [["inside", 0], ["across", 1]].map(([name, which]) => [name, has.filter((flow) => cross.get(flow.name) === which)]);
   const together = metric === "throughput" ? "sum" : "mean";

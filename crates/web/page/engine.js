@@ -1,7 +1,7 @@
 // The simulator: workers that run scenarios in the WebAssembly module, as many side by side as there are processors.
 
 /** Runs longer than this are stopped when that becomes clear, and left to the command line, in ms. */
-const LONGEST_RUN = 60000;
+const MAX_RUN = 60000;
 /** A module's memory never shrinks: one that has taken more than this is not used again, in bytes. */
 const LARGEST_KEPT = 512e6;
 

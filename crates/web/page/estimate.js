@@ -3,7 +3,7 @@
 /** Packet-hops per second of a page that has run nothing yet. */
 const USUAL_SPEED = 4e6;
 /** Of more flows without end than this some stand for all. */
-const MOST_ROUTED = 400;
+const MAX_ROUTED = 400;
 
 /** About how many packet-hops a scenario has that was looked at, acknowledgements included; senders fill their paths. */
 function packetHops({ resolved, tables }) {
@@ -27,7 +27,7 @@ function hopsOfSizes(ports, flows, end, mtu) {
 /** Data packets of flows without end, each at its share of the narrowest link on a shortest path. */
 function hopsWithoutEnd(ports, flows, end, mtu) {
   const all = flows.filter((flow) => flow.size_bytes === null && flow.start_ps !== null && flow.start_ps * PS < end);
-  const every = Math.ceil(all.length / MOST_ROUTED);
+  const every = Math.ceil(all.length / MAX_ROUTED);
   const some = all.filter((_, at) => at % every === 0);
   const { nodes } = networkOf(ports);
   const byNode = new Map([...nodes.keys()].map((name) => [name, []]));

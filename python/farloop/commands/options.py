@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from farloop.memory import OPTION
-from farloop.results.jitter import MOST_JITTER
+from farloop.results.jitter import MAX_JITTER
 from farloop.scenario import Scenario, arena_names, figure_names
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ JitterOption = Annotated[
         "--jitter",
         metavar="N",
         min=0,
-        max=MOST_JITTER,
+        max=MAX_JITTER,
         help="Run each simulation of the first seed N more times, with another order of simultaneous events and with starts moved by "
         "less than a packet's time. Numbers that move are marked as fragile. N = 3 makes four runs of one.",
     ),
@@ -263,7 +263,7 @@ ArenaJitterOption = Annotated[
         "--jitter",
         metavar="N",
         min=0,
-        max=MOST_JITTER,
+        max=MAX_JITTER,
         help="Run each simulation of the first seed N more times, with another order of simultaneous events and with starts moved by "
         "less than a packet's time. Scores that move are marked as fragile. With three seeds the default makes nine simulations of "
         "six (same starts are not varied); 0 for none.",

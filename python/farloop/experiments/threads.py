@@ -28,7 +28,7 @@ from farloop.results.trace import made
 from farloop.running.progress import Reporter, Silent, tell_busy, tell_kept
 from farloop.scenario import Scenario
 
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 """More than this is a slip."""
 
 
@@ -86,8 +86,8 @@ def number_of_threads(wanted: int | None) -> int:
     """
     if wanted is None:
         return default_threads()
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MOST_THREADS:
-        expected = f"expected a whole number from 1 to {MOST_THREADS}, or None for one per processor"
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MAX_THREADS:
+        expected = f"expected a whole number from 1 to {MAX_THREADS}, or None for one per processor"
         raise FarloopError(f"threads: {shown(repr(wanted))}: {expected}")
     return wanted
 

@@ -13,7 +13,7 @@ from farloop.results.run import Run
 from farloop.results.seeds import seed_suffix
 from farloop.scenario import Scenario
 
-MOST_VARIATIONS = 1_000_001
+MAX_VARIATIONS = 1_000_001
 """`run.jitter` is below this."""
 
 
@@ -33,7 +33,7 @@ def repeat_with_seeds(variants: Sequence[Variant], seeds: Sequence[int], *, vary
         return list(variants)
 
     def set_seed(scenario: Scenario, seed: int) -> Scenario:
-        return scenario.override({"run.jitter": seed % MOST_VARIATIONS} if vary else None, seed=seed)
+        return scenario.override({"run.jitter": seed % MAX_VARIATIONS} if vary else None, seed=seed)
 
     return [
         replace(variant, label=variant.label + seed_suffix(seed), scenario=set_seed(variant.scenario, seed))

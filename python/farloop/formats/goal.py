@@ -20,7 +20,7 @@ from farloop.errors import FarloopError, shown
 from farloop.formats.ranks import rank_names
 from farloop.formats.text_lines import numbered_lines, shown_path
 
-MOST_WAITS = 5_000_000
+MAX_WAITS = 5_000_000
 """Pairs of a flow and one that waits for it: what a scenario takes."""
 
 _LARGEST = 10**18
@@ -115,8 +115,8 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
                     "expected messages between different hosts (hosts)"
                 )
             waits += len(start.flows)
-            if waits > MOST_WAITS:
-                raise FarloopError(f"{name}:{operation.line}: messages wait for more than {MOST_WAITS} others in all")
+            if waits > MAX_WAITS:
+                raise FarloopError(f"{name}:{operation.line}: messages wait for more than {MAX_WAITS} others in all")
             after = [sends[flow] + (f"+{delay}ns" if delay else "") for flow, delay in sorted(start.flows.items())]
             size = f"{max(operation.amount, 1)}B"
             # Nothing ends before the run begins.

@@ -38,7 +38,7 @@ HOST_DELAY = "1us"
 RATES = (1e3, 1e13)
 """The slowest and the fastest link of a scenario in bit/s."""
 
-_MOST_NAMED = 1000
+_MAX_NAMED = 1000
 """Of more nodes a comment names the first ones."""
 
 _QUANTITIES: dict[str, tuple[Callable[[str], float], str]] = {
@@ -163,8 +163,8 @@ def _toml(value: object) -> str:
 def _node_list(nodes: Iterable[str]) -> str:
     """Some nodes in a comment."""
     names = [shown(node) for node in nodes]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ("node " if len(names) == 1 else "nodes ") + ", ".join(names[:_MOST_NAMED]) + more
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return ("node " if len(names) == 1 else "nodes ") + ", ".join(names[:_MAX_NAMED]) + more
 
 
 def _reduce(network: _Network) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import networkx as nx
 
-MOST_VISITS = 5_000_000
+MAX_VISITS = 5_000_000
 """Ports that are visited at most to find the busiest link: some seconds. In larger networks a part of the destinations stands for all."""
 
 
@@ -46,7 +46,7 @@ def balanced_rate(
     ports = {a: [(b, len(links)) for b, links in graph[a].items()] for a in graph}
     visits = sum(len(own) for own in ports.values())
     sites = [node for node in graph if count[node]]
-    every = max(1, math.ceil(visits * len(sites) / MOST_VISITS))
+    every = max(1, math.ceil(visits * len(sites) / MAX_VISITS))
     load: dict[tuple[str, str], float] = {}
     for destination in sites[::every]:
         for link, share in _loads(ports, count, destination).items():

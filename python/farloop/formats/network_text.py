@@ -10,7 +10,7 @@ from decimal import Decimal
 from farloop import _native
 from farloop.errors import FarloopError, shown
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 """Characters of a node's or a flow's name that a scenario accepts."""
 
 _RATES = ((10**12, "Tbps"), (10**9, "Gbps"), (10**6, "Mbps"), (10**3, "kbps"))
@@ -116,7 +116,7 @@ class NetworkText:
 
 def name_for(text: str) -> str:
     """A name that scenarios accept: other characters become hyphens."""
-    return re.sub(r"[^\w-]", "-", text)[:LONGEST_NAME]
+    return re.sub(r"[^\w-]", "-", text)[:MAX_NAME_LENGTH]
 
 
 def rate_text(bits_per_second: int) -> str:

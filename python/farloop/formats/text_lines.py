@@ -17,7 +17,7 @@ MAX_LINE = 10_000
 
 MAX_NUMBER = 10**18
 
-LONGEST_NUMBER = 60
+MAX_NUMBER_LENGTH = 60
 """Characters."""
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?")
@@ -83,7 +83,7 @@ def decimal_number(here: str, text: str, what: str, *, most: int = MAX_NUMBER) -
     Raises:
         FarloopError: it is none, is negative, not finite or larger than `most`.
     """
-    number = Decimal(text) if len(text) <= LONGEST_NUMBER and _DECIMAL.fullmatch(text) else None
+    number = Decimal(text) if len(text) <= MAX_NUMBER_LENGTH and _DECIMAL.fullmatch(text) else None
     if number is None or not 0 <= number <= most:
         raise FarloopError(f"{here}: {what}: {shown(text)}: expected a number from 0 to {most}")
     return number

@@ -16,11 +16,11 @@ FILE = "causes.toml"
 
 NOT_PUBLISHED, CANNOT_FOLLOW, OPEN = "setting not published", "cannot follow from the text", "open"
 
-LEAST = {NOT_PUBLISHED: 1, CANNOT_FOLLOW: 1, OPEN: 3}
+MIN_READINGS = {NOT_PUBLISHED: 1, CANNOT_FOLLOW: 1, OPEN: 3}
 """The kinds of causes, each with the least number of commands that it needs: the setting that gives the paper's number, the experiment
 behind the argument, readings that were tried."""
 
-KINDS = tuple(LEAST)
+KINDS = tuple(MIN_READINGS)
 
 PROGRAMS = ("farloop ", ".venv/bin/python scripts/")
 """Accepted starts of a command."""
@@ -120,8 +120,8 @@ def _cause(entry: TomlTable) -> Cause:
     kind = entry.one_of("kind", KINDS)
     statements = entry.texts("statements", "the texts of one or more statements")
     readings = tuple(_read_shown(table) for table in entry.tables("reading"))
-    if len(readings) < LEAST[kind]:
-        raise entry.refused("reading", f"has {len(readings)}; expected {LEAST[kind]} or more for {shown(kind)}")
+    if len(readings) < MIN_READINGS[kind]:
+        raise entry.refused("reading", f"has {len(readings)}; expected {MIN_READINGS[kind]} or more for {shown(kind)}")
     page = entry.optional_text("page", "the name of a page under docs/findings")
     return Cause(entry.text("claim"), statements, kind, entry.text("why"), page, readings)
 

@@ -27,7 +27,7 @@ SWITCH = "switch"
 TELEMETRY = ("gear", "options", "rows")
 """Programs around telemetry in a TCP option: a congestion control, what the ends of connections run, and what lists them."""
 
-_LEAST = (6, 10)
+_MIN_KERNEL = (6, 10)
 """cong_control() has its four arguments from this kernel on."""
 
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_PERFMON": 38, "CAP_BPF": 39}
@@ -95,15 +95,17 @@ def object_file(name: str) -> Path:
 
 def _kernel() -> Check:
     if platform.system() != "Linux":
-        return Check("kernel", "load", False, f"{platform.system()}; Linux {_LEAST[0]}.{_LEAST[1]} or later is needed")
+        return Check(
+            "kernel", "load", False, f"{platform.system()}; Linux {_MIN_KERNEL[0]}.{_MIN_KERNEL[1]} or later is needed"
+        )
     release = platform.release()
     match = re.match(r"(\d+)\.(\d+)", release)
-    ok = match is not None and (int(match[1]), int(match[2])) >= _LEAST
+    ok = match is not None and (int(match[1]), int(match[2])) >= _MIN_KERNEL
     return Check(
         "kernel",
         "load",
         ok,
-        f"Linux {release}" if ok else f"Linux {release}; {_LEAST[0]}.{_LEAST[1]} or later is needed",
+        f"Linux {release}" if ok else f"Linux {release}; {_MIN_KERNEL[0]}.{_MIN_KERNEL[1]} or later is needed",
     )
 
 

@@ -17,7 +17,7 @@ from farloop.safe_files.named_files import NamedFiles
 ALGORITHMS = Path("crates/cc/src/algorithms")
 REGISTRY = ALGORITHMS / "mod.rs"
 
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 """Characters of an algorithm's name, which is also that of files."""
 
 
@@ -82,10 +82,10 @@ def check_name(name: str) -> str:
     Raises:
         FarloopError: the name has the wrong form, or is taken.
     """
-    if len(name) > LONGEST_NAME or not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", name):
+    if len(name) > MAX_NAME_LENGTH or not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", name):
         raise FarloopError(
             f"{shown(name)}: is no name for an algorithm; expected lower case letters and digits, "
-            f"in words joined by hyphens, at most {LONGEST_NAME} characters, such as my-vegas"
+            f"in words joined by hyphens, at most {MAX_NAME_LENGTH} characters, such as my-vegas"
         )
     if name in porting.RUST_WORDS or name in {"registry", "name", "agents", "none"}:
         raise FarloopError(f"{name}: has a meaning in Rust, in scenarios or in the registry; choose another name")

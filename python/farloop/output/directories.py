@@ -30,7 +30,7 @@ from farloop.output.manifest import (
 from farloop.output.store import Pending, Store
 from farloop.safe_files import names
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Of more files that are in the way than this a message names the first ones."""
 
 
@@ -156,9 +156,9 @@ def check_replaceable(target: Path, *, force: bool = False, shown: Path | None =
     except (OSError, ValueError) as error:
         raise _unwritable(shown or target, error) from None
     if strange:
-        more = f" and {len(strange) - MOST_NAMED} more" if len(strange) > MOST_NAMED else ""
+        more = f" and {len(strange) - MAX_NAMED} more" if len(strange) > MAX_NAMED else ""
         raise FarloopError(
-            f"{shown or target}: holds files that farloop did not write: {', '.join(strange[:MOST_NAMED])}{more}; choose another "
+            f"{shown or target}: holds files that farloop did not write: {', '.join(strange[:MAX_NAMED])}{more}; choose another "
             "directory with --out, or write beside them with --force"
         )
 

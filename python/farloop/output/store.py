@@ -68,7 +68,7 @@ _FAILED = ".failed.json"
 MAX_JSON = 1 << 26
 """Bytes of what is known of a run; more is none of farloop's."""
 
-_LONGEST = 150
+_MAX_NAME_LENGTH = 150
 """Bytes of an output's name that the names of directories beside it repeat; file systems allow 255 in all."""
 
 
@@ -458,8 +458,8 @@ def _has_mounts(left: Path) -> bool:
 def prefix(target: Path) -> str:
     """Returns the prefix of the names of an output's pending directories."""
     name = target.name
-    if len(os.fsencode(name)) > _LONGEST:
-        name = f"{name[: _LONGEST // 6]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    if len(os.fsencode(name)) > _MAX_NAME_LENGTH:
+        name = f"{name[: _MAX_NAME_LENGTH // 6]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
     return f".{name}.partial-"
 
 

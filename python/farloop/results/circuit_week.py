@@ -15,7 +15,7 @@ from farloop.results.tables import Floats
 if TYPE_CHECKING:
     from farloop.results.run import Run
 
-MOST_SLOTS = 160
+MAX_SLOTS = 160
 """Maximum number of slots shown, the last ones of a longer week: more would be illegible."""
 
 
@@ -70,9 +70,9 @@ def week_of(run: Run) -> Week:
     first = max(0, weeks - 1) * cycle
     until = min(last + 1, first + cycle) if weeks else last + 1
     text = f"week {weeks} of the run" if weeks else "the whole run, less than a week"
-    if until - first > MOST_SLOTS:
-        first = until - MOST_SLOTS
-        text += f", its last {MOST_SLOTS} of {cycle} slots"
+    if until - first > MAX_SLOTS:
+        first = until - MAX_SLOTS
+        text += f", its last {MAX_SLOTS} of {cycle} slots"
     if len(names) > 1:
         text += f"; {names[0]}, the first of {len(names)} circuit switches"
     table = table.slice(

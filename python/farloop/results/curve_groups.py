@@ -19,10 +19,10 @@ BAND = (10.0, 90.0)
 FENCE = 1.5
 """A flow is an outlier if its mean over time lies farther outside the quartiles than this multiple of the range between them (Tukey)."""
 
-LEAST_APART = 0.1
+MIN_DISTANCE = 0.1
 """And which is at least by this share of the median away from it: where all flows are alike, none is an outlier."""
 
-MOST_OUTLIERS = 3
+MAX_OUTLIERS = 3
 """Of either kind of flows; those that are farthest away."""
 
 FEW = 3
@@ -84,9 +84,9 @@ def _group(rows: Mapping[str, Floats], name: str, *, is_cross: bool) -> list[Dra
 def _outliers(typical: Mapping[str, float]) -> list[str]:
     """The names of those whose number is far from the others', in order."""
     first, middle, third = np.percentile(list(typical.values()), [25, 50, 75])
-    allowed = max(FENCE * (third - first), LEAST_APART * abs(middle))
+    allowed = max(FENCE * (third - first), MIN_DISTANCE * abs(middle))
     beyond = {name: max(first - value, value - third) for name, value in typical.items()}
-    far = sorted((name for name, by in beyond.items() if by > allowed), key=lambda name: -beyond[name])[:MOST_OUTLIERS]
+    far = sorted((name for name, by in beyond.items() if by > allowed), key=lambda name: -beyond[name])[:MAX_OUTLIERS]
     return [name for name in typical if name in far]
 
 

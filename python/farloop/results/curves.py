@@ -19,7 +19,7 @@ from farloop.results.tables import Floats, Series
 from farloop.statistics import mean_bands
 from farloop.units import time_text
 
-MOST_CURVES = 8
+MAX_CURVES = 8
 """So many flows or ports of a panel have a curve each; more flows are grouped, of more ports the highest are shown."""
 
 BUSIEST_PORTS = 5
@@ -28,8 +28,8 @@ BUSIEST_PORTS = 5
 MAX_PORTS = 256
 """Ports whose curves are read for that band, those with the longest queues first."""
 
-MOST_POINTS = 1500
-LEAST_POINTS = 400
+MAX_POINTS = 1500
+MIN_POINTS = 400
 ALL_POINTS = 60_000
 """Points of a curve and of all curves of a chart, which browsers draw without delay; neighbours become one."""
 
@@ -138,12 +138,12 @@ def curves(replicas: Sequence[Replicas], curve: Curve, *, busiest: int | None = 
         replicas: The cases.
         curve: The metric.
         busiest: Of ports, how many have a curve each, the same ones in all cases; the others become their median with their range. If it is
-            `None`, ports beyond `MOST_CURVES` are left out.
+            `None`, ports beyond `MAX_CURVES` are left out.
     """
-    count = sum(min(MOST_CURVES, len(objects(of.runs[0].samples, curve.kind))) for of in replicas)
-    points = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // max(1, count)))
+    count = sum(min(MAX_CURVES, len(objects(of.runs[0].samples, curve.kind))) for of in replicas)
+    points = min(MAX_POINTS, max(MIN_POINTS, ALL_POINTS // max(1, count)))
     notes = _Notes()
-    drawn = [_lines(of, curve, points, notes, MOST_CURVES if busiest is None else MAX_PORTS) for of in replicas]
+    drawn = [_lines(of, curve, points, notes, MAX_CURVES if busiest is None else MAX_PORTS) for of in replicas]
     if busiest is not None and curve.kind == "port":
         drawn = _band_ports(drawn, busiest, notes)
     return _assign_looks(drawn, curve.kind), notes.text(curve.word)
@@ -154,10 +154,10 @@ def objects(samples: Series, kind: str) -> list[str]:
     return [f"{prefix}/{name}" for prefix in KINDS[kind] for name in samples.objects(prefix)]
 
 
-def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes, most: int = MOST_CURVES) -> list[Line]:
+def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes, most: int = MAX_CURVES) -> list[Line]:
     samples = of.runs[0].samples
     names = objects(samples, curve.kind)
-    if curve.kind == "flow" and len(names) > MOST_CURVES:
+    if curve.kind == "flow" and len(names) > MAX_CURVES:
         return _many(of, names, curve, points, notes)
     chosen = _highest(samples, names, curve.metric, most)
     kinds = _kinds(of, chosen) if curve.kind == "flow" else {}
@@ -228,7 +228,7 @@ def _band_ports(drawn: list[list[Line]], busiest: int, notes: _Notes) -> list[li
     return reduced
 
 
-def _highest(samples: Series, names: Sequence[str], metric: str, most: int = MOST_CURVES) -> list[str]:
+def _highest(samples: Series, names: Sequence[str], metric: str, most: int = MAX_CURVES) -> list[str]:
     """The objects, in their order, whose metric reaches the highest values; all of them if they are few."""
     if len(names) <= most:
         return list(names)

@@ -18,10 +18,10 @@ EXPLANATION = (
     "charts are these times."
 )
 
-MOST_NAMED = 4
+MAX_NAMED = 4
 """More links than this are counted."""
 
-MOST_MARKED = 40
+MAX_MARKED = 40
 """More times than this would cover a picture's curves."""
 
 
@@ -33,9 +33,9 @@ def event_rows(label: str, events: Events) -> list[list[str]]:
 def moments(info: dict[str, Any]) -> list[float]:
     """When something happens, in seconds, each time once; nothing where that is too often to be shown."""
     times = sorted({float(event["at_s"]) for event in info.get("events", [])})
-    return times if len(times) <= MOST_MARKED else []
+    return times if len(times) <= MAX_MARKED else []
 
 
 def _links(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -18,7 +18,7 @@ from farloop.units import rate_text
 TOLERANCE = 0.05
 """A number may move by this part of its largest value; where seeds give it an interval, by half the width of that, if it is more."""
 
-MOST_JITTER = 1000
+MAX_JITTER = 1000
 """More runs than this are a slip."""
 
 NAMED = 3
@@ -95,8 +95,8 @@ def read_jitter(count: object) -> int:
     Raises:
         FarloopError: it is no such number.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_JITTER:
-        raise FarloopError(f"jitter: {shown(repr(count))}: expected a whole number from 0 to {MOST_JITTER}")
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_JITTER:
+        raise FarloopError(f"jitter: {shown(repr(count))}: expected a whole number from 0 to {MAX_JITTER}")
     return count
 
 

@@ -23,7 +23,7 @@ from farloop.results.tables import Floats, port_names
 if TYPE_CHECKING:
     from farloop.results.run import Run
 
-MOST_HOSTS = 64
+MAX_HOSTS = 64
 """Of more hosts than this those of one switch are drawn as one."""
 
 LARGE = 500
@@ -34,7 +34,7 @@ MAX_FORCED = 2000
 
 FORCED_STEPS = 50
 
-MOST_SIDE_BY_SIDE = 4
+MAX_SIDE_BY_SIDE = 4
 """Datacenters in a row."""
 
 FABRIC_SWITCHES = 5
@@ -189,7 +189,7 @@ def build_map(ports: pa.Table) -> NetworkMap:
     for name in (n for n, kind in graph.kinds.items() if kind == "host"):
         switch = next((p for p in graph.near[name] if graph.kinds[p] != "host"), None)
         below[switch].append(name) if switch else loose.append(name)
-    grouped = sum(map(len, below.values())) > MOST_HOSTS
+    grouped = sum(map(len, below.values())) > MAX_HOSTS
     groups = {s: [hosts] if grouped else [[h] for h in hosts] for s, hosts in below.items()}
     tiers = _tiers(graph, switches, below)
     spots = (_spread if _has_no_tiers(graph, switches, homes, tiers) else _place_in_tiers)(
@@ -259,7 +259,7 @@ def _has_no_tiers(graph: _Graph, switches: list[str], homes: dict[str, int | Non
     links = graph.between(switches)
     level = sum(tiers[a] == tiers[b] for a, b in links)
     blocks = len({homes[s] for s in switches})
-    crowded = len(switches) > FABRIC_SWITCHES or blocks > MOST_SIDE_BY_SIDE
+    crowded = len(switches) > FABRIC_SWITCHES or blocks > MAX_SIDE_BY_SIDE
     per_block = len(switches) / max(1, blocks)
     return crowded and 2 * level > len(links) and (per_block <= 2 or blocks == 1)
 
@@ -285,7 +285,7 @@ def _place_in_tiers(
     spots: Spots = {}
     x, y, in_row = 0.0, 0.0, 0
     for block in ordered:
-        if in_row == MOST_SIDE_BY_SIDE:
+        if in_row == MAX_SIDE_BY_SIDE:
             x, y, in_row = 0.0, y + top + 1.5, 0
         rows: dict[int, list[str]] = defaultdict(list)
         for switch in blocks[block]:

@@ -23,7 +23,7 @@ from farloop.units import bytes_text, rate_text, time_text
 OVERLOAD = 0.95
 """Above this load of a layer there is a caution."""
 
-MOST_TIERS = 8
+MAX_TIERS = 8
 """Maximum number of names of tiers; with more, names tell nothing, and only hosts, switches and routers are distinguished."""
 
 HOPS_PER_SECOND = 12e6
@@ -314,7 +314,7 @@ def _groups(ports: pa.Table) -> tuple[list[tuple[str, str]], Any]:
     datacenters = {node: _datacenter(node, place) for node, place in places.items()}
     kind_of = dict(zip(nodes, kinds, strict=True))
     by_name = {node: _tier(node) for node in kind_of if kind_of[node] != "host"}
-    named = len(set(by_name.values())) <= MOST_TIERS
+    named = len(set(by_name.values())) <= MAX_TIERS
     tier = {node: "host" if kind == "host" else by_name[node] if named else kind for node, kind in kind_of.items()}
     numbers: dict[tuple[str, str], int] = {}
     groups = np.empty(len(nodes), dtype=np.int64)

@@ -21,7 +21,7 @@ R = TypeVar("R", bound=RunNumbers)
 Seeds = str | Iterable[int]
 """Seeds: numbers, or a text such as "1-10" or "1,3,7-9"."""
 
-MOST_SEEDS = 10_000
+MAX_SEEDS = 10_000
 LARGEST_SEED = 2**63 - 1
 
 
@@ -41,8 +41,8 @@ def read_seeds(seeds: Seeds | None) -> tuple[int, ...]:
         parts = list(seeds)
     for part in parts:
         first, last = _range(part)
-        if last - first >= MOST_SEEDS or len(numbers) + last - first >= MOST_SEEDS:
-            raise FarloopError(f"seeds: {shown(seeds)}: more than {MOST_SEEDS} seeds")
+        if last - first >= MAX_SEEDS or len(numbers) + last - first >= MAX_SEEDS:
+            raise FarloopError(f"seeds: {shown(seeds)}: more than {MAX_SEEDS} seeds")
         numbers.update(dict.fromkeys(range(first, last + 1)))
     if not numbers:
         raise FarloopError("seeds: there is none; expected numbers and ranges such as 1-10 or 1,3,7")

@@ -26,12 +26,12 @@ OWN = "own"
 KEY = "transport.start"
 """The scenario's key behind `--same-start`."""
 
-MOST_SEGMENTS = 1_000_000
+MAX_SEGMENTS = 1_000_000
 
-MOST_UNACTED = 0.5
+MAX_UNACTED = 0.5
 """Above this share of flows of at most the median size that end before their first ACK there is a caution."""
 
-LEAST_FLOWS = 10
+MIN_FLOWS = 10
 """Minimum number of such flows for the caution."""
 
 HEADER = ["algorithm", "flows", "began", "first window", "first rate", "in the first base RTT", "slow start"]
@@ -48,10 +48,10 @@ def read_same_start(text: str | None) -> str | None:
     plain = text.strip()
     if plain in ("line-rate", "bdp", OWN):
         return plain
-    if plain.isascii() and plain.isdigit() and 1 <= int(plain) <= MOST_SEGMENTS:
+    if plain.isascii() and plain.isdigit() and 1 <= int(plain) <= MAX_SEGMENTS:
         return "1 segment" if int(plain) == 1 else f"{int(plain)} segments"
     raise FarloopError(
-        f"--same-start {shown(text)}: expected line-rate, bdp, or a number of segments per base RTT from 1 to {MOST_SEGMENTS}"
+        f"--same-start {shown(text)}: expected line-rate, bdp, or a number of segments per base RTT from 1 to {MAX_SEGMENTS}"
     )
 
 
@@ -65,7 +65,7 @@ def setting(same_start: str | None) -> list[str]:
     return [] if value is None else [f"{KEY}={value}"]
 
 
-MOST_WAYS = 2
+MAX_WAYS = 2
 """Number of ways in which an algorithm may begin flows of one kind before a table joins them."""
 
 
@@ -86,7 +86,7 @@ def rows(runs: Sequence[RunNumbers]) -> list[list[str | None]]:
 
 
 def rows_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[list[str | None]]:
-    """The same of what runs keep (`entries`); one row from the least to the most where there are more ways than `MOST_WAYS`."""
+    """The same of what runs keep (`entries`); one row from the least to the most where there are more ways than `MAX_WAYS`."""
     ways: dict[tuple[str, str], dict[tuple[str, ...], dict[str, Any]]] = {}
     for start in (start for starts in each for start in starts):
         known = ways.setdefault((start["algorithm"], start["kind"]), {})
@@ -94,7 +94,7 @@ def rows_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[list[str | None]]:
         known[cells] = _join_entries([known[cells], start]) if cells in known else start
     rows: list[list[str | None]] = []
     for (algorithm, kind), known in ways.items():
-        shown = list(known.values()) if len(known) <= MOST_WAYS else [_join_entries(list(known.values()))]
+        shown = list(known.values()) if len(known) <= MAX_WAYS else [_join_entries(list(known.values()))]
         rows += [[algorithm, kind, f"{start['flows']:,}", *_cells(start)] for start in shown]
     return rows
 
@@ -203,7 +203,7 @@ def unacted_text(counts: Sequence[dict[str, Any]]) -> list[str]:
     for kind in flow_completion.KINDS:
         short = [count[kind][half] for count in counts if count.get(kind) and count[kind][half]]
         flows, ended = (sum(part[what] for part in short) for what in ("flows", "ended"))
-        if flows >= LEAST_FLOWS and ended > MOST_UNACTED * flows:
+        if flows >= MIN_FLOWS and ended > MAX_UNACTED * flows:
             texts.append(
                 f"{ended:,} of {flows:,} {kind} flows of at most the median size fit into what their first window and rate let out before "
                 "the first ACK can be back: their numbers show how flows start, and no algorithm had acted on them"

@@ -25,10 +25,10 @@ from farloop.units import count_text, time_text
 BATCH = 5
 """Of MSER-5."""
 
-BATCHES = statistics.LEAST_OF_A_TAIL
+BATCHES = statistics.MIN_TAIL_SEEDS
 """Of a half: as many as a percentile of the tail needs."""
 
-LEAST = 2 * BATCHES * 10
+MIN_FLOWS = 2 * BATCHES * 10
 """Minimum number of flows for a verdict: ten in a batch."""
 
 DRIFT = 0.1
@@ -145,7 +145,7 @@ def steadiness(flows: pa.Table, end: float) -> Steadiness | None:
         flow_completion.column(flows, "ideal_fct_ps") / 1e12,
     )
     chosen = (began < end) & (ideal > 0) & (flow_completion.column(flows, "size_bytes") >= 0)
-    cut = warm_up_of_flows(flows) if np.count_nonzero(chosen) >= LEAST else None
+    cut = warm_up_of_flows(flows) if np.count_nonzero(chosen) >= MIN_FLOWS else None
     if cut is None:
         return None
     values = flow_completion.slowdowns(flows)

@@ -23,7 +23,7 @@ FLOWS: Mapping[str, float] = {"slowest": 1.0, "99 %": 0.99, "median": 0.5}
 TAIL = "99 %"
 """Of these the one that stands for the tail."""
 
-MOST_JOBS = 8
+MAX_JOBS = 8
 """Of more jobs than this a report explains the first ones."""
 
 
@@ -94,9 +94,9 @@ def flows_of(run: Run) -> list[Chosen]:
 
 
 def iterations_of(run: Run) -> tuple[list[Chosen], list[str]]:
-    """The slowest iteration of each of the first `MOST_JOBS` jobs; and the names of those without one that is over."""
+    """The slowest iteration of each of the first `MAX_JOBS` jobs; and the names of those without one that is over."""
     slowest: dict[str, Chosen | None] = {}
-    for job, own in itertools.islice(collectives.iterations_by_job(run.iterations), MOST_JOBS):
+    for job, own in itertools.islice(collectives.iterations_by_job(run.iterations), MAX_JOBS):
         slowest[job] = None
         over = own.select(["iteration", "time_ps", "ideal_ps"]).filter(own["time_ps"].is_valid())
         if over.num_rows:

@@ -21,7 +21,7 @@ from farloop.scenario import Scenario
 if TYPE_CHECKING:
     from farloop.results.run import Run
 
-MOST_FOLLOWED = 1000
+MAX_FOLLOWED = 1000
 """Flows of a chain of `after`."""
 
 
@@ -62,7 +62,7 @@ def why(
     if isinstance(explanation, JobExplanation):
         return explanation
     latest = explanation
-    for _ in range(MOST_FOLLOWED if follow else 0):
+    for _ in range(MAX_FOLLOWED if follow else 0):
         if latest.after is None:
             break
         before = _run_query(scenario, str(latest.after["flow"]), None, progress)

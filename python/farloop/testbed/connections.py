@@ -27,7 +27,7 @@ from farloop.testbed.tcp_info import TcpInfo, tcp_info
 PRIORITY = 10
 """Of SCHED_FIFO, below the link emulator's."""
 
-LONGEST_WAIT = 0.2
+MAX_WAIT = 0.2
 """Seconds between looks at whether the link emulator still runs."""
 
 _CHUNK = 64 << 10
@@ -177,13 +177,13 @@ class _Loop:
                 measurement.gap = max(measurement.gap, now - next_sample)
                 measurement.samples.append(self._sample(now))
                 next_sample = interval * (int(now / interval) + 1)
-            if now >= shown_at + LONGEST_WAIT:
+            if now >= shown_at + MAX_WAIT:
                 shown_at = now
                 if not progress(now):
                     raise KeyboardInterrupt
                 if self._network.emulator:
                     self._network.emulator.check()
-            due = [next_sample, plan.duration, now + LONGEST_WAIT]
+            due = [next_sample, plan.duration, now + MAX_WAIT]
             due += [plan.flows[starts[0]].start_ps / PS] if starts else []
             due += [stops[0][0] / PS] if stops else []
             for key, events in self._selector.select(max(min(due) - now, 0.0)):

@@ -19,7 +19,7 @@ from farloop.testbed.network import Network
 MEASURED = "measured"
 """The key of a run's facts that says that it was measured, and where."""
 
-LONGEST_GAP = 0.01
+MAX_GAP = 0.01
 """Seconds that a measurement may stand still for, by its own instruments, and still say something of the network."""
 
 
@@ -76,7 +76,7 @@ def notes(conditions: dict[str, Any]) -> list[str]:
     if not conditions["real_time"]:
         lines.append("measured without real-time priority: other processes may have delayed it; root has it")
     stalls = sum(line[way]["stalls"] for line in conditions["delay_lines"] for way in ("there", "back"))
-    if conditions["longest_gap_s"] > LONGEST_GAP:
+    if conditions["longest_gap_s"] > MAX_GAP:
         took = conditions["longest_gap_s"] * 1e3
         late = f"{stalls} delayed packets were more than 10 ms late"
         lines.append(

@@ -18,15 +18,15 @@ from farloop.scenario import KERNEL, kernel_figure_names
 from farloop.studies import reproduce
 from farloop.testbed import PARTS, side_by_side
 from farloop.testbed.blueprint import PS, plan
-from farloop.testbed.measured import LONGEST_GAP, MEASURED
-from farloop.testbed.repetitions import MOST_REPETITIONS, Progress, measured_run, missing_requirements
+from farloop.testbed.measured import MAX_GAP, MEASURED
+from farloop.testbed.repetitions import MAX_REPETITIONS, Progress, measured_run, missing_requirements
 from farloop.units import count_text
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
     from farloop.running.progress import Reporter
 
-MOST_ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 
 PART_OF_RTT = 0.1
 """A run is measured again where the host stood still for longer than this part of the base round-trip time across."""
@@ -111,7 +111,7 @@ def plan_figure(
         ScenarioError: a case has what a testbed cannot build.
         FarloopError: there is no such figure, case or algorithm, or no such number of repetitions.
     """
-    _check_count("repetitions", repetitions, MOST_REPETITIONS)
+    _check_count("repetitions", repetitions, MAX_REPETITIONS)
     figure = resolve_figure(wanted)
     runs = reproduce.plan(figure, full=full)
     scale = "full" if full else "quick"
@@ -132,7 +132,7 @@ def plan_figure(
     for case_variant in chosen:
         built = plan(case_variant.scenario)
         across = [flow.base_rtt_ps / PS for flow in built.flows if flow.cross_datacenter]
-        limits[case_variant.label] = max(LONGEST_GAP, PART_OF_RTT * max(across, default=0.0))
+        limits[case_variant.label] = max(MAX_GAP, PART_OF_RTT * max(across, default=0.0))
         seconds += built.duration
     return Planned(figure, replace(runs, variants=chosen), full, repetitions, limits, seconds)
 
@@ -184,7 +184,7 @@ def run(
         InvariantError: a simulation broke one of its own consistency checks.
         BaseException: what ended it before anything was measured.
     """
-    _check_count("attempts", attempts, MOST_ATTEMPTS)
+    _check_count("attempts", attempts, MAX_ATTEMPTS)
     check_host(figure)
     runs = figure.runs
     execution = Execution(store=store, progress=reporter)
@@ -275,10 +275,10 @@ def _judge_measurements(figure: Planned, measurements: Measurements) -> tuple[Co
             "of each the attempt with the shortest pause is kept"
         )
     gaps = {run.label: float(run.info[MEASURED]["longest_gap_s"]) for run in runs}
-    if still := {label: gap for label, gap in gaps.items() if gap > LONGEST_GAP}:
+    if still := {label: gap for label, gap in gaps.items() if gap > MAX_GAP}:
         worst = max(still, key=lambda label: still[label])
         notes.append(
-            f"this host paused {len(still)} of {len(runs)} measurements for more than {LONGEST_GAP * 1e3:g} ms, for up to "
+            f"this host paused {len(still)} of {len(runs)} measurements for more than {MAX_GAP * 1e3:g} ms, for up to "
             f"{still[worst] * 1e3:.0f} ms ({worst}); the verdicts count them, and `--attempts 3` measures such runs again"
         )
     if any(not run.info[MEASURED]["real_time"] for run in runs):

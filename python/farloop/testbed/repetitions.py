@@ -16,7 +16,7 @@ from farloop.testbed import agreement, algorithms, connections, network
 from farloop.testbed.blueprint import Blueprint, plan
 from farloop.testbed.measured import MEASURED, make_tables
 
-MOST_REPETITIONS = 100
+MAX_REPETITIONS = 100
 
 Progress = Callable[[str, float, float], bool]
 """Called with the name of the run, its elapsed seconds and its duration; returns true to go on."""
@@ -55,8 +55,8 @@ def measure(
         FarloopError: something is missing on this host.
         KeyboardInterrupt: `progress` returned false.
     """
-    if isinstance(repetitions, bool) or not 1 <= repetitions <= MOST_REPETITIONS:
-        raise FarloopError(f"repetitions: {repetitions}: expected a whole number from 1 to {MOST_REPETITIONS}")
+    if isinstance(repetitions, bool) or not 1 <= repetitions <= MAX_REPETITIONS:
+        raise FarloopError(f"repetitions: {repetitions}: expected a whole number from 1 to {MAX_REPETITIONS}")
     wanted = plan(scenario)
     if lacking := missing_requirements([algorithm.kernel for algorithm in wanted.algorithms]):
         raise FarloopError(f"the testbed cannot be built: {lacking[0]}")

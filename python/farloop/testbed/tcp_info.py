@@ -22,7 +22,7 @@ _NAMES = (
 _TIMEOUTS = struct.Struct("=HH")
 """`tcpi_total_rto` and `tcpi_total_rto_recoveries`, of Linux 6.7 and later."""
 
-_MOST = 2**64 - 1
+_MAX_U64 = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def read(raw: bytes) -> TcpInfo:
     least = 0 if values["min_rtt"] == 2**32 - 1 else values["min_rtt"]
     return TcpInfo(
         cwnd=values["snd_cwnd"] * values["snd_mss"],
-        pacing=float("inf") if values["pacing_rate"] == _MOST else values["pacing_rate"] * 8.0,
+        pacing=float("inf") if values["pacing_rate"] == _MAX_U64 else values["pacing_rate"] * 8.0,
         rtt=values["rtt"] / 1e6,
         min_rtt=least / 1e6,
         retransmitted=values["total_retrans"],

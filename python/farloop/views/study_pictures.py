@@ -24,7 +24,7 @@ PARETO = "pareto"
 HEIGHT = 4.6
 """Inches of the picture of a front, with the names of its points."""
 
-MOST_NAMED = 8
+MAX_NAMED = 8
 """Points of a front that have their names beside them."""
 
 
@@ -110,7 +110,7 @@ def pareto(content: Mapping[str, Any], points: pa.Table) -> Figure:
     axis.plot(
         *places(front), "-o", color="0.25", linewidth=0.9, markersize=7, markerfacecolor="none", label="Pareto front"
     )
-    for i, row in enumerate(front[:MOST_NAMED], 1):
+    for i, row in enumerate(front[:MAX_NAMED], 1):
         axis.annotate(
             str(i), (row[first] / by, row[second] / high), (5, 5), textcoords="offset points", fontsize=LABEL_SIZE
         )

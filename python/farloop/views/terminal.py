@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from farloop.studies.validation.relations import RelationOutcome
     from farloop.views.report.tables import Cell
 
-MOST_ADVISED = 12
+MAX_ADVISED = 12
 """Candidates of an answer that are shown."""
 
-MOST_POINTS = 40
+MAX_POINTS = 40
 """Of a study's points on the terminal."""
 
 _NEEDS = {
@@ -180,7 +180,7 @@ def advice(content: Mapping[str, Any]) -> None:
             str(row["seeds"]),
             row["needs"],
         ]
-        for row in content["candidates"][:MOST_ADVISED]
+        for row in content["candidates"][:MAX_ADVISED]
     ]
     _print_table(
         ["candidate", "times the best", "", "seeds", "needs"], rows, title=f"for {content['question']['goal']}"
@@ -216,7 +216,7 @@ def study(result: Study, collect: Sequence[Measure]) -> None:
             str(row["seeds"]),
             *(metric_text(row, measure.name, measure.unit) for measure in collect),
         ]
-        for row in result.points.slice(0, MOST_POINTS).to_pylist()
+        for row in result.points.slice(0, MAX_POINTS).to_pylist()
     ]
     metrics = [{"name": measure.name, "unit": measure.unit, "better": measure.better} for measure in collect]
     answer(answer_study(metrics, result.runs, result.points, keys))

@@ -45,7 +45,7 @@ const PROBE_SPARE: u64 = 2;
 /// header, as `bbr_tso_segs_goal` has it ...
 const LARGEST_QUANTUM: u64 = 65_536 - 1 - 320;
 /// ... and so many packets, and at least two packets, or one below this rate of payload (`bbr_min_tso_segs`).
-const MOST_SEGMENTS: u64 = 127;
+const MAX_SEGMENTS: u64 = 127;
 const SLOW: f64 = 1.2e6;
 
 farloop_units::params! {
@@ -291,7 +291,7 @@ impl BbrSender {
         let payload = self.pacing.as_f64() / self.wire_per_payload;
         let least = if payload < SLOW { 1 } else { 2 };
         let own = ((payload / 8.0 / 1024.0) as u64).min(LARGEST_QUANTUM) / self.mss;
-        self.params.send_quantum.map_or(own.max(least).min(MOST_SEGMENTS), u64::from)
+        self.params.send_quantum.map_or(own.max(least).min(MAX_SEGMENTS), u64::from)
     }
 
     fn min_window(&self) -> u64 {

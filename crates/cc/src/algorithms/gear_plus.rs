@@ -163,7 +163,7 @@ impl Flow {
     fn on_sample(&mut self, s: Sample, ends_round: bool, may_grow: bool) {
         let before = self.rate;
         let capacity = s.rate.as_f64();
-        let u = s.u.max(LEAST_UTILISATION);
+        let u = s.u.max(MIN_UTILISATION);
         if self.is_cross {
             self.round.samples += 1.0;
             self.round.inverse += 1.0 / u;
@@ -249,7 +249,7 @@ impl Sender for GearPlusSender {
 const PACED_BELOW: f64 = 64.0;
 
 /// An idle link has none, and a step to infinity is none.
-const LEAST_UTILISATION: f64 = 0.01;
+const MIN_UTILISATION: f64 = 0.01;
 
 /// Bits per byte times picoseconds per second: a window in bytes times this, over a time in picoseconds, is a rate in bits/s.
 const BITS_PS_PER_BYTE_S: f64 = 8e12;

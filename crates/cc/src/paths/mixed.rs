@@ -31,7 +31,7 @@ farloop_units::params! {
 }
 
 /// Most values that wait to be used again.
-const LONGEST: usize = 1 << 16;
+const MAX_WAITING: usize = 1 << 16;
 
 /// REPS over a bitmap: see the header of this file.
 pub struct Mixed;
@@ -62,7 +62,7 @@ impl PathChooser for Box<MixedState> {
     }
     fn feedback(&mut self, ctx: &mut PathCtx<'_>, entropy: Entropy, feedback: PathFeedback) {
         self.bitmap.feedback(ctx, entropy, feedback);
-        if feedback == PathFeedback::Good && self.good.len() < LONGEST {
+        if feedback == PathFeedback::Good && self.good.len() < MAX_WAITING {
             self.good.push_back(entropy); // (M1)
         }
     }

@@ -4,9 +4,9 @@ use super::Traffic;
 use super::schedule::{Schedule, part};
 use crate::job::Collective;
 
-/// Bytes of a chunk on its way through a binary tree; at most [`MOST_CHUNKS`] of them.
+/// Bytes of a chunk on its way through a binary tree; at most [`MAX_CHUNKS`] of them.
 const CHUNK: u64 = 512 * 1024;
-const MOST_CHUNKS: u64 = 32;
+const MAX_CHUNKS: u64 = 32;
 
 /// Adds the collective for all members.
 pub fn add(made: &mut Schedule, kind: Collective, bytes: u64) {
@@ -30,7 +30,7 @@ pub fn traffic(kind: Collective, bytes: u64, members: f64) -> Traffic {
 
 /// In how many chunks the bytes of a tree go.
 fn chunks(bytes: u64) -> usize {
-    bytes.div_ceil(CHUNK).clamp(1, MOST_CHUNKS) as usize
+    bytes.div_ceil(CHUNK).clamp(1, MAX_CHUNKS) as usize
 }
 
 /// From the first member (`down`) or to it: at distance d, member m < d is joined with m + d.

@@ -49,7 +49,7 @@ const MICRO: &str = "MICRO";
 
 /// The most ranks of a workload.
 const MAX_RANKS: u32 = 1 << 20;
-const LONGEST_LINE: u64 = 10_000;
+const MAX_LINE_LENGTH: u64 = 10_000;
 
 /// A collective of a layer: its word and bytes; `None` for NONE.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -168,11 +168,11 @@ impl<R: BufRead> Lines<'_, R> {
 
     fn next(&mut self) -> Result<Option<String>, JobError> {
         let mut raw = Vec::new();
-        let read = io::Read::take(&mut *self.reader, LONGEST_LINE + 1).read_until(b'\n', &mut raw);
+        let read = io::Read::take(&mut *self.reader, MAX_LINE_LENGTH + 1).read_until(b'\n', &mut raw);
         let read = read.map_err(|e| self.error(format!("cannot be read: {}", plain(&e))))?;
         self.line += u64::from(read > 0);
-        if read as u64 > LONGEST_LINE {
-            return Err(self.error(format!("longer than {LONGEST_LINE} bytes")));
+        if read as u64 > MAX_LINE_LENGTH {
+            return Err(self.error(format!("longer than {MAX_LINE_LENGTH} bytes")));
         }
         let text = String::from_utf8(raw).map_err(|_| self.error("is not UTF-8 text"))?;
         Ok((read > 0).then_some(text))

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 /// Bytes; an operation has fewer than a hundred.
-const LONGEST_LINE: u64 = 10_000;
+const MAX_LINE_LENGTH: u64 = 10_000;
 
 const EXPECTED: &str = "expected \"num_ranks N\", \"rank R {\", \"LABEL: send SIZEb to RANK tag TAG\", \
     \"LABEL: recv SIZEb from RANK tag TAG\", \"LABEL: calc NANOSECONDS\", \"LABEL requires LABEL\", \"LABEL irequires LABEL\" or \"}\"";
@@ -55,7 +55,7 @@ pub fn read(
         raw.clear();
         let read = reader
             .by_ref()
-            .take(LONGEST_LINE + 1)
+            .take(MAX_LINE_LENGTH + 1)
             .read_until(b'\n', &mut raw)
             .map_err(|e| JobError::new(name, Place::File, format!("cannot be read: {}", plain(&e))))?;
         if read == 0 {
@@ -63,8 +63,8 @@ pub fn read(
         }
         text.line += 1;
         bytes += read as u64;
-        if read as u64 > LONGEST_LINE {
-            return Err(text.error(format!("longer than {LONGEST_LINE} bytes; {EXPECTED}")));
+        if read as u64 > MAX_LINE_LENGTH {
+            return Err(text.error(format!("longer than {MAX_LINE_LENGTH} bytes; {EXPECTED}")));
         }
         if raw.contains(&0) {
             return Err(text.error("is not text; expected GOAL's text form"));

@@ -22,16 +22,16 @@ pub const FORMAT: FormatSpec = FormatSpec {
 };
 
 /// Bytes of a plan, which has some thirty keys.
-const LONGEST: u64 = 1 << 20;
+const MAX_LENGTH: u64 = 1 << 20;
 
 fn read(source: &Source<'_>, _: Progress<'_>) -> Result<Job, JobError> {
     let file = source.file();
     let refused = |reason: String| JobError::new(file, Place::File, reason);
     let mut text = String::new();
-    let read = source.open()?.take(LONGEST + 1).read_to_string(&mut text);
+    let read = source.open()?.take(MAX_LENGTH + 1).read_to_string(&mut text);
     let read = read.map_err(|e| refused(format!("cannot be read: {}", plain(&e))))?;
-    if read as u64 > LONGEST {
-        return Err(refused(format!("is longer than {LONGEST} bytes; expected the keys of a plan")));
+    if read as u64 > MAX_LENGTH {
+        return Err(refused(format!("is longer than {MAX_LENGTH} bytes; expected the keys of a plan")));
     }
     generate::generate_within(&generate::read(&text, file)?, file, source.budget)
 }

@@ -5,7 +5,7 @@ use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most rows of [`crate::result::DayRow`]: one for each day and port.
-const MOST_DAYS: u64 = 50_000_000;
+const MAX_DAYS: u64 = 50_000_000;
 
 /// The part of a circuit switch that is at fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,8 +53,8 @@ pub(super) fn circuit_slots(
         return Err((CircuitPart::Cycle, problem.into()));
     };
     let (count, ends) = (circuit.slots.len(), ports.len());
-    if count as u64 * ends as u64 > MOST_DAYS {
-        let problem = format!("has {count} slots, at {ends} ports: more than {MOST_DAYS} in all");
+    if count as u64 * ends as u64 > MAX_DAYS {
+        let problem = format!("has {count} slots, at {ends} ports: more than {MAX_DAYS} in all");
         return Err((CircuitPart::Cycle, problem));
     }
     let name = |node: &NodeId| spec.nodes.get(*node as usize).map_or("", |of| of.name.as_str());
@@ -97,8 +97,8 @@ pub(super) fn circuit_slots(
         Time::NEVER => 0,
         end => u128::from(end.as_ps()) * circuit.slots.len() as u128 / u128::from(cycle.as_ps()),
     };
-    if days * ports.len() as u128 > u128::from(MOST_DAYS) {
-        let problem = format!("has {days} days in the run, at {} ports: more than {MOST_DAYS} in all", ports.len());
+    if days * ports.len() as u128 > u128::from(MAX_DAYS) {
+        let problem = format!("has {days} days in the run, at {} ports: more than {MAX_DAYS} in all", ports.len());
         return Err((CircuitPart::Cycle, problem));
     }
     Ok(())

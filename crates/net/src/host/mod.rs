@@ -47,7 +47,7 @@ pub(crate) mod timers;
 use crate::cut::Cut;
 use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
-use crate::livelock::{Livelock, MOST, Offender};
+use crate::livelock::{Livelock, MAX_EVENTS, Offender};
 use crate::network::Network;
 use crate::packet::{DATA, Packet, PacketKind};
 use crate::part_context::{PartContext, PauseChange};
@@ -309,7 +309,7 @@ impl Hosts {
         let mut due = 0;
         while let Some(entry) = host.host_cx.timers.pop_due(cx.now) {
             due += 1;
-            if due == MOST {
+            if due == MAX_EVENTS {
                 // They would be due for ever, within this one event.
                 let offender = if entry.flow.exists() { Offender::Flow(entry.flow.0) } else { Offender::Other };
                 cx.livelock = Some(Livelock { now: cx.now, offender });

@@ -10,7 +10,7 @@ impl ClockOffset {
     /// A clock that is exact.
     pub const NONE: ClockOffset = ClockOffset(0);
     /// The tolerance that IEEE 802.3 grants a transmitter at 1 Gbps and above, to both sides: 100 parts per million.
-    pub const MOST: ClockOffset = ClockOffset(100_000);
+    pub const MAX: ClockOffset = ClockOffset(100_000);
 
     /// An offset in parts per billion.
     pub const fn from_ppb(ppb: i32) -> ClockOffset {
@@ -24,7 +24,7 @@ impl ClockOffset {
 
     /// Returns true if it is within the tolerance.
     pub fn is_legal(self) -> bool {
-        self.0.unsigned_abs() <= ClockOffset::MOST.0.unsigned_abs()
+        self.0.unsigned_abs() <= ClockOffset::MAX.0.unsigned_abs()
     }
 
     /// Most bytes that a transmitter puts on a link while an exact one puts `bytes`: rounded up, and no less than that.

@@ -27,13 +27,13 @@ pub enum CodingSpec {
     Own,
     /// No flow has blocks.
     None,
-    /// Numbers of data packets and repair packets; at most [`CodingSpec::MOST`] together.
+    /// Numbers of data packets and repair packets; at most [`CodingSpec::MAX_PACKETS`] together.
     Blocks(u8, u8),
 }
 
 impl CodingSpec {
     /// Most packets of a block: the bits of a bitmap.
-    pub const MOST: u8 = 64;
+    pub const MAX_PACKETS: u8 = 64;
 }
 
 impl MultipathSpec {

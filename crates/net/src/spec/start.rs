@@ -27,7 +27,7 @@ pub struct First {
 
 impl Start {
     /// Most segments.
-    pub const MOST_SEGMENTS: u32 = 1_000_000;
+    pub const MAX_SEGMENTS: u32 = 1_000_000;
 
     /// Returns the rate and window that a flow begins with. Its host sends at `line_rate`, its slowest link has the rate `slowest`, and
     /// its full packets have `mss` bytes of payload in `packet` bytes on the wire; `None` where its algorithm decides. The window has at

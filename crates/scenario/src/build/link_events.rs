@@ -31,7 +31,7 @@ impl EventFact {
 }
 
 /// Most changes of single links, of which each takes some hundred bytes.
-const MOST_CHANGES: usize = 5_000_000;
+const MAX_CHANGES: usize = 5_000_000;
 
 /// The changes of links, event by event; links by index.
 pub(crate) struct Happening {
@@ -59,8 +59,8 @@ pub(crate) fn happening(scenario: &Scenario, layout: &Layout) -> Result<Happenin
                 all.origins.push(i);
             }
         }
-        if all.specs.len() > MOST_CHANGES {
-            let problem = format!("there are more than {MOST_CHANGES} changes of links with this one");
+        if all.specs.len() > MAX_CHANGES {
+            let problem = format!("there are more than {MAX_CHANGES} changes of links with this one");
             let number = (i + 1).to_string();
             return Err(scenario.at(&["event", &number, "link"], problem, "expected fewer links, or fewer events"));
         }

@@ -20,9 +20,9 @@ const MAX_SERIES_ROWS: u64 = 200_000_000;
 /// Ports that are kept for each thing that a port can be the worst by.
 const WORST: usize = 3;
 /// Most samples of all ports together that are held until it is known which ports are the worst: some 11 MB.
-const MOST_WATCHED: u64 = 200_000;
+const MAX_WATCHED: u64 = 200_000;
 /// Fewer samples of a port than this show no course: where there are so many ports, none is watched.
-const LEAST_WATCHED: u64 = 20;
+const MIN_WATCHED: u64 = 20;
 
 /// Resolves the recorded names; refuses unknown names and records that would be too large.
 pub(crate) fn record(
@@ -50,14 +50,14 @@ pub(crate) fn record(
 /// Sampling of the ports of which the worst are kept: at each interval, or, where that is too often, at every second,
 /// third, … one.
 fn worst(samples: u64, ports: u64) -> Option<WorstRecordSpec> {
-    let of_port = MOST_WATCHED / ports.max(1);
+    let of_port = MAX_WATCHED / ports.max(1);
     let every = samples.div_ceil(of_port.max(1)).max(1);
-    (of_port >= LEAST_WATCHED).then_some(WorstRecordSpec { every, most: WORST })
+    (of_port >= MIN_WATCHED).then_some(WorstRecordSpec { every, most: WORST })
 }
 
 /// Samples of a queue in a slot of the week that is recorded, and most of them in the whole week.
 const SAMPLES_PER_SLOT: u64 = 16;
-const MOST_SAMPLES: u64 = 10_000;
+const MAX_SAMPLES: u64 = 10_000;
 
 fn record_queues(
     scenario: &Scenario,
@@ -92,7 +92,7 @@ fn record_queues(
     let Some(circuits) = circuits.filter(|_| !switches.is_empty()) else { return Ok(None) };
     let (end, week) = (scenario.end().as_ps(), circuits.week.as_ps().max(1));
     let begin = (end / week).saturating_sub(1) * week;
-    let samples = circuits.slots.saturating_mul(SAMPLES_PER_SLOT).clamp(1, MOST_SAMPLES);
+    let samples = circuits.slots.saturating_mul(SAMPLES_PER_SLOT).clamp(1, MAX_SAMPLES);
     Ok(Some(QueueRecordSpec {
         switches,
         begin: Time::from_ps(begin),

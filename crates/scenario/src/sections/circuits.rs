@@ -5,7 +5,7 @@ use farloop_net::spec::{ElephantSpec, Overflow, SchedulingSpec, WarmUpSpec};
 use farloop_units::{Bytes, Delta, choice, params};
 
 /// As in the other sections.
-const LONGEST: Delta = Delta::from_secs(3600);
+const MAX_TIME: Delta = Delta::from_secs(3600);
 const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
 
 choice! {
@@ -46,9 +46,9 @@ params! {
     /// `[circuits]`: what circuit switches connect when.
     pub struct CircuitKeys {
         /// How long a matching holds. The default, as that of night: AccelToR, §IV-B.
-        day: Delta = Delta::from_us(240), in Delta::from_ns(1) => LONGEST;
+        day: Delta = Delta::from_us(240), in Delta::from_ns(1) => MAX_TIME;
         /// Time after each day in which the switch connects no ports.
-        night: Delta = Delta::from_us(20), in Delta::ZERO => LONGEST;
+        night: Delta = Delta::from_us(20), in Delta::ZERO => MAX_TIME;
         /// CSV file with the slots, relative to the scenario: a row of column names, which are keys of [[circuit_slot]], then one row for
         /// each slot, with spaces between several circuits. "none" for the [[circuit_slot]] tables, or, without any, round robin.
         slots: Option<String> = None;
@@ -74,9 +74,9 @@ params! {
         day_queue: Bytes = Bytes::new(500_000), in Bytes::new(1) => LARGEST;
         /// "acceltor": round-trip time through the packet network. An elephant uses that network until this long before its day
         /// begins; then it waits for the circuit. "none" for packet_rtt of [network] with topology = "hybrid".
-        packet_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
+        packet_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_TIME);
         /// "acceltor": round-trip time through the circuit; "none" for circuit_rtt of [network] with topology = "hybrid".
-        circuit_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
+        circuit_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_TIME);
         /// "acceltor": give one more day a queue than acceleration needs, so flows that lost packets in their day recover
         /// (AccelToR, §III-E).
         safe_margin: bool = true;
@@ -95,7 +95,7 @@ params! {
         /// "acceltor": how long an elephant's packets are dropped because its day is too far off. After that time its packets enter the
         /// packet network, until the flow sends one in time for its day (520us in the authors' simulation). "none" to drop all of them,
         /// as in the paper's text.
-        rescue: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        rescue: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_TIME);
         /// Which flows are elephants. "labelled": those with elephant = true. "detected": a set that the switch keeps for each
         /// pair of racks. Labelled flows join it with their first packet while there is room. A flow leaves it after its last
         /// packet or when it is idle; the heaviest other flow takes its place (AccelToR, §III-F and G).
@@ -105,7 +105,7 @@ params! {
         elephant_limit: Option<u32> = None, in Some(1) => Some(1_000_000);
         /// "detected": an elephant that sends no packet for this long loses its place. The switch forgets what other flows sent
         /// after one to two times this long. "none" for four weeks of the circuits, in which a timeout of Eq. 6 may double twice.
-        elephant_idle: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
+        elephant_idle: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_TIME);
         /// "detected": bytes on the wire that a flow must have sent recently to become an elephant (100 kB: Mahout, INFOCOM
         /// 2011).
         elephant_bytes: Bytes = Bytes::new(100_000), in Bytes::new(1) => LARGEST;
@@ -165,9 +165,9 @@ params! {
         /// Name of the circuit switch; "none" for all of them.
         circuit: Option<String> = None;
         /// How long the matching holds; "none" for that of [circuits].
-        day: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST);
+        day: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(MAX_TIME);
         /// Time after it in which the switch connects no ports; "none" for that of [circuits].
-        night: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        night: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_TIME);
         /// The circuits, one way each, from neighbour to neighbour of the circuit switch: such as ["tor1->tor2", "tor2->tor1"].
         connect: Option<Vec<String>> = None;
     }

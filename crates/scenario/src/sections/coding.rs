@@ -10,7 +10,7 @@ pub struct CodingChoice(pub CodingSpec);
 impl ParamType for CodingChoice {
     const KIND: Kind = Kind::Text;
     fn from_value(value: &Value) -> Result<CodingChoice, String> {
-        let most = CodingSpec::MOST;
+        let most = CodingSpec::MAX_PACKETS;
         let blocks = |text: &str| {
             let (data, repair) = text.split_once('+')?;
             let count =

@@ -1,6 +1,6 @@
 //! The keys of `[[event]]`, and what `[network]` says of routes.
 
-use super::{FASTEST, LONGEST, LONGEST_DELAY, OneOrMore, SLOWEST};
+use super::{FASTEST, MAX_DELAY, MAX_TIME, OneOrMore, SLOWEST};
 use farloop_units::{Delta, Numbers, Rate, choice, params};
 
 choice! {
@@ -18,7 +18,7 @@ params! {
     pub struct RoutingKeys {
         /// Time from a link's failure or repair ([[event]]) until all switches use the new routes; until then they keep the old
         /// ones.
-        detection_time: Delta = Delta::from_ms(1), in Delta::ZERO => LONGEST;
+        detection_time: Delta = Delta::from_ms(1), in Delta::ZERO => MAX_TIME;
     }
 }
 
@@ -26,7 +26,7 @@ params! {
     /// `[[event]]`: something that happens to links.
     pub struct EventKeys {
         /// When it happens; it comes before everything else at that time.
-        at: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        at: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_TIME);
         /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one,
         /// "tor1<->eps#2" for the second of parallel links; "*" matches any characters, "?" any one.
         link: Option<OneOrMore> = None;
@@ -36,7 +36,7 @@ params! {
         /// Rate from the next packet on.
         rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay from the next packet on; packets do not overtake those before them.
-        delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_DELAY);
+        delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_DELAY);
         /// Probability that a packet which arrives from then on is lost.
         loss: Option<f64> = None, in Some(0.0) => Some(1.0);
         /// Probability that a packet which arrives from then on is damaged.
@@ -49,6 +49,6 @@ params! {
         /// Packets with data, by the same numbers, that arrive late_by later than others, which may overtake them.
         late_data: Option<Numbers> = None;
         /// With late_data: how much later.
-        late_by: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST_DELAY);
+        late_by: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_DELAY);
     }
 }

@@ -51,7 +51,7 @@ params! {
         /// Ranks of a host, which its scale-up domain joins.
         ranks_per_host: u32 = 1, in 1 => 1024;
         /// When its ranks begin.
-        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        start: Delta = Delta::ZERO, in Delta::ZERO => MAX_TIME;
         /// How often each rank runs its program.
         iterations: u32 = 1, in 1 => 1_000_000;
         /// By which messages collectives are done.
@@ -63,7 +63,7 @@ params! {
         /// Rate of a rank's interface to the scale-up domain of its host, each way (NVLink of an H100: 450 GB/s).
         domain_rate: Rate = Rate::from_gbps(3600), in SLOWEST => Rate::from_gbps(1_000_000);
         /// Latency of the scale-up domain.
-        domain_latency: Delta = Delta::from_us(1), in Delta::ZERO => LONGEST_DELAY;
+        domain_latency: Delta = Delta::from_us(1), in Delta::ZERO => MAX_DELAY;
         /// What the rates, buffers and thresholds of the scenario were divided by (`farloop scale`). Where it is `scale`, communication
         /// takes as long as with all bytes.
         network_scale: u64 = 1, in 1 => 1024;

@@ -1,6 +1,6 @@
 //! The keys of `[network]`, `[[node]]` and `[[link]]`.
 
-use super::{FASTEST, LONGEST_DELAY, RoutingKeys, SLOWEST};
+use super::{FASTEST, MAX_DELAY, RoutingKeys, SLOWEST};
 use farloop_units::{Delta, ParamSpec, Params, Rate, choice, params};
 
 choice! {
@@ -44,11 +44,11 @@ params! {
         bottleneck_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay of every link but the long-haul one. The default gives a round-trip time of about 32 us
         /// inside the datacenter, as Gear (ToN 2025, §IV-A) measures.
-        link_delay: Delta = Delta::from_ns(5250), in Delta::ZERO => LONGEST_DELAY;
+        link_delay: Delta = Delta::from_ns(5250), in Delta::ZERO => MAX_DELAY;
         /// Rate of the links right–wan1 and wan1–wan2; "none" for the hosts' rate.
         wan_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay of the long-haul link wan1–wan2.
-        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => LONGEST_DELAY;
+        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => MAX_DELAY;
         /// Probability that a packet is lost on the link left–right.
         bottleneck_loss: f64 = 0.0, in 0.0 => 1.0;
         /// Probability that a packet is damaged on the link left–right.
@@ -79,9 +79,9 @@ params! {
         fabric_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay of every link. The default is a sixth of 20 us, the propagation delay between two
         /// servers in different pods (Gear, §IV-B).
-        link_delay: Delta = Delta::from_ps(3_333_333), in Delta::ZERO => LONGEST_DELAY;
+        link_delay: Delta = Delta::from_ps(3_333_333), in Delta::ZERO => MAX_DELAY;
         /// One-way propagation delay of the hosts' links; "none" for that of every other link.
-        host_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_DELAY);
+        host_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_DELAY);
     }
 }
 
@@ -100,9 +100,9 @@ params! {
         fabric_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay of every link. The default is a quarter of 20 us, the propagation delay between two distant
         /// servers of a datacenter (Gear, §IV-B).
-        link_delay: Delta = Delta::from_us(5), in Delta::ZERO => LONGEST_DELAY;
+        link_delay: Delta = Delta::from_us(5), in Delta::ZERO => MAX_DELAY;
         /// One-way propagation delay of the hosts' links; "none" for that of every other link.
-        host_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_DELAY);
+        host_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_DELAY);
     }
 }
 
@@ -156,7 +156,7 @@ params! {
         /// Rate of the long-haul links; "none" for the rate of the links between switches.
         wan_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay of the long-haul links (25 ms: Gear, §IV-B).
-        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => LONGEST_DELAY;
+        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => MAX_DELAY;
         /// Probability that a packet is lost on a long-haul link.
         wan_loss: f64 = 0.0, in 0.0 => 1.0;
         /// Probability that a packet is damaged on a long-haul link.
@@ -180,9 +180,9 @@ params! {
         core_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay of every link but the long-haul one. The default is a quarter of 20 us, the propagation delay
         /// between two distant servers of a datacenter (Gear, §IV-B).
-        link_delay: Delta = Delta::from_us(5), in Delta::ZERO => LONGEST_DELAY;
+        link_delay: Delta = Delta::from_us(5), in Delta::ZERO => MAX_DELAY;
         /// One-way propagation delay of the long-haul link core–tor-c.
-        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => LONGEST_DELAY;
+        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => MAX_DELAY;
     }
 }
 
@@ -203,13 +203,13 @@ params! {
         /// Rate of the link from each top-of-rack switch to the circuit switch.
         circuit_rate: Rate = Rate::from_gbps(80), in SLOWEST => FASTEST;
         /// One-way propagation delay of the hosts' links.
-        link_delay: Delta = Delta::from_us(1), in Delta::ZERO => LONGEST_DELAY;
+        link_delay: Delta = Delta::from_us(1), in Delta::ZERO => MAX_DELAY;
         /// Round-trip time of a full packet and its ACK between hosts of two racks in the empty network, through the packet
         /// switch. It determines the delay of the links to that switch.
-        packet_rtt: Delta = Delta::from_us(60), in Delta::ZERO => LONGEST_DELAY;
+        packet_rtt: Delta = Delta::from_us(60), in Delta::ZERO => MAX_DELAY;
         /// Round-trip time of a full packet through the circuit switch and its ACK through the packet switch, in the empty
         /// network. It determines the delay of the links to the circuit switch.
-        circuit_rtt: Delta = Delta::from_us(55), in Delta::ZERO => LONGEST_DELAY;
+        circuit_rtt: Delta = Delta::from_us(55), in Delta::ZERO => MAX_DELAY;
         /// Probability that a packet is lost on the link of a host, in either direction.
         host_loss: f64 = 0.0, in 0.0 => 1.0;
         /// The hosts whose links lose packets, by name, such as "r2-*" for those of the second rack: "*" matches any characters,
@@ -261,7 +261,7 @@ params! {
         /// Rate of each direction.
         rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
         /// One-way propagation delay.
-        delay: Delta = Delta::from_ns(5250), in Delta::ZERO => LONGEST_DELAY;
+        delay: Delta = Delta::from_ns(5250), in Delta::ZERO => MAX_DELAY;
         /// Probability that a packet is lost on the way.
         loss: f64 = 0.0, in 0.0 => 1.0;
         /// Probability that a packet is damaged on the way.

@@ -10,7 +10,7 @@ pub struct StartChoice(pub Start);
 impl ParamType for StartChoice {
     const KIND: Kind = Kind::Text;
     fn from_value(value: &Value) -> Result<StartChoice, String> {
-        let most = Start::MOST_SEGMENTS;
+        let most = Start::MAX_SEGMENTS;
         let segments = |n: Option<u32>| n.filter(|n| (1..=most).contains(n)).map(Start::Segments);
         let start = match value {
             Value::Int(n) => segments(u32::try_from(*n).ok()),

@@ -1,10 +1,10 @@
 //! The keys of `[transport]`: those of all kinds of endpoints, and those of each.
 
-use super::{CodingChoice, LONGEST_DELAY, StartChoice};
+use super::{CodingChoice, MAX_DELAY, StartChoice};
 use farloop_net::spec::{CodingSpec, Start};
 use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
 
-const LONGEST_TIMEOUT: Delta = Delta::from_secs(60);
+const MAX_TIMEOUT: Delta = Delta::from_secs(60);
 
 choice! {
     /// The kind of endpoints.
@@ -66,7 +66,7 @@ params! {
         control_priority: bool = true;
         /// The round-trip time inside a datacenter that algorithms assume; "none" for the largest one between the first host of a
         /// datacenter and its other hosts, with or without flows.
-        intra_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST_DELAY);
+        intra_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(MAX_DELAY);
     }
 }
 
@@ -74,9 +74,9 @@ params! {
     /// `[transport]` with `kind = "rdma"`.
     pub struct RdmaKeys {
         /// Retransmission timeout of flows inside a datacenter (Gear, §IV-A).
-        rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => MAX_TIMEOUT;
         /// Retransmission timeout of flows across datacenters (Gear, §IV-A), at least one and a half times the flow's base RTT.
-        rto_cross: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        rto_cross: Delta = Delta::from_ms(200), in Delta::from_us(1) => MAX_TIMEOUT;
     }
 }
 
@@ -108,7 +108,7 @@ params! {
         paths: PathsChoice = PathsChoice::Mixed;
         /// Least retransmission timeout of a packet, at least one and a half times the flow's base RTT; "none" for 15us and six base RTTs
         /// (uet-htsim: 15us and the time that six queues of a bandwidth-delay product take). It grows with measured round-trip times.
-        rto: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(LONGEST_TIMEOUT);
+        rto: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(MAX_TIMEOUT);
         /// The receiver sends an ACK at the latest for this much new payload; "none" for 16.384kB (uet-htsim), or a quarter of the flow's
         /// bandwidth-delay product where that is less; "1B" for one per packet. It answers the first packet, marked ones and those whose
         /// sender asks (the last one, one behind which the window is full) at once.
@@ -205,7 +205,7 @@ params! {
         /// as long as the receive window grows; tcp_incr_quickack, tcp_grow_window).
         quick_acks: u32 = 0, in 0 => 1_000_000;
         /// Lower bound of the retransmission timeout (Linux: 200ms; RFC 6298, §2.4: 1s).
-        min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => MAX_TIMEOUT;
         /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR,
         /// min_rto), as in Linux.
         rto_floor: RtoFloorChoice = RtoFloorChoice::Total;
@@ -216,7 +216,7 @@ params! {
         /// Linux: 120s).
         max_rto: Delta = Delta::from_secs(120), in Delta::from_us(1) => Delta::from_secs(3600);
         /// Retransmission timeout before the first round-trip time sample (RFC 6298, §2.1).
-        initial_rto: Delta = Delta::from_secs(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        initial_rto: Delta = Delta::from_secs(1), in Delta::from_us(1) => MAX_TIMEOUT;
         /// Retransmission timeouts in a row after which a flow gives up (Linux: 15).
         max_retries: u32 = 15, in 1 => 255;
         /// With handshake: repetitions of a SYN after which a flow gives up; "none" for 6 (Linux).
@@ -250,7 +250,7 @@ params! {
         tail_loss_probe: Option<bool> = None;
         /// With tail loss probes: how long, beyond twice the round-trip time, the sender waits for the ACK of a lone packet
         /// before it probes; "none" for 200ms (RFC 8985, §7.2).
-        max_ack_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_TIMEOUT);
+        max_ack_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_TIMEOUT);
         /// With recovery = "rack": what a tail loss probe of several packets and the reordering timer wait in addition (RFC 8985: nothing;
         /// Linux, TCP_TIMEOUT_MIN_US: 2ms).
         timeout_min: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);

@@ -1,6 +1,6 @@
 //! The keys of `[workload]`.
 
-use super::{LARGEST, LONGEST};
+use super::{LARGEST, MAX_TIME};
 use farloop_net::spec::FlowSpec;
 use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
 
@@ -63,9 +63,9 @@ params! {
         /// The hosts that take part, by name: "*" matches any characters, "?" any one.
         hosts: String = "*".to_string();
         /// First time at which flows arrive.
-        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        start: Delta = Delta::ZERO, in Delta::ZERO => MAX_TIME;
         /// Time from which no more flows arrive; "none" for the end of the run.
-        stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(MAX_TIME);
         /// The congestion control of its flows; "none" for [algorithm].name.
         algorithm: Option<String> = None;
         /// Data class: 0 goes before 1; each has its own queues and PFC.
@@ -92,9 +92,9 @@ params! {
     /// `[workload]` with `pattern = "permutation"`, `"incast"` or `"all-to-all"`.
     pub struct RoundKeys {
         /// From the start of one round to the start of the next; "none" for a single round.
-        interval: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST);
+        interval: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(MAX_TIME);
         /// Each flow starts at a random time within this from the start of its round.
-        spread: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        spread: Delta = Delta::ZERO, in Delta::ZERO => MAX_TIME;
     }
 }
 
@@ -136,7 +136,7 @@ params! {
         /// The hosts that take part, by name: "*" matches any characters, "?" any one.
         hosts: String = "*".to_string();
         /// Flows start from then on.
-        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        start: Delta = Delta::ZERO, in Delta::ZERO => MAX_TIME;
         /// When each flow starts: with the first "day" of its circuit, at random within a "week" (one cycle of the circuits), or at once
         /// ("none").
         phase: Phase = Phase::Day;
@@ -176,9 +176,9 @@ params! {
         /// Number of operations, one after the other: a host begins when it has the result of the one before.
         rounds: u32 = 1, in 1 => 100_000;
         /// Time that each host computes between one round's result and its next round.
-        compute: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        compute: Delta = Delta::ZERO, in Delta::ZERO => MAX_TIME;
         /// When the first round begins.
-        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        start: Delta = Delta::ZERO, in Delta::ZERO => MAX_TIME;
         /// The congestion control of its flows; "none" for [algorithm].name.
         algorithm: Option<String> = None;
         /// Data class: 0 goes before 1; each has its own queues and PFC.

@@ -26,7 +26,7 @@ MAIN = "main"
 GOOD = 0.9
 """Jain's index from which fairness counts as good: shares that scatter by a third. The bound is ours; the paper gives none."""
 
-OSCILLATING_MOST = ("dctcp", "annulus")
+OSCILLATING = ("dctcp", "annulus")
 CALM = ("hpcc", "gemini")
 SLIGHTLY = 3.0
 """Up to this factor more oscillation is "slightly higher"."""
@@ -55,8 +55,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def oscillates_most(*runs: Run) -> tuple[bool, str]:
         swing, evidence = swings(runs)
-        others = max(v for n, v in swing.items() if n not in OSCILLATING_MOST)
-        return min(swing[n] for n in OSCILLATING_MOST) > others, evidence
+        others = max(v for n, v in swing.items() if n not in OSCILLATING)
+        return min(swing[n] for n in OSCILLATING) > others, evidence
 
     judging.order("all algorithms show good fairness", needs, fair)
     compared = [n for n in needs if n.algorithm in ("gear", *CALM)]

@@ -26,7 +26,7 @@ FAIR = (0.8, 1.25)
 SHORT = "shared, 10 s"
 """The quick scale's case."""
 
-MOST = ("dctcp", "timely")
+LOSING = ("dctcp", "timely")
 """Where the paper sees the intra flow lose most."""
 
 ADDITIVE = ("dctcp", "timely", "gemini")
@@ -66,7 +66,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def most(*runs: Run) -> tuple[bool, str]:
         ratios, evidence = rivals(runs)
-        return set(sorted(ratios, key=lambda n: ratios[n])[: len(MOST)]) == set(MOST), evidence
+        return set(sorted(ratios, key=lambda n: ratios[n])[: len(LOSING)]) == set(LOSING), evidence
 
     # All of them, whatever ran: an order among some of the rivals says nothing.
     cases = list(dict.fromkeys(n.case for n in needs))

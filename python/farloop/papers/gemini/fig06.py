@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from farloop.results.run import Comparison, Run
 
-LEAST, MOST = 1, 20
+MIN_FLOWS, MAX_FLOWS = 1, 20
 """The scales that are compared: Vegas as it is, and the largest of the figure."""
 
 
@@ -36,33 +36,33 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.measure(lambda: {f"N = {n}: large, average (s)": v for n, v in large.items()})
     judging.measure(lambda: {f"N = {n}: loss in DCN": v for n, v in lost.items()})
     planned = {_scale(need.case): need for need in scheduled_runs(comparison)}
-    needs = [planned[n] for n in (LEAST, MOST) if n in planned]
+    needs = [planned[n] for n in (MIN_FLOWS, MAX_FLOWS) if n in planned]
 
     def faster(*_: Run) -> tuple[bool, str]:
-        gain = metrics.ratio(large[LEAST], large[MOST])
+        gain = metrics.ratio(large[MIN_FLOWS], large[MAX_FLOWS])
         return gain > 1, f"{gain:.3g} times"
 
     def loss_text() -> str:
-        return f"N = {LEAST}: {losses[LEAST].counted()}; N = {MOST}: {losses[MOST].counted()}"
+        return f"N = {MIN_FLOWS}: {losses[MIN_FLOWS].counted()}; N = {MAX_FLOWS}: {losses[MAX_FLOWS].counted()}"
 
     def more(*_: Run) -> tuple[bool, str]:
-        return losses[MOST].enough and lost[MOST] > lost[LEAST], loss_text()
+        return losses[MAX_FLOWS].enough and lost[MAX_FLOWS] > lost[MIN_FLOWS], loss_text()
 
     def many(*_: Run) -> tuple[bool, str]:
         # With too few lost at the least scale the ratio has no value, but a bound: no more than that were lost.
-        least = max(lost[LEAST], metrics.ratio(1, losses[LEAST].sent))
-        loss = lost[MOST] / least
-        if losses[LEAST].enough and losses[MOST].enough:
+        least = max(lost[MIN_FLOWS], metrics.ratio(1, losses[MIN_FLOWS].sent))
+        loss = lost[MAX_FLOWS] / least
+        if losses[MIN_FLOWS].enough and losses[MAX_FLOWS].enough:
             judging.measured["loss_gain"] = loss
-        return losses[MOST].enough and loss > claim.paper["loss_gain"], loss_text()
+        return losses[MAX_FLOWS].enough and loss > claim.paper["loss_gain"], loss_text()
 
-    judging.order(f"large flows are faster with N = {MOST} than with N = {LEAST}", needs, faster)
-    judging.order(f"with N = {MOST} more is lost inside datacenters, a hundred packets or more", needs, more)
+    judging.order(f"large flows are faster with N = {MAX_FLOWS} than with N = {MIN_FLOWS}", needs, faster)
+    judging.order(f"with N = {MAX_FLOWS} more is lost inside datacenters, a hundred packets or more", needs, more)
     judging.near(
         "throughput_gain",
         f"large flows have {claim.paper['throughput_gain']:g} times the throughput",
         needs,
-        lambda *_: metrics.ratio(large[LEAST], large[MOST]),
+        lambda *_: metrics.ratio(large[MIN_FLOWS], large[MAX_FLOWS]),
         better="higher",
     )
     text = f"more than {claim.paper['loss_gain']:g} times the losses inside datacenters"

@@ -31,7 +31,7 @@ ADVISED = 3
 NEAREST = 2
 """Candidates that are tried under other conditions where nothing holds the constraints."""
 
-LEAST_PART = 0.8
+MIN_PART = 0.8
 """The first round of the race takes no more than this part of a budget."""
 
 
@@ -147,7 +147,7 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
         enough = math.ceil((begin + race.wanted) / RACE / 60)
         result.notes.append(
             f"The budget ended the race after {count_text(race.seeds, 'seed')}. With --budget {enough}min or more all that are not told "
-            f"apart run {min(2 * race.seeds, racing.MOST)} seeds."
+            f"apart run {min(2 * race.seeds, racing.MAX_SEEDS)} seeds."
         )
     if usual := _usual_broken(result):
         result.notes.append(
@@ -171,8 +171,8 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
             result.tuned = [tuning.search(candidate, question, runs, count, len(best)) for candidate in best]
         else:
             result.notes.append(
-                f"Parameters were not tuned: {tuning.LEAST_TRIALS} trials for each of {count_text(len(best), 'candidate')} would take "
-                f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min, and the "
+                f"Parameters were not tuned: {tuning.MIN_TRIALS} trials for each of {count_text(len(best), 'candidate')} would take "
+                f"{(tuning.SEEDS * tuning.MIN_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min, and the "
                 f"search's part of the budget is {max(room, 0) / 60:.2g} min."
             )
     if result.outcomes:
@@ -249,10 +249,10 @@ def _check_budget(candidates: Sequence[Candidate], question: Question, runs: Run
         [Ask(f"{first.name}, seed {question.seed}", first.algorithm, first.scenario.override(seed=question.seed))]
     )
     cost = first_run.cost * len(candidates) * racing.FIRST
-    if cost > LEAST_PART * question.budget:
+    if cost > MIN_PART * question.budget:
         raise FarloopError(
             f"budget: {budget_text(question.budget)}: {racing.FIRST} seeds of {count_text(len(candidates), 'candidate')} take about "
-            f"{cost / 60:.2g} min; expected {math.ceil(cost / LEAST_PART / 60)} min or more, or fewer candidates, or a shorter run.duration"
+            f"{cost / 60:.2g} min; expected {math.ceil(cost / MIN_PART / 60)} min or more, or fewer candidates, or a shorter run.duration"
         )
 
 

@@ -26,13 +26,13 @@ from farloop.studies.arena.ranking import CLOSE, FAILS, Broken, Standing, standi
 FIRST = 3
 """Seeds of the first round."""
 
-MOST = 48
+MAX_SEEDS = 48
 """Seeds of the last one, if there is one."""
 
-ROUNDS = math.ceil(math.log2(MOST / FIRST)) + 1
+ROUNDS = math.ceil(math.log2(MAX_SEEDS / FIRST)) + 1
 """Rounds at most, which share what may go wrong."""
 
-LEAST = 2
+MIN_CANDIDATES = 2
 """A round has no fewer candidates."""
 
 SURE = 6
@@ -143,10 +143,10 @@ def race(
                 alive.pop(standing.algorithm)
         alive, best, ratios = _told_apart(alive, measured, question, len(open_))
         undecided = [name for name in alive if name != best and not _is_equal(ratios[name])]
-        if len(alive) <= 1 or not undecided or seeds >= MOST:
+        if len(alive) <= 1 or not undecided or seeds >= MAX_SEEDS:
             decided = not open_ and not undecided
             break
-        more = min(2 * seeds, MOST) - seeds
+        more = min(2 * seeds, MAX_SEEDS) - seeds
         room = (limit - runs.spent) / more
         kept = _affordable(alive, ratios, costs, room)
         if not kept:
@@ -262,7 +262,7 @@ def _affordable(
     """
     ordered = sorted(alive, key=lambda name: ratios[name].estimate or math.inf)
     count = len(ordered)
-    while count >= LEAST:
+    while count >= MIN_CANDIDATES:
         close = [name for name in ordered[count:] if (ratios[name].estimate or math.inf) < CLOSE]
         kept = ordered[:count] + close
         if sum(costs[name] for name in kept) <= room:

@@ -25,7 +25,7 @@ from farloop.studies.arena.ranking import FAILS, standings
 TRIALS = 24
 """Trials of an algorithm where the budget has room for as many."""
 
-LEAST_TRIALS = 6
+MIN_TRIALS = 6
 """Fewer say nothing."""
 
 SEEDS = 3
@@ -186,7 +186,7 @@ def trials_for(candidates: Sequence[Candidate], costs: Mapping[str, float], budg
     each = sum(costs[candidate.name] for candidate in candidates)
     left = budget - 2 * JUDGED * each
     count = min(TRIALS, int(left / (SEEDS * each))) if each > 0 else 0
-    return count if count >= LEAST_TRIALS else 0
+    return count if count >= MIN_TRIALS else 0
 
 
 def search(candidate: Candidate, question: Question, runs: Runs, trials: int, comparisons: int) -> Tuned:

@@ -32,7 +32,7 @@ FULL = "full"
 ALIKE = "-same-start"
 """Suffix of a scenario's name in which all algorithms start alike."""
 
-_LONGEST = 120
+_MAX_NAME_LENGTH = 120
 """Characters of the name of a point."""
 
 _OWN = {
@@ -247,7 +247,9 @@ def _contest(
 
 def _point_name(name: str, point: dict[str, str]) -> str:
     """Returns the name of a point of a scenario: the scenario's name and the point's values."""
-    return slug("-".join([name, *(f"{key.rpartition('.')[2]}-{value}" for key, value in point.items())])[:_LONGEST])
+    return slug(
+        "-".join([name, *(f"{key.rpartition('.')[2]}-{value}" for key, value in point.items())])[:_MAX_NAME_LENGTH]
+    )
 
 
 def _begun_alike(

@@ -19,7 +19,7 @@ from farloop.studies.sweep.document import Document, Key, blanked
 from farloop.studies.sweep.expressions import Expression
 from farloop.studies.sweep.measures import DEFAULT, Measure, from_function, measure
 from farloop.studies.sweep.points import ALGORITHM, SEED, Point, Range, Value
-from farloop.studies.sweep.precision import LEAST, MOST, MSER5, NONE, Target, check_warm_up
+from farloop.studies.sweep.precision import MAX_SEEDS, MIN_SEEDS, MSER5, NONE, Target, check_warm_up
 
 if TYPE_CHECKING:
     from farloop.results.run import Run
@@ -376,9 +376,9 @@ class _Reader:
         if not table:
             return []
         count, seed = table.get("samples"), table.get("seed", 1)
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= points.MOST_POINTS:
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= points.MAX_POINTS:
             raise self._error(
-                ("random", "samples"), f"{shown(repr(count))}: expected a whole number from 1 to {points.MOST_POINTS}"
+                ("random", "samples"), f"{shown(repr(count))}: expected a whole number from 1 to {points.MAX_POINTS}"
             )
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise self._error(
@@ -473,9 +473,9 @@ class _Reader:
         return None if wanted is None else self._guarded(("until",), Target.read, wanted, sizes)
 
     def _most_seeds(self) -> int:
-        most = self._content.get("most_seeds", MOST)
-        if isinstance(most, bool) or not isinstance(most, int) or most < LEAST:
-            raise self._error(("most_seeds",), f"{shown(repr(most))}: expected a whole number from {LEAST} on")
+        most = self._content.get("most_seeds", MAX_SEEDS)
+        if isinstance(most, bool) or not isinstance(most, int) or most < MIN_SEEDS:
+            raise self._error(("most_seeds",), f"{shown(repr(most))}: expected a whole number from {MIN_SEEDS} on")
         return most
 
     def _warm_up(self, until: Target | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from farloop import units
 from farloop.errors import FarloopError, shown
 
-LONGEST = 2000
+MAX_LENGTH = 2000
 """Characters of an expression."""
 
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -64,8 +64,10 @@ class Expression:
         Raises:
             FarloopError: it is none, or has something that is not accepted.
         """
-        if not isinstance(text, str) or len(text) > LONGEST:
-            raise FarloopError(f"{shown(repr(text))}: expected an expression (a text of at most {LONGEST} characters)")
+        if not isinstance(text, str) or len(text) > MAX_LENGTH:
+            raise FarloopError(
+                f"{shown(repr(text))}: expected an expression (a text of at most {MAX_LENGTH} characters)"
+            )
         try:
             tree = ast.parse(text.strip(), mode="eval").body
             keys = dict.fromkeys(_keys(tree))

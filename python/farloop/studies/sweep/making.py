@@ -136,7 +136,7 @@ class Making:
         given = self.definition.points
         if self.definition.until is None:
             return given
-        first = min(precision.LEAST, self.definition.most_seeds)
+        first = min(precision.MIN_SEEDS, self.definition.most_seeds)
         return [
             point | {SEED: seed}
             for point in given

@@ -19,9 +19,9 @@ from farloop.studies.sweep.dataset import DONE
 from farloop.studies.sweep.points import ALGORITHM
 from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, count_text, rate_text, time_text, unit_for
 
-MOST_PANELS = 12
-MOST_LINES = 10
-MOST_TICKS = 8
+MAX_PANELS = 12
+MAX_LINES = 10
+MAX_TICKS = 8
 
 FEW = 3
 """Best and worst points that are named."""
@@ -137,7 +137,7 @@ def multiples(points: pa.Table, keys: Sequence[str], metric: str) -> Multiples |
     same = _multiples_of_others(rows, numeric)
     free, numeric = ([key for key in each if key not in same] for each in (free, numeric))
     distinct = {key: len({row[key] for row in rows}) for key in free}
-    lines_by = next((key for key in (ALGORITHM,) if key in free and distinct[key] <= MOST_LINES), "")
+    lines_by = next((key for key in (ALGORITHM,) if key in free and distinct[key] <= MAX_LINES), "")
     of_line = max(1, distinct.get(lines_by, 1))
     drawn = [key for key in numeric if len(rows) >= 4 and distinct[key] * of_line > 0.6 * len(rows)]
     if len(drawn) >= 2:
@@ -146,7 +146,7 @@ def multiples(points: pa.Table, keys: Sequence[str], metric: str) -> Multiples |
     across = max(candidates, key=lambda key: distinct[key], default="")
     rest = [key for key in free if key not in (across, lines_by)]
     if not lines_by and rest:
-        lines_by = min((key for key in rest if distinct[key] <= MOST_LINES), key=lambda key: distinct[key], default="")
+        lines_by = min((key for key in rest if distinct[key] <= MAX_LINES), key=lambda key: distinct[key], default="")
         rest = [key for key in rest if key != lines_by]
     if across == lines_by:
         lines_by = ""
@@ -182,7 +182,7 @@ def _lines(
         name = name if lines_by in ("", ALGORITHM) else f"{lines_by} {name}"
         value = (place(row[across]) if across else 0.0, *_scaled_ends(row, metric, factor))
         panels.setdefault(heading, {}).setdefault(name, []).append(value)
-    shown = list(panels)[:MOST_PANELS]
+    shown = list(panels)[:MAX_PANELS]
     strokes = {heading: [_line(name, values) for name, values in panels[heading].items()] for heading in shown}
     return Multiples(metric, strokes, [axis] * len(strokes), up, len(panels) - len(shown))
 
@@ -193,7 +193,7 @@ def _scatter(
     up, factor = scaled(points, rows, metric)
     panels: dict[str, list[Stroke]] = {}
     axes = []
-    for key in keys[:MOST_PANELS]:
+    for key in keys[:MAX_PANELS]:
         axis, place = _axis(points, rows, key)
         lines: dict[str, list[_Place]] = {}
         for row in rows:
@@ -202,7 +202,7 @@ def _scatter(
                 lines.setdefault(name, []).append((place(row[key]), *_scaled_ends(row, metric, factor)))
         panels[key] = [_line(name, values) for name, values in lines.items()]
         axes.append(axis)
-    return Multiples(metric, panels, axes, up, max(0, len(keys) - MOST_PANELS), is_scatter=True)
+    return Multiples(metric, panels, axes, up, max(0, len(keys) - MAX_PANELS), is_scatter=True)
 
 
 _Place = tuple[float, float, float, float]
@@ -232,7 +232,7 @@ def _axis(points: pa.Table, rows: Sequence[Mapping[str, Any]], key: str) -> tupl
     scale = unit_for((abs(value) for value in values), _UNITS.get(unit, (Unit("", 1.0),)))
     title = f"{key} ({scale.name})" if unit in _UNITS else key
     few = sorted({value / scale.factor for value in values})
-    ticks = tuple(few) if len(few) <= MOST_TICKS else ()
+    ticks = tuple(few) if len(few) <= MAX_TICKS else ()
     return Axis(title, is_log=is_wide(values), values=ticks), lambda value: value / scale.factor
 
 

@@ -19,13 +19,13 @@ ALGORITHM, SEED = "algorithm", "seed"
 
 NAMES = {ALGORITHM: "algorithm.name", SEED: "run.seed"}
 
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 """More than this is a slip."""
 
 _KINDS = {"s": (units.seconds, "ps", 1e12), "bit/s": (units.rate, "bps", 1.0), "B": (units.size, "B", 1.0)}
 """Kinds of quantities: what reads them, and how one that is drawn at random is written."""
 
-_LEAST, _MOST = -(2**63), 2**63 - 1
+_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 """Whole numbers as scenarios have them."""
 
 BEYOND = "a number beyond 64 bits; expected one from -2^63 to 2^63-1"
@@ -43,7 +43,7 @@ def key_name(key: str) -> str:
 
 def is_of_64_bits(number: int) -> bool:
     """Returns true if a scenario can have this whole number."""
-    return _LEAST <= number <= _MOST
+    return _MIN_INTEGER <= number <= _MAX_INTEGER
 
 
 def setting(key: str, value: Value) -> tuple[str, str]:
@@ -80,8 +80,8 @@ def combined(*several: Sequence[Point]) -> list[Point]:
         FarloopError: there are too many.
     """
     count = math.prod(len(points) for points in several)
-    if count > MOST_POINTS:
-        raise FarloopError(f"{count} points; expected at most {MOST_POINTS}")
+    if count > MAX_POINTS:
+        raise FarloopError(f"{count} points; expected at most {MAX_POINTS}")
     return [dict(pair for part in parts for pair in part.items()) for parts in itertools.product(*several)]
 
 
@@ -133,7 +133,7 @@ class Range:
             raise FarloopError(f'from = {shown(repr(low))}: scale = "log" needs more than 0')
         factor = _KINDS[unit][2] if unit else 1.0
         widest = last / first if scale == "log" else last - first
-        if not math.isfinite(widest) or (unit and last * factor > _MOST):
+        if not math.isfinite(widest) or (unit and last * factor > _MAX_INTEGER):
             raise FarloopError(f"to = {shown(repr(high))}: is too large; expected what a scenario can have")
         return cls(first, last, scale == "log", unit, isinstance(low, int) and isinstance(high, int))
 
@@ -143,7 +143,7 @@ class Range:
         value = low * (high / low) ** share if self.is_log else low + (high - low) * share
         if self.is_whole:
             # The largest ones have no numbers of their own in floating point.
-            return max(_LEAST, min(math.floor(value), int(self.high), _MOST))
+            return max(_MIN_INTEGER, min(math.floor(value), int(self.high), _MAX_INTEGER))
         if not self.unit:
             return value
         _, written, factor = _KINDS[self.unit]

@@ -3,7 +3,7 @@
 The number is the statistic of the flows of all seeds together, whose bias falls with every seed; its interval is that of
 `farloop.statistics`, by clusters for a statistic of flows or samples, of a mean for any other number.
 
-Seeds are added as in Law's sequential procedure (Simulation Modeling and Analysis, 5th ed., 9.4.1): from `LEAST` replications on, until
+Seeds are added as in Law's sequential procedure (Simulation Modeling and Analysis, 5th ed., 9.4.1): from `MIN_SEEDS` replications on, until
 half the width over the estimate is at most γ/(1+γ) for a relative error of γ.
 """
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Interval", "Target", "Unmet", "check_warm_up", "interval", "is_precise", "more_seeds", "warm_up"]
 
-LEAST = 10
+MIN_SEEDS = 10
 """Replications before an interval is believed: with fewer, stopping at a width that is small by chance covers too seldom."""
 
-MOST = 100
+MAX_SEEDS = 100
 """Replications where no other limit is set."""
 
 GROWTH = 2.0
@@ -116,7 +116,7 @@ def interval(of: Measure, numbers: Sequence[float | None], samples: Sequence[Flo
 
 def is_precise(target: Target, measured: Interval, seeds: int) -> bool:
     """Returns true if so many seeds suffice; a metric without a value in any run needs no more."""
-    if seeds < LEAST:
+    if seeds < MIN_SEEDS:
         return False
     if measured.estimate is None:
         return True
@@ -190,7 +190,7 @@ def seeds_needed(target: Target, measured: Interval, seeds: int) -> int | None:
     allowed = 0.0 if measured.estimate is None else target.allowed(measured.estimate)
     if measured.half_width is None or allowed <= 0:
         return None
-    return max(LEAST, math.ceil(seeds * (measured.half_width / allowed) ** 2))
+    return max(MIN_SEEDS, math.ceil(seeds * (measured.half_width / allowed) ** 2))
 
 
 def more_seeds(target: Target, measured: Interval, seeds: int, most: int) -> int:
@@ -200,8 +200,8 @@ def more_seeds(target: Target, measured: Interval, seeds: int, most: int) -> int
     """
     if seeds >= most or is_precise(target, measured, seeds):
         return 0
-    if seeds < LEAST:
-        return min(LEAST, most) - seeds
+    if seeds < MIN_SEEDS:
+        return min(MIN_SEEDS, most) - seeds
     needed = seeds_needed(target, measured, seeds)
     wanted = math.ceil(GROWTH * seeds)
     return min(most, max(seeds + 1, wanted if needed is None else min(wanted, needed))) - seeds

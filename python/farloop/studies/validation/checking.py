@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from farloop.experiments.variants import Variant
     from farloop.results.run import Run
 
-MOST_REPETITIONS = 5
+MAX_REPETITIONS = 5
 """Of farloop's runs of a case, which differ in ties and in starts by less than a packet's time. References may have more."""
 
 
@@ -82,7 +82,7 @@ def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Va
     if reference.kind == THEORY:
         return [Variant(label, case.name, entry.algorithm, scenario)]
     repetitions = []
-    most = 1 if case.judge == RANGE else MOST_REPETITIONS
+    most = 1 if case.judge == RANGE else MAX_REPETITIONS
     for number in range(min(entry.repetitions, most)):
         seed = int(scenario.parsed["run"]["seed"]) + number if case.vary == SEED else None
         again = scenario.override({"run.jitter": number}, seed=seed)

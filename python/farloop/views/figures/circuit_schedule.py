@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from farloop.results.run import Run
 
-MOST_RUNS = 4
+MAX_RUNS = 4
 """Columns; more would not be readable."""
 
 NAMED_CELLS = 16
@@ -42,7 +42,7 @@ ALONE, BESIDE = 9.5, 6.0
 
 NIGHT = "0.93"
 
-MOST_POINTS = 2000
+MAX_POINTS = 2000
 """Of a curve over the whole run; more days or weeks are drawn several in one."""
 
 
@@ -57,13 +57,13 @@ def schedules(runs: Sequence[Run], title: str) -> Figure:
     Below each other: the matchings, what waits in the recorded queues, the occupancy of each day, and that over the whole run.
     """
     cases = [of for of in replicas(runs) if has_schedule(of.runs[0])]
-    shown = [(of.caption, week_of(of.runs[0])) for of in cases[:MOST_RUNS]]
+    shown = [(of.caption, week_of(of.runs[0])) for of in cases[:MAX_RUNS]]
     racks = max(len(week.sources) for _, week in shown)
     rows = [min(6.4, max(1.6, 0.22 * racks)), 1.3, 1.1, 1.1, 1.1]
     width = ALONE if len(shown) == 1 else BESIDE * len(shown)
     figure = Figure(figsize=(width, sum(rows) + 2.6), layout="constrained")
     axes = figure.subplots(len(rows), len(shown), squeeze=False, height_ratios=rows)
-    left_out = f" (the first {MOST_RUNS} of {len(cases)} runs)" if len(cases) > MOST_RUNS else ""
+    left_out = f" (the first {MAX_RUNS} of {len(cases)} runs)" if len(cases) > MAX_RUNS else ""
     heading(figure, title + left_out)
     for column, (label, week), of in zip(axes.T, shown, cases, strict=False):
         _column(list(column), week, of.runs[0], label)
@@ -216,7 +216,7 @@ def _whole(axis: Axes, run: Run) -> None:
 
 def _count_per_point(count: int) -> int:
     """Returns the number of days or weeks that are drawn as one, so that the points of a curve stay distinguishable."""
-    return max(1, -(-count // MOST_POINTS))
+    return max(1, -(-count // MAX_POINTS))
 
 
 def _means(values: Floats, several: int) -> Floats:

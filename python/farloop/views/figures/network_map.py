@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from farloop.results.run import Run
 
-MOST_RUNS = 8
+MAX_RUNS = 8
 """Rows; the report has all runs."""
 
 TITLE, LINE, CAPTION, SCALE = 0.4, 0.17, 0.3, 0.55
@@ -46,7 +46,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     down.
     """
     cases = replicas(runs)
-    shown = cases[:MOST_RUNS]
+    shown = cases[:MAX_RUNS]
     maps = [build_map(of.runs[0].ports) for of in shown]
     totals = [metrics_over_seeds(drawn, of.runs) for drawn, of in zip(maps, shown, strict=True)]
     metrics = [m for m in MAP_METRICS if m.key == "load" or any(t[m.key].mean.any() for t in totals)]
@@ -54,7 +54,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     rows, columns = (len(metrics), 1) if len(shown) == 1 else (len(shown), len(metrics))
     wide = max(drawn.width for drawn in maps)
     size = (min(11.0, max(5.5, 0.3 * wide)), 3.1) if columns == 1 else (min(5.5, max(3.8, 0.16 * wide)), 2.3)
-    left_out = f" (the first {MOST_RUNS} of {len(cases)} runs)" if len(cases) > MOST_RUNS else ""
+    left_out = f" (the first {MAX_RUNS} of {len(cases)} runs)" if len(cases) > MAX_RUNS else ""
     heading = plain(title, 16 * size[0] * columns) + left_out
     above = TITLE + LINE * heading.count("\n")
     # Nothing here has a size that must be found out by drawing it: a layout engine would draw twice.

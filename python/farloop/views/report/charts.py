@@ -11,7 +11,7 @@ import numpy as np
 
 from farloop.palette import Look, run_colours
 from farloop.results import flow_completion
-from farloop.results.curves import CURVES, MOST_CURVES, Curve, Line, banded, curves, is_far_apart, objects
+from farloop.results.curves import CURVES, MAX_CURVES, Curve, Line, banded, curves, is_far_apart, objects
 from farloop.results.event_facts import moments
 from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
@@ -154,9 +154,9 @@ def _band(times: Floats, band: tuple[Floats, Floats], factor: float, colour: str
 def _omission_note(comparison: Comparison, curve: Curve) -> str:
     recorded = max(len(objects(run.samples, curve.kind)) for run in comparison.runs)
     zero = " No curve where it is zero throughout." if curve.hides_zero else ""
-    if curve.kind == "flow" or recorded <= MOST_CURVES:
+    if curve.kind == "flow" or recorded <= MAX_CURVES:
         return zero
-    return f" Of {recorded} recorded, the {MOST_CURVES} that reach the highest values; all are in series.parquet.{zero}"
+    return f" Of {recorded} recorded, the {MAX_CURVES} that reach the highest values; all are in series.parquet.{zero}"
 
 
 def _slowdown(comparison: Comparison) -> Chart:

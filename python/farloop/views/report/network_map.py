@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from farloop.results.run import Comparison, Run
 
-MOST_FRAMES = 200
+MAX_FRAMES = 200
 """Steps of the slider."""
 
-MOST_NUMBERS = 1_000_000
+MAX_NUMBERS = 1_000_000
 """Of all frames of a page together; with more ports and runs there are fewer steps."""
 
-LEAST_FRAMES = 20
+MIN_FRAMES = 20
 
 
 def section(comparison: Comparison) -> Markup:
@@ -58,7 +58,7 @@ def drawing(comparison: Comparison) -> dict[str, Any]:
             networks.append(_network(maps[key][1]))
         cases.append((of, *maps[key]))
     recorded = sum(len(run.samples.objects("port")) for run in comparison.runs)
-    most = min(MOST_FRAMES, max(LEAST_FRAMES, MOST_NUMBERS // max(1, recorded * len(MAP_METRICS))))
+    most = min(MAX_FRAMES, max(MIN_FRAMES, MAX_NUMBERS // max(1, recorded * len(MAP_METRICS))))
     return {
         "metrics": [{"key": m.key, "title": m.title, "unit": m.unit} for m in MAP_METRICS],
         "colours": HEAT,

@@ -10,9 +10,9 @@ use farloop_units::{Delta, Rate, Time};
 /// Round trips of each half of the filter.
 const ROUNDS: u8 = 5;
 /// An epoch that brought this many packets is over.
-const LONGEST_EPOCH: u64 = 1 << 20;
+const MAX_EPOCH: u64 = 1 << 20;
 /// The window grows by no more than what the estimated bandwidth carries in this time.
-const LONGEST_SILENCE: Delta = Delta::from_ms(100);
+const MAX_SILENCE: Delta = Delta::from_ms(100);
 
 /// The filter; bytes throughout.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ impl Aggregation {
         }
         // In whole packets, as Linux counts: the first packets of an epoch are all excess.
         let mut expected = bandwidth.bytes_in(now.since(self.epoch)).get() / mss * mss;
-        if self.acked <= expected || self.acked + newly >= LONGEST_EPOCH * mss {
+        if self.acked <= expected || self.acked + newly >= MAX_EPOCH * mss {
             self.begin(now);
             expected = 0;
         }
@@ -64,7 +64,7 @@ impl Aggregation {
 
     /// Bytes to add to the window.
     pub fn extra(&self, bandwidth: Rate) -> u64 {
-        self.most[0].max(self.most[1]).min(bandwidth.bytes_in(LONGEST_SILENCE).get())
+        self.most[0].max(self.most[1]).min(bandwidth.bytes_in(MAX_SILENCE).get())
     }
 }
 

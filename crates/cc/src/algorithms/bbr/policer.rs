@@ -10,9 +10,9 @@
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The round trips of an interval, at least (`bbr_lt_intvl_min_rtts`) ...
-const LEAST_ROUNDS: u32 = 4;
+const MIN_ROUNDS: u32 = 4;
 /// ... and at most.
-const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
+const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
 /// An interval that lost this much of what it delivered may be policed: 50 of 256 (`bbr_lt_loss_thresh`).
 const LOSSY: (u64, u64) = (50, 256);
 /// Rates agree if they are apart by an eighth of the earlier one at most (`bbr_lt_bw_ratio`), or by this (`bbr_lt_bw_diff`).
@@ -89,9 +89,9 @@ impl Policer {
             return false;
         }
         self.rounds += u32::from(report.round);
-        if self.rounds > MOST_ROUNDS {
+        if self.rounds > MAX_ROUNDS {
             self.reset();
-        } else if self.rounds >= LEAST_ROUNDS && losses {
+        } else if self.rounds >= MIN_ROUNDS && losses {
             self.end(report);
         }
         false

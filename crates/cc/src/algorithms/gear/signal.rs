@@ -12,7 +12,7 @@ use farloop_units::{Delta, Rate, Time};
 const SNAPSHOTS_PER_RTT: u64 = 256;
 
 /// No sample spans more: a longer difference means that telemetry came out of order and a counter seemed to wrap.
-const LONGEST_SPAN: Delta = Delta::from_secs(8);
+const MAX_SPAN: Delta = Delta::from_secs(8);
 
 /// Where samples come from while the sender does not know what it knew at sending time: in the first round trip and after
 /// a loss.
@@ -117,7 +117,7 @@ fn busiest(before: &[IntRecord], after: &[IntRecord], horizon: Delta) -> Option<
 /// Eq. 1: what the hop sent as a fraction of its rate, plus its queue as a fraction of what it sends in `horizon`.
 fn utilisation(before: &IntHop, after: &IntHop, horizon: Delta) -> Option<Sample> {
     let span = after.elapsed_since(before);
-    if after.rate == Rate::ZERO || span > LONGEST_SPAN {
+    if after.rate == Rate::ZERO || span > MAX_SPAN {
         return None;
     }
     let queue = after.qlen.as_f64() * 8e12 / (horizon.as_ps() as f64 * after.rate.as_f64());

@@ -16,11 +16,11 @@ const TRAIN_GAP: Delta = Delta::from_ms(2);
 /// RTT samples before a round is judged (`HYSTART_MIN_SAMPLES`).
 const SAMPLES: u32 = 8;
 /// Growth of the RTT that counts: an eighth, within these bounds (`HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
-const LEAST_GROWTH: Delta = Delta::from_ms(4);
+const MIN_GROWTH: Delta = Delta::from_ms(4);
 const LARGEST_GROWTH: Delta = Delta::from_ms(16);
 /// Bytes of four of the largest chunks of segmentation offload, and the longest time that they are taken to need (`hystart_ack_delay`).
 const FOUR_CHUNKS: f64 = 4.0 * 65_536.0;
-const LONGEST_CHUNKS: Delta = Delta::from_ms(1);
+const MAX_CHUNK_TIME: Delta = Delta::from_ms(1);
 
 /// Whose clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,7 +118,7 @@ impl LinuxHyStart {
             Clock::Microseconds => {
                 // Twice the window per RTT is Linux's rate in slow start.
                 let chunks = FOUR_CHUNKS / (2.0 * segments * mss) * self.least.as_secs_f64();
-                (self.least + LONGEST_CHUNKS.min(Delta::from_secs(1).mul_f64(chunks.min(1.0)))) / 2
+                (self.least + MAX_CHUNK_TIME.min(Delta::from_secs(1).mul_f64(chunks.min(1.0)))) / 2
             }
         };
         now - self.round_start > half
@@ -134,7 +134,7 @@ impl LinuxHyStart {
         if self.clock == Clock::Microseconds {
             self.current = self.current.min(rtt);
         }
-        self.current > self.least + (self.least / 8).clamp(LEAST_GROWTH, LARGEST_GROWTH)
+        self.current > self.least + (self.least / 8).clamp(MIN_GROWTH, LARGEST_GROWTH)
     }
 }
 

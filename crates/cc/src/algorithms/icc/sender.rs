@@ -6,7 +6,7 @@ use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The horizon t_m of a growing queue is at least this part of T: what remains may be nothing, or less.
-const LEAST_HORIZON: f64 = 1.0 / 8.0;
+const MIN_HORIZON: f64 = 1.0 / 8.0;
 
 /// Stamps wrap after 4.3 s: after this much time without news a verdict is new whatever its stamp says.
 const STALE: Delta = Delta::from_secs(1);
@@ -74,7 +74,7 @@ impl IccSender {
                 IccIncrease::Printed => self.rate * used + self.line_rate * (1.0 - used), // (11)
             };
         }
-        let horizon = |t_q: f64| (t_q - late).max(self.rtt * LEAST_HORIZON);
+        let horizon = |t_q: f64| (t_q - late).max(self.rtt * MIN_HORIZON);
         match self.bounds {
             IccBounds::Balanced if growing => {
                 let t_q = ((self.q_d - queue) / growth).max(0.0);

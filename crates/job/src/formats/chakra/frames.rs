@@ -8,7 +8,7 @@ use prost::Message;
 use std::io::{BufRead, Write};
 
 /// A node has hundreds of bytes; one of a gigabyte is a broken length.
-const LONGEST: u64 = 1 << 30;
+const MAX_FRAME: u64 = 1 << 30;
 
 /// Reads a trace node by node.
 pub struct Frames<'a, R> {
@@ -92,7 +92,7 @@ impl<'a, R: BufRead> Frames<'a, R> {
             }
         }
         let left = self.total.saturating_sub(self.input.offset);
-        if length > LONGEST || length > left {
+        if length > MAX_FRAME || length > left {
             let text = format!(
                 "a message of {length} bytes, of which the file has {left}; it is truncated or no Chakra trace"
             );

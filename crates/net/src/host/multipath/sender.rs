@@ -28,9 +28,9 @@ use farloop_units::{Bytes, Delta, Time};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Fewest packets beyond a gap that overtake (uet-htsim, `min_retx_config`).
-const LEAST_OVERTAKING: u64 = 5;
+const MIN_OVERTAKING: u64 = 5;
 /// Most doublings of the timeout, as in go-back-N.
-const MOST_DOUBLINGS: u8 = 6;
+const MAX_DOUBLINGS: u8 = 6;
 
 /// A sender and the chooser of its paths.
 pub(crate) struct MultipathSender {
@@ -431,7 +431,7 @@ impl SelectiveRepeat {
             meaning.loss = self.event(now, LossKind::Timeout);
         }
         if doubles {
-            self.backoff = (self.backoff + 1).min(MOST_DOUBLINGS);
+            self.backoff = (self.backoff + 1).min(MAX_DOUBLINGS);
             self.doubled = now;
         }
         meaning
@@ -562,7 +562,7 @@ impl SelectiveRepeat {
             None => {
                 let beyond = self.delivered.saturating_sub((self.base * self.mss).min(limit));
                 let windows = (cwnd.as_f64() * factor).min(self.max_window as f64) as u64;
-                if beyond < windows.max(LEAST_OVERTAKING * self.mss) || !self.lost.is_empty() {
+                if beyond < windows.max(MIN_OVERTAKING * self.mss) || !self.lost.is_empty() {
                     return false;
                 }
                 Repair { until: self.base + self.packets.len() as u64, next: self.base }
