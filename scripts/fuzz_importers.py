@@ -168,7 +168,7 @@ class Readers:
         store = Store(self.folder / "store")
         store.directory.mkdir(exist_ok=True)
         (store.directory / f"key.{EXPLANATION}").write_bytes(text_of(changed(self.explanation, rng), rng))
-        tails._kept(store.explanation("key"), self.run, self.chosen)
+        tails._check_stored(store.explanation("key"), self.run, self.chosen)
 
 
 def go_on(examine: Callable[[random.Random], None], seed: int, until: float) -> int:

@@ -105,7 +105,7 @@ def exhaustive(name: str, runs: Runs) -> tuple[list[str], dict[str, Interval]]:
     rows = []
     for (who, _), answered in zip(asks, runs.ask([a for _, a in asks]), strict=True):
         assert answered.measured is not None, answered.because
-        rows += racing.judged([answered.measured], asked, who)
+        rows += racing.apply_cost([answered.measured], asked, who)
     ranking = racing.standings(rows, constraints=asked.must)
     return [s.algorithm for s in ranking if s.group == 1], {s.algorithm: s.against_best for s in ranking}
 

@@ -232,7 +232,7 @@ def test_a_flow_that_has_not_finished_counts_with_its_age(scenarios):
     cut = farloop.run(
         scenarios[1], algorithm="dctcp", set=["run.duration=5ms", "workload.load=1.0", "workload.stop=none"]
     )
-    whole = measuring.measured(cut, "short")
+    whole = measuring.measure_run(cut, "short")
     done = farloop.results.flow_completion.slowdowns(cut.flows)
     assert whole.values["unfinished"] == int(np.isnan(done).sum()) > 0
     counted = sum(whole.values[f"{kind}_{size}_flows"] for kind in ("intra", "cross") for size in measuring.SIZES.names)

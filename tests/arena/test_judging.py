@@ -163,8 +163,8 @@ def test_references_are_named_by_a_rule():
     references = [name for name in names if requirements.is_reference(name)]
     assert {"fixed", "gear-literal", "gear-without-intra", "mlcc-printed", "icc-printed"} <= set(references)
     assert not {"gear", "hpcc", "dctcp", "gemini", "mlcc", "icc"} & set(references)
-    assert requirements.required("mlcc") == ("int", "dci", "symmetric")
-    assert requirements.required("rccc") == ("credit",)
+    assert requirements.list_requirements("mlcc") == ("int", "dci", "symmetric")
+    assert requirements.list_requirements("rccc") == ("credit",)
     assert requirements.in_words("rccc") == "receivers' credit"
     assert requirements.in_words("swift") == "nothing"
     assert all(requirements.in_words(name) for name in names)

@@ -54,7 +54,7 @@ def mixed(tmp_path_factory):
 
 
 def test_fairness_of_endless_flows_is_of_these_alone(mixed):
-    whole = measuring.measured(mixed, "mixed")
+    whole = measuring.measure_run(mixed, "mixed")
     assert whole.traffic == measuring.ENDLESS
     rates = summary.throughputs(mixed.flows, mixed.duration)
     assert whole.values["jain_endless"] == pytest.approx(metrics.jain(rates[:2]))
@@ -65,7 +65,7 @@ def test_fairness_of_endless_flows_is_of_these_alone(mixed):
 
 
 def test_a_class_of_sizes_holds_the_flows_at_its_upper_bound(mixed):
-    values = measuring.measured(mixed, "mixed").values
+    values = measuring.measure_run(mixed, "mixed").values
     counts = {
         f"{kind} {size}": values[f"{kind}_{size}_flows"]
         for kind in ("intra", "cross")
@@ -79,7 +79,7 @@ def test_a_class_of_sizes_holds_the_flows_at_its_upper_bound(mixed):
 
 
 def test_a_tail_over_few_flows_is_marked_on_the_page(mixed):
-    few = measuring.measured(mixed, "mixed")
+    few = measuring.measure_run(mixed, "mixed")
     many = dataclasses.replace(few, values=few.values | {"intra_small_flows": 20})
     column = arena_page._slowdown([few], "intra", "inside", "small")
     cell = column.cell([few])

@@ -37,7 +37,7 @@ def numbers_by_measure(run):
     """Each number of a run that a command computes: identifier, command and name, value."""
     for sizes, name, metric in collectible():
         yield metric.identifier, f"sweep {sizes and sizes.name} {name}", metric.of(run)
-    values = measuring.measured(run, "two sites").values
+    values = measuring.measure_run(run, "two sites").values
     for field in fields.CELLS:
         if field.measure and field.name in values:
             value = values[field.name]
@@ -185,7 +185,7 @@ def test_a_measure_says_what_it_is():
 
 
 def test_slowdowns_by_age_of_a_study_are_those_of_an_arena(run):
-    values = measuring.measured(run, "two sites").values
+    values = measuring.measure_run(run, "two sites").values
     compared = 0
     for kind in ("intra", "cross"):
         for size in GEMINI.names:

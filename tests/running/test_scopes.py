@@ -151,7 +151,7 @@ def test_a_name_beside_a_scope_is_refused(command, sites):
 
 
 def test_needs_of_a_pair_are_those_of_both():
-    assert requirements.required("hpcc/dctcp") == ("ecn", "int")
+    assert requirements.list_requirements("hpcc/dctcp") == ("ecn", "int")
     assert requirements.in_words("cubic/dctcp") == "ECN"
     assert requirements.on_linux("dctcp/bbr") == "in Linux" and requirements.on_linux("dctcp/gear") == "farloop kernel"
     assert requirements.on_linux("dctcp/hpcc") == "" and not requirements.is_shipped("dctcp/hpcc")

@@ -36,7 +36,7 @@ def test_classes_of_a_study_are_those_that_it_states(place):
     for row in swept.runs.to_pylist():
         run = swept.run(row["run"])
         assert run.sizes == GEMINI
-        cells = measuring.measured(run, "base").values
+        cells = measuring.measure_run(run, "base").values
         assert row["cross_small_aged_p99_slowdown"] == cells["cross_small_slowdown_p99"]
         assert row["cross_small_aged_flows"] == cells["cross_small_flows"] > 0
         assert run.summary["unfinished"]["cross"] > 0, "else the two would be equal anyway"

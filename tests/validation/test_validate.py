@@ -80,7 +80,7 @@ def pencil(tmp_path, monkeypatch):
 
 
 def clear():
-    for cached in (references.names, references.load, references.checked_against):
+    for cached in (references.names, references.load, references.programs_by_algorithm):
         cached.cache_clear()
 
 
@@ -97,7 +97,7 @@ def test_a_reference_is_read(pencil):
     assert (dctcp.limits, dctcp.repetitions, dctcp.set) == ({"jain": 0.2}, 2, {"run.seed": 4})
     assert dctcp.explained["jain"].difference == -0.5
     assert (hpcc.limits["jain"], hpcc.program) == (0.6, {"wall_s": (3.0,)})
-    assert references.checked_against() == {"dctcp": ("pencil",), "hpcc": ("pencil",)}
+    assert references.programs_by_algorithm() == {"dctcp": ("pencil",), "hpcc": ("pencil",)}
 
 
 def test_a_case_has_settings_for_all_its_runs_and_one_run_where_a_range_judges(pencil):

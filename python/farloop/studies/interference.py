@@ -62,7 +62,7 @@ def interference(
     # All of it is checked here: a message about a part of it would have other lines.
     tables = wanted.resolved
     name = wanted.algorithm_name
-    variants = [Variant(_label(group, jobs), "", name, _with(wanted, tables, group)) for group in groups]
+    variants = [Variant(_label(group, jobs), "", name, _select_jobs(wanted, tables, group)) for group in groups]
     runs = run_variants(variants, execution)
     times = {group: _times(run) for group, run in zip(groups, runs, strict=True)}
     return Interference(
@@ -82,7 +82,7 @@ def _label(group: Sequence[str], jobs: Sequence[str]) -> str:
     return ALL if len(group) == len(jobs) > 2 else " beside ".join(group)
 
 
-def _with(scenario: Scenario, tables: dict[str, Any], names: Sequence[str]) -> Scenario:
+def _select_jobs(scenario: Scenario, tables: dict[str, Any], names: Sequence[str]) -> Scenario:
     """The scenario of these tables with these jobs only; files that it names are looked for beside its own."""
     from farloop.formats.scenario_text import from_tables
 

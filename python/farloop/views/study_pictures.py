@@ -12,7 +12,7 @@ import pyarrow as pa
 from farloop.output.manifest import slug
 from farloop.palette import run_colours
 from farloop.results.tables import Floats
-from farloop.studies.sweep.multiples import Axis, Multiples, Stroke, label, multiples, pareto_front, scaled
+from farloop.studies.sweep.multiples import Axis, Multiples, Stroke, label, multiples, pareto_front, scale_axis
 from farloop.views.figures.panels import LABEL_SIZE, TICK_SIZE, caption, grid, legend_below
 from farloop.views.figures.text import plain
 
@@ -99,7 +99,7 @@ def pareto(content: Mapping[str, Any], points: pa.Table) -> Figure:
     rows = [row for row in points.to_pylist() if row[first] is not None and row[second] is not None]
     algorithms = list(dict.fromkeys(str(row["algorithm"]) for row in rows))
     colours = run_colours(algorithms)
-    (across, by), (up, high) = (scaled(points, rows, name) for name in (first, second))
+    (across, by), (up, high) = (scale_axis(points, rows, name) for name in (first, second))
 
     def places(of: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
         return [row[first] / by for row in of], [row[second] / high for row in of]

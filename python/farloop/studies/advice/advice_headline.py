@@ -55,7 +55,7 @@ def margin_text(content: Mapping[str, Any]) -> str:
     """The distance of the advised from the next candidate and from the last, and how many break a constraint; may be empty."""
     parts = []
     first = subject(content)
-    behind = _behind(content)
+    behind = _list_followers(content)
     if content["advised"] and behind:
         named = [behind[0], *behind[1:][-1:]]
         texts = [f"{row['name']} has {_cost_text(content, row)}" for row in named]
@@ -89,7 +89,7 @@ def stays_text(content: Mapping[str, Any]) -> str:
         return f"The choice changes with: {', '.join(content['flips'])}{rest}."
     best = sum(first in outcome["best"] for outcome in made)
     within = "each of them" if best == len(made) else f"{best} of them"
-    return f"{first} stays in the first group under {_all_of(len(made))}, and is within 5 % of the best under {within}{rest}."
+    return f"{first} stays in the first group under {_count_conditions(len(made))}, and is within 5 % of the best under {within}{rest}."
 
 
 def range_text(ratio: Mapping[str, Any]) -> str:
@@ -101,7 +101,7 @@ def range_text(ratio: Mapping[str, Any]) -> str:
     return f"[{ratio['low']:.3g}, {ratio['high']:.3g}]"
 
 
-def _all_of(count: int) -> str:
+def _count_conditions(count: int) -> str:
     return "the one condition that was simulated" if count == 1 else f"all {count} conditions that were simulated"
 
 
@@ -109,7 +109,7 @@ def _holds(outcome: Mapping[str, Any], name: str) -> bool:
     return any(standing["name"] == name and standing["group"] is not None for standing in outcome["standings"])
 
 
-def _behind(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_followers(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The candidates that do not lead, or else those that lead with the first one; the nearest first."""
     ran = [row for row in content["candidates"] if row["state"] in _RAN and row["against_best"]["estimate"] is not None]
     others = [row for row in ran if row["name"] not in content["leaders"]]
@@ -146,13 +146,13 @@ def _key_numbers(content: Mapping[str, Any]) -> list[KeyNumber]:
         if goal in own["quantities"]:
             others = [
                 f"{r['name']} {quantity(goal).text(r['quantities'][goal])}"
-                for r in _behind(content)[:2]
+                for r in _list_followers(content)[:2]
                 if goal in r["quantities"]
             ]
             numbers.append(
                 KeyNumber(f"{goal}, {first}", quantity(goal).text(own["quantities"][goal]), ", ".join(others))
             )
-        for row in _behind(content)[:1]:
+        for row in _list_followers(content)[:1]:
             ratio = row["against_best"]
             note = range_text(ratio)
             numbers.append(

@@ -131,7 +131,7 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
         FarloopError: fewer than two algorithms can be candidates, the budget is too small, or the search's library is missing.
         ScenarioError: the scenario is not valid.
     """
-    if question.tune and not tuning.ready():
+    if question.tune and not tuning.has_optuna():
         raise FarloopError(tuning.EXTRA)
     candidates, excluded = candidates_of(question)
     _check_budget(candidates, question, runs)
@@ -149,7 +149,7 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
             f"The budget ended the race after {count_text(race.seeds, 'seed')}. With --budget {enough}min or more all that are not told "
             f"apart run {min(2 * race.seeds, racing.MAX_SEEDS)} seeds."
         )
-    if usual := _usual_broken(result):
+    if usual := _find_broken(result):
         result.notes.append(
             f"Nobody set {', '.join(usual)}: these are usual bounds. --must '{usual[0]}' with another number replaces that, --must none "
             "drops all of them."
@@ -158,7 +158,7 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
     costs = race.costs
     if best or race.nearest is not None:
         _screen(result, runs, progress)
-    tunes = tuning.ready() if question.tune is None else question.tune
+    tunes = tuning.has_optuna() if question.tune is None else question.tune
     if not tunes and question.tune is None:
         result.notes.append(
             "Parameters were not tuned: the search needs Optuna (install the extra `advise`, docs/install.md)."
@@ -203,7 +203,7 @@ def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
     candidates, excluded = [], []
     error: Exception | None = None
     for name in names:
-        missing = _missing(name, question)
+        missing = _list_missing(name, question)
         if missing:
             excluded.append(Excluded(name, missing))
             continue
@@ -226,11 +226,11 @@ def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
     return candidates, excluded
 
 
-def _missing(algorithm: str, question: Question) -> str:
+def _list_missing(algorithm: str, question: Question) -> str:
     """Returns requirements of an algorithm that are not available; empty where nothing is missing."""
     if question.can is None:
         return ""
-    lacking = [need for need in requirements.required(algorithm) if need not in question.can]
+    lacking = [need for need in requirements.list_requirements(algorithm) if need not in question.can]
     if lacking:
         return f"it needs {', '.join(requirements.CAPABILITIES[need] for need in lacking)}"
     if "kernel" not in question.can and not requirements.is_shipped(algorithm):
@@ -256,7 +256,7 @@ def _check_budget(candidates: Sequence[Candidate], question: Question, runs: Run
         )
 
 
-def _usual_broken(result: Answer) -> list[str]:
+def _find_broken(result: Answer) -> list[str]:
     """The usual constraints that the nearest candidate breaks, where nothing holds all."""
     nearest = None if result.race.leaders else result.race.nearest
     usual = {str(constraints.parse(text)) for text in constraints.ARENA}

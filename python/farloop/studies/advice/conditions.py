@@ -73,17 +73,17 @@ def conditions(scenario: Scenario) -> Conditions:
     resolved = scenario.resolved
     loads, fixed = _loads(resolved)
     words = "load" if not fixed else f"load of {', '.join(name for name, _, _ in loads)}"
-    varied.all += _scaled(LOAD, words, {key: write for _, key, write in loads})
+    varied.all += _scale_conditions(LOAD, words, {key: write for _, key, write in loads})
     if fixed:
         rest = "" if not loads else "; the load of the others was"
         varied.left_out[LOAD] = (
             f"The load of {', '.join(fixed)} was not varied: flows that are listed have no load{rest}."
         )
     delays = dict(_delays(resolved))
-    varied.all += _scaled(RTT, "RTT across", delays)
+    varied.all += _scale_conditions(RTT, "RTT across", delays)
     if not delays:
         varied.left_out[RTT] = "The RTT across was not varied: no link joins sites."
-    varied.all += _scaled(BUFFER, "buffer", dict(_buffers(resolved)))
+    varied.all += _scale_conditions(BUFFER, "buffer", dict(_buffers(resolved)))
     varied.all += [
         Condition(TIES, f"another order of ties ({number})", None, {"run.jitter": str(number)}) for number in (1, 2)
     ]
@@ -106,7 +106,7 @@ Write = Callable[[float], str]
 """Writes a value times a factor as a scenario has it."""
 
 
-def _scaled(kind: str, words: str, keys: Mapping[str, Write]) -> list[Condition]:
+def _scale_conditions(kind: str, words: str, keys: Mapping[str, Write]) -> list[Condition]:
     if not keys:
         return []
     return [

@@ -68,7 +68,7 @@ def content(answer: Answer) -> dict[str, Any]:
         "rounds": answer.race.rounds,
         "candidates": [_place(place, answer) for place in answer.race.places],
         "excluded": [vars(refusal) for refusal in answer.excluded],
-        "tuned": [_tuned(tuned, answer) for tuned in answer.tuned],
+        "tuned": [_tuning_content(tuned, answer) for tuned in answer.tuned],
         "conditions": [_outcome(outcome) for outcome in answer.outcomes],
         "outlook": outlook.rows(answer),
         "cautions": [caution.row() for caution in answer.cautions],
@@ -115,7 +115,7 @@ def _place(place: Place, answer: Answer) -> dict[str, Any]:
 def _quantities(measured: Sequence[Measured], answer: Answer) -> dict[str, float]:
     """The mean over seeds of what stands beside the goal."""
     means = {}
-    for what in _shown(answer):
+    for what in _list_quantities(answer):
         values = [value for run in measured if (value := what.of(run.values)) is not None]
         if values:
             means[what.name] = math.fsum(values) / len(values)
@@ -126,7 +126,7 @@ def _few_flows(answer: Answer) -> dict[str, float]:
     """The 99th percentiles that are over few flows, with how many a seed has on average; the traffic is the same for all candidates."""
     measured = [run for runs in answer.race.measured.values() for run in runs]
     few = {}
-    for what in _shown(answer):
+    for what in _list_quantities(answer):
         counts = [run.values[what.flows_key] for run in measured] if what.flows_key else []
         mean = math.fsum(counts) / len(counts) if counts else 0.0
         if 0 < mean < MIN_TAIL_FLOWS:
@@ -134,13 +134,13 @@ def _few_flows(answer: Answer) -> dict[str, float]:
     return few
 
 
-def _shown(answer: Answer) -> list[Quantity]:
+def _list_quantities(answer: Answer) -> list[Quantity]:
     named = [quantity(name) for name in SHOWN]
     asked = [answer.question.goal] if answer.question.goal else []
     return list({q.name: q for q in [*asked, *(c.quantity for c in answer.question.must), *named]}.values())
 
 
-def _tuned(tuned: Tuned, answer: Answer) -> dict[str, Any]:
+def _tuning_content(tuned: Tuned, answer: Answer) -> dict[str, Any]:
     return {
         "name": tuned.candidate.name,
         "settings": tuned.settings,
@@ -168,9 +168,9 @@ def _outcome(outcome: TriedCondition) -> dict[str, Any]:
             {
                 "name": standing.algorithm,
                 "group": standing.group,
-                "against_best": _finite(standing.against_best.estimate),
-                "goal": _finite(outcome.changes[standing.algorithm].goal),
-                "times_today": _finite(outcome.changes[standing.algorithm].times),
+                "against_best": _finite_or_none(standing.against_best.estimate),
+                "goal": _finite_or_none(outcome.changes[standing.algorithm].goal),
+                "times_today": _finite_or_none(outcome.changes[standing.algorithm].times),
                 "breaks": "; ".join(broken.beside_bound for broken in standing.broken),
             }
             for standing in outcome.standings
@@ -180,21 +180,22 @@ def _outcome(outcome: TriedCondition) -> dict[str, Any]:
 
 def _runs(name: str, each: Sequence[Measured], answer: Answer) -> list[dict[str, Any]]:
     return [
-        {"candidate": name, "seed": run.seed} | {q.name: _finite(q.of(run.values)) for q in _shown(answer)}
+        {"candidate": name, "seed": run.seed}
+        | {q.name: _finite_or_none(q.of(run.values)) for q in _list_quantities(answer)}
         for run in each
     ]
 
 
 def _interval(interval: Interval) -> dict[str, Any]:
     return {
-        "estimate": _finite(interval.estimate),
-        "low": _finite(interval.low),
-        "high": _finite(interval.high),
+        "estimate": _finite_or_none(interval.estimate),
+        "low": _finite_or_none(interval.low),
+        "high": _finite_or_none(interval.high),
         "n": interval.n,
     }
 
 
-def _finite(value: float | None) -> float | None:
+def _finite_or_none(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -214,7 +215,7 @@ def watch(answer: Answer) -> list[str]:
                     f"{constraint.quantity.name}: {name} has {constraint.quantity.text(mean)} on average and "
                     f"{constraint.quantity.text(worst)} under its worst seed; you asked for {constraint}."
                 )
-        needs = requirements.required(place.candidate.algorithm)
+        needs = requirements.list_requirements(place.candidate.algorithm)
         if "ecn" in needs:
             texts.append(
                 f"ECN thresholds: {name} reacts to marks; a switch on the way that does not mark, or marks elsewhere, changes what it does."

@@ -79,7 +79,7 @@ def script(inside: HostAlgorithm, across: HostAlgorithm, scenario: Scenario, nam
     words = inside.name if inside == across else f"{inside.name} inside sites, {across.name} across"
     head = [
         "#!/bin/sh",
-        f"# {words}: {_plain(title)}",
+        f"# {words}: {_strip_lines(title)}",
         "#",
         f"#   sudo sh {name} inside PREFIX GATEWAY DEVICE across PREFIX GATEWAY DEVICE",
         f"#   sudo sh {name} --undo",
@@ -98,7 +98,7 @@ def script(inside: HostAlgorithm, across: HostAlgorithm, scenario: Scenario, nam
     return "\n".join(head) + "\n" + body
 
 
-def _plain(text: str) -> str:
+def _strip_lines(text: str) -> str:
     """A text that cannot end a comment."""
     return " ".join(text.split())
 

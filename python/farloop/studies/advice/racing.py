@@ -141,14 +141,14 @@ def race(
             ):
                 failing[standing.algorithm] = standing.broken
                 alive.pop(standing.algorithm)
-        alive, best, ratios = _told_apart(alive, measured, question, len(open_))
+        alive, best, ratios = _drop_worse(alive, measured, question, len(open_))
         undecided = [name for name in alive if name != best and not _is_equal(ratios[name])]
         if len(alive) <= 1 or not undecided or seeds >= MAX_SEEDS:
             decided = not open_ and not undecided
             break
         more = min(2 * seeds, MAX_SEEDS) - seeds
         room = (limit - runs.spent) / more
-        kept = _affordable(alive, ratios, costs, room)
+        kept = _choose_affordable(alive, ratios, costs, room)
         if not kept:
             still = [*alive, *open_]
             others = sum(
@@ -163,7 +163,7 @@ def race(
     return Race(places, seeds, rounds, decided, measured, costs, wanted)
 
 
-def _told_apart(
+def _drop_worse(
     alive: dict[str, Candidate], measured: Mapping[str, Sequence[Measured]], question: Question, given_up: int
 ) -> tuple[dict[str, Candidate], str, dict[str, Interval]]:
     """Those that the seeds do not tell from the best one, the best one, and how many times its cost each has.
@@ -175,14 +175,14 @@ def _told_apart(
         given_up: Candidates that left undecided: they keep their part of the error.
     """
     while True:
-        best, ratios = _against_best(alive, measured, question, max(1, len(alive) - 1 + given_up) * ROUNDS)
+        best, ratios = _compare_with_best(alive, measured, question, max(1, len(alive) - 1 + given_up) * ROUNDS)
         apart = [name for name, ratio in ratios.items() if _is_behind(ratio)]
         alive = {name: c for name, c in alive.items() if name not in apart}
         if not apart:
             return alive, best, ratios
 
 
-def judged(measured: Sequence[Measured], question: Question, name: str) -> list[Measured]:
+def apply_cost(measured: Sequence[Measured], question: Question, name: str) -> list[Measured]:
     """Runs as the question judges them: under a candidate's name, with the goal's cost."""
     return [replace(run, algorithm=name, costs=question.costs(run)) for run in measured]
 
@@ -223,11 +223,11 @@ def _add(
 def _table(
     alive: Mapping[str, Candidate], measured: Mapping[str, Sequence[Measured]], question: Question
 ) -> list[Standing]:
-    rows = [row for name in alive for row in judged(measured[name], question, name)]
+    rows = [row for name in alive for row in apply_cost(measured[name], question, name)]
     return standings(rows, constraints=question.must)
 
 
-def _against_best(
+def _compare_with_best(
     alive: Mapping[str, Candidate], measured: Mapping[str, Sequence[Measured]], question: Question, comparisons: int
 ) -> tuple[str, dict[str, Interval]]:
     """The best candidate, and how many times its cost each has, with intervals that hold together."""
@@ -253,7 +253,7 @@ def _middle(each: Mapping[int, float]) -> float:
     return math.exp(math.fsum(map(math.log, each.values())) / len(each))
 
 
-def _affordable(
+def _choose_affordable(
     alive: Mapping[str, Candidate], ratios: Mapping[str, Interval], costs: Mapping[str, float], room: float
 ) -> dict[str, Candidate]:
     """Those that another seed may be had for: all, or the better half, or that one's, with all within 5 % of the best.
@@ -290,11 +290,11 @@ def _places(
     failures: Mapping[str, str],
     question: Question,
 ) -> list[Place]:
-    best, ratios = _against_best(alive, measured, question, max(1, len(candidates) - 1))
+    best, ratios = _compare_with_best(alive, measured, question, max(1, len(candidates) - 1))
     best_scores = scores(measured[best], question) if best else {}
     known = {c.name: c for c in candidates}
     own = {
-        name: next((s for s in standings(judged(measured[name], question, name), constraints=question.must)), None)
+        name: next((s for s in standings(apply_cost(measured[name], question, name), constraints=question.must)), None)
         for name in known
         if measured[name]
     }

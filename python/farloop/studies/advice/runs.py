@@ -23,7 +23,7 @@ from farloop.results.cautions import Caution
 from farloop.results.run import Run
 from farloop.running.progress import Counting, Uncounted
 from farloop.scenario import Scenario
-from farloop.studies.arena.measuring import Measured, measured
+from farloop.studies.arena.measuring import Measured, measure_run
 
 HOPS_PER_SECOND = 5e6
 """Packet-hops that a nominal second has: a processor of today makes 5 to 12 million."""
@@ -92,7 +92,7 @@ class Runs:
         if missing:
             self._make(missing, there)
         return [
-            self._answer(key, ask) if key else Answered(ask, None, self._refused(ask))
+            self._answer(key, ask) if key else Answered(ask, None, self._explain_refusal(ask))
             for key, ask in zip(keys, wanted, strict=True)
         ]
 
@@ -111,7 +111,7 @@ class Runs:
         except _native.ScenarioError:
             return ""
 
-    def _refused(self, ask: Ask) -> str:
+    def _explain_refusal(self, ask: Ask) -> str:
         try:
             _ = ask.scenario.resolved
         except _native.ScenarioError as error:
@@ -138,12 +138,12 @@ class Runs:
     def _answer(self, key: str, ask: Ask) -> Answered:
         known = self._known.get(key)
         if known is None:
-            known = self._measured(key, ask)
+            known = self._measure_run(key, ask)
             self._known[key] = known
             self.spent += known.cost
         return replace(known, ask=ask)
 
-    def _measured(self, key: str, ask: Ask) -> Answered:
+    def _measure_run(self, key: str, ask: Ask) -> Answered:
         stored = self.store.get(key)
         if stored is None:
             return Answered(
@@ -151,7 +151,7 @@ class Runs:
             )
         run = _as_run(stored, ask)
         # Curves are for pictures, and many runs have many.
-        whole = replace(measured(run, ""), rates={}, queue=np.empty(0))
+        whole = replace(measure_run(run, ""), rates={}, queue=np.empty(0))
         return Answered(ask, whole, "", cost(int(run.summary["packet_hops"])))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from farloop import _native
 from farloop.studies.advice.conditions import LOAD, Condition
 from farloop.studies.advice.question import Question
-from farloop.studies.advice.racing import Candidate, judged, scores
+from farloop.studies.advice.racing import Candidate, apply_cost, scores
 from farloop.studies.advice.runs import Ask, Runs
 from farloop.studies.arena.measuring import Measured
 from farloop.studies.arena.ranking import CLOSE, Standing, standings
@@ -154,7 +154,7 @@ def try_condition(
             measured.setdefault(candidate.name, []).append(answer.measured)
     if because:
         return TriedCondition(condition, because=because, spent=spent)
-    rows = [row for name, each in measured.items() for row in judged(each, question, name)]
+    rows = [row for name, each in measured.items() for row in apply_cost(each, question, name)]
     changes = {name: change(each, today.get(name, ()), question) for name, each in measured.items()}
     table = standings(rows, constraints=question.must)
     return TriedCondition(condition, table, "", seeds, changes, spent)

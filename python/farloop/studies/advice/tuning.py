@@ -17,7 +17,7 @@ from farloop.algorithm import by_scope
 from farloop.errors import FarloopError
 from farloop.statistics import Interval
 from farloop.studies.advice.question import Question
-from farloop.studies.advice.racing import Candidate, judged, scores
+from farloop.studies.advice.racing import Candidate, apply_cost, scores
 from farloop.studies.advice.runs import Ask, Runs
 from farloop.studies.arena.measuring import Measured
 from farloop.studies.arena.ranking import FAILS, standings
@@ -166,7 +166,7 @@ def _with_unit(value: float, names: Sequence[str]) -> str:
     return f"{value:g}{names[-1]}"
 
 
-def ready() -> bool:
+def has_optuna() -> bool:
     """Returns true if the search's library is installed."""
     try:
         import optuna  # noqa: F401
@@ -217,20 +217,20 @@ def search(candidate: Candidate, question: Question, runs: Runs, trials: int, co
     study.enqueue_trial({parameter.name: parameter.default for parameter in searched})
     for _ in range(trials):
         trial = study.ask()
-        settings = {parameter.name: parameter.text(_suggested(trial, parameter)) for parameter in searched}
+        settings = {parameter.name: parameter.text(_suggest_value(trial, parameter)) for parameter in searched}
         study.tell(trial, _cost(candidate, settings, question, runs))
     best = {parameter.name: parameter.text(study.best_params[parameter.name]) for parameter in searched}
     defaults = {parameter.name: parameter.text(parameter.default) for parameter in searched}
     settings = {name: value for name, value in best.items() if value != defaults[name]}
     tuned = Tuned(candidate, settings, {name: defaults[name] for name in settings}, trials)
     return (
-        _judged(tuned, question, runs, comparisons)
+        _judge_tuning(tuned, question, runs, comparisons)
         if settings
         else Tuned(candidate, trials=trials, because="no trial was better than the defaults")
     )
 
 
-def _suggested(trial: Any, parameter: SearchRange) -> float:
+def _suggest_value(trial: Any, parameter: SearchRange) -> float:
     if parameter.kind == "integer":
         return float(
             trial.suggest_int(
@@ -252,7 +252,7 @@ def _cost(candidate: Candidate, settings: Mapping[str, str], question: Question,
     if not value or any(math.isinf(score) for score in value):
         return 1e6
     beyond = math.fsum(
-        b.excess for s in standings(judged(measured, question, "it"), constraints=question.must) for b in s.broken
+        b.excess for s in standings(apply_cost(measured, question, "it"), constraints=question.must) for b in s.broken
     )
     return math.fsum(map(math.log, value)) / len(value) + _PENALTY * beyond
 
@@ -271,7 +271,7 @@ def _run(
     return None if any(run is None for run in measured) else [run for run in measured if run is not None]
 
 
-def _judged(tuned: Tuned, question: Question, runs: Runs, comparisons: int) -> Tuned:
+def _judge_tuning(tuned: Tuned, question: Question, runs: Runs, comparisons: int) -> Tuned:
     from dataclasses import replace
 
     own = _run(tuned.candidate, tuned.settings, question, runs, JUDGED_FROM, JUDGED)
@@ -282,7 +282,7 @@ def _judged(tuned: Tuned, question: Question, runs: Runs, comparisons: int) -> T
     if any(math.isinf(v) for v in (*a.values(), *b.values())):
         return replace(tuned, because="under other seeds nothing is delivered")
     gain = statistics.paired_ratio([a[s] for s in a], [b[s] for s in a], confidence=statistics.together(comparisons))
-    table = standings(judged(own, question, "it"), constraints=question.must)
+    table = standings(apply_cost(own, question, "it"), constraints=question.must)
     breaks = "; ".join(
         broken.beside_bound for standing in table for broken in standing.broken if standing.state == FAILS
     )

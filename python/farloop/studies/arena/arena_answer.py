@@ -33,7 +33,7 @@ def answer_arena(results: Sequence[Result], seeds: int) -> str:
         text += f" One algorithm alone leads in {len(lone)} of them; elsewhere {_unsure(seeds)}."
     left = [result.name for result in results if result not in ranked]
     if left:
-        text += f" Nothing holds all constraints in {named_few(left)}."
+        text += f" Nothing holds all constraints in {list_some(left)}."
     return text
 
 
@@ -42,7 +42,7 @@ def leaders(result: Result) -> list[Standing]:
     return [standing for standing in result.standings if standing.group == 1]
 
 
-def named_few(names: Sequence[str]) -> str:
+def list_some(names: Sequence[str]) -> str:
     """Some names, and the number of the others."""
     more = len(names) - MAX_NAMED
     return f"{', '.join(names[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}"
@@ -55,7 +55,7 @@ def _answer_scenario(result: Result, seeds: int) -> str:
     if len(names) == 1:
         text = f"{names[0]} leads in {result.name}"
     else:
-        text = f"{named_few(names)} are in the first group of {result.name}: {_unsure(seeds)}"
+        text = f"{list_some(names)} are in the first group of {result.name}: {_unsure(seeds)}"
     if others and (ratio := others[-1].against_best.estimate):
         text += f"; {others[-1].algorithm} is last with {ratio:.3g} times the best score"
     failing = [standing for standing in result.standings if standing.broken]

@@ -12,7 +12,7 @@ from farloop.results.effects import Effect, slowdown_text
 from farloop.results.headline import Headline, KeyNumber, limit_sentence
 from farloop.results.measures import LESS, MORE, limits, of_cell
 from farloop.statistics import Interval
-from farloop.studies.arena.arena_answer import answer_arena, leaders, named_few
+from farloop.studies.arena.arena_answer import answer_arena, leaders, list_some
 from farloop.studies.arena.measuring import ENDLESS
 from farloop.studies.arena.ranking import RANKED, Standing
 from farloop.studies.arena.table import Result
@@ -62,12 +62,12 @@ def arena_cautions(results: Sequence[Result]) -> list[str]:
         twin = next((r for r in results if r.name == f"{result.name}-same-start"), None)
         if twin is not None and _names(result) and _names(twin) and not set(_names(result)) & set(_names(twin)):
             sentences.append(
-                f"where all flows start alike, {named_few(_names(twin))} leads {result.name} instead of {named_few(_names(result))}: the "
+                f"where all flows start alike, {list_some(_names(twin))} leads {result.name} instead of {list_some(_names(result))}: the "
                 "start decides there, not the algorithm"
             )
     if moved := {s.algorithm: r.name for r in results for s in r.standings if s.is_fragile}:
         sentences.append(
-            f"the scores of {named_few(list(moved))} move with the order of simultaneous events, as in {next(iter(moved.values()))}: "
+            f"the scores of {list_some(list(moved))} move with the order of simultaneous events, as in {next(iter(moved.values()))}: "
             "fragile in the tables"
         )
     drifting = Counter(r.name for r in results for run in r.runs if run.values["is_steady"] == 0)
@@ -75,7 +75,7 @@ def arena_cautions(results: Sequence[Result]) -> list[str]:
         total = sum(len(r.runs) for r in results if r.name == name)
         sentences.append(f"in {name} {count} of {total} runs drift; longer runs would have other numbers")
     if refused := {refusal.algorithm for result in results for refusal in result.refusals}:
-        sentences.append(f"not everywhere can {named_few(sorted(refused))} run; the tables say why")
+        sentences.append(f"not everywhere can {list_some(sorted(refused))} run; the tables say why")
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 

@@ -143,7 +143,7 @@ def parse(text: str) -> Requirement:
         what = quantity(text.strip()[3:])
         if what.better == MORE:
             raise FarloopError(f"{shown(text)}: {what.name} is what there should be; {_EXPECTED}")
-        return _possible(Requirement(what, is_least=False, bound=0.0), text)
+        return _check_bound(Requirement(what, is_least=False, bound=0.0), text)
     match = _WRITTEN.fullmatch(text)
     if match is None:
         raise FarloopError(f"{shown(text)}: no constraint; {_EXPECTED}")
@@ -152,10 +152,10 @@ def parse(text: str) -> Requirement:
     requirement = Requirement(what, match["sign"][0] == ">", bound, is_relative)
     if requirement.is_least and is_relative and what.kind == RATE and bound > 1:
         raise FarloopError(f"{shown(text)}: nothing can hold it; expected no more than 100 % of the best")
-    return _possible(requirement, text)
+    return _check_bound(requirement, text)
 
 
-def _possible(requirement: Requirement, text: str) -> Requirement:
+def _check_bound(requirement: Requirement, text: str) -> Requirement:
     """The constraint, unless it asks for flows that are faster than in an empty network."""
     if requirement.quantity.kind == RATIO and not requirement.is_least and requirement.bound < 1:
         raise FarloopError(f"{shown(text)}: nothing can hold it; expected 1 or more, the slowdown in an empty network")

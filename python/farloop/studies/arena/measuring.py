@@ -78,7 +78,7 @@ class Measured:
         return math.exp(math.fsum(map(math.log, self.costs.values())) / len(self.costs))
 
 
-def measured(run: Run, scenario: str) -> Measured:
+def measure_run(run: Run, scenario: str) -> Measured:
     """The measurements of a run."""
     flows, end = run.flows, run.duration
     rates = summary.throughputs(flows, end)
@@ -99,7 +99,7 @@ def measured(run: Run, scenario: str) -> Measured:
     values["jain"] = run.summary["jain"]
     # Flows of different sizes have different rates even where all are treated alike: theirs count relative to what each would get alone.
     for name, shares in (("endless", rates[endless & began]), ("relative", 1 / slowdowns[~np.isnan(slowdowns)])):
-        values[f"jain_{name}"] = _finite(metrics.jain(shares)) if shares.size else None
+        values[f"jain_{name}"] = _finite_or_none(metrics.jain(shares)) if shares.size else None
     classes = _classes(run, slowdowns, kinds)
     for name, of_class in classes.items():
         values |= _distribution(name, of_class)
@@ -110,7 +110,7 @@ def measured(run: Run, scenario: str) -> Measured:
     values |= {"paused_ps": round(pfc["paused"] * 1e12), "pauses": pfc["pauses"], "victims": pfc["victims"]}
     port, queue = _queue(run)
     values |= queue | {"dropped": run.summary["dropped"]}
-    values |= switches.measured(run)
+    values |= switches.measure_switches(run)
     finite = int(np.count_nonzero(~np.isnan(slowdowns)))
     begun_flows = int(np.count_nonzero(began))
     values["unfinished_share"] = values["unfinished"] / finite if finite else None
@@ -129,7 +129,7 @@ def measured(run: Run, scenario: str) -> Measured:
         costs=_costs_of_endless(each, values) if endless.any() else _costs_of_finite(values),
         values=values,
         rates=_curves(run, kinds),
-        queue=_thin(run.samples.get(f"port/{port}", "max_queue")[1], np.max) if port else np.empty(0),
+        queue=_thin_values(run.samples.get(f"port/{port}", "max_queue")[1], np.max) if port else np.empty(0),
         limits=run.info.get("limits", ()),
     )
 
@@ -198,11 +198,11 @@ def _curves(run: Run, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
             if is_one and (f"flow/{name}", "throughput") in run.samples
         ]
         if rows:
-            rates[kind] = _thin(np.mean(rows, axis=0), np.mean)
+            rates[kind] = _thin_values(np.mean(rows, axis=0), np.mean)
     return rates
 
 
-def _thin(values: Floats, how: Any) -> Floats:
+def _thin_values(values: Floats, how: Any) -> Floats:
     return metrics.thinned(np.arange(values.size, dtype=np.float64), values, how, POINTS)[1]
 
 
@@ -210,5 +210,5 @@ def _mean(values: Floats) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def _finite(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None

@@ -158,7 +158,7 @@ def plan(
     start = read_same_start(same_start)
     if start not in (None, OWN):
         again = (
-            _begun_alike(name, scenario, own, point, chosen, replicated, full, str(start))
+            _plan_same_start(name, scenario, own, point, chosen, replicated, full, str(start))
             for name, scenario, own, point in points
         )
         contests += [contest for contest in again if contest.variants]
@@ -184,7 +184,7 @@ def _grid(name: str, scenario: Scenario) -> list[dict[str, str]]:
     """The points of the full scale: the scenario itself, and those of the arena's own that have a grid each of its cases."""
     if name not in arena_names():
         return [{}]
-    cases = [case for case in _resolved(scenario).get("case", []) if str(case["name"]) != FULL]
+    cases = [case for case in _resolve_scenario(scenario).get("case", []) if str(case["name"]) != FULL]
     return [{}, *({key: str(value) for key, value in parse_settings(case["set"])} for case in cases)]
 
 
@@ -225,7 +225,7 @@ def _contest(
     seeds: Sequence[int],
     full: bool,
 ) -> Contest:
-    plain = _resolved(scenario)
+    plain = _resolve_scenario(scenario)
     cases = {str(case["name"]): case["set"] for case in plain.get("case", [])}
     base = scenario.override(cases.get(FULL) if full else None).override([f"{k}={v}" for k, v in settings])
     variants, refusals = [], []
@@ -235,12 +235,12 @@ def _contest(
             try:
                 _check(own)
             except _native.ScenarioError as error:
-                refusals.append(Refusal(algorithm, seed, _because(error)))
+                refusals.append(Refusal(algorithm, seed, _error_text(error)))
             else:
                 variants.append(Variant(algorithm + seed_suffix(seed), "", algorithm, own))
     if not variants:
         # A wrong scenario or setting would give the same message for any algorithm.
-        _resolved(base)
+        _resolve_scenario(base)
     facts = _scenario_facts(variants[0].scenario.resolved if variants else plain)
     return Contest(_point_name(name, point), base, variants, refusals, facts, name, dict(point))
 
@@ -252,7 +252,7 @@ def _point_name(name: str, point: dict[str, str]) -> str:
     )
 
 
-def _begun_alike(
+def _plan_same_start(
     name: str,
     scenario: Scenario,
     settings: Sequence[tuple[str, str]],
@@ -276,7 +276,7 @@ def _check(scenario: Scenario) -> None:
         scenario.prepared(take=True).check()
 
 
-def _resolved(scenario: Scenario) -> dict[str, Any]:
+def _resolve_scenario(scenario: Scenario) -> dict[str, Any]:
     """The scenario with all defaults, under its own algorithm, or under another one if that cannot run there.
 
     Raises:
@@ -294,7 +294,7 @@ def _resolved(scenario: Scenario) -> dict[str, Any]:
     return scenario.resolved
 
 
-def _because(error: _native.ScenarioError) -> str:
+def _error_text(error: _native.ScenarioError) -> str:
     """Returns the simulator's message, without the case that it was checking."""
     return re.sub(r' \(in case "[^"]*"\)$', "", str(getattr(error, "problem", error)))
 

@@ -113,10 +113,10 @@ def standings(
         if run.score is not None:
             scored.setdefault(run.algorithm, {})[run.seed] = run
     best_rates = _best_rates(runs, constraints)
-    broken = {name: _broken(each.values(), constraints, best_rates) for name, each in scored.items()}
+    broken = {name: _find_broken(each.values(), constraints, best_rates) for name, each in scored.items()}
     unranked = set(references)
     scores = {name: {seed: run.score or 0.0 for seed, run in each.items()} for name, each in scored.items()}
-    paused = {name: _paused(each.values()) for name, each in scored.items()}
+    paused = {name: _mean_paused_share(each.values()) for name, each in scored.items()}
     ranked = [name for name in scored if name not in unranked and not broken[name]]
     groups = _groups({name: scores[name] for name in ranked}, paused)
     best = min(ranked, key=lambda name: _middle(scores[name]), default=None)
@@ -134,7 +134,7 @@ def standings(
             score=score,
             scores=own,
             ranks=_ranks(name, ranked, scores) if state == RANKED else {},
-            against_best=_against(own, scores[best], statistics.together(others))
+            against_best=_ratio_to_best(own, scores[best], statistics.together(others))
             if comparable and best is not None
             else NONE,
             is_apart=statistics.is_apart(own, scores[best], comparisons=others)
@@ -162,7 +162,7 @@ def _best_rates(runs: Sequence[Measured], constraints: Sequence[Requirement]) ->
     return {seed: bests((run.values for run in each), constraints) for seed, each in by_seed.items()}
 
 
-def _broken(
+def _find_broken(
     runs: Iterable[Measured], constraints: Sequence[Requirement], best_rates: Mapping[int, Mapping[str, float]]
 ) -> tuple[Broken, ...]:
     violations = []
@@ -180,7 +180,7 @@ def _broken(
     return tuple(sorted(violations, key=lambda violation: -violation.excess))
 
 
-def _paused(runs: Iterable[Measured]) -> float:
+def _mean_paused_share(runs: Iterable[Measured]) -> float:
     shares = [float(run.values.get("paused_share") or 0.0) for run in runs]
     return math.fsum(shares) / len(shares)
 
@@ -256,6 +256,6 @@ def _is_fragile(score: Interval, scores: Mapping[int, float], perturbed: Sequenc
     return None if not perturbed else is_fragile([next(iter(scores.values())), *perturbed], score.half_width)
 
 
-def _against(own: Mapping[int, float], best: Mapping[int, float], confidence: float) -> Interval:
+def _ratio_to_best(own: Mapping[int, float], best: Mapping[int, float], confidence: float) -> Interval:
     both = [seed for seed in own if seed in best]
     return statistics.paired_ratio([own[s] for s in both], [best[s] for s in both], confidence=confidence)

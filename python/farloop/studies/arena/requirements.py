@@ -43,11 +43,11 @@ def is_reference(algorithm: str) -> bool:
     return any(_REFERENCES.fullmatch(side) is not None for side in by_scope(algorithm))
 
 
-def required(algorithm: str) -> tuple[str, ...]:
+def list_requirements(algorithm: str) -> tuple[str, ...]:
     """Returns the capabilities that an algorithm or a pair needs, by the words of `can`; for algorithms in Python none are known."""
     sides = by_scope(algorithm)
     if len(sides) > 1:
-        both = [need for side in sides for need in required(side)]
+        both = [need for side in sides for need in list_requirements(side)]
         return tuple(need for need in CAPABILITIES if need in both)
     if not catalogue.is_algorithm(algorithm):
         return ()
@@ -93,7 +93,7 @@ def in_words(algorithm: str) -> str:
         "symmetric": "symmetric paths",
         "credit": "receivers' credit",
     }
-    known = [words[need] for need in required(algorithm)]
+    known = [words[need] for need in list_requirements(algorithm)]
     if not all(map(catalogue.is_algorithm, by_scope(algorithm))):
         known.append(OWN)
     return ", ".join(known) or "nothing"

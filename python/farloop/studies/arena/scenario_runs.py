@@ -15,7 +15,7 @@ from farloop.results.seeds import seed_suffix
 from farloop.results.starts import OWN
 from farloop.safe_files import names
 from farloop.studies.arena import constraints, table, tails
-from farloop.studies.arena.measuring import measured
+from farloop.studies.arena.measuring import measure_run
 from farloop.studies.arena.plan import Contest, Plan, Refusal
 from farloop.studies.arena.table import Result
 from farloop.studies.arena.tails import Tail
@@ -97,7 +97,7 @@ def _run_scenario(contest: Contest, plan: Plan, into: Path, execution: Execution
     where = into / contest.name
     where.mkdir()
     saving.fill_comparison(comparison, where, execution.run_store, report=False)
-    measurements = [measured(measured_run, contest.name) for measured_run in runs]
+    measurements = [measure_run(measured_run, contest.name) for measured_run in runs]
     del comparison, runs
     moved = _score_variations(contest, plan, execution)
     return Result(
@@ -134,7 +134,7 @@ def _score_variations(contest: Contest, plan: Plan, execution: Execution) -> dic
     for number in range(1, plan.jitter + 1):
         wanted = vary_variants(first, number)
         for run in run_variants(wanted, execution, group=contest.name):
-            scores.setdefault(run.algorithm, []).append(measured(run, contest.name).score)
+            scores.setdefault(run.algorithm, []).append(measure_run(run, contest.name).score)
     return scores
 
 
@@ -185,7 +185,7 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path, page: Page) -> None
         runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
         moved = dict(contest.get("perturbed", {})) if has_version(kept) else {}
         point = dict(contest.get("point", {}))
-        measurements = [measured(kept_run, name) for kept_run in runs]
+        measurements = [measure_run(kept_run, name) for kept_run in runs]
         results.append(
             Result(
                 name,

@@ -16,7 +16,7 @@ _FOR_ROOM = ("dropped_buffer", "dropped_limit")
 """Drops that lossless classes are to have none of."""
 
 
-def measured(run: Run) -> dict[str, Any]:
+def measure_switches(run: Run) -> dict[str, Any]:
     """Measures a run's switches, by the names of [CELLS][farloop.results.fields.CELLS]."""
     ports = run.ports.to_pylist()
     at_switches = [port for port in ports if port["kind"] != "host"]

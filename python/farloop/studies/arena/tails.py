@@ -105,7 +105,7 @@ class _KeptTails:
     def find(self, question: WhyQuestion) -> WhyAnswer | None:
         """The explanation of the flow that is asked for."""
         run, chosen = question.run, question.chosen
-        explanation = _kept(self.store.explanation(run.address), run, chosen)
+        explanation = _check_stored(self.store.explanation(run.address), run, chosen)
         return None if explanation is None else WhyAnswer(run.label, chosen, explanation)
 
     def put(self, question: WhyQuestion, answer: WhyAnswer) -> None:
@@ -141,7 +141,7 @@ def most_frequent(tails: Iterable[Tail]) -> str:
     return f"{cause}, {count} of {causes.total()}"
 
 
-def _kept(explanation: Explanation | None, run: Run, chosen: Chosen) -> Explanation | None:
+def _check_stored(explanation: Explanation | None, run: Run, chosen: Chosen) -> Explanation | None:
     """An explanation of this flow that a store has; `None` where it is of another flow, or of another run."""
     if explanation is None or explanation.flow != chosen.name:
         return None

@@ -170,9 +170,13 @@ def from_python(
         "title": title,
         "algorithm_file": [algorithm_file] if isinstance(algorithm_file, str | PathLike) else algorithm_file,
         "set": settings,
-        "grid": None if grid is None else {key: _plain(values) for key, values in _mapping(grid, "grid").items()},
+        "grid": None
+        if grid is None
+        else {key: _to_plain_values(values) for key, values in _mapping(grid, "grid").items()},
         "list": None if listed is None else [dict(_mapping(point, "listed")) for point in listed],
-        "random": None if random is None else {key: _plain(value) for key, value in _mapping(random, "random").items()},
+        "random": None
+        if random is None
+        else {key: _to_plain_values(value) for key, value in _mapping(random, "random").items()},
         "where": where if where is None or isinstance(where, str) else list(where),
         "sizes": sizes,
         "collect": collect
@@ -198,12 +202,12 @@ def _names(value: Any, files: dict[Path, None]) -> Any:
     return [_names(part, files) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _plain(values: Any) -> Any:
+def _to_plain_values(values: Any) -> Any:
     """Numbers of numpy, ranges and the like as a file would have them."""
     if isinstance(values, str | Mapping):
         return values
     if isinstance(values, Iterable):
-        return [_plain(value) for value in values]
+        return [_to_plain_values(value) for value in values]
     return values.item() if callable(getattr(values, "item", None)) else values
 
 
@@ -266,7 +270,7 @@ class _Reader:
             [f"{key}={value}" for key, value in (points.setting(*item) for item in self._settings().items())]
         )
         parts = [self._guarded(("grid",), points.grid, self._grid()), self._list(), self._random()]
-        candidates = self._guarded(("grid",), points.combined, *(part for part in parts if part))
+        candidates = self._guarded(("grid",), points.combine_points, *(part for part in parts if part))
         constraints = self._constraints()
         if self._say is not None and len(candidates) > MANY:
             self._say(f"{len(candidates):,} points; their scenarios are worked out one by one before the first run")
@@ -367,7 +371,9 @@ class _Reader:
             flat = self._flat(table, ("list", i), lambda _: False)
             if not flat:
                 raise self._error(("list", i), 'has no keys; expected some, such as network.wan_delay = "5ms"')
-            single = {key: self._guarded(way, _single, key, value, self._known) for key, (way, value) in flat.items()}
+            single = {
+                key: self._guarded(way, _read_value, key, value, self._known) for key, (way, value) in flat.items()
+            }
             checked.append(single)
         return checked
 
@@ -418,7 +424,7 @@ class _Reader:
 
     def _holds(self, constraints: Sequence[tuple[Key, Constraint]], point: Point, base: Scenario) -> bool:
         return all(
-            self._guarded(way, constraint.expression.holds, lambda key: _looked_up(key, point, base))
+            self._guarded(way, constraint.expression.holds, lambda key: _look_up_key(key, point, base))
             for way, constraint in constraints
         )
 
@@ -503,7 +509,7 @@ def _values(key: str, value: Any, classes: Collection[str]) -> list[Value]:
     return values
 
 
-def _single(key: str, value: Any, classes: Collection[str]) -> Value:
+def _read_value(key: str, value: Any, classes: Collection[str]) -> Value:
     """The value of a key of a point in a list."""
     if key == SEED:
         seeds = _seeds(value)
@@ -544,7 +550,7 @@ def _check_algorithms(names: Sequence[object], classes: Collection[str]) -> None
         catalogue.check_algorithm(name, classes)
 
 
-def _looked_up(key: str, point: Point, base: Scenario) -> object:
+def _look_up_key(key: str, point: Point, base: Scenario) -> object:
     """The value of a key at a point, or in the base scenario."""
     name = points.key_name(key)
     if name in point:

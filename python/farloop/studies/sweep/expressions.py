@@ -97,7 +97,7 @@ class Expression:
             raise FarloopError(f"{shown(self.text)}: cannot be worked out{where}: {error}") from None
 
 
-def comparable(value: object) -> object:
+def to_comparable(value: object) -> object:
     """A value of a scenario as constraints see it: a quantity as a number in s, bit/s or B, anything else as it is."""
     if isinstance(value, str):
         for read in (units.seconds, units.rate, units.size):
@@ -155,10 +155,10 @@ def _name(node: ast.expr) -> str | None:
 def _value(node: ast.expr, value: Callable[[str], object]) -> Any:
     name = _name(node)
     if name is not None:
-        return comparable(value(name))
+        return to_comparable(value(name))
     match node:
         case ast.Constant(value=constant):
-            return comparable(constant)
+            return to_comparable(constant)
         case ast.BoolOp(op=op, values=parts):
             if isinstance(op, ast.And):
                 return all(_value(part, value) for part in parts)
@@ -169,7 +169,7 @@ def _value(node: ast.expr, value: Callable[[str], object]) -> Any:
             result = _value(operand, value)
             return not result if isinstance(op, ast.Not) else -result if isinstance(op, ast.USub) else +result
         case ast.BinOp(left=left, op=op, right=right):
-            return _combined(op, _value(left, value), _value(right, value))
+            return _combine_numbers(op, _value(left, value), _value(right, value))
         case ast.Compare(left=left, ops=ops, comparators=others):
             values = [_value(part, value) for part in (left, *others)]
             return all(_COMPARED[type(op)](values[i], values[i + 1]) for i, op in enumerate(ops))
@@ -178,7 +178,7 @@ def _value(node: ast.expr, value: Callable[[str], object]) -> Any:
     raise AssertionError("what is not accepted was refused")
 
 
-def _combined(op: ast.operator, left: Any, right: Any) -> Any:
+def _combine_numbers(op: ast.operator, left: Any, right: Any) -> Any:
     """Arithmetic between numbers alone: a text times a number would be one of any length, a text with % a format."""
     for side in (left, right):
         if isinstance(side, bool) or not isinstance(side, int | float):

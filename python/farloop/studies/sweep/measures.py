@@ -191,7 +191,7 @@ def _summary(*keys: str) -> Callable[[Run], float | None]:
     return number
 
 
-def _unfinished(run: Run) -> float:
+def _count_unfinished(run: Run) -> float:
     return float(sum(run.summary["unfinished"].values()))
 
 
@@ -229,7 +229,7 @@ _NUMBERS: dict[str, Callable[[Run], float | None]] = {
     "timeouts": _total("timeouts"),
     "marked": _total("marked"),
     "flows": lambda run: float(run.flows.num_rows),
-    "unfinished": _unfinished,
+    "unfinished": _count_unfinished,
     "gave_up": _summary("gave_up"),
     "iteration_time": _iterations("time_ps", 1e12),
     "iteration_slowdown": _iterations("slowdown", 1.0),
@@ -280,8 +280,8 @@ def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
     if len(rest) == 2 and "/" in rest[0]:
         if which not in _STATISTICS:
             raise UnknownNameError(f"{shown(which)}: no such statistic; {nearest(which, _STATISTICS)}")
-        return _recorded(which, *rest)
-    if sizes is None and (text := _unstated(joined)):
+        return _find_recorded(which, *rest)
+    if sizes is None and (text := _hint_at_classes(joined)):
         raise FarloopError(f"{shown(name)}: {text}")
     common = [*DEFAULT, *(other for other in _NUMBERS if other not in DEFAULT)]
     hint = nearest(joined, known).partition("there is")[0]
@@ -294,7 +294,7 @@ def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
     )
 
 
-def _unstated(name: str) -> str:
+def _hint_at_classes(name: str) -> str:
     """Returns a hint for a name with a class of sizes in a study that chooses no classes; empty for any other name."""
     for size in MEDIAN.classes:
         if name in known_measures(MEDIAN) and re.match(rf"(?:intra_|cross_)?{size.alias}_", name):
@@ -310,7 +310,7 @@ def _choices(name: str) -> str:
     return f'sizes = "{MEDIAN.name}" to keep that, or sizes = "{GEMINI.name}" for {gemini}'
 
 
-def _recorded(which: str, obj: str, metric: str) -> Measure:
+def _find_recorded(which: str, obj: str, metric: str) -> Measure:
     kind = obj.split("/", 1)[0]
     known = fields.METRICS.get(kind)
     if known is None:

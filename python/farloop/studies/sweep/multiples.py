@@ -172,7 +172,7 @@ def _lines(
     points: pa.Table, rows: Sequence[Mapping[str, Any]], across: str, lines_by: str, rest: Sequence[str], metric: str
 ) -> Multiples:
     axis, place = _axis(points, rows, across)
-    up, factor = scaled(points, rows, metric)
+    up, factor = scale_axis(points, rows, metric)
     panels: dict[str, dict[str, list[_Place]]] = {}
     for row in rows:
         if across and row[across] is None:
@@ -190,7 +190,7 @@ def _lines(
 def _scatter(
     points: pa.Table, rows: Sequence[Mapping[str, Any]], keys: Sequence[str], lines_by: str, metric: str
 ) -> Multiples:
-    up, factor = scaled(points, rows, metric)
+    up, factor = scale_axis(points, rows, metric)
     panels: dict[str, list[Stroke]] = {}
     axes = []
     for key in keys[:MAX_PANELS]:
@@ -236,7 +236,7 @@ def _axis(points: pa.Table, rows: Sequence[Mapping[str, Any]], key: str) -> tupl
     return Axis(title, is_log=is_wide(values), values=ticks), lambda value: value / scale.factor
 
 
-def scaled(points: pa.Table, rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Axis, float]:
+def scale_axis(points: pa.Table, rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Axis, float]:
     """The axis of a metric, and how many of the metric's unit one of the axis' is."""
     unit = unit_of(points, metric)
     values = [row[metric] for row in rows]
@@ -280,7 +280,7 @@ def metric_text(row: Mapping[str, Any], metric: str, unit: str) -> str:
     return interval_of(row, metric).format(lambda value: value_text(float(value), unit))
 
 
-def ranked(points: pa.Table, metric: str, better: str) -> list[dict[str, Any]]:
+def rank_points(points: pa.Table, metric: str, better: str) -> list[dict[str, Any]]:
     """The points that have a metric, the best first."""
     rows = [row for row in points.to_pylist() if row[metric] is not None]
     return sorted(rows, key=lambda row: row[metric], reverse=better != LESS)
@@ -300,7 +300,7 @@ def standings(
     Each point is compared with the first and with the last one, seed by seed, so that all comparisons of a metric hold together. A point
     that the seeds do not tell from the first has no place of its own, and neither has one that they do not tell from the last.
     """
-    ordered = ranked(points, metric, better)
+    ordered = rank_points(points, metric, better)
     count = len(ordered)
     if count < 2:
         return [("only one", row) for row in ordered], "There is one point."

@@ -73,7 +73,7 @@ def check_value(value: object) -> Value:
     raise FarloopError(f"{shown(repr(value))}: expected a text, a number, true or false, or a list of these")
 
 
-def combined(*several: Sequence[Point]) -> list[Point]:
+def combine_points(*several: Sequence[Point]) -> list[Point]:
     """Every point of the first with every one of the second, and so on; where two have the same key the later one counts.
 
     Raises:
@@ -91,7 +91,7 @@ def grid(values: Mapping[str, Sequence[Value]]) -> list[Point]:
     Raises:
         FarloopError: there are too many.
     """
-    return combined(*([{key: value} for value in choices] for key, choices in values.items()))
+    return combine_points(*([{key: value} for value in choices] for key, choices in values.items()))
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Remarks:
         """For the manifest: the rows of the table of starts, and the cautions, of each code the first with the number of its runs."""
         each = [entries for algorithms in self._starts.values() for entries in algorithms.values()]
         warnings = [
-            {"code": code, "text": _counted(next(iter(texts)), sum(texts.values()), "runs")}
+            {"code": code, "text": _count_repeats(next(iter(texts)), sum(texts.values()), "runs")}
             for code, texts in self._cautions.items()
         ]
         texts_of_sizes = [_few_flows(name, flows) for name, flows in self._flows.items()]
@@ -60,7 +60,9 @@ class Remarks:
         if differing:
             point, texts = differing[0]
             where = f"{point}: " if point else ""
-            warnings += [{"code": "starts", "text": where + _counted(text, len(differing), "points")} for text in texts]
+            warnings += [
+                {"code": "starts", "text": where + _count_repeats(text, len(differing), "points")} for text in texts
+            ]
         return {"starts": starts.rows_of(each), "cautions": warnings}
 
 
@@ -79,5 +81,5 @@ def _few_flows(name: str, flows: Sequence[int]) -> str:
     return f"{name}: {'; '.join(parts)}" if parts else ""
 
 
-def _counted(text: str, count: int, what: str) -> str:
+def _count_repeats(text: str, count: int, what: str) -> str:
     return text if count == 1 else f"{text}; in {count} {what} something like it"

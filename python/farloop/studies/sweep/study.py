@@ -174,7 +174,7 @@ def sweep(
     messages = [
         *making.messages(),
         *(point.in_words() for point in unmet),
-        *_unused(making),
+        *_find_unused(making),
         *notes,
         *([trouble] if trouble else []),
     ]
@@ -185,7 +185,7 @@ def _cautions(making: Making) -> list[str]:
     return [str(caution["text"]) for caution in making.noted.content()["cautions"]]
 
 
-def _unused(making: Making) -> list[str]:
+def _find_unused(making: Making) -> list[str]:
     """Returns notes about algorithms in Python that no point names."""
     if not making.definition.base.classes:
         return []

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from farloop.results.measures import MORE
 from farloop.results.metric_titles import metric_title
-from farloop.studies.sweep.multiples import label, metric_text, ranked, standings, unit_of
+from farloop.studies.sweep.multiples import label, metric_text, rank_points, standings, unit_of
 from farloop.studies.sweep.points import ALGORITHM, SEED
 
 SLOWDOWN = "iteration_slowdown"
@@ -44,9 +44,9 @@ def answer_study(
         name, unit = collect[0]["name"], collect[0]["unit"]
         texts = [metric_text(row, name, unit) for row in points.slice(0, 1).to_pylist()]
         return [f"{points.num_rows} points; {metric_title(name)} of the first: {texts[0]}."]
-    enough = _enough(points, keys) if any(each["name"] == SLOWDOWN for each in collect) else []
+    enough = _list_thresholds(points, keys) if any(each["name"] == SLOWDOWN for each in collect) else []
     name, unit = metric["name"], metric["unit"]
-    ordered = ranked(points, name, metric["better"])
+    ordered = rank_points(points, name, metric["better"])
     if len(ordered) < 2:
         return [f"{metric_title(name)} exists at {len(ordered)} of {points.num_rows} points."]
     first, last = ordered[0], ordered[-1]
@@ -64,7 +64,7 @@ def answer_study(
     ]
 
 
-def _enough(points: pa.Table, keys: Sequence[str]) -> list[str]:
+def _list_thresholds(points: pa.Table, keys: Sequence[str]) -> list[str]:
     """For each key of the network that varies: from which value on, or up to which, jobs stay near the ideal network.
 
     Where other keys vary as well, a sentence has the value for each of their settings, equal ones together.
@@ -85,7 +85,7 @@ def _enough(points: pa.Table, keys: Sequence[str]) -> list[str]:
                 is_distance = unit_of(points, key) == "s" or key.endswith(("loss", "corruption"))
                 settings.setdefault(_reach(ascending, is_distance=is_distance), []).append(setting)
         for reach, named in settings.items():
-            whose = f"{_listed(named)}: i" if any(named) else "I"
+            whose = f"{_join_names(named)}: i" if any(named) else "I"
             sentences.append(f"{whose}terations take {reach}.")
     return sentences[:MAX_SENTENCES]
 
@@ -110,7 +110,7 @@ def _reach(values: Sequence[tuple[float, str, float | None]], *, is_distance: bo
     return f"{percent} longer than on an ideal network, or more, at {values[0 if is_distance else -1][1]} already"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 

@@ -12,7 +12,7 @@ from farloop.results.effects import Effect
 from farloop.results.headline import Headline, KeyNumber
 from farloop.results.measures import LESS
 from farloop.results.metric_titles import metric_title
-from farloop.studies.sweep.multiples import interval_of, label, ranked, value_text
+from farloop.studies.sweep.multiples import interval_of, label, rank_points, value_text
 from farloop.studies.sweep.points import ALGORITHM, SEED
 from farloop.studies.sweep.study_answer import answer_study
 
@@ -45,7 +45,7 @@ def headline_study(
 
 def _key_number(metric: Mapping[str, Any], points: pa.Table, keys: Sequence[str]) -> KeyNumber | None:
     """The best value of a metric, where it is, and the worst."""
-    ordered = ranked(points, metric["name"], metric["better"])
+    ordered = rank_points(points, metric["name"], metric["better"])
     if not ordered:
         return None
     word = "lowest" if metric["better"] == LESS else "highest"

@@ -69,7 +69,7 @@ def run(
     runs = iter(run_variants([v for each in planned for v in each], execution))
     checks: list[FidelityCheck] = []
     for choice, each in zip(chosen, planned, strict=True):
-        checks += compared(*choice, [next(runs) for _ in each])
+        checks += compare_entry(*choice, [next(runs) for _ in each])
     return checks
 
 
@@ -90,7 +90,7 @@ def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Va
     return repetitions
 
 
-def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequence[Run]) -> list[FidelityCheck]:
+def compare_entry(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequence[Run]) -> list[FidelityCheck]:
     """The checks of an algorithm in a case."""
     checks = []
     for metric, theirs in entry.numbers.items():

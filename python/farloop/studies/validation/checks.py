@@ -111,11 +111,11 @@ class FidelityCheck:
             "algorithm": self.algorithm,
             "metric": self.metric,
             "measure": self.measure,
-            "own": [_finite(value) for value in self.own],
+            "own": [_finite_or_none(value) for value in self.own],
             "theirs": list(self.theirs),
-            "farloop": _finite(self.mean),
+            "farloop": _finite_or_none(self.mean),
             "reference_value": self.reference_mean,
-            "difference": _finite(self.difference),
+            "difference": _finite_or_none(self.difference),
             "spread": self.spread,
             "limit": self.limit,
             "expected": self.expected,
@@ -144,7 +144,7 @@ def read(row: Mapping[str, Any]) -> FidelityCheck:
     )
 
 
-def _finite(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 

@@ -82,14 +82,14 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
         return metrics.jain(np.array(list(_throughputs(run, since).values())))
     if kind in ("throughput", "share"):
         rates = _throughputs(run, since)
-        own = rates[_known(rest, list(rates), name)]
+        own = rates[_check_known(rest, list(rates), name)]
         return own if kind == "throughput" else metrics.ratio(own, sum(rates.values()))
     if kind in SERIES:
         return _mean_while_it_runs(run, rest, SERIES[kind], since)
     if kind == "startup":
         return _startup(run, rest, since)
     if kind == "period":
-        return _period(*_after(run, f"flow/{rest}", "cwnd", since))
+        return _period(*_samples_since(run, f"flow/{rest}", "cwnd", since))
     if kind in ("queue_mean", "queue_max") and since > 0:
         of = ("queue", "mean") if kind == "queue_mean" else ("max_queue", "max")
         return _series(run, f"port/{rest}", *of, since)
@@ -105,25 +105,25 @@ def _cell(run: Run, kind: str, rest: str, name: str, since: float) -> float:
     """Returns the number that a name gives after its table."""
     *of, last = rest.split(":")
     if kind == "series" and len(of) >= 2:
-        return _series(run, ":".join(of[:-1]), of[-1], _known(last, list(HOW), name), since)
+        return _series(run, ":".join(of[:-1]), of[-1], _check_known(last, list(HOW), name), since)
     table = run.flows if kind.startswith("flow") else run.ports
     if kind in ("flow", "port") and of:
         names = run.flows["name"].to_pylist() if kind == "flow" else port_names(run.ports)
         return float(column(table, _column(table, last, name))[_row(names, ":".join(of), name)])
     if kind in ("flows", "ports") and len(of) == 1:
-        return HOW[_known(last, list(HOW), name)](column(table, _column(table, of[0], name)))
+        return HOW[_check_known(last, list(HOW), name)](column(table, _column(table, of[0], name)))
     raise FarloopError(f"{shown(name)}: no such metric; docs/validation.md has their names")
 
 
 def _column(table: pa.Table, wanted: str, name: str) -> str:
-    return _known(wanted, table.schema.names, name)
+    return _check_known(wanted, table.schema.names, name)
 
 
 def _row(names: list[str], wanted: str, name: str) -> int:
-    return names.index(_known(wanted, names, name))
+    return names.index(_check_known(wanted, names, name))
 
 
-def _known(wanted: str, known: list[str], name: str) -> str:
+def _check_known(wanted: str, known: list[str], name: str) -> str:
     if wanted not in known:
         raise FarloopError(f"{shown(name)}: {shown(wanted)}: {nearest(wanted, known)}")
     return wanted
@@ -151,10 +151,10 @@ def _throughputs(run: Run, since: float) -> dict[str, float]:
 
 
 def _series(run: Run, of: str, metric: str, how: str, since: float) -> float:
-    return HOW[how](_after(run, of, metric, since)[1])
+    return HOW[how](_samples_since(run, of, metric, since)[1])
 
 
-def _after(run: Run, of: str, metric: str, since: float) -> tuple[Floats, Floats]:
+def _samples_since(run: Run, of: str, metric: str, since: float) -> tuple[Floats, Floats]:
     """Times and values of what was recorded, from a time on; what is not known is left out."""
     times, values = run.samples.get(of, metric)
     counts = (times >= since) & ~np.isnan(values)
@@ -163,12 +163,12 @@ def _after(run: Run, of: str, metric: str, since: float) -> tuple[Floats, Floats
 
 def _mean_while_it_runs(run: Run, flow: str, metric: str, since: float) -> float:
     """The mean of what was recorded of a flow between its first acknowledgement and the last."""
-    times, values = _after(run, f"flow/{flow}", metric, since)
-    known = (values > 0) & ~(times > _received(run, flow))
+    times, values = _samples_since(run, f"flow/{flow}", metric, since)
+    known = (values > 0) & ~(times > _receive_time(run, flow))
     return float(np.mean(values[known])) if known.any() else float("nan")
 
 
-def _received(run: Run, flow: str) -> float:
+def _receive_time(run: Run, flow: str) -> float:
     """When the receiver had all of a flow, in seconds; NaN if it never had."""
     return float(column(run.flows, "received_ps")[_row(run.flows["name"].to_pylist(), flow, flow)] / 1e12)
 
@@ -178,8 +178,8 @@ def _startup(run: Run, flow: str, since: float) -> float:
 
     The rate falls below half of its largest so far where that ends; what is twice the mean throughput later is STARTUP once more.
     """
-    times, rates = _after(run, f"flow/{flow}", "pacing", since)
-    known = np.isfinite(rates) & ~(times > _received(run, flow))
+    times, rates = _samples_since(run, f"flow/{flow}", "pacing", since)
+    known = np.isfinite(rates) & ~(times > _receive_time(run, flow))
     times, rates = times[known], rates[known]
     if not times.size:
         return float("nan")

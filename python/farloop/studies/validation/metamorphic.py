@@ -37,7 +37,7 @@ def run(
     tried: list[tuple[Relation, int, World, World]] = []
     for relation in RELATIONS:
         for k in range(number):
-            own = _alone(world(k)) if relation.name == "split link" else world(k)
+            own = _keep_first_flow(world(k)) if relation.name == "split link" else world(k)
             changed = relation.change(own)
             if changed is not None:
                 tried.append((relation, k, own, changed))
@@ -49,19 +49,19 @@ def run(
     runs = run_variants(variants, execution, group=NAME)
     differences: dict[str, list[tuple[float, bool, str]]] = {}
     for (relation, k, own, _), before, after in zip(tried, runs[::2], runs[1::2], strict=True):
-        apart = _apart(relation, own, before, after)
+        apart = _relative_error(relation, own, before, after)
         differences.setdefault(relation.name, []).append((*apart, f"world {k}, {own.algorithm}"))
     return [_outcome(relation, differences[relation.name]) for relation in RELATIONS]
 
 
-def _alone(of: World) -> World:
+def _keep_first_flow(of: World) -> World:
     """Only a flow of the first host's."""
     other = next(host for host in of.hosts if host != of.hosts[0])
     size = of.transfers[0].size
     return replace(of, transfers=(WorldFlow("flow1", of.hosts[0], other, 0, size),))
 
 
-def _apart(relation: Relation, own: World, before: Run, after: Run) -> tuple[float, bool]:
+def _relative_error(relation: Relation, own: World, before: Run, after: Run) -> tuple[float, bool]:
     """Returns the relative error of the mean completion time, and whether every flow is exact."""
     order = {name: row for row, name in enumerate(after.flows["name"].to_pylist())}
     rows = [order.get(name, row) for row, name in enumerate(before.flows["name"].to_pylist())]

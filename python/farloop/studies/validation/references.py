@@ -181,7 +181,7 @@ def load(name: str) -> Reference:
 
 
 @functools.cache
-def checked_against() -> dict[str, tuple[str, ...]]:
+def programs_by_algorithm() -> dict[str, tuple[str, ...]]:
     """By algorithm, the programs of independent references that have it, such as "ns-3"; algorithms without any are not in it."""
     by_algorithm: dict[str, dict[str, None]] = {}
     for name in names():
@@ -196,7 +196,7 @@ def checked_against() -> dict[str, tuple[str, ...]]:
 
 def programs(algorithm: str) -> str:
     """The programs and kernels that an algorithm has been compared with, such as "ns-3, Linux"; empty for none."""
-    return ", ".join(checked_against().get(algorithm, ()))
+    return ", ".join(programs_by_algorithm().get(algorithm, ()))
 
 
 def read(directory: Path) -> Reference:
@@ -270,7 +270,7 @@ def _entry(table: TomlTable, own: Mapping[str, Any], above: Mapping[str, float],
     for metric in table.table("limits", "metrics with their limits").values:
         if metric not in by_metric:
             raise table.refused("limits", f"{shown(metric)}: {nearest(metric, sorted(by_metric))}")
-    explained = [_explained(explained_table, sorted(by_metric)) for explained_table in table.tables("explained")]
+    explained = [_read_explained(explained_table, sorted(by_metric)) for explained_table in table.tables("explained")]
     return Entry(
         algorithm,
         table.text("reference"),
@@ -282,7 +282,7 @@ def _entry(table: TomlTable, own: Mapping[str, Any], above: Mapping[str, float],
     )
 
 
-def _explained(table: TomlTable, metrics: Sequence[str]) -> Explained:
+def _read_explained(table: TomlTable, metrics: Sequence[str]) -> Explained:
     table.only("metric", "difference", "why", "command", "gives", "settled")
     return Explained(
         table.one_of("metric", metrics),

@@ -85,7 +85,7 @@ def _other_names(of: World) -> World:
     return of.renamed(dict(zip(names, shuffled, strict=True)))
 
 
-def _later(of: World) -> World:
+def _delay_flows(of: World) -> World:
     moved = tuple(replace(flow, start=flow.start + 1_000_000) for flow in of.transfers)
     return replace(of, transfers=moved, seconds=of.seconds + 1e-3)
 
@@ -116,7 +116,7 @@ def _slower(of: World) -> World | None:
     )
 
 
-def _mirrored(of: World) -> World:
+def _mirror_world(of: World) -> World:
     return replace(
         of,
         hosts=of.hosts[::-1],
@@ -126,7 +126,7 @@ def _mirrored(of: World) -> World:
     )
 
 
-def _recorded(of: World) -> World:
+def _record_ports(of: World) -> World:
     return replace(of, more={**of.more, "record.interval": "100us", "record.ports": "all"})
 
 
@@ -179,12 +179,12 @@ RELATIONS = (
     Relation(
         "later",
         "All flows start 1 ms later: completion times are the same.",
-        _later,
+        _delay_flows,
     ),
     Relation(
         "recorded",
         "Queues and rates are recorded: all times are the same.",
-        _recorded,
+        _record_ports,
     ),
     Relation(
         "other tables",
@@ -212,7 +212,7 @@ RELATIONS = (
     Relation(
         "mirrored",
         "Nodes, links and flows in reverse order: times differ by ties alone.",
-        _mirrored,
+        _mirror_world,
         limit=0.05,
     ),
     Relation(
