@@ -72,7 +72,7 @@ def main() -> None:
         code = 2
     discard_output()
     having_threads = [sys.modules.get(f"farloop.{name}") for name in ("experiments.crew", "formats.job")]
-    if any(module is not None and module.left_behind() for module in having_threads):
+    if any(module is not None and module.has_stray_thread() for module in having_threads):
         # A handler of an algorithm that never returns, or the reader of a job; all else is tidied up.
         sys.stderr.flush()
         os._exit(code)

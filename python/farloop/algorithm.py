@@ -39,7 +39,7 @@ from typing import Any, ClassVar, NoReturn
 
 from farloop import _native
 from farloop._native import Ack, Context, Flow, Hop, Loss, Sent
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.messages import Stopped
 
 __all__ = ["Ack", "Algorithm", "AlgorithmError", "Context", "Flow", "Hop", "Loss", "Sent", "parameter", "torture"]
@@ -180,7 +180,7 @@ def _describe(algorithm: type[Algorithm]) -> dict[str, Any]:
         raise refuse("has no on_ack; expected on_ack(self, ctx, ack)")
     for name in ("start", "on_ack", *HANDLERS):
         if hasattr(algorithm, name) and not callable(getattr(algorithm, name)):
-            value = shown(repr(getattr(algorithm, name)))
+            value = clip_text(repr(getattr(algorithm, name)))
             raise refuse(f"{name} is {value}; expected a method, {_SIGNATURES[name]}")
     for name in dir(algorithm):
         if name.startswith("on_") and name not in (*HANDLERS, "on_ack"):
@@ -188,15 +188,17 @@ def _describe(algorithm: type[Algorithm]) -> dict[str, Any]:
     needs = _needs(algorithm, refuse)
     for name in ("name", "source"):
         if not isinstance(getattr(algorithm, name), str):
-            raise refuse(f"{name} is {shown(repr(getattr(algorithm, name)))}; expected a text in quotes")
+            raise refuse(f"{name} is {clip_text(repr(getattr(algorithm, name)))}; expected a text in quotes")
     if not isinstance(algorithm.random, bool):
-        raise refuse(f"random is {shown(repr(algorithm.random))}; expected True or False")
+        raise refuse(f"random is {clip_text(repr(algorithm.random))}; expected True or False")
     if (
         isinstance(algorithm.header_bytes, bool)
         or not isinstance(algorithm.header_bytes, int)
         or not 0 <= algorithm.header_bytes < 1000
     ):
-        raise refuse(f"header_bytes is {shown(repr(algorithm.header_bytes))}; expected a whole number from 0 to 999")
+        raise refuse(
+            f"header_bytes is {clip_text(repr(algorithm.header_bytes))}; expected a whole number from 0 to 999"
+        )
     params = {
         name: value
         for base in reversed(algorithm.__mro__)
@@ -206,10 +208,12 @@ def _describe(algorithm: type[Algorithm]) -> dict[str, Any]:
     for name, given in params.items():
         if not isinstance(given.default, bool | int | float | str):
             raise refuse(
-                f"parameter {name}: the default is {shown(repr(given.default))}; expected a number, a text, True or False"
+                f"parameter {name}: the default is {clip_text(repr(given.default))}; expected a number, a text, True or False"
             )
         if not isinstance(given.doc, str):
-            raise refuse(f"parameter {name}: the description is {shown(repr(given.doc))}; expected a text in quotes")
+            raise refuse(
+                f"parameter {name}: the description is {clip_text(repr(given.doc))}; expected a text in quotes"
+            )
     doc = (inspect.getdoc(algorithm) or "").strip()
     return {
         "class": algorithm,
@@ -240,28 +244,30 @@ def _needs(algorithm: type[Algorithm], refuse: Callable[[str], AlgorithmError]) 
     given: object = algorithm.needs
     needs = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else None
     if needs is None:
-        raise refuse(f"needs is {shown(repr(given))}; expected a set of texts; there is {', '.join(NEEDS)}")
+        raise refuse(f"needs is {clip_text(repr(given))}; expected a set of texts; there is {', '.join(NEEDS)}")
     for need in needs:
         if need not in NEEDS:
-            raise refuse(f"needs {shown(repr(need))}; {nearest(str(need), NEEDS)}")
+            raise refuse(f"needs {clip_text(repr(need))}; {nearest(str(need), NEEDS)}")
     return [str(need) for need in needs]
 
 
-def checked(algorithm: object) -> type[Algorithm]:
+def check_class(algorithm: object) -> type[Algorithm]:
     """A class that the simulator takes.
 
     Raises:
         AlgorithmError: it is none, or no algorithm.
     """
     if not isinstance(algorithm, type) or not issubclass(algorithm, Algorithm):
-        raise AlgorithmError(f"{shown(repr(algorithm))}: expected a class derived from farloop.algorithm.Algorithm")
+        raise AlgorithmError(f"{clip_text(repr(algorithm))}: expected a class derived from farloop.algorithm.Algorithm")
     description = describe_class(algorithm)
     try:
         _native.class_names([description])
     except (TypeError, OverflowError) as error:
         raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {_exception_text(error)}") from None
     except ValueError as error:
-        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {shown(error, MAX_ERROR_LENGTH)}") from None
+        raise AlgorithmError(
+            f"{_place(algorithm)}: {algorithm.__name__}: {clip_text(error, MAX_ERROR_LENGTH)}"
+        ) from None
     return algorithm
 
 
@@ -278,11 +284,11 @@ def torture(algorithm: type[Algorithm], sequences: int = 100) -> str:
     Raises:
         AlgorithmError: a handler failed, or left no usable window or rate; the text names file and line.
     """
-    description = describe_class(checked(algorithm))
+    description = describe_class(check_class(algorithm))
     try:
         _native.torture(description, sequences)
     except _native.HandlerError as error:
-        raise explained(error, [algorithm]) from error.__cause__
+        raise explain_failure(error, [algorithm]) from error.__cause__
     often = "sequence" if sequences == 1 else "sequences"
     return f"{description['name']}: {sequences:,} random {often} of 200 signals inside and across, and no unusable window or rate"
 
@@ -302,10 +308,10 @@ def load(path: Path | str) -> list[type[Algorithm]]:
     if not os.path.isfile(path):  # noqa: PTH113, it never raises
         what = "is not a regular file" if os.path.lexists(path) else "no such file"
         raise AlgorithmError(
-            f"{shown(path, 300)}: {what}; expected Python with a class derived from farloop.algorithm.Algorithm"
+            f"{clip_text(path, 300)}: {what}; expected Python with a class derived from farloop.algorithm.Algorithm"
         )
     if path.suffix != ".py":
-        raise AlgorithmError(f"{shown(path)}: expected a file of Python, whose name ends in .py")
+        raise AlgorithmError(f"{clip_text(path)}: expected a file of Python, whose name ends in .py")
     module = _run_file(path)
     defined = [
         v
@@ -315,7 +321,7 @@ def load(path: Path | str) -> list[type[Algorithm]]:
     defined = [v for v in defined if not v.__name__.startswith("_")]
     if not defined:
         raise AlgorithmError(f"{path}: defines no algorithm; expected a class derived from farloop.algorithm.Algorithm")
-    classes = [checked(v) for v in defined]
+    classes = [check_class(v) for v in defined]
     _refuse_redefined(path, {class_.__name__ for class_ in classes})
     refuse_twins(classes)
     return classes
@@ -334,7 +340,8 @@ def refuse_twins(classes: Iterable[type[Algorithm]]) -> None:
         other = known.setdefault(name_of(class_), class_)
         if (class_.__module__, class_.__qualname__) != (other.__module__, other.__qualname__):
             raise AlgorithmError(
-                f'{_place(class_)}: {class_.__name__}: has the name "{shown(name_of(class_))}", as {other.__name__} has ({_place(other)}); '
+                f'{_place(class_)}: {class_.__name__}: has the name "{clip_text(name_of(class_))}", '
+                f"as {other.__name__} has ({_place(other)}); "
                 "expected another `name`"
             )
 
@@ -364,7 +371,9 @@ def _run_file(path: Path) -> ModuleType:
     except OSError as error:
         raise AlgorithmError(f"{path}: cannot be read: {error.strerror or error}") from None
     except SyntaxError as error:
-        raise AlgorithmError(f"{path}:{error.lineno}: {shown(error.msg, MAX_ERROR_LENGTH)}; expected Python") from None
+        raise AlgorithmError(
+            f"{path}:{error.lineno}: {clip_text(error.msg, MAX_ERROR_LENGTH)}; expected Python"
+        ) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise AlgorithmError(f"{path}: {_exception_text(error)}; expected Python") from None
     setattr(module, CONTENT, content)
@@ -386,7 +395,7 @@ def _refuse(error: BaseException, place: str) -> NoReturn:
     raise AlgorithmError(f"{place}: {_exception_text(error)}") from error
 
 
-def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]]) -> AlgorithmError:
+def explain_failure(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]]) -> AlgorithmError:
     """Returns an error that says what went wrong in a handler, with the line of the user's file.
 
     Raises:
@@ -401,7 +410,7 @@ def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]
     for algorithm in classes if handler else []:
         code = getattr(getattr(algorithm, handler, None), "__code__", None)
         if str(error).startswith(f"{algorithm.__name__}.") and code is not None:
-            return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {shown(error, MAX_ERROR_LENGTH)}")
+            return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {clip_text(error, MAX_ERROR_LENGTH)}")
     line = _line(error, sorted({file for algorithm in classes for file in _files(algorithm)}))
     return AlgorithmError(f"{line or _place(classes[0])}: {_exception_text(error)}")
 
@@ -409,10 +418,10 @@ def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]
 def _exception_text(error: BaseException) -> str:
     """Returns the message of an exception of user code: on one line, of bearable length, also where its `__str__` fails."""
     try:
-        text = shown(error, MAX_ERROR_LENGTH)
+        text = clip_text(error, MAX_ERROR_LENGTH)
     except Exception:
         text = ""
-    name = shown(type(error).__name__)
+    name = clip_text(type(error).__name__)
     return f"{name}: {text}" if text else name
 
 
@@ -437,7 +446,7 @@ def by_scope(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.split("/")))
 
 
-def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
+def find_unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
     """Returns notes on algorithms that neither the resolved scenario nor the command names."""
     names_in_use = {*(side for name in names for side in by_scope(name)), *list_named(scenario)}
     return [

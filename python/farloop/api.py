@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from farloop import _native
-from farloop.algorithm import Algorithm, by_scope, checked, name_of
-from farloop.errors import FarloopError, shown
+from farloop.algorithm import Algorithm, by_scope, check_class, name_of
+from farloop.errors import FarloopError, clip_text
 from farloop.scenario import Scenario, Settings, Source
 
 if TYPE_CHECKING:
@@ -219,16 +219,16 @@ def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
     elif isinstance(algorithms, Iterable):
         chosen = list(algorithms)
     else:
-        raise FarloopError(f"algorithms: {shown(repr(algorithms))}: expected names, such as gear and hpcc")
+        raise FarloopError(f"algorithms: {clip_text(repr(algorithms))}: expected names, such as gear and hpcc")
     for algorithm in chosen:
         if not isinstance(algorithm, str) and not isinstance(algorithm, type):
-            raise FarloopError(f"algorithms: {shown(repr(algorithm))}: expected a name, such as hpcc")
+            raise FarloopError(f"algorithms: {clip_text(repr(algorithm))}: expected a name, such as hpcc")
     if not chosen:
         raise FarloopError("no algorithm to compare; `farloop list algorithms` shows them")
-    names = [algorithm if isinstance(algorithm, str) else name_of(checked(algorithm)) for algorithm in chosen]
+    names = [algorithm if isinstance(algorithm, str) else name_of(check_class(algorithm)) for algorithm in chosen]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")
+        raise FarloopError(f"compared with itself: {', '.join(map(clip_text, repeated))}")
     return dict(zip(names, chosen, strict=True))
 
 

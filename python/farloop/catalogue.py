@@ -12,7 +12,7 @@ from typing import Any
 
 from farloop import _native
 from farloop.algorithm import describe_class, load
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
 
 KINDS = ("algorithms", "paths", "scenarios", "arena", "workloads", "claims")
@@ -66,7 +66,7 @@ def entries(what: str) -> list[dict[str, Any]]:
             for name in figure_names()
             for claim in _tables(name).get("claim", [])
         ]
-    raise FarloopError(f"list {shown(what)}: no such list; {nearest(what, KINDS)}")
+    raise FarloopError(f"list {clip_text(what)}: no such list; {nearest(what, KINDS)}")
 
 
 def _tables(name: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def algorithm(name: str) -> dict[str, Any]:
     """
     known = {a["name"]: a for a in algorithms()}
     if name not in known:
-        raise FarloopError(f"{shown(name)}: no such algorithm; {nearest(name.lower(), known)}")
+        raise FarloopError(f"{clip_text(name)}: no such algorithm; {nearest(name.lower(), known)}")
     return known[name]
 
 
@@ -95,7 +95,7 @@ def check_algorithm(name: str, classes: Collection[str] = ()) -> None:
     sides = name.split("/")
     if len(sides) > 2 or (len(sides) == 2 and "" in sides):
         raise FarloopError(
-            f"{shown(name)}: expected an algorithm, or those of flows inside a datacenter and across, such as dctcp/bbr"
+            f"{clip_text(name)}: expected an algorithm, or those of flows inside a datacenter and across, such as dctcp/bbr"
         )
     for side in sides:
         if side not in classes:

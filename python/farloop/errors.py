@@ -27,7 +27,7 @@ class InvariantError(RuntimeError):
     """A simulation broke one of its own consistency checks: its numbers are no result."""
 
 
-def shown(text: object, most: int = 80) -> str:
+def clip_text(text: object, most: int = 80) -> str:
     """Returns users' text for a message: on one line, shortened if it is long."""
     short = str(text)
     short = short if len(short) <= most else f"{short[: most - 20]}… ({len(short)} characters)"
@@ -43,7 +43,7 @@ def require_utf8(what: str, text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise FarloopError(f"{what}: {shown(ascii(text))} is not UTF-8 text; expected that") from None
+        raise FarloopError(f"{what}: {clip_text(ascii(text))} is not UTF-8 text; expected that") from None
 
 
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:

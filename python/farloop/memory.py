@@ -54,7 +54,7 @@ class Estimate:
 
 
 @contextlib.contextmanager
-def forced(yes: bool) -> Iterator[None]:
+def allow_excess(yes: bool) -> Iterator[None]:
     """Inside, runs start that do not fit into memory, if `yes`."""
     token = _FORCED.set(_FORCED.get() or yes)
     try:

@@ -61,7 +61,7 @@ def jain(shares: Array) -> float:
     return float(x.sum() ** 2 / (x.size * square)) if square > 0 else float("nan")
 
 
-def smoothed(values: Array, samples: int) -> npt.NDArray[np.float64]:
+def smooth_values(values: Array, samples: int) -> npt.NDArray[np.float64]:
     """Mean over each sample and the ones before it, `samples` in all (fewer at the start)."""
     v = np.asarray(values, float)
     total = np.concatenate([[0.0], np.cumsum(v)])
@@ -84,7 +84,10 @@ def convergence_time(
     if t.size < 2:
         return float("inf")
     samples = max(1, round(over / float(np.median(np.diff(t)))))
-    a, b = smoothed(np.asarray(first, float)[inside], samples), smoothed(np.asarray(second, float)[inside], samples)
+    a, b = (
+        smooth_values(np.asarray(first, float)[inside], samples),
+        smooth_values(np.asarray(second, float)[inside], samples),
+    )
     balanced = (a >= low * b) & (a <= high * b) & (a + b > 0)
     outside = np.flatnonzero(~balanced)
     if outside.size == 0:
@@ -102,7 +105,7 @@ def slowdown(completion: Array, ideal: Array) -> npt.NDArray[np.float64]:
     return np.where(known, c / np.where(known, i, 1.0), np.nan)
 
 
-def thinned(
+def thin_values(
     times: npt.NDArray[np.float64],
     values: npt.NDArray[np.float64],
     how: Callable[..., npt.NDArray[np.float64]],

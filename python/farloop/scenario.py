@@ -16,8 +16,8 @@ from typing import Any
 
 from farloop import _native, memory
 from farloop._native import ScenarioError
-from farloop.algorithm import Algorithm, checked, describe_class, name_of, refuse_twins
-from farloop.errors import FarloopError, require_utf8, shown
+from farloop.algorithm import Algorithm, check_class, describe_class, name_of, refuse_twins
+from farloop.errors import FarloopError, clip_text, require_utf8
 from farloop.formats.inputs import open_input
 from farloop.formats.scenario_text import TABLES, CaseSettings, from_tables, worded_for_python
 from farloop.memory import Estimate
@@ -73,12 +73,13 @@ class Scenario:
             return cls.from_text(from_tables(source), TABLES)
         if not isinstance(source, str | PathLike) or not isinstance(os.fspath(source), str):
             raise ScenarioError(
-                f"{shown(repr(source))}: expected the name of a scenario file, a dictionary of its tables, or a Scenario"
+                f"{clip_text(repr(source))}: expected the name of a scenario file, a dictionary of its tables, or a Scenario"
             )
         name = os.fspath(source)
         if "\n" in name:
             raise ScenarioError(
-                f"{shown(name.partition(chr(10))[0])}: is a text of several lines; expected the name of a scenario file, or a Scenario: "
+                f"{clip_text(name.partition(chr(10))[0])}: is a text of several lines; "
+                "expected the name of a scenario file, or a Scenario: "
                 "Scenario.from_text(TEXT) makes one"
             )
         path = Path(name)
@@ -94,7 +95,7 @@ class Scenario:
             ScenarioError: the text is none.
         """
         if not isinstance(text, str):
-            raise ScenarioError(f"{shown(repr(text))}: expected the text of a scenario (TOML)")
+            raise ScenarioError(f"{clip_text(repr(text))}: expected the text of a scenario (TOML)")
         return cls(text, str(file))
 
     def override(
@@ -118,11 +119,11 @@ class Scenario:
         extra = list(parse_settings(settings))
         if algorithm is not None:
             if not isinstance(algorithm, str):
-                raise ScenarioError(f"algorithm: {shown(repr(algorithm))}: expected a name, such as hpcc")
+                raise ScenarioError(f"algorithm: {clip_text(repr(algorithm))}: expected a name, such as hpcc")
             extra.append(("algorithm.name", algorithm))
         if seed is not None:
             if isinstance(seed, bool) or not isinstance(seed, int):
-                raise ScenarioError(f"seed: {shown(repr(seed))}: expected a whole number")
+                raise ScenarioError(f"seed: {clip_text(repr(seed))}: expected a whole number")
             extra.append(("run.seed", str(seed)))
         for setting in extra:
             _encodable("set", *setting)
@@ -140,7 +141,7 @@ class Scenario:
         Raises:
             FarloopError: a class is no algorithm, or two have one name.
         """
-        every = (*self.classes, *map(checked, classes))
+        every = (*self.classes, *map(check_class, classes))
         refuse_twins(every)
         known = {name_of(class_): class_ for class_ in every}
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()), self.case)
@@ -298,15 +299,17 @@ def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
     if isinstance(settings, Mapping):
         for key, value in settings.items():
             if not isinstance(key, str) or not key.strip():
-                raise ScenarioError(f"set: {shown(repr(key))}: expected a dotted key, such as run.duration")
+                raise ScenarioError(f"set: {clip_text(repr(key))}: expected a dotted key, such as run.duration")
             yield key.strip(), as_text(value)
         return
     if not isinstance(settings, Iterable):
-        raise ScenarioError(f"set: {shown(repr(settings))}: expected a mapping, or texts such as run.duration=100ms")
+        raise ScenarioError(
+            f"set: {clip_text(repr(settings))}: expected a mapping, or texts such as run.duration=100ms"
+        )
     for setting in [settings] if isinstance(settings, str) else settings:
         key, equals, value = setting.partition("=") if isinstance(setting, str) else ("", "", "")
         if not equals or not key.strip():
-            raise ScenarioError(f"set: {shown(setting)}: expected key=value, such as run.duration=100ms")
+            raise ScenarioError(f"set: {clip_text(setting)}: expected key=value, such as run.duration=100ms")
         yield key.strip(), value.strip()
 
 
@@ -356,29 +359,29 @@ def read_text(path: Path, name: str) -> str:
             raise ScenarioError(f"{path}: has more than {MAX_BYTES >> 20} MiB; expected a scenario file (TOML)")
         return content.decode("utf-8")
     except FileNotFoundError:
-        raise ScenarioError(f"{shown(path)}: no such file; {_nearest_scenario(name)}") from None
+        raise ScenarioError(f"{clip_text(path)}: no such file; {_nearest_scenario(name)}") from None
     except IsADirectoryError:
         raise ScenarioError(f"{path}: is a directory; expected a scenario file (TOML)") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ScenarioError(f"{path}:{line}: is not UTF-8 text; expected a scenario file (TOML)") from None
     except OSError as error:
-        raise ScenarioError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+        raise ScenarioError(f"{clip_text(path)}: cannot be read: {error.strerror}") from None
     except ScenarioError:
         raise
     except ValueError as error:
-        raise ScenarioError(f"{shown(repr(name))}: no such file: {error}") from None
+        raise ScenarioError(f"{clip_text(repr(name))}: no such file: {error}") from None
 
 
 def _nearest_scenario(name: str) -> str:
     """Returns the end of a message with similar names: beside it, or among the papers' figures."""
     path = Path(name)
     if near := nearest_file(path):
-        return f"did you mean {shown(near)}?"
+        return f"did you mean {clip_text(near)}?"
     figures = difflib.get_close_matches(name.removesuffix(".toml").removeprefix("papers/"), figure_names(), n=1)
     hint = f"did you mean {figures[0]}? " if figures else ""
     beside = [p.name for p in _files_beside(path)][:MAX_FILES]
-    there = f"expected a scenario file (here: {shown(', '.join(beside))})" if beside else "expected a scenario file"
+    there = f"expected a scenario file (here: {clip_text(', '.join(beside))})" if beside else "expected a scenario file"
     return f"{hint}{there} or a paper's figure (`farloop list scenarios`)"
 
 
@@ -403,6 +406,6 @@ def _encodable(what: str, *texts: str) -> None:
     """Refuses what came from outside and is not UTF-8, such as bytes of another encoding in a file's name."""
     for text in texts:
         try:
-            require_utf8(shown(ascii(what)), text)
+            require_utf8(clip_text(ascii(what)), text)
         except FarloopError as error:
             raise ScenarioError(str(error)) from None

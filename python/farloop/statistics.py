@@ -154,7 +154,7 @@ class Interval:
         return {"mean": self.estimate, "ci95": self.half_width, "low": self.low, "high": self.high, "n": self.n}
 
 
-def together(comparisons: int) -> float:
+def correct_confidence(comparisons: int) -> float:
     """The confidence of each of several intervals that are to hold together with 95 % (Bonferroni)."""
     return 1 - (1 - CONFIDENCE) / max(1, comparisons)
 
@@ -334,7 +334,7 @@ def is_apart(own: Mapping[int, float], other: Mapping[int, float], *, comparison
     if len(both) < 2:
         return None
     a, b = [own[seed] for seed in both], [other[seed] for seed in both]
-    confidence = together(comparisons)
+    confidence = correct_confidence(comparisons)
     if min(*a, *b) > 0:
         return paired_ratio(a, b, confidence=confidence).leaves_out(1.0)
     return paired_difference(a, b, confidence=confidence).leaves_out(0.0)

@@ -300,7 +300,7 @@ def _fabric(name: str) -> list[list[str]]:
                     / completion.column(flows, "size_bytes")[chosen].sum()
                 )
             small = GEMINI.masks(completion.column(flows, "size_bytes"))["small"]
-            slow = completion.bounded(flows, end)[completion.is_kind(flows, "intra") & small]
+            slow = completion.bound_slowdowns(flows, end)[completion.is_kind(flows, "intra") & small]
             measured.append(
                 (part["intra"] / part["cross"], 1e3 * run.summary["pfc"]["paused"], np.nanpercentile(slow, 99))
             )

@@ -239,7 +239,7 @@ def test_a_flow_that_has_not_finished_counts_with_its_age(scenarios):
     assert counted == cut.flows.num_rows
     flow = next(f for f in cut.flows.to_pylist() if f["received_ps"] is None)
     age = max(1.0, (5 * 10**9 - flow["start_ps"]) / flow["ideal_fct_ps"])
-    assert age in farloop.results.flow_completion.aged(cut)
+    assert age in farloop.results.flow_completion.age_slowdowns(cut)
 
 
 def test_the_page_is_whole_and_loads_nothing(held):

@@ -60,7 +60,7 @@ def test_fairness_of_endless_flows_is_of_these_alone(mixed):
     assert whole.values["jain_endless"] == pytest.approx(metrics.jain(rates[:2]))
     assert whole.values["jain"] == pytest.approx(metrics.jain(rates))
     assert whole.values["jain_endless"] != pytest.approx(whole.values["jain"], rel=0.01)
-    assert whole.values["jain_relative"] == pytest.approx(metrics.jain(1 / flow_completion.aged(mixed)[2:]))
+    assert whole.values["jain_relative"] == pytest.approx(metrics.jain(1 / flow_completion.age_slowdowns(mixed)[2:]))
     assert whole.costs == pytest.approx({"goodput": 1 / rates[:2].sum(), "fairness": 1 / whole.values["jain_endless"]})
 
 
@@ -73,7 +73,7 @@ def test_a_class_of_sizes_holds_the_flows_at_its_upper_bound(mixed):
     }
     filled = {"intra small": 1, "cross medium": 1}
     assert counts == dict.fromkeys(counts, 0) | filled
-    slowdowns = flow_completion.aged(mixed)
+    slowdowns = flow_completion.age_slowdowns(mixed)
     assert np.isnan(slowdowns).tolist() == [True, True, False, False]
     assert values["intra_small_slowdown_p99"] == pytest.approx(slowdowns[2])
 

@@ -178,7 +178,7 @@ def test_manifests_that_name_each_other_are_read_once(output, monkeypatch):
         deep.mkdir()
     read, real = [], manifest._content
     monkeypatch.setattr(manifest, "_content", lambda path: read.append(path) or real(path))
-    manifest.listed(output, "")
+    manifest.list_files(output, "")
     assert len(read) <= 80, "not 2^20 times"
 
 

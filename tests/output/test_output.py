@@ -238,7 +238,7 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
     assert "Two flows" in (target / "report.html").read_text()
     assert not stale.exists(), "what is not drawn any more goes"
     assert (target / "notes.txt").read_text() == "mine"
-    assert manifest.foreign(target) == ["notes.txt"]
+    assert manifest.find_foreign(target) == ["notes.txt"]
 
 
 def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_scenario):
@@ -335,7 +335,7 @@ def test_without_a_report_nothing_is_drawn_until_it_is_asked_for(command, small)
     assert (bare / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
     assert command("report", "bare").returncode == 0
     assert manifest.files(bare) == manifest.files(whole)
-    assert manifest.foreign(bare) == []
+    assert manifest.find_foreign(bare) == []
     # An output without a report takes the place of one that had one.
     assert command("run", "small.toml", "--out", "whole", "--no-report", "--quiet").returncode == 0
     assert not drawn & set(manifest.files(whole))
@@ -365,7 +365,7 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
     assert {"report.html", "gear/fig09/report.html", "gear/fig09/figures/fig09.png"} <= set(
         manifest.files(tmp_path / "r")
     )
-    assert manifest.foreign(tmp_path / "r") == []
+    assert manifest.find_foreign(tmp_path / "r") == []
 
 
 def test_a_report_on_a_full_disk_says_what_helps(result, tmp_path, monkeypatch):
@@ -376,7 +376,7 @@ def test_a_report_on_a_full_disk_says_what_helps(result, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("farloop.views.report.page.page", full)
-    for broken in (lambda: monkeypatch.setattr("farloop.output.store._fresh", full), lambda: None):
+    for broken in (lambda: monkeypatch.setattr("farloop.output.store._make_directory", full), lambda: None):
         with pytest.raises(
             farloop.FarloopError, match="cannot be written: No space left on device; the old report stays; copy"
         ) as refused:

@@ -110,7 +110,7 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch, o
     before = results(tmp_path / "r")
     rewrite(tmp_path / "r")
     assert results(tmp_path / "r") == before
-    assert manifest.foreign(tmp_path / "r") == []
+    assert manifest.find_foreign(tmp_path / "r") == []
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 

@@ -17,7 +17,7 @@ from farloop.results.replicas import replicas
 from farloop.units import BYTES, RATES, TIMES, unit_for
 from farloop.views.figures import draw as figures
 from farloop.views.figures.panels import grid, queue_panels, slowdown_panels, throughput_panels
-from farloop.views.figures.text import plain
+from farloop.views.figures.text import escape_text
 from farloop.views.report import page as report
 from farloop.views.report.charts import charts
 from farloop.views.report.tables import name_in_words
@@ -158,7 +158,7 @@ def test_texts_are_drawn_as_they_stand(comparison, tmp_path, text):
         comparison, title=text, runs=[dataclasses.replace(comparison.runs[0], label=text), comparison.runs[1]]
     )
     assert figures.draw(sly, tmp_path)
-    shown, is_formula = mpl.text.Text()._preprocess_math(plain(text))
+    shown, is_formula = mpl.text.Text()._preprocess_math(escape_text(text))
     assert not is_formula
     assert shown.lstrip("\u200b") == text
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import farloop
-from farloop.results.collectives import jobs, trained
+from farloop.results.collectives import jobs, summarise_jobs
 from farloop.scenario import Scenario
 from farloop.studies.sweep.measures import measure
 
@@ -108,7 +108,7 @@ iterations = 2
 def test_iterations_of_a_training_job_stand_beside_an_ideal_network():
     result = farloop.run(Scenario.from_text(TRAINING.format(duration="60s")))
     job = result.summary["jobs"]["train"]
-    assert job.items() >= trained(result.iterations)["train"].items()
+    assert job.items() >= summarise_jobs(result.iterations)["train"].items()
     assert (job["rounds"], len(job["rounds_s"])) == (2, 2)
     assert all(1 <= took / job["ideal_s"] < 1.1 for took in job["rounds_s"])
     mean = sum(job["rounds_s"]) / 2

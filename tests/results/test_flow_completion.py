@@ -80,7 +80,7 @@ def test_an_unfinished_flow_counts_with_its_age_and_at_least_with_one():
         (1, 100, 2 * second, None, 10),  # starts after the end
         (1, 100, 0, second // 2, second // 10),
     )
-    assert flow_completion.bounded(table, 1.0) == pytest.approx([4.0, 1.0, np.nan, np.nan, 5.0], nan_ok=True)
+    assert flow_completion.bound_slowdowns(table, 1.0) == pytest.approx([4.0, 1.0, np.nan, np.nan, 5.0], nan_ok=True)
     intra = flow_completion.aged_distribution(table, 1.0)
     assert (intra["intra"]["flows"], intra["intra"]["mean"], intra["cross"]) == (2, 2.5, None)
 

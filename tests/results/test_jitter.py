@@ -82,7 +82,7 @@ def test_the_tie_decides_who_starves_and_that_is_fragile(step):
     assert max(first, second) > 20 * min(first, second), "the artefact"
     varied = farloop.compare(step, "fixed", jitter=3)
     assert varied.runs[0].flows.equals(alone.flows), "the run itself is the same"
-    moved = {first.measure: first for first in jitter.fragile(varied)}
+    moved = {first.measure: first for first in jitter.find_fragile(varied)}
     assert set(moved) == {"throughput of one", "throughput of two"}
     assert moved["throughput of one"].high > 20 * moved["throughput of one"].low
     (caution,) = [c for c in cautions.comparison_cautions(varied) if c.code == "fragile"]
@@ -94,7 +94,7 @@ def test_variations_repeat_whatever_the_threads_and_without_ties_nothing_is_frag
     numbers = [farloop.compare(step, "fixed", jitter=2, threads=threads).jitter.numbers for threads in (1, 3)]
     assert numbers[0] == numbers[1]
     varied = farloop.compare(small, "hpcc", jitter=2)
-    assert jitter.fragile(varied) == []
+    assert jitter.find_fragile(varied) == []
     assert not [c for c in cautions.comparison_cautions(varied) if c.code == "fragile"]
     assert varied.jitter.numbers["hpcc"]["throughput"][0] != varied.jitter.numbers["hpcc"]["throughput"][1]
 
@@ -112,8 +112,8 @@ def test_outputs_say_it_and_say_it_again(step, command, tmp_path):
     assert json.loads((out / "summary.json").read_text("utf-8"))["fixed"] == summary
     again = farloop.load(out)
     assert again.jitter is not None
-    assert [move.measure for move in jitter.fragile(again)] == ["throughput of two", "throughput of one"] or len(
-        jitter.fragile(again)
+    assert [move.measure for move in jitter.find_fragile(again)] == ["throughput of two", "throughput of one"] or len(
+        jitter.find_fragile(again)
     ) == 2
 
 
@@ -148,7 +148,7 @@ def test_of_several_seeds_the_first_is_varied_and_the_interval_counts(step):
     varied = farloop.compare(step, "fixed", seeds="1-2", jitter=3)
     assert len(varied.runs) == 2
     assert set(varied.jitter.numbers) == {"fixed"}
-    assert jitter.fragile(varied)
+    assert jitter.find_fragile(varied)
     assert not jitter.is_fragile([1.0, 1.3], half=0.4)
     assert jitter.is_fragile([1.0, 1.3], half=0.2)
 

@@ -40,7 +40,7 @@ def test_jain_is_one_for_equal_shares_and_one_nth_for_one_taker():
 
 
 def test_smoothing_averages_over_the_past():
-    assert metrics.smoothed([1.0, 2.0, 3.0, 4.0], 2).tolist() == [1.0, 1.5, 2.5, 3.5]
+    assert metrics.smooth_values([1.0, 2.0, 3.0, 4.0], 2).tolist() == [1.0, 1.5, 2.5, 3.5]
 
 
 def test_convergence_is_the_time_from_which_the_ratio_stays():
@@ -64,8 +64,8 @@ def test_slowdown_needs_a_finished_and_limited_flow():
 
 
 def test_thinning_keeps_peaks_or_means():
-    times, peaks = metrics.thinned(TIMES, np.arange(10.0), np.max, 5)
+    times, peaks = metrics.thin_values(TIMES, np.arange(10.0), np.max, 5)
     assert times.tolist() == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
     assert peaks.tolist() == [1, 3, 5, 7, 9]
-    assert metrics.thinned(TIMES, np.arange(10.0), np.mean, 5)[1].tolist() == [0.5, 2.5, 4.5, 6.5, 8.5]
-    assert metrics.thinned(TIMES, np.arange(10.0), np.mean, 10)[0].size == 10
+    assert metrics.thin_values(TIMES, np.arange(10.0), np.mean, 5)[1].tolist() == [0.5, 2.5, 4.5, 6.5, 8.5]
+    assert metrics.thin_values(TIMES, np.arange(10.0), np.mean, 10)[0].size == 10

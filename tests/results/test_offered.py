@@ -134,14 +134,14 @@ def test_explain_says_it(command):
 
 def test_unfinished_flows_count_with_their_age(overload):
     flows, end = overload.flows, overload.duration
-    bounds, measured = flow_completion.bounded(flows, end), flow_completion.slowdowns(flows)
+    bounds, measured = flow_completion.bound_slowdowns(flows, end), flow_completion.slowdowns(flows)
     waiting = np.isnan(measured)
     assert waiting.any()
     start, ideal = (flow_completion.column(flows, name) / 1e12 for name in ("start_ps", "ideal_fct_ps"))
     assert np.allclose(bounds[waiting], np.maximum((end - start) / ideal, 1)[waiting])
     assert np.array_equal(bounds[~waiting], measured[~waiting])
     longer = farloop.run(EXAMPLES / "overload.toml", set=[*SHORT, "run.duration=6ms", "network.wan_delay=100us"])
-    later = flow_completion.bounded(longer.flows, longer.duration)
+    later = flow_completion.bound_slowdowns(longer.flows, longer.duration)
     assert (later >= bounds - 1e-9).all(), "what a longer run finds is no less than the bound"
 
 

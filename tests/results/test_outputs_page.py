@@ -69,7 +69,7 @@ def test_every_total_of_a_run_is_declared_and_on_the_page(result, tmp_path):
 
 def test_rows_that_lack_columns_are_filled_as_declared():
     table = tables.from_rows("ports", [{"node": "a", "peer": "b", "kind": "host", "packets": 7}])
-    assert table.schema.equals(tables.described("ports", table).schema)
+    assert table.schema.equals(tables.describe_columns("ports", table).schema)
     (row,) = table.to_pylist()
     assert (row["packets"], row["marked"], row["offered_bytes"], row["mean_queue_bytes"]) == (7, 0, None, 0.0)
 

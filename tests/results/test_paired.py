@@ -49,7 +49,9 @@ def slowdowns(comparison, label):
 
 def means(comparison, label):
     """Of all flows, the unfinished ones by their age."""
-    return np.array([np.nanmean(flow_completion.bounded(run.flows, run.duration)) for run in comparison.groups[label]])
+    return np.array(
+        [np.nanmean(flow_completion.bound_slowdowns(run.flows, run.duration)) for run in comparison.groups[label]]
+    )
 
 
 def test_ratios_are_of_the_same_seeds(comparison):
@@ -58,7 +60,7 @@ def test_ratios_are_of_the_same_seeds(comparison):
     own, base = means(comparison, "timely"), means(comparison, "dctcp")
     ratio = timely.ratios["intra: mean slowdown"]
     assert ratio.estimate == pytest.approx(np.exp(np.log(own / base).mean()))
-    assert ratio == statistics.paired_ratio(own, base, confidence=statistics.together(2)), (
+    assert ratio == statistics.paired_ratio(own, base, confidence=statistics.correct_confidence(2)), (
         "two others: both hold together"
     )
     alone = paired.comparisons(dataclasses.replace(comparison, runs=[r for r in comparison if "swift" not in r.label]))

@@ -274,7 +274,7 @@ def test_numbers_of_other_definitions_are_not_read_again():
 
 
 def test_flows_that_could_finish_are_aged(run):
-    flows = flow_completion.aged(run)
+    flows = flow_completion.age_slowdowns(run)
     finished = flow_completion.slowdowns(run.flows)
     known = ~np.isnan(finished)
     assert np.array_equal(flows[known], finished[known])

@@ -114,7 +114,7 @@ def test_pairs_see_what_means_do_not():
 def test_intervals_that_are_read_together_are_wider():
     own, other = [1.0, 1.1, 1.05, 1.2, 1.1], [1.2, 1.25, 1.3, 1.35, 1.2]
     alone = statistics.paired_ratio(own, other)
-    many = statistics.paired_ratio(own, other, confidence=statistics.together(20))
+    many = statistics.paired_ratio(own, other, confidence=statistics.correct_confidence(20))
     assert many.low < alone.low < alone.high < many.high
     scores, best = dict(enumerate(own)), dict(enumerate(other))
     assert statistics.is_apart(scores, best) is True

@@ -91,7 +91,7 @@ def test_a_forced_job_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         read_job([tmp_path / "p.toml"])
     with pytest.raises(farloop.ScenarioError, match="the job may take"):
         _ = scenario.explained
-    with memory.forced(True):
+    with memory.allow_excess(True):
         assert read_job([tmp_path / "p.toml"])["ranks"] == 1
         # Also the scenario that was refused just now, and on threads of its run.
         assert scenario.explained["jobs"][0]["ranks"] == 1

@@ -336,9 +336,9 @@ def test_an_interrupt_from_python_ends_a_handler_that_never_returns():
     finally:
         signal.signal(signal.SIGINT, before)
     until = time.monotonic() + 10
-    while crew.left_behind() and time.monotonic() < until:
+    while crew.has_stray_thread() and time.monotonic() < until:
         time.sleep(0.05)
-    assert not crew.left_behind()
+    assert not crew.has_stray_thread()
 
 
 @pytest.mark.parametrize("after", [0, 1])

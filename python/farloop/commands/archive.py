@@ -39,14 +39,14 @@ def archive(
 ) -> None:
     """Pack an output with all that repeats it: scenario, algorithms, versions, tables, and a script that gives the same bytes."""
     from farloop.output import archiving
-    from farloop.output.manifest import listed, slug
+    from farloop.output.manifest import list_files, slug
     from farloop.safe_files.named_files import NamedFiles
 
     whole = directory.resolve()
     target = out or whole.with_name(f"{whole.name}.tar.gz")
     files = archiving.archive(directory)
     if target.name.endswith((".tar.gz", ".tgz")) or str(target).startswith("/dev/"):
-        with NamedFiles([directory / each for each in listed(directory, "")]) as named:
+        with NamedFiles([directory / each for each in list_files(directory, "")]) as named:
             named.write(target, archiving.pack(files, slug(whole.name)))
     else:
         archiving.write_folder(files, target)

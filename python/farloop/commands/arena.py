@@ -113,7 +113,7 @@ def arena(
     )
     target = out or Path("out") / "arena"
     with (
-        memory.forced(force_memory),
+        memory.allow_excess(force_memory),
         directory(target, force=force, fresh=fresh, store=store) as aside,
         reporter(quiet=quiet) as progress,
     ):

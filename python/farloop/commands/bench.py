@@ -11,7 +11,7 @@ from farloop import _native
 from farloop.commands.command import handle_errors, print_json
 from farloop.commands.declarations import declare_command
 from farloop.commands.options import JsonOption, QuietOption, read_threads
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 
 if TYPE_CHECKING:
     from farloop.running.progress import Reporter
@@ -62,7 +62,7 @@ def select(case: str | None) -> list[str]:
     if case is None:
         return known
     if case not in known:
-        raise FarloopError(f"{shown(case)}: no such benchmark; {nearest(case, known, cutoff=0.3)}")
+        raise FarloopError(f"{clip_text(case)}: no such benchmark; {nearest(case, known, cutoff=0.3)}")
     return [case]
 
 

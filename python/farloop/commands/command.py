@@ -13,7 +13,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 import typer
 
 from farloop import _native
-from farloop.errors import FarloopError, InvariantError, shown
+from farloop.errors import FarloopError, InvariantError, clip_text
 from farloop.messages import Stopped, end_without_memory, is_out_of_memory, notes, printable, say
 
 EXIT_INVARIANT = 1
@@ -44,7 +44,7 @@ def handle_errors(command: Callable[P, R]) -> Callable[P, R]:
             raise stopped from None
         except UnicodeEncodeError as error:
             # Bytes of a command line that are no UTF-8, which Python carries as surrogates.
-            _fail(FarloopError(f"{shown(ascii(error.object))}: is not UTF-8 text; expected that"), EXIT_USAGE)
+            _fail(FarloopError(f"{clip_text(ascii(error.object))}: is not UTF-8 text; expected that"), EXIT_USAGE)
         except (SystemExit, GeneratorExit) as error:
             # No command ends itself like this: what it was to write is not there, whatever code comes with it.
             _fail(

@@ -104,7 +104,7 @@ def import_job(
     from farloop import memory
     from farloop.formats.job import read_job
 
-    with memory.forced(force_memory):
+    with memory.allow_excess(force_memory):
         summary = read_job(
             files,
             format=format_,

@@ -10,7 +10,7 @@ import typer
 from farloop.commands.command import handle_errors, print_file, print_json
 from farloop.commands.declarations import declare_command
 from farloop.commands.options import ForceMemoryOption, JsonOption, SetOption, complete_explain, lists
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 
 SCHEMAS = ("scenario", "study", "question", "output")
 
@@ -75,7 +75,7 @@ def schema(
     from farloop import api
 
     if of not in SCHEMAS:
-        raise FarloopError(f"--of {shown(of)}: no such schema; {nearest(of, SCHEMAS)}")
+        raise FarloopError(f"--of {clip_text(of)}: no such schema; {nearest(of, SCHEMAS)}")
     if of == "output":
         from farloop.views import machine
 
@@ -133,7 +133,7 @@ def explain(
     if catalogue.is_scenario(algorithm):
         if page:
             raise FarloopError("--page: expected an algorithm; a scenario has no page")
-        with memory.forced(force_memory):
+        with memory.allow_excess(force_memory):
             facts = catalogue.scenario(algorithm, set_)
         if as_json:
             print_json(facts)

@@ -86,7 +86,7 @@ def reproduce(
     target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
     ready_to_draw(not no_report)
     with (
-        memory.forced(force_memory),
+        memory.allow_excess(force_memory),
         directory(target, force=force, fresh=fresh, store=store) as aside,
         reporter(quiet=quiet) as progress,
     ):

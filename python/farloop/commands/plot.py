@@ -12,7 +12,7 @@ import typer
 from farloop.commands.command import handle_errors, print_line, ready_to_draw
 from farloop.commands.declarations import declare_command
 from farloop.commands.options import QuietOption, SizesOption
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 
 
 @declare_command(
@@ -75,7 +75,7 @@ def plot(
     quiet: QuietOption = False,
 ) -> None:
     """Draw one metric of an output as a figure for a paper or a slide: PDF with its fonts, SVG or PNG. Nothing is simulated."""
-    from farloop.output.manifest import listed, slug
+    from farloop.output.manifest import list_files, slug
     from farloop.results.size_classes import read_option
     from farloop.safe_files.named_files import NamedFiles
 
@@ -108,7 +108,7 @@ def plot(
     }
     options |= {"--width": width, "--height": height, "--style": style, "--out": None if out is None else str(out)}
     words = [word for option, value in options.items() if value is not None for word in (option, value)]
-    with NamedFiles([directory / each for each in listed(directory, "")]) as files:
+    with NamedFiles([directory / each for each in list_files(directory, "")]) as files:
         files.check(target)
         figure = plotting.plot(result, question, style=style, width=wide, height=high)
         command = shlex.join(["farloop", "plot", str(directory), *words])
@@ -126,12 +126,14 @@ def _choose_format(given: str | None, out: Path | None, formats: Sequence[str]) 
     ending = "" if out is None else out.suffix.removeprefix(".").lower()
     if given is not None:
         if given not in formats:
-            raise FarloopError(f"--format {shown(given)}: no such format; {nearest(given, formats)}")
+            raise FarloopError(f"--format {clip_text(given)}: no such format; {nearest(given, formats)}")
         if ending in formats and ending != given:
-            raise FarloopError(f"--format {given} and --out {shown(out)}: expected an ending of that format, .{given}")
+            raise FarloopError(
+                f"--format {given} and --out {clip_text(out)}: expected an ending of that format, .{given}"
+            )
         return given
     if ending and ending not in formats and out is not None and not str(out).startswith("/dev/"):
         raise FarloopError(
-            f"--out {shown(out)}: no such format; expected an ending of .{', .'.join(formats)}, or --format"
+            f"--out {clip_text(out)}: no such format; expected an ending of .{', .'.join(formats)}, or --format"
         )
     return ending if ending in formats else formats[0]

@@ -11,7 +11,7 @@ import typer
 from farloop.commands.command import handle_errors, ready_to_draw
 from farloop.commands.declarations import declare_command
 from farloop.commands.options import AlgorithmFileOption, QuietOption, SizesOption, ThreadsOption
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results.size_classes import read_option
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def rewrite(
         load(source)  # Says which outputs in it have runs.
     if kept["kind"] in ("study", "advice", "validation") and not has_version(kept):
         raise FarloopError(
-            f"{source}: keeps numbers by the definitions of another version of farloop ({shown(kept['farloop'])}); repeat its command, "
+            f"{source}: keeps numbers by the definitions of another version of farloop ({clip_text(kept['farloop'])}); repeat its command, "
             "which measures anew"
         )
     try:
@@ -149,7 +149,7 @@ def rewrite(
                 return
             done = []
             for figure in kept["figures"]:
-                comparison = judge_again(load(names.within(source, figure)).by_sizes(sizes))
+                comparison = judge_again(load(names.resolve_within(source, figure)).by_sizes(sizes))
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison

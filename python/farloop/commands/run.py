@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from farloop import memory
-from farloop.algorithm import unused
+from farloop.algorithm import find_unused
 from farloop.commands.command import handle_errors, print_json, ready_to_draw
 from farloop.commands.declarations import declare_command
 from farloop.commands.options import (
@@ -108,9 +108,9 @@ def run_(
         settings, algorithm=algorithm, seed=seed
     )
     target = out or Path("out") / slug(Path(wanted.file).stem)
-    with memory.forced(force_memory):
-        notes = unused(wanted.classes, wanted.resolved)
-    with memory.forced(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
+    with memory.allow_excess(force_memory):
+        notes = find_unused(wanted.classes, wanted.resolved)
+    with memory.allow_excess(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
         with reporter(quiet=quiet) as progress:
             if alone:
                 # The run is written at once: a store that nobody has named would only copy it.
@@ -189,7 +189,7 @@ def compare(
     execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     wanted = load_with_classes(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with memory.forced(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
+    with memory.allow_excess(force_memory), directory(target, force=force, fresh=fresh, store=store) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,

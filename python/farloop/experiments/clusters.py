@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.experiments.journal import BUSY, LOOK_AGAIN, MADE
 from farloop.experiments.processes import TRIES
 from farloop.experiments.tasks import FAILED, LOST, Outcome, Task, make
@@ -120,7 +120,8 @@ class RayCluster:
         except Exception as error:
             # Ray says the same where it is refused for want of the right token.
             raise FarloopError(
-                f"--ray {shown(address)}: no cluster answers there: {shown(error, 200)}; start one with `ray start --head`, and where it "
+                f"--ray {clip_text(address)}: no cluster answers there: {clip_text(error, 200)}; "
+                "start one with `ray start --head`, and where it "
                 "asks for a token, set RAY_AUTH_TOKEN to what `ray get-auth-token` says there"
             ) from None
         there = self._ray.cluster_resources()
@@ -162,7 +163,7 @@ class RayCluster:
                         outcome = Outcome(LOST, type(error).__name__)
                     yield from tries.record_outcome(task, outcome)
         except ray.exceptions.RayTaskError as error:
-            raise FarloopError(f"--ray: a worker cannot make runs: {shown(error.cause or error, 300)}") from None
+            raise FarloopError(f"--ray: a worker cannot make runs: {clip_text(error.cause or error, 300)}") from None
         finally:
             for reference in pending:
                 with contextlib.suppress(Exception):
@@ -197,7 +198,7 @@ class SlurmCluster:
             parallel = {"slurm_array_parallelism": self.workers} if cluster == "slurm" else {}
             self._executor.update_parameters(timeout_min=minutes, name="farloop", **own, **parallel)
         except Exception as error:
-            raise FarloopError(f"--slurm: {shown(error, 300)}; runs on this machine need no --slurm") from None
+            raise FarloopError(f"--slurm: {clip_text(error, 300)}; runs on this machine need no --slurm") from None
         self._failures = (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError)
         self._store = Store(store)
 
@@ -248,7 +249,7 @@ class SlurmCluster:
         try:
             lines = job.result()
         except self._failures as error:
-            because = f"job {job.job_id} ended without a result ({shown(str(error).strip().splitlines()[0], 160)})"
+            because = f"job {job.job_id} ended without a result ({clip_text(str(error).strip().splitlines()[0], 160)})"
             # Those that it made before it ended are there.
             return [(task, Outcome(MADE) if task.key in self._store else Outcome(LOST, because)) for task in tasks]
         return [(task, Outcome.from_json(line)) for task, line in zip(tasks, lines, strict=True)]
@@ -265,15 +266,17 @@ def read_options(text: str) -> dict[str, str]:
     for part in (part.strip() for part in text.split(",") if part.strip()):
         key, equals, value = part.partition("=")
         if not equals or not value:
-            raise FarloopError(f"--slurm: {shown(part)}: expected key=value, such as partition=short,time=2:00:00")
+            raise FarloopError(f"--slurm: {clip_text(part)}: expected key=value, such as partition=short,time=2:00:00")
         if key not in known:
             raise FarloopError(
-                f"--slurm: {shown(key)}: unknown option; {nearest(key, known).replace('there is', 'accepted:')}"
+                f"--slurm: {clip_text(key)}: unknown option; {nearest(key, known).replace('there is', 'accepted:')}"
             )
         if key in ("jobs", "runs") and not (value.isascii() and value.isdigit() and 1 <= int(value) <= 100_000):
-            raise FarloopError(f"--slurm: {key}={shown(value)}: expected a whole number from 1 to 100000")
+            raise FarloopError(f"--slurm: {key}={clip_text(value)}: expected a whole number from 1 to 100000")
         if key == "cluster" and value not in ("slurm", "local"):
-            raise FarloopError(f"--slurm: cluster={shown(value)}: expected slurm, or local for jobs on this machine")
+            raise FarloopError(
+                f"--slurm: cluster={clip_text(value)}: expected slurm, or local for jobs on this machine"
+            )
         options[key] = value
     if "time" in options:
         _minutes(options["time"])
@@ -290,7 +293,7 @@ def _minutes(text: str) -> int:
     parts = rest.split(":")
     if not all(part.isascii() and part.isdigit() for part in (*parts, *([days] if dash else []))) or len(parts) > 3:
         raise FarloopError(
-            f"--slurm: time={shown(text)}: expected minutes, hours:minutes:seconds, or days-hours:minutes:seconds"
+            f"--slurm: time={clip_text(text)}: expected minutes, hours:minutes:seconds, or days-hours:minutes:seconds"
         )
     numbers = [int(part) for part in parts]
     if len(numbers) == 1:

@@ -110,7 +110,7 @@ class Crew:
             self._tasks.put(None)
 
 
-def left_behind() -> bool:
+def has_stray_thread() -> bool:
     """Returns true if a thread still works on something that nobody waits for."""
     return any(thread.is_alive() for thread in _LEFT)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from farloop import memory
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.running.progress import ProgressCallback, Reporter, Silent, make_reporter
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Execution:
 
     def __enter__(self) -> Execution:
         stack = ExitStack()
-        stack.enter_context(memory.forced(self.force_memory))
+        stack.enter_context(memory.allow_excess(self.force_memory))
         self._stacks.append(stack)
         return self
 
@@ -176,4 +176,4 @@ def check_workers(wanted: object) -> None:
         FarloopError: it is none.
     """
     if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MAX_WORKERS:
-        raise FarloopError(f"workers: {shown(repr(wanted))}: expected a whole number from 1 to {MAX_WORKERS}")
+        raise FarloopError(f"workers: {clip_text(repr(wanted))}: expected a whole number from 1 to {MAX_WORKERS}")

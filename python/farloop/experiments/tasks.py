@@ -216,7 +216,7 @@ def make_here(task: Task, progress: Progress | None = None) -> Outcome:
             scenario = task.here or task.scenario()
         except FarloopError as error:
             raise _UnmadeError(Outcome(BROKEN, str(error))) from None
-        if because := _too_large(task, scenario):
+        if because := _explain_refusal(task, scenario):
             raise _UnmadeError(Outcome(DECLINED, because))
         if progress is not None and not progress(0.0, 0.0, 0):
             raise _native.Cancelled
@@ -226,7 +226,7 @@ def make_here(task: Task, progress: Progress | None = None) -> Outcome:
         return result
 
     try:
-        with memory_of_runs.forced(task.force_memory):
+        with memory_of_runs.allow_excess(task.force_memory):
             status = make_once(store, task.key, simulate)
     except _UnmadeError as unmade:
         return unmade.outcome
@@ -245,7 +245,7 @@ class _UnmadeError(Exception):
         self.outcome = outcome
 
 
-def _too_large(task: Task, scenario: Scenario) -> str:
+def _explain_refusal(task: Task, scenario: Scenario) -> str:
     """Why a run is not made on this machine; nothing where it may be."""
     there = _native.total_memory()
     if task.force_memory or there is None or task.memory <= there:

@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from farloop import _native, memory
-from farloop.algorithm import digest, explained, interrupt, name_of
-from farloop.errors import FarloopError, InvariantError, shown
+from farloop.algorithm import digest, explain_failure, interrupt, name_of
+from farloop.errors import FarloopError, InvariantError, clip_text
 from farloop.experiments.crew import BusyError, Crew
 from farloop.experiments.journal import BUSY, MADE, make_once
 from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
-from farloop.results.trace import made
+from farloop.results.trace import make_trace
 from farloop.running.progress import Reporter, Silent, tell_busy, tell_kept
 from farloop.scenario import Scenario
 
@@ -88,7 +88,7 @@ def number_of_threads(wanted: int | None) -> int:
         return default_threads()
     if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MAX_THREADS:
         expected = f"expected a whole number from 1 to {MAX_THREADS}, or None for one per processor"
-        raise FarloopError(f"threads: {shown(repr(wanted))}: {expected}")
+        raise FarloopError(f"threads: {clip_text(repr(wanted))}: {expected}")
     return wanted
 
 
@@ -176,8 +176,8 @@ def simulate_job(
         if not invariant["ok"]:
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
     taken = output.take_tables()
-    arrow_tables = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in taken.items()}
-    return Simulated(arrow_tables, info, made(job.trace, output.trace))
+    arrow_tables = {name: tables.describe_columns(name, tables.to_arrow(columns)) for name, columns in taken.items()}
+    return Simulated(arrow_tables, info, make_trace(job.trace, output.trace))
 
 
 def _count_lanes(scenarios: Sequence[Scenario], most: int) -> int:
@@ -231,7 +231,7 @@ def _run(
         with worded_for_python(scenario.text, scenario.display_name, scenario.case):
             return handle.run(progress, threads, list(trace), auto)
     except _native.HandlerError as error:
-        raise explained(error, scenario.classes) from error.__cause__
+        raise explain_failure(error, scenario.classes) from error.__cause__
 
 
 def _simulate(

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.safe_files.names import open_regular
 
 COLUMNS = (
@@ -43,18 +43,18 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
         FarloopError: the file is no Parquet file, a column is not known or missing, or a value is not what its column needs; the text names
             row (from 0) and column.
     """
-    file, path = path, shown(path, 300)
+    file, path = path, clip_text(path, 300)
     try:
         with open_regular(Path(file)) as opened, pq.ParquetFile(opened, pre_buffer=False) as parquet:
             table = parquet.read(use_threads=False)  # as results/tables.py does
     except OSError as error:
-        raise FarloopError(f"{path}: cannot be read: {shown(str(error.strerror or error).strip(), 300)}") from None
+        raise FarloopError(f"{path}: cannot be read: {clip_text(str(error.strerror or error).strip(), 300)}") from None
     except (TypeError, ValueError) as error:
         # Arrow's errors are ValueErrors, too, and so are null bytes in a path.
         problem = "is not a Parquet file" if isinstance(error, pa.ArrowException) else "cannot be read"
-        raise FarloopError(f"{path}: {problem}: {shown(str(error).strip(), 300)}") from None
+        raise FarloopError(f"{path}: {problem}: {clip_text(str(error).strip(), 300)}") from None
     except pa.ArrowException as error:
-        raise FarloopError(f"{path}: is not a Parquet file: {shown(str(error).strip(), 300)}") from None
+        raise FarloopError(f"{path}: is not a Parquet file: {clip_text(str(error).strip(), 300)}") from None
     keys = [_key(path, name) for name in table.column_names]
     for key in keys:
         if keys.count(key) > 1:
@@ -99,7 +99,7 @@ def _unknown_type(field: pa.Field) -> str:
     extension = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
     if extension or isinstance(kind, pa.BaseExtensionType):
         # Known to Arrow only where the library that defines it is loaded.
-        return f"extension {shown(extension or kind.extension_name)}"
+        return f"extension {clip_text(extension or kind.extension_name)}"
     if types.is_dictionary(kind):
         kind = kind.value_type
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
@@ -108,7 +108,7 @@ def _unknown_type(field: pa.Field) -> str:
     else:
         plain = _is_text(kind) or types.is_integer(kind) or types.is_floating(kind)
         plain = plain or types.is_boolean(kind) or types.is_null(kind)
-    return "" if plain else shown(field.type)
+    return "" if plain else clip_text(field.type)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -122,7 +122,7 @@ def _key(path: object, name: str) -> str:
         return _WITH_UNIT[name][0]
     close = difflib.get_close_matches(name[:200], [*COLUMNS, *_WITH_UNIT], n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
-    raise FarloopError(f"{path}: column {shown(name)}: unknown; {_workload_hint()}{hint}")
+    raise FarloopError(f"{path}: column {clip_text(name)}: unknown; {_workload_hint()}{hint}")
 
 
 def _workload_hint() -> str:
@@ -132,11 +132,11 @@ def _workload_hint() -> str:
 def _cell(path: object, row: int, name: str, value: Any) -> str:
     if value is None:
         return ""
-    where = f"{path}: row {row}, column {name}: {shown(repr(value))}"
+    where = f"{path}: row {row}, column {name}: {clip_text(repr(value))}"
     if name in _WITH_UNIT:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise FarloopError(f"{where} is no number; expected one, or null for the default")
-        return f"{_plain(value)}{_WITH_UNIT[name][1]}"
+        return f"{_format_number(value)}{_WITH_UNIT[name][1]}"
     if name in _COUNTS:
         if isinstance(value, bool) or not isinstance(value, int):
             raise FarloopError(f"{where} is no whole number; expected one, or null for the default")
@@ -164,6 +164,6 @@ def _cell(path: object, row: int, name: str, value: Any) -> str:
     return value
 
 
-def _plain(value: float) -> str:
+def _format_number(value: float) -> str:
     """A number without exponent; 15 decimals make a second exact to far less than a picosecond."""
     return str(value) if isinstance(value, int) else f"{value:.15f}".rstrip("0").rstrip(".")

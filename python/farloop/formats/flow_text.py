@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from farloop.errors import shown
+from farloop.errors import clip_text
 
 COLUMNS = ("name", "from", "to", "start", "size", "after")
 
@@ -32,7 +32,7 @@ def flow_text(flows: Iterable[ListedFlow], comments: Sequence[str] = ()) -> str:
     width = len(COLUMNS) if any(flow.after for flow in rows) else len(COLUMNS) - 1
     text = io.StringIO()
     for comment in comments:
-        text.write(f"# {shown(comment, 1000)}\n")
+        text.write(f"# {clip_text(comment, 1000)}\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS[:width])
     writer.writerows(flow[:width] for flow in rows)

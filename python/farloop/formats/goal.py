@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.ranks import rank_names
 from farloop.formats.text_lines import numbered_lines, shown_path
 
@@ -111,7 +111,7 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
                 continue
             if names(number) == names(operation.peer):
                 raise FarloopError(
-                    f"{name}:{operation.line}: ranks {number} and {operation.peer} are both at {shown(names(number))}; "
+                    f"{name}:{operation.line}: ranks {number} and {operation.peer} are both at {clip_text(names(number))}; "
                     "expected messages between different hosts (hosts)"
                 )
             waits += len(start.flows)
@@ -178,7 +178,7 @@ def _read_ranks(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
                 rank = ranks[of] = _Rank(number)
                 labels, needs = {}, []
             else:
-                raise FarloopError(f"{here}: {shown(line)}: {_EXPECTED}")
+                raise FarloopError(f"{here}: {clip_text(line)}: {_EXPECTED}")
         elif line == "}":
             _tie(name, rank, labels, needs)
             rank = None
@@ -188,7 +188,7 @@ def _read_ranks(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
             # Labels begin with a letter: a position is never one.
             made = _operation(here, number, line, count, len(rank.operations))
             if made.name in labels:
-                raise FarloopError(f"{here}: the label {shown(made.name)} a second time in this rank")
+                raise FarloopError(f"{here}: the label {clip_text(made.name)} a second time in this rank")
             labels[made.name] = len(rank.operations)
             rank.operations.append(made)
     if rank is not None:
@@ -204,12 +204,12 @@ def _operation(here: str, number: int, line: str, count: int, position: int) -> 
         return _Operation(number, matched[1] or str(position), "calc", _number(here, matched[2]))
     matched = _MESSAGE.fullmatch(line)
     if not matched or (matched[2], matched[4]) not in (("send", "to"), ("recv", "from")):
-        raise FarloopError(f"{here}: {shown(line)}: {_EXPECTED}")
+        raise FarloopError(f"{here}: {clip_text(line)}: {_EXPECTED}")
     options = _options(here, matched[6], ("tag", "cpu", "nic"))
     peer, tag = _number(here, matched[5]), options.get("tag", 0)
     if peer < 0 or tag < 0:
         raise FarloopError(
-            f"{here}: {shown(line)}: -1 stands for any; which message that is only a run would tell: expected a rank and a tag"
+            f"{here}: {clip_text(line)}: -1 stands for any; which message that is only a run would tell: expected a rank and a tag"
         )
     if peer >= count:
         raise FarloopError(f"{here}: there is no rank {peer}; expected one of 0 to {count - 1}")
@@ -222,14 +222,14 @@ def _options(here: str, text: str, known: tuple[str, ...]) -> dict[str, int]:
     for key, value in zip(words[::2], words[1::2], strict=True):
         if key not in known or key in options:
             problem = "a second time" if key in options else "unknown"
-            raise FarloopError(f"{here}: {shown(key)}: {problem}; expected each of {', '.join(known)} at most once")
+            raise FarloopError(f"{here}: {clip_text(key)}: {problem}; expected each of {', '.join(known)} at most once")
         options[key] = _number(here, value)
     return options
 
 
 def _number(here: str, digits: str) -> int:
     if len(digits) > len(str(_LARGEST)) or int(digits) > _LARGEST:
-        raise FarloopError(f"{here}: {shown(digits)} is too large; expected at most {_LARGEST}")
+        raise FarloopError(f"{here}: {clip_text(digits)} is too large; expected at most {_LARGEST}")
     return int(digits)
 
 
@@ -238,7 +238,7 @@ def _tie(name: str, rank: _Rank, labels: dict[str, int], needs: list[tuple[int, 
     for line, later, kind, sooner in needs:
         for label in (later, sooner):
             if label not in labels:
-                raise FarloopError(f"{name}:{line}: there is no operation {shown(label)} in this rank")
+                raise FarloopError(f"{name}:{line}: there is no operation {clip_text(label)} in this rank")
         operation = rank.operations[labels[later]]
         (operation.ends if kind == "requires" else operation.starts).append(labels[sooner])
 

@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from farloop import _native, units
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.formats.distances import FIBRE_SPEED, delay_text, fibre_delay
 from farloop.formats.graphml_file import edge_name, read
 from farloop.formats.graphml_hosts import balanced_rate, host_names
@@ -113,7 +113,7 @@ def from_graphml(
     Raises:
         FarloopError: the file is no GraphML, a node or edge is not what a network needs, or an option does not fit; the text names it.
     """
-    name = shown(path, 300)
+    name = clip_text(path, 300)
     _check_options(name, hosts_per_node, route_factor)
     for option, key, value in (
         ("--rate", "rate", rate),
@@ -162,7 +162,7 @@ def _toml(value: object) -> str:
 
 def _node_list(nodes: Iterable[str]) -> str:
     """Some nodes in a comment."""
-    names = [shown(node) for node in nodes]
+    names = [clip_text(node) for node in nodes]
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     return ("node " if len(names) == 1 else "nodes ") + ", ".join(names[:_MAX_NAMED]) + more
 
@@ -215,7 +215,8 @@ def _assign_kinds(network: _Network, default: str | None) -> None:
             close = difflib.get_close_matches(own[:200], KINDS, n=1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise FarloopError(
-                f"{network.path}: node {shown(name)}: kind: {shown(repr(own))} is not accepted; expected one of {', '.join(KINDS)}{hint}"
+                f"{network.path}: node {clip_text(name)}: kind: {clip_text(repr(own))} is not accepted; "
+                f"expected one of {', '.join(KINDS)}{hint}"
             )
         network.kinds[name] = own
 
@@ -244,7 +245,7 @@ def _find_nodes(network: _Network, at: Sequence[str]) -> list[str]:
         by_label.setdefault(str(data.get("label", "")), []).append(name)
     chosen: list[str] = []
     for word in [at] if isinstance(at, str) else at:
-        where = f"{network.path}: --hosts-at: {shown(word)}"
+        where = f"{network.path}: --hosts-at: {clip_text(word)}"
         labelled = by_label.get(word, []) if word else []
         if word in network.kinds:
             name = word
@@ -267,7 +268,7 @@ def _find_nodes(network: _Network, at: Sequence[str]) -> list[str]:
 def _node_tables(network: _Network, datacenter: int | None) -> list[dict[str, Any]]:
     tables: list[dict[str, Any]] = []
     for name, kind in network.kinds.items():
-        where = f"{network.path}: node {shown(name)}"
+        where = f"{network.path}: node {clip_text(name)}"
         if not re.fullmatch(r"[\w-]+", name):
             raise FarloopError(f'{where}: the id cannot be a name; expected letters, digits, "_" and "-"')
         keys: dict[str, Any] = {"name": name, "kind": kind}
@@ -281,9 +282,9 @@ def _node_tables(network: _Network, datacenter: int | None) -> list[dict[str, An
             tables.append(keys)
             continue
         if not re.fullmatch(r"[0-9]+", str(own)):
-            raise FarloopError(f"{where}: datacenter: {shown(repr(own))} is no whole number; expected 0, 1, …")
+            raise FarloopError(f"{where}: datacenter: {clip_text(repr(own))} is no whole number; expected 0, 1, …")
         if len(str(own)) > 9 or int(own) > LAST_DATACENTER:
-            raise FarloopError(f"{where}: datacenter: {shown(own)} is too large; expected 0 to {LAST_DATACENTER}")
+            raise FarloopError(f"{where}: datacenter: {clip_text(own)} is too large; expected 0 to {LAST_DATACENTER}")
         degree = network.graph.degree(name)
         if kind == "host" and degree != 1:
             raise FarloopError(f"{where}: a host with {degree} links; expected exactly one, or another kind")
@@ -345,7 +346,7 @@ def _quantity(where: str, name: str, value: object) -> str:
     try:
         parse(str(value))
     except ValueError:
-        raise FarloopError(f"{where}: {name}: {shown(repr(value))} is not accepted; expected {expected}") from None
+        raise FarloopError(f"{where}: {name}: {clip_text(repr(value))} is not accepted; expected {expected}") from None
     return str(value)
 
 
@@ -356,7 +357,7 @@ def _speed_text(where: str, value: object) -> str:
         rate = math.nan
     if not RATES[0] <= rate <= RATES[1]:
         raise FarloopError(
-            f"{where}: {SPEED}: {shown(repr(value))} is not accepted; expected bit/s, from {RATES[0]:.0f} to {RATES[1]:.0f}"
+            f"{where}: {SPEED}: {clip_text(repr(value))} is not accepted; expected bit/s, from {RATES[0]:.0f} to {RATES[1]:.0f}"
         )
     return _rate_text(round(rate))
 
@@ -451,7 +452,9 @@ def _balanced_rate(network: _Network, hosts: dict[str, str], links: list[dict[st
     # Three digits, which telemetry can carry.
     step = 10.0 ** (math.floor(math.log10(rate)) - 2)
     rate = min(max(math.floor(rate / step) * step, RATES[0]), RATES[1])
-    return _rate_text(round(rate)), f" Uniform traffic of load 1 then fills the busiest link, {shown(a)}->{shown(b)}."
+    return _rate_text(
+        round(rate)
+    ), f" Uniform traffic of load 1 then fills the busiest link, {clip_text(a)}->{clip_text(b)}."
 
 
 def _add_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -466,7 +469,9 @@ def _probability(where: str, name: str, value: object) -> float:
     except ValueError:
         number = -1.0
     if not 0.0 <= number <= 1.0:
-        raise FarloopError(f"{where}: {name}: {shown(repr(value))} is no probability; expected a number from 0 to 1")
+        raise FarloopError(
+            f"{where}: {name}: {clip_text(repr(value))} is no probability; expected a number from 0 to 1"
+        )
     return number
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.inputs import open_input
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read(file: str | PathLike[str], path: str) -> nx.MultiGraph:
             graph = nx.read_graphml(io.BytesIO(content))
     except Exception as error:
         # What a reader of foreign files meets: not only the exceptions that it documents.
-        raise FarloopError(f"{path}: is not valid GraphML: {shown(error, 300) or type(error).__name__}") from None
+        raise FarloopError(f"{path}: is not valid GraphML: {clip_text(error, 300) or type(error).__name__}") from None
     if graph.is_directed():
         raise FarloopError(
             f'{path}: the graph is directed; links carry both directions: expected an undirected graph (edgedefault="undirected")'
@@ -71,7 +71,7 @@ def _complete(attributes: dict[str, Any], defaults: dict[str, Any]) -> None:
 
 def edge_name(a: str, b: str) -> str:
     """Name of an edge in messages."""
-    return f"{shown(a)}–{shown(b)}"
+    return f"{clip_text(a)}–{clip_text(b)}"
 
 
 def _content(file: str | PathLike[str], path: str) -> bytes:
@@ -122,9 +122,9 @@ class _Outline:
             unknown = next((name for name in (a, b) if name not in self._nodes), None)
             if unknown is not None:
                 close = difflib.get_close_matches(unknown[:200], self._nodes, n=1)
-                hint = f"; did you mean {shown(close[0])}?" if close else ""
+                hint = f"; did you mean {clip_text(close[0])}?" if close else ""
                 raise FarloopError(
-                    f"{self._path}:{line}: edge {edge_name(a, b)}: there is no node {shown(unknown)}; "
+                    f"{self._path}:{line}: edge {edge_name(a, b)}: there is no node {clip_text(unknown)}; "
                     f"expected the id of a node{hint}"
                 )
 
@@ -153,7 +153,9 @@ class _Outline:
                 self._fail("a node has no id; expected one")
             if name in self._nodes:
                 first = self._nodes[name]
-                self._fail(f"node {shown(name)}: the id is used twice, first in line {first}; expected a unique one")
+                self._fail(
+                    f"node {clip_text(name)}: the id is used twice, first in line {first}; expected a unique one"
+                )
             self._nodes[name] = self._parser.CurrentLineNumber
         elif kind == "edge" and inside == "graph":
             self._data = set()
@@ -165,7 +167,7 @@ class _Outline:
             own = (frozenset((a, b)), attributes.get("id", ""))
             if own[1] and own in self._edge_ids:
                 self._fail(
-                    f"edge {edge_name(a, b)}: the id {shown(own[1])} is used twice, first in line {self._edge_ids[own]}; "
+                    f"edge {edge_name(a, b)}: the id {clip_text(own[1])} is used twice, first in line {self._edge_ids[own]}; "
                     "expected a unique one"
                 )
             self._edge_ids[own] = self._parser.CurrentLineNumber
@@ -173,7 +175,7 @@ class _Outline:
             key = attributes.get("key", "")
             name = self._keys.get(key) or key
             if name in self._data:
-                self._fail(f"the {inside} has two values for {shown(name)}; expected one")
+                self._fail(f"the {inside} has two values for {clip_text(name)}; expected one")
             self._data.add(name)
 
     def _end(self, _element: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.distances import Coordinates, fill_places
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _place(path: str, name: str, attributes: dict[str, Any]) -> Coordinates | No
         return None
     degrees = []
     for key, most in COORDINATES.items():
-        where = f"{path}: node {shown(name)}: {key}"
+        where = f"{path}: node {clip_text(name)}: {key}"
         if key not in written:
             raise FarloopError(f"{where}: missing beside {next(iter(written))}; expected both or none")
         try:
@@ -44,6 +44,6 @@ def _place(path: str, name: str, attributes: dict[str, Any]) -> Coordinates | No
             degrees.append(math.nan)
         if not abs(degrees[-1]) <= most:
             raise FarloopError(
-                f"{where}: {shown(repr(written[key]))} is not accepted; expected degrees from -{most:.0f} to {most:.0f}"
+                f"{where}: {clip_text(repr(written[key]))} is not accepted; expected degrees from -{most:.0f} to {most:.0f}"
             )
     return Coordinates(*degrees)

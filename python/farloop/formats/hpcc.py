@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from os import PathLike
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.flow_text import MAX_FLOWS, ListedFlow, flow_text
 from farloop.formats.network_text import NetworkText, rate_text, time_text
 from farloop.formats.text_lines import decimal_number, numbered_lines, shown_path, whole_number
@@ -163,7 +163,7 @@ def _read_topology(path: str | PathLike[str], name: str) -> _Topology:
     number, words = next(rows, (1, []))
     here = f"{name}:{number}"
     if len(words) != 3:
-        raise FarloopError(f"{here}: {shown(' '.join(words))}: {_TOPOLOGY}")
+        raise FarloopError(f"{here}: {clip_text(' '.join(words))}: {_TOPOLOGY}")
     nodes, switches, links = (
         whole_number(here, word, what, most=MAX_NODES)
         for word, what in zip(words, ("nodes", "switches", "links"), strict=True)
@@ -207,7 +207,7 @@ def _read_topology(path: str | PathLike[str], name: str) -> _Topology:
 
 def _read_link(here: str, number: int, words: list[str], nodes: int) -> _Link:
     if len(words) != 5:
-        raise FarloopError(f"{here}: {shown(' '.join(words))}: {len(words)} columns; {_LINK}")
+        raise FarloopError(f"{here}: {clip_text(' '.join(words))}: {len(words)} columns; {_LINK}")
     a, b = (whole_number(here, word, "node", most=nodes - 1) for word in words[:2])
     if a == b:
         raise FarloopError(f"{here}: the link connects node {a} with itself; expected two nodes")
@@ -219,7 +219,7 @@ def _rate(here: str, text: str) -> int:
     """ns-3's DataRate in bit/s."""
     matched = _RATE.fullmatch(text)
     if not matched or (matched[2] or "") not in _PREFIXES:
-        raise FarloopError(f'{here}: rate: {shown(text)}: expected a rate of ns-3, such as "25Gbps"')
+        raise FarloopError(f'{here}: rate: {clip_text(text)}: expected a rate of ns-3, such as "25Gbps"')
     number = decimal_number(here, matched[1], "rate")
     return int(number * _PREFIXES[matched[2] or ""] * (8 if matched[3] == "B" else 1))
 
@@ -228,7 +228,7 @@ def _time(here: str, text: str) -> int:
     """ns-3's Time in picoseconds; without a unit it is seconds."""
     matched = _TIME.fullmatch(text)
     if not matched:
-        raise FarloopError(f'{here}: delay: {shown(text)}: expected a time of ns-3, such as "1000ns"')
+        raise FarloopError(f'{here}: delay: {clip_text(text)}: expected a time of ns-3, such as "1000ns"')
     return round(decimal_number(here, matched[1], "delay", most=10**15) * _PICOSECONDS[matched[2] or "s"])
 
 
@@ -241,14 +241,14 @@ def _read_flows(path: str | PathLike[str], name: str, listed: _Flows) -> Iterato
             continue
         if count < 0:
             if len(words) != 1:
-                raise FarloopError(f"{here}: {shown(line.strip())}: expected the number of flows; then {_FLOW}")
+                raise FarloopError(f"{here}: {clip_text(line.strip())}: expected the number of flows; then {_FLOW}")
             count = whole_number(here, words[0], "flows", most=MAX_FLOWS)
             continue
         if seen == count:
             listed.unread += _has_numbers(words, 5) or _has_numbers(words, 6)
             continue
         if len(words) not in (5, 6):
-            raise FarloopError(f"{here}: {shown(line.strip())}: {len(words)} columns; {_FLOW}")
+            raise FarloopError(f"{here}: {clip_text(line.strip())}: {len(words)} columns; {_FLOW}")
         seen += 1
         source, destination = (whole_number(here, word, "node", most=MAX_NODES) for word in words[:2])
         whole_number(here, words[2], "priority group")

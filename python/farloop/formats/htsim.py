@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import NoReturn
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.formats.flow_text import MAX_FLOWS, ListedFlow, flow_text
 from farloop.formats.network_text import time_text
 from farloop.formats.ranks import rank_names
@@ -87,7 +87,7 @@ def flows_from_htsim(path: str | PathLike[str], *, hosts: str = "h{1}", start_un
             and word.
     """
     if start_unit not in START_UNITS:
-        raise FarloopError(f"start_unit: {shown(start_unit)}: {nearest(start_unit, START_UNITS)}")
+        raise FarloopError(f"start_unit: {clip_text(start_unit)}: {nearest(start_unit, START_UNITS)}")
     matrix = _read_matrix(path)
     if not matrix.connections:
         raise FarloopError(f"{matrix.path}: no connection; {_EXPECTED}")
@@ -108,7 +108,7 @@ def _row(matrix: _Matrix, connection: _Connection, host: Callable[[int], str], u
     here, keys = f"{matrix.path}:{connection.line}", connection.keys
     ends = host(connection.source), host(connection.destination)
     if ends[0] == ends[1]:
-        matrix.fail(connection.line, f"both nodes are at {shown(ends[0])}; expected two hosts (hosts)")
+        matrix.fail(connection.line, f"both nodes are at {clip_text(ends[0])}; expected two hosts (hosts)")
     start = time_text(round(decimal_number(here, keys["start"], "start") * unit)) if "start" in keys else ""
     size = f"{connection.size}B" if connection.size else ""
     return ListedFlow(connection.name, *ends, start, size, " ".join(before.name for before in connection.after))
@@ -125,7 +125,7 @@ def _read_matrix(path: str | PathLike[str]) -> _Matrix:
         first = words[0]
         if first in _HEADERS:
             if len(words) != 2 or first in matrix.counts:
-                matrix.fail(number, f"{shown(line.strip())}: expected {first} once, with a number")
+                matrix.fail(number, f"{clip_text(line.strip())}: expected {first} once, with a number")
             matrix.counts[first] = whole_number(f"{matrix.path}:{number}", words[1], first, most=_HEADERS[first])
         elif "->" in first:
             connection = _connection(matrix, number, words)
@@ -139,7 +139,7 @@ def _read_matrix(path: str | PathLike[str]) -> _Matrix:
             if words != ["Failures", "0"]:
                 matrix.fail(number, "failures belong to a topology of htsim; expected [[event]] in the scenario")
         else:
-            matrix.fail(number, f"{shown(line.strip())}: {_EXPECTED}")
+            matrix.fail(number, f"{clip_text(line.strip())}: {_EXPECTED}")
     for word, count in (("Connections", len(matrix.connections)), ("Triggers", len(matrix.triggers))):
         if matrix.counts.get(word, 0) != count:
             matrix.fail(number, f"{word} {matrix.counts.get(word, 0)}, but the file has {count}; expected the same")
@@ -165,7 +165,7 @@ def _connection(matrix: _Matrix, number: int, words: list[str]) -> _Connection:
         if key in _REFUSED:
             matrix.fail(number, f"{key}: {_REFUSED[key]}; expected a connection without it")
         if key not in _KEYS:
-            matrix.fail(number, f"{shown(key)}: unknown; {nearest(key, _KEYS)}")
+            matrix.fail(number, f"{clip_text(key)}: unknown; {nearest(key, _KEYS)}")
         value = next(rest, None)
         if key in keys or value is None:
             matrix.fail(
@@ -195,7 +195,7 @@ def _add_trigger(matrix: _Matrix, number: int, words: list[str]) -> None:
         elif word in ("id", "count") and word not in values:
             values[word] = whole_number(here, next(rest, ""), word, least=1)
         else:
-            matrix.fail(number, f"{shown(word)}: {_EXPECTED}")
+            matrix.fail(number, f"{clip_text(word)}: {_EXPECTED}")
     if "id" not in values or len(kinds) != 1:
         matrix.fail(number, f"expected an id and one of {', '.join(KINDS)}")
     if ("count" in values) != (kinds[0] == "barrier"):

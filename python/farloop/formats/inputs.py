@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 
 PATIENCE = 10.0
 """Seconds to wait for a pipe to have data. A pipe without a writer would stop a command for ever."""
@@ -73,5 +73,5 @@ def _copy_pipe(path: str, folder: Path) -> str:
         with open_input(Path(path)) as pipe, copy.open("xb") as file:
             shutil.copyfileobj(pipe, file, 1 << 18)
     except OSError as error:
-        raise FarloopError(f"{shown(path, 4096)}: cannot be read: {error.strerror or error}") from None
+        raise FarloopError(f"{clip_text(path, 4096)}: cannot be read: {error.strerror or error}") from None
     return str(copy)

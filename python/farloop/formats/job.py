@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop import _native, memory
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.inputs import copy_pipes, open_input
 from farloop.formats.job_formats import BY_NAME, FORMATS
 from farloop.messages import say
@@ -122,7 +122,7 @@ def read_job(
             try:
                 answer = _on_a_thread(copies, options, progress, made)
             except UnicodeEncodeError as error:
-                raise FarloopError(f"{shown(ascii(error.object))}: is not UTF-8 text; expected that") from None
+                raise FarloopError(f"{clip_text(ascii(error.object))}: is not UTF-8 text; expected that") from None
             except _native.ScenarioError as error:
                 text = str(error)
                 for copy, name in zip(copies, names, strict=True):
@@ -132,7 +132,7 @@ def read_job(
     return summary | {"files": names}
 
 
-def left_behind() -> bool:
+def has_stray_thread() -> bool:
     """True while a thread still reads or writes a job that an interrupt has ended."""
     return not all(done.is_set() for done in _left)
 
@@ -185,7 +185,7 @@ def _output_format(out: str | PathLike[str] | None, to: str | None) -> tuple[str
     by_end = {row.extension: row.name for row in FORMATS if row.is_written}
     form = to or by_end.get(Path(path).suffix)
     if form is None:
-        raise FarloopError(f"--out {shown(path)}: expected --to, or a name that ends in {', '.join(by_end)}")
+        raise FarloopError(f"--out {clip_text(path)}: expected --to, or a name that ends in {', '.join(by_end)}")
     known = BY_NAME.get(form)
     return (path.removesuffix(known.extension) if known and known.is_file_per_rank else path), form
 
@@ -193,7 +193,7 @@ def _output_format(out: str | PathLike[str] | None, to: str | None) -> tuple[str
 def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:
     if groups is None:
         return None
-    name = shown(os.fspath(groups), 300)
+    name = clip_text(os.fspath(groups), 300)
     try:
         with open_input(Path(groups)) as file:
             content = file.read(MAX_GROUPS + 1)
@@ -211,7 +211,7 @@ def _groups_hint(refusal: str, names: Sequence[str], are_given: bool) -> str:
     if are_given or not refusal.endswith("does not do") or not names[0].endswith(".et"):
         return ""
     beside = next((path for path in sorted(Path(names[0]).parent.glob("*.json")) if _has_groups(path)), None)
-    named = f"--groups {shown(os.fspath(beside), 300)}" if beside else "--groups FILE"
+    named = f"--groups {clip_text(os.fspath(beside), 300)}" if beside else "--groups FILE"
     return f"; expected {named}, where the traces do not have the ranks of their groups"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from farloop import _native
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 
 MAX_NAME_LENGTH = 100
 """Characters of a node's or a flow's name that a scenario accepts."""
@@ -27,7 +27,7 @@ class NetworkText:
 
     def __init__(self, path: str, comments: Iterable[str]) -> None:
         self._path = path
-        self._lines = [f"# {_plain(comment)}" for comment in comments]
+        self._lines = [f"# {_clean_comment(comment)}" for comment in comments]
         self._sources = [0] * len(self._lines)
         self._neighbours: dict[str, list[tuple[str, int]]] = {}
         self._kinds: dict[str, str] = {}
@@ -40,7 +40,9 @@ class NetworkText:
             FarloopError: there is a node of this name.
         """
         if name in self._kinds:
-            raise FarloopError(f"{self._path}:{line}: two nodes would be called {shown(name)}; expected other names")
+            raise FarloopError(
+                f"{self._path}:{line}: two nodes would be called {clip_text(name)}; expected other names"
+            )
         self._kinds[name] = kind
         self._neighbours[name] = []
         self._add(line, "", "[[node]]", f'name = "{name}"', f'kind = "{kind}"')
@@ -73,7 +75,7 @@ class NetworkText:
             links = self._neighbours[host]
             if len(links) != 1:
                 here = f"{self._path}:{links[1][1]}" if links else self._path
-                raise FarloopError(f"{here}: the host {shown(host)} has {len(links)} links; expected exactly one")
+                raise FarloopError(f"{here}: the host {clip_text(host)} has {len(links)} links; expected exactly one")
         self._check_paths()
         text = "\n".join(self._lines) + "\n"
         traffic = (
@@ -100,7 +102,7 @@ class NetworkText:
         for name in self._kinds:
             if name not in reached:
                 raise FarloopError(
-                    f"{self._path}: no path leads from node {shown(first)} to node {shown(name)}; expected a connected network"
+                    f"{self._path}: no path leads from node {clip_text(first)} to node {clip_text(name)}; expected a connected network"
                 )
 
     def _relocate(self, message: str) -> str:
@@ -138,6 +140,6 @@ def _quantity_text(number: int, units: tuple[tuple[int, str], ...], base: str) -
     return f"{number}{base}"
 
 
-def _plain(comment: str) -> str:
+def _clean_comment(comment: str) -> str:
     # A comment is one line, without what TOML forbids.
-    return shown(comment, 1000)
+    return clip_text(comment, 1000)

@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from farloop._native import ScenarioError
-from farloop.errors import shown
+from farloop.errors import clip_text
 
 TABLES = "scenario (tables)"
 """Name of a scenario from tables in place of a file's name."""
@@ -98,7 +98,7 @@ def _reword(message: str, text: str, file: str, case: CaseSettings | None) -> st
     if message.startswith("--set: "):
         key = message.removeprefix("--set: ").partition(": ")[0]
         if case is not None and key in case.keys:
-            return f'{file}:{case.line}: {message.removeprefix("--set: ")} (in case "{shown(case.name)}")'
+            return f'{file}:{case.line}: {message.removeprefix("--set: ")} (in case "{clip_text(case.name)}")'
         return message.removeprefix("--")
     if file == TABLES:
         return re.sub(rf"^{re.escape(TABLES)}:\d+: ", "", message)
@@ -126,7 +126,7 @@ def _items(table: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         if not isinstance(key, str):
             where = f"{path}: " if path else ""
-            raise ScenarioError(f"{where}{shown(repr(key))}: expected a key of text, such as 'duration'")
+            raise ScenarioError(f"{where}{clip_text(repr(key))}: expected a key of text, such as 'duration'")
         yield key, value
 
 
@@ -136,7 +136,7 @@ def _key(key: str) -> str:
 
 def _value(value: Any, path: str, depth: int) -> str:
     if depth > DEEPEST:
-        raise ScenarioError(f"{shown(path)}: more than {DEEPEST} tables and lists one in another")
+        raise ScenarioError(f"{clip_text(path)}: more than {DEEPEST} tables and lists one in another")
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()  # a number of numpy's
     if isinstance(value, bool):
@@ -154,7 +154,7 @@ def _value(value: Any, path: str, depth: int) -> str:
         return f"[{', '.join(_value(item, f'{path}.{n}', depth + 1) for n, item in enumerate(value, 1))}]"
     expected = "expected text, a number, a boolean, a list or a table"
     hint = "; leave the key out for its default" if value is None else ""
-    raise ScenarioError(f"{shown(path)}: {shown(repr(value))}: {expected}{hint}")
+    raise ScenarioError(f"{clip_text(path)}: {clip_text(repr(value))}: {expected}{hint}")
 
 
 def _quote(text: str) -> str:

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 
 from farloop import units
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.distances import FIBRE_SPEED, ROUTE_FACTOR, Coordinates, delay_text, fibre_delay, fill_places
 from farloop.formats.flow_text import MAX_FLOWS, ListedFlow, flow_text
 from farloop.formats.inputs import open_input
@@ -81,7 +81,7 @@ def from_sndlib(
     notes = sorted({note for _, note in capacities if note})
     comments += [f"{sum(n == note for _, n in capacities)} of {len(links)} links: {note}." for note in notes]
     why = "" if host_rate else ", the rate of the fastest link (--host-rate)"
-    comments.append(f"Links of hosts: {shown(fastest)}{why} and {HOST_DELAY}; each node is a datacenter.")
+    comments.append(f"Links of hosts: {clip_text(fastest)}{why} and {HOST_DELAY}; each node is a datacenter.")
     if network.left_out:
         comments.append(f"Left out: {', '.join(network.left_out)}.")
     text = NetworkText(name, comments)
@@ -164,7 +164,7 @@ def flows_from_sndlib(
             label = f"{name_for(demand.name)[:80]}-{number}"
             drawn.append((start, ListedFlow(label, ends[0], ends[1], time_text(start * 1000), f"{bytes_}B")))
     if not drawn:
-        raise FarloopError(f"{name}: no demand has a byte to send in {shown(duration)}; expected a larger --scale")
+        raise FarloopError(f"{name}: no demand has a byte to send in {clip_text(duration)}; expected a larger --scale")
     drawn.sort(key=lambda each: each[0])
     offered = units.rate_text(total * 8e9 / span)
     comments = [
@@ -174,7 +174,7 @@ def flows_from_sndlib(
     ]
     if left:
         comments.append(f"{left} demands have no byte to send in that time.")
-    return flow_text(_unique(name, (flow for _, flow in drawn)), comments)
+    return flow_text(_check_unique(name, (flow for _, flow in drawn)), comments)
 
 
 def _read_network(path: str | PathLike[str], name: str) -> NetworkFile:
@@ -204,7 +204,7 @@ def _starts(seed: int, demand: str, span: int, count: int) -> Iterator[int]:
     return (stream.randrange(span) for _ in range(count))
 
 
-def _unique(path: str, flows: Iterable[ListedFlow]) -> Iterator[ListedFlow]:
+def _check_unique(path: str, flows: Iterable[ListedFlow]) -> Iterator[ListedFlow]:
     names: set[str] = set()
     for flow in flows:
         if flow.name in names:
@@ -215,7 +215,9 @@ def _unique(path: str, flows: Iterable[ListedFlow]) -> Iterator[ListedFlow]:
 
 def _check_option(path: str, option: str, accepted: bool, value: object, expected: str) -> None:
     if not accepted:
-        raise FarloopError(f"{path}: --{option.replace('_', '-')}: {shown(value)} is not accepted; expected {expected}")
+        raise FarloopError(
+            f"{path}: --{option.replace('_', '-')}: {clip_text(value)} is not accepted; expected {expected}"
+        )
 
 
 def _check_hosts(path: str, count: int) -> None:
@@ -226,7 +228,7 @@ def _quantity(path: str, option: str, text: str, parse: Callable[[str], float]) 
     try:
         return parse(text)
     except ValueError as error:
-        raise FarloopError(f"{path}: --{option.replace('_', '-')}: {shown(error)}") from None
+        raise FarloopError(f"{path}: --{option.replace('_', '-')}: {clip_text(error)}") from None
 
 
 def _unit(network: NetworkFile, given: str | None) -> tuple[int, str]:
@@ -241,7 +243,8 @@ def _unit(network: NetworkFile, given: str | None) -> tuple[int, str]:
     matched = _UNIT_WORD.fullmatch(word.upper())
     if not matched:
         raise FarloopError(
-            f"{network.path}:{line}: unit: {shown(word)} is not known; expected BITPERSEC, KBITPERSEC, MBITPERSEC or GBITPERSEC, or --unit"
+            f"{network.path}:{line}: unit: {clip_text(word)} is not known; "
+            "expected BITPERSEC, KBITPERSEC, MBITPERSEC or GBITPERSEC, or --unit"
         )
     bits = _PREFIXES[matched[1]]
     return bits, f"1 in it is {rate_text(bits)}, as it says."
@@ -284,7 +287,9 @@ def _capacity(network: NetworkFile, link: SndlibLink, bits: int, default: str | 
     if modules := [module for module in link.modules if module]:
         return round(min(modules) * bits), "no pre-installed capacity, so one of the smallest module"
     if default is None:
-        raise FarloopError(f"{network.path}:{link.line}: the link {shown(link.name)} has no capacity; expected --rate")
+        raise FarloopError(
+            f"{network.path}:{link.line}: the link {clip_text(link.name)} has no capacity; expected --rate"
+        )
     return round(_quantity(network.path, "rate", default, units.rate)), "no capacity, so --rate"
 
 
@@ -313,6 +318,6 @@ def _delays(
         comments.append(
             f"Delays: great circle x {route_factor:g} (--route-factor) / {FIBRE_SPEED:.0f} km/s, at least 1us."
         )
-    if assumed := [shown(node) for node in places if node not in known]:
+    if assumed := [clip_text(node) for node in places if node not in known]:
         comments.append(f"Without coordinates, so at the mean of their neighbours: {', '.join(assumed[:20])}.")
     return delays

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.formats.distances import Coordinates
 from farloop.formats.text_lines import decimal_number
 
@@ -80,16 +80,18 @@ class NetworkFile:
         if isinstance(item, SndlibNode):
             if item.name in self.nodes:
                 raise FarloopError(
-                    f"{here}: the node {shown(item.name)} is in line {self.nodes[item.name].line} already; expected a unique name"
+                    f"{here}: the node {clip_text(item.name)} is in line {self.nodes[item.name].line} already; expected a unique name"
                 )
             self.nodes[item.name] = item
             return
         for end in (item.source, item.target):
             if end not in self.nodes:
-                raise FarloopError(f"{here}: there is no node {shown(end)}; {nearest(end, map(shown, self.nodes))}")
+                raise FarloopError(
+                    f"{here}: there is no node {clip_text(end)}; {nearest(end, map(clip_text, self.nodes))}"
+                )
         if item.source == item.target:
             raise FarloopError(
-                f"{here}: {shown(item.name)} goes from {shown(item.source)} to itself; expected two nodes"
+                f"{here}: {clip_text(item.name)} goes from {clip_text(item.source)} to itself; expected two nodes"
             )
         if isinstance(item, SndlibLink):
             self.links.append(item)

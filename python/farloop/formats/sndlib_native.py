@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import NoReturn
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.distances import Coordinates
 from farloop.formats.sndlib_file import EXPECTED, HEADER, NetworkFile, SndlibDemand, SndlibLink, SndlibNode, coordinate
 from farloop.formats.text_lines import decimal_number
@@ -46,7 +46,7 @@ def read_native(content: bytes, name: str) -> NetworkFile:
             section = tokens[0]
             if section not in _SECTIONS or tokens[1:2] != ["("]:
                 raise FarloopError(
-                    f'{here}: {shown(line)}: expected a section such as "NODES (": {", ".join(_SECTIONS)}'
+                    f'{here}: {clip_text(line)}: expected a section such as "NODES (": {", ".join(_SECTIONS)}'
                 )
             if section in seen:
                 raise FarloopError(f"{here}: {section} a second time, first in line {seen[section]}; expected it once")
@@ -95,17 +95,17 @@ def _native_lines(content: bytes, name: str) -> Iterator[tuple[int, str]]:
 def _check_header(here: str, line: str) -> None:
     parts = [part.strip() for part in line.split(";")]
     if parts[0] != HEADER:
-        raise FarloopError(f"{here}: {shown(line)}: {EXPECTED}")
+        raise FarloopError(f"{here}: {clip_text(line)}: {EXPECTED}")
     keys = {key.strip(): value.strip() for key, _, value in (part.partition(":") for part in parts[1:])}
     if keys.get("type") != "network":
-        kind = shown(keys.get("type", "no type"))
+        kind = clip_text(keys.get("type", "no type"))
         raise FarloopError(f"{here}: type: {kind}: expected network: models and solutions are other files")
 
 
 def _read_meta(network: NetworkFile, number: int, line: str) -> None:
     key, separator, value = line.partition("=")
     if not separator:
-        raise FarloopError(f'{network.path}:{number}: {shown(line)}: expected "KEY = VALUE" or ")"')
+        raise FarloopError(f'{network.path}:{number}: {clip_text(line)}: expected "KEY = VALUE" or ")"')
     if key.strip() == "unit":
         network.unit = (number, value.strip())
 
@@ -120,7 +120,7 @@ class _Tokens:
         self._expected = expected
 
     def fail(self) -> NoReturn:
-        raise FarloopError(f"{self.here}: {shown(' '.join(self._tokens))}: {self._expected}")
+        raise FarloopError(f"{self.here}: {clip_text(' '.join(self._tokens))}: {self._expected}")
 
     def peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import NoReturn
 from xml.parsers import expat
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.distances import Coordinates
 from farloop.formats.sndlib_file import NetworkFile, SndlibDemand, SndlibLink, SndlibNode, coordinate
 from farloop.formats.text_lines import decimal_number
@@ -83,9 +83,9 @@ class _Reader:
             return
         if not self._is_known(kind, inside):
             if not inside:
-                self._fail(f"the root is {shown(kind)}; expected network, as in the network files of SNDlib")
+                self._fail(f"the root is {clip_text(kind)}; expected network, as in the network files of SNDlib")
             self._skipped = len(self._open)
-            self.network.leave_out(f"element {shown(kind)}")
+            self.network.leave_out(f"element {clip_text(kind)}")
             return
         if kind == "nodes":
             self.network.is_geographical = attributes.get("coordinatesType", "geographical") == "geographical"
@@ -136,7 +136,7 @@ class _Reader:
         for end in _ENDS:
             if not self._values.get(end):
                 raise FarloopError(
-                    f"{self.network.path}:{self._line}: the {kind} {shown(self._name)} has no {end}; expected a node"
+                    f"{self.network.path}:{self._line}: the {kind} {clip_text(self._name)} has no {end}; expected a node"
                 )
         return self._values["source"], self._values["target"]
 
@@ -158,7 +158,7 @@ class _Reader:
         unit = self._number(self._values.get("routingUnit", "1"), "routingUnit")
         if "demandValue" not in self._values:
             raise FarloopError(
-                f"{self.network.path}:{self._line}: the demand {shown(self._name)} has no demandValue; expected a number"
+                f"{self.network.path}:{self._line}: the demand {clip_text(self._name)} has no demandValue; expected a number"
             )
         value = self._number(self._values["demandValue"], "demandValue")
         self.network.add(SndlibDemand(self._line, self._name, source, target, unit, value))

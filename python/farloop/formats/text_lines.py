@@ -9,7 +9,7 @@ from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.inputs import open_input
 
 MAX_LINE = 10_000
@@ -25,7 +25,7 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?")
 
 def shown_path(path: str | PathLike[str]) -> str:
     """A path as messages have it."""
-    return shown(os.fspath(path), 300)
+    return clip_text(os.fspath(path), 300)
 
 
 def numbered_lines(path: str | PathLike[str], *, expected: str, binary: str = "") -> Iterator[tuple[int, str]]:
@@ -73,7 +73,7 @@ def whole_number(here: str, text: str, what: str, *, least: int = 0, most: int =
     """
     digits = text.isascii() and text.isdigit()
     if not digits or len(text) > len(str(MAX_NUMBER)) or not least <= int(text) <= most:
-        raise FarloopError(f"{here}: {what}: {shown(text)}: expected a whole number from {least} to {most}")
+        raise FarloopError(f"{here}: {what}: {clip_text(text)}: expected a whole number from {least} to {most}")
     return int(text)
 
 
@@ -85,5 +85,5 @@ def decimal_number(here: str, text: str, what: str, *, most: int = MAX_NUMBER) -
     """
     number = Decimal(text) if len(text) <= MAX_NUMBER_LENGTH and _DECIMAL.fullmatch(text) else None
     if number is None or not 0 <= number <= most:
-        raise FarloopError(f"{here}: {what}: {shown(text)}: expected a number from 0 to {most}")
+        raise FarloopError(f"{here}: {what}: {clip_text(text)}: expected a number from 0 to {most}")
     return number

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class TomlTable:
         """Refuses all other keys."""
         for key in self.values:
             if key not in keys:
-                raise self.error(f"{self.where}: {shown(key)}: no such key; {nearest(key, keys)}")
+                raise self.error(f"{self.where}: {clip_text(key)}: no such key; {nearest(key, keys)}")
 
     def text(self, key: str) -> str:
         """A text that is not empty."""
@@ -75,7 +75,7 @@ class TomlTable:
         """One of some texts."""
         value = self.text(key)
         if value not in choices:
-            raise self.refused(key, f"{shown(value)}: {nearest(value, choices)}")
+            raise self.refused(key, f"{clip_text(value)}: {nearest(value, choices)}")
         return value
 
     def flag(self, key: str, default: bool | None = None) -> bool:

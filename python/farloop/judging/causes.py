@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.toml_table import TomlTable
 from farloop.scenario import PAPERS
 
@@ -109,7 +109,9 @@ def read(path: Path) -> tuple[Cause, ...]:
         cause = _cause(entry)
         for text in cause.statements:
             if (cause.claim, text) in seen:
-                raise entry.refused("statements", f"{shown(text)} of {cause.claim} has a cause already; expected one")
+                raise entry.refused(
+                    "statements", f"{clip_text(text)} of {cause.claim} has a cause already; expected one"
+                )
             seen.add((cause.claim, text))
         causes.append(cause)
     return tuple(causes)
@@ -121,7 +123,9 @@ def _cause(entry: TomlTable) -> Cause:
     statements = entry.texts("statements", "the texts of one or more statements")
     readings = tuple(_read_shown(table) for table in entry.tables("reading"))
     if len(readings) < MIN_READINGS[kind]:
-        raise entry.refused("reading", f"has {len(readings)}; expected {MIN_READINGS[kind]} or more for {shown(kind)}")
+        raise entry.refused(
+            "reading", f"has {len(readings)}; expected {MIN_READINGS[kind]} or more for {clip_text(kind)}"
+        )
     page = entry.optional_text("page", "the name of a page under docs/findings")
     return Cause(entry.text("claim"), statements, kind, entry.text("why"), page, readings)
 
@@ -130,6 +134,6 @@ def _read_shown(entry: TomlTable) -> Shown:
     entry.only("what", "command", "gives", "seconds", "calibrated")
     command = entry.text("command")
     if not command.startswith(PROGRAMS):
-        raise entry.refused("command", f"{shown(command)}: expected it to begin with {' or '.join(PROGRAMS)}")
+        raise entry.refused("command", f"{clip_text(command)}: expected it to begin with {' or '.join(PROGRAMS)}")
     seconds = entry.number("seconds", "the processor time that the command takes, above 0", above=0)
     return Shown(entry.text("what"), command, entry.text("gives"), seconds, entry.flag("calibrated", False))

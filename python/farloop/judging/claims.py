@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from farloop.judging.schedule import Need
-from farloop.results.summary import finite
+from farloop.results.summary import replace_infinite
 
 if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
@@ -145,7 +145,7 @@ class Finding:
         """The claim's entry in claims.json."""
         judged = [s for s in self.statements if s.holds is not None]
         objections = [] if self.unjudged else _objections([s.row() for s in self.statements])
-        row: dict[str, Any] = finite(
+        row: dict[str, Any] = replace_infinite(
             {
                 "id": self.id,
                 "verdict": self.verdict,

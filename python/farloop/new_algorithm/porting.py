@@ -19,8 +19,8 @@ from types import FunctionType
 from typing import Any
 
 from farloop import _native
-from farloop.algorithm import Algorithm, describe_class, explained, load, name_of, torture
-from farloop.errors import FarloopError, nearest, shown
+from farloop.algorithm import Algorithm, describe_class, explain_failure, load, name_of, torture
+from farloop.errors import FarloopError, clip_text, nearest
 
 SIGNALS = 60
 """Signals after which window and rate are recorded."""
@@ -168,7 +168,7 @@ def port_class(algorithm: type[Algorithm], name: str, type_: str, template: str,
         "PARAMS": "".join(param.declared() for param in params),
         "STATE": ", ".join(_state(algorithm)) or "nothing",
         "START": _comment_lines(algorithm, "start", 8),
-        "OWN": "".join(_comment_lines(algorithm, function, 0) for function in _own(algorithm)),
+        "OWN": "".join(_comment_lines(algorithm, function, 0) for function in _list_own_functions(algorithm)),
         "HANDLERS": "".join(f"\n    {SIGNATURES[signal]} {{\n{body}    }}\n" for signal, body in handled.items()),
         "COUNT": str(len(params)),
         "DEFAULTS": _defaults(type_, params),
@@ -267,7 +267,7 @@ class _Param:
         """A quantity in ps, B or bit/s."""
         match = re.fullmatch(r"\s*([0-9.]+)\s*(\w+)\s*", str(given))
         if match is None or match[2] not in _SCALES[self.kind]:
-            raise FarloopError(f"{self.name}: {shown(given)}: expected a number and a unit, such as 25us")
+            raise FarloopError(f"{self.name}: {clip_text(given)}: expected a number and a unit, such as 25us")
         return int(Decimal(match[1]) * _SCALES[self.kind][match[2]])
 
 
@@ -287,7 +287,7 @@ def _recorded_test(algorithm: type[Algorithm], about: dict[str, Any], type_: str
     try:
         controls = _native.recorded(about, SIGNALS)
     except _native.HandlerError as error:
-        raise explained(error, [algorithm]) from error.__cause__
+        raise explain_failure(error, [algorithm]) from error.__cause__
     largest = (1 << 64) - 1
     rows = "".join(
         f"        ({', '.join('u64::MAX' if number == largest else str(number) for number in pair)}),\n"
@@ -312,7 +312,7 @@ def _recorded_test(algorithm: type[Algorithm], about: dict[str, Any], type_: str
 """
 
 
-def _own(algorithm: type[Algorithm]) -> list[str]:
+def _list_own_functions(algorithm: type[Algorithm]) -> list[str]:
     """Names of the functions of a class that are no handlers."""
     known = {*SIGNATURES, "start"}
     return [name for base in algorithm.__mro__[:-1] if base is not Algorithm for name, value in vars(base).items()
@@ -322,7 +322,7 @@ def _own(algorithm: type[Algorithm]) -> list[str]:
 def _state(algorithm: type[Algorithm]) -> list[str]:
     """Attributes that the functions of a class set on its objects, in their order."""
     names: dict[str, None] = {}
-    for name in ("start", *SIGNATURES, *_own(algorithm)):
+    for name in ("start", *SIGNATURES, *_list_own_functions(algorithm)):
         function = getattr(algorithm, name, None)
         if isinstance(function, FunctionType):
             for attribute in re.findall(r"\bself\.(\w+)(?=(?:\s*,\s*self\.\w+)*\s*[-+*/]?=(?!=))", _source(function)):
@@ -362,7 +362,7 @@ def _camel(word: str) -> str:
 
 def _line(text: object) -> str:
     """A text on one line, as a comment can have it."""
-    return " ".join(shown(text, 400).split())
+    return " ".join(clip_text(text, 400).split())
 
 
 def _text(text: str) -> str:

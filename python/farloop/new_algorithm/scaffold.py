@@ -10,7 +10,7 @@ from pathlib import Path
 
 from farloop import _native
 from farloop.catalogue import algorithms
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.new_algorithm import porting
 from farloop.safe_files.named_files import NamedFiles
 
@@ -84,7 +84,7 @@ def check_name(name: str) -> str:
     """
     if len(name) > MAX_NAME_LENGTH or not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", name):
         raise FarloopError(
-            f"{shown(name)}: is no name for an algorithm; expected lower case letters and digits, "
+            f"{clip_text(name)}: is no name for an algorithm; expected lower case letters and digits, "
             f"in words joined by hyphens, at most {MAX_NAME_LENGTH} characters, such as my-vegas"
         )
     if name in porting.RUST_WORDS or name in {"registry", "name", "agents", "none"}:

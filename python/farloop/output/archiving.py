@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.formats.scenario_text import from_tables
 from farloop.output import archiving_studies, store
 from farloop.output.archive_files import (
@@ -48,7 +48,7 @@ def archive(source: Path) -> Files:
         return archiving_studies.archive(source, kept)
     if kept["kind"] not in ("run", "comparison"):
         raise FarloopError(
-            f"{source}: is an output of another kind ({shown(kept['kind'])}); expected one of run, compare, sweep, arena, "
+            f"{source}: is an output of another kind ({clip_text(kept['kind'])}); expected one of run, compare, sweep, arena, "
             "advise or reproduce"
         )
     comparison = load(source)
@@ -96,7 +96,7 @@ def write_folder(files: Mapping[str, bytes], target: Path) -> None:
     """
     if os.path.lexists(target):
         raise FarloopError(
-            f"--out {shown(target, 300)}: is there already; expected a new folder, or a name that ends in .tar.gz"
+            f"--out {clip_text(target, 300)}: is there already; expected a new folder, or a name that ends in .tar.gz"
         )
     aside = target.with_name(f".farloop-{os.getpid()}-{target.name}")
     try:
@@ -107,7 +107,7 @@ def write_folder(files: Mapping[str, bytes], target: Path) -> None:
             path.chmod(0o755 if name == RERUN else 0o644)
         aside.rename(target)
     except OSError as error:
-        raise FarloopError(f"--out {shown(target, 300)}: cannot be written: {error.strerror or error}") from None
+        raise FarloopError(f"--out {clip_text(target, 300)}: cannot be written: {error.strerror or error}") from None
     finally:
         if aside.is_dir():
             import shutil
@@ -126,7 +126,7 @@ def places_of_machine(files: Mapping[str, bytes]) -> list[str]:
         user = ""
     words = {str(Path.home()), str(Path.cwd()), socket.gethostname(), user} - {"", "/", "root", "localhost"}
     return [
-        f"{name}: names {shown(word)}, which the archive keeps, since the text is yours"
+        f"{name}: names {clip_text(word)}, which the archive keeps, since the text is yours"
         for name, content in files.items()
         if not name.startswith(f"{OUTPUT}/")
         for word in sorted(words)
@@ -166,11 +166,11 @@ def _input(run: Run, name: str) -> bytes:
         content, digest = path.read_bytes(), store.digest(path)
     except OSError as error:
         raise FarloopError(
-            f"{shown(path, 300)}: {error.strerror or error}; expected the file that the run read (SHA-256 {run.inputs[name][:16]}…)"
+            f"{clip_text(path, 300)}: {error.strerror or error}; expected the file that the run read (SHA-256 {run.inputs[name][:16]}…)"
         ) from None
     if digest != run.inputs[name]:
         raise FarloopError(
-            f"{shown(path, 300)}: has changed since the run; expected the file that it read (SHA-256 {run.inputs[name][:16]}…)"
+            f"{clip_text(path, 300)}: has changed since the run; expected the file that it read (SHA-256 {run.inputs[name][:16]}…)"
         )
     return content
 
@@ -182,7 +182,7 @@ def _algorithms(comparison: Comparison, files: Files) -> list[str]:
     for number, text in enumerate(texts, 1):
         if not text.text:
             raise FarloopError(
-                f"{shown(text.file, 300)}: the output does not have its text, since it is too long or no UTF-8"
+                f"{clip_text(text.file, 300)}: the output does not have its text, since it is too long or no UTF-8"
             )
         name = f"algorithms/{slug(Path(text.file).stem)}.py"
         name = name if name not in files else f"algorithms/{number}-{slug(Path(text.file).stem)}.py"

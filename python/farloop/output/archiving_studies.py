@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.output.archive_files import (
     AGAIN,
     LIST,
@@ -20,7 +20,7 @@ from farloop.output.archive_files import (
     requirements,
     script,
 )
-from farloop.output.manifest import CLAIMS, MANIFEST, RUNS, SUMMARY, listed, slug
+from farloop.output.manifest import CLAIMS, MANIFEST, RUNS, SUMMARY, list_files, slug
 from farloop.output.sources import SourceFile, from_rows
 from farloop.output.store import digest
 from farloop.safe_files import names
@@ -58,7 +58,7 @@ def archive(source: Path, kept: Mapping[str, Any]) -> Files:
     # The output may be somebody else's, and the script is run: it begins with no other program.
     if command[:2] != ["farloop", KINDS[str(kept["kind"])]]:
         raise FarloopError(
-            f"{source}: its manifest says that {shown(' '.join(map(str, command[:2])), 100)} made it; expected `farloop "
+            f"{source}: its manifest says that {clip_text(' '.join(map(str, command[:2])), 100)} made it; expected `farloop "
             f"{KINDS[str(kept['kind'])]}`"
         )
     sources = from_rows(kept.get("sources"))
@@ -110,7 +110,7 @@ def _content(source: SourceFile, sources: Sequence[SourceFile], inside: Mapping[
     text = source.text
     if not text:
         raise FarloopError(
-            f"{shown(source.file, 300)}: the output does not have its text, since it is empty, too long or no UTF-8"
+            f"{clip_text(source.file, 300)}: the output does not have its text, since it is empty, too long or no UTF-8"
         )
     for other in sources:
         if other.named_in == source.name:
@@ -129,7 +129,8 @@ def _inputs(source: Path, kept: Mapping[str, Any], sources: Sequence[SourceFile]
     for scenario, name, wanted in _named_by_scenarios(source, kept):
         if not names.is_proper(name) or "\\" in name:
             raise FarloopError(
-                f"{shown(scenario, 300)}: names {shown(name, 300)}, which lies elsewhere; expected a file in the scenario's folder, so "
+                f"{clip_text(scenario, 300)}: names {clip_text(name, 300)}, which lies elsewhere; "
+                "expected a file in the scenario's folder, so "
                 "that the archive can have it under the same name"
             )
         path = Path(scenario).parent / name
@@ -137,16 +138,16 @@ def _inputs(source: Path, kept: Mapping[str, Any], sources: Sequence[SourceFile]
             content, own = path.read_bytes(), digest(path)
         except OSError as error:
             raise FarloopError(
-                f"{shown(path, 300)}: {error.strerror or error}; expected the file that the runs read"
+                f"{clip_text(path, 300)}: {error.strerror or error}; expected the file that the runs read"
             ) from None
         if own != wanted:
             raise FarloopError(
-                f"{shown(path, 300)}: has changed since the runs; expected the file that they read (SHA-256 {wanted[:16]}…)"
+                f"{clip_text(path, 300)}: has changed since the runs; expected the file that they read (SHA-256 {wanted[:16]}…)"
             )
         if contents.setdefault(name, content) != content or any(
             name == PurePosixPath(each.file).name for each in sources
         ):
-            raise FarloopError(f"{shown(path, 300)}: another file has this name; expected one file of a name")
+            raise FarloopError(f"{clip_text(path, 300)}: another file has this name; expected one file of a name")
     return contents
 
 
@@ -158,7 +159,7 @@ def _named_by_scenarios(source: Path, kept: Mapping[str, Any]) -> Iterator[tuple
     if kept["kind"] not in ("study", "arena"):
         return
     seen = set()
-    for name in sorted(listed(source, "")):
+    for name in sorted(list_files(source, "")):
         if PurePosixPath(name).name != MANIFEST or RUNS not in name.split("/"):
             continue
         with names.open_regular(source / name) as file:
@@ -175,7 +176,7 @@ def _named_by_scenarios(source: Path, kept: Mapping[str, Any]) -> Iterator[tuple
 
 def _tables(source: Path, kept: Mapping[str, Any], renamed: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
     """Tables and summaries by their paths in the output, without the places of files on the machine."""
-    for name in sorted(listed(source, "")):
+    for name in sorted(list_files(source, "")):
         path = PurePosixPath(name)
         is_deployed = kept["kind"] == "advice" and path.parts[0] == "deploy"
         if path.suffix not in _TABLES and path.name not in (SUMMARY, CLAIMS, ANSWER) and not is_deployed:

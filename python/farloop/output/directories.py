@@ -22,8 +22,8 @@ from farloop.output.manifest import (
     SUMMARY,
     check_all_names,
     files,
-    foreign,
-    listed,
+    find_foreign,
+    list_files,
     read_manifest,
     write_json,
 )
@@ -150,7 +150,7 @@ def check_replaceable(target: Path, *, force: bool = False, shown: Path | None =
             # What a manifest says that farloop cannot have written is not believed: nothing of it is removed.
             return
         check_all_names(target)
-        strange = foreign(target)
+        strange = find_foreign(target)
     except FarloopError:
         raise
     except (OSError, ValueError) as error:
@@ -169,7 +169,7 @@ def _move_into_place(pending: Pending, target: Path) -> None:
         pending.output.rename(target)
         return
     # A directory that is somebody's working directory, a mount, or holds other files as well is not replaced but filled.
-    if not foreign(target) and not os.path.ismount(target) and not _is_working_directory(target):
+    if not find_foreign(target) and not os.path.ismount(target) and not _is_working_directory(target):
         old = pending.path / stores.REPLACED
         try:
             target.rename(old)
@@ -182,7 +182,7 @@ def _move_into_place(pending: Pending, target: Path) -> None:
     made = files(pending.output)
     names.check_way(target, made)
     # The manifest first: what is left is no output. It comes last for the same reason.
-    names.remove(target, sorted(listed(target, ""), key=lambda name: (name != MANIFEST, name)))
+    names.remove(target, sorted(list_files(target, ""), key=lambda name: (name != MANIFEST, name)))
     for name in [*(n for n in made if n != MANIFEST), MANIFEST]:
         names.place(pending.output / name, target, name)
 
@@ -243,7 +243,7 @@ def _list_anew(target: Path, aside: Path) -> None:
     kept = read_manifest(target)
     if kept["kind"] not in ("reproduction", "testbed-figure"):
         return
-    present = {name for name in listed(target, "") if name != MANIFEST and (target / name).exists()}
+    present = {name for name in list_files(target, "") if name != MANIFEST and (target / name).exists()}
     if sorted(present) != kept.get("files"):
         write_json(aside / MANIFEST, kept | {"files": sorted(present)})
         names.place(aside / MANIFEST, target, MANIFEST)
@@ -259,13 +259,13 @@ def _manifest_of(path: Path) -> dict[str, Any]:
 
 def finished_runs(target: Path) -> dict[str, Path]:
     """The directories of the runs of the output at `target`, by address; none if it is no output."""
-    return stores.finished(_run_directories(target))
+    return stores.find_finished(_run_directories(target))
 
 
 def _run_directories(target: Path) -> list[Path]:
     """Where the runs of the output at `target` are; nowhere if it is none."""
     directories = []
-    for name in sorted(listed(target, "")):
+    for name in sorted(list_files(target, "")):
         if name == MANIFEST or name.endswith(f"/{MANIFEST}"):
             directories.append((target / name).parent)
     # Somebody else's are simulated again: only who has made a run can know that it is one.

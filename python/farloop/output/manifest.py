@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.output.command_line import command_words
 from farloop.output.sources import read_sources
-from farloop.results.summary import finite
+from farloop.results.summary import replace_infinite
 from farloop.safe_files import names
 
 MANIFEST = "manifest.json"
@@ -58,7 +58,7 @@ def read_manifest(source: Path) -> dict[str, Any]:
 
 def _path_text(path: Path) -> str:
     """A path for a message; parts of it may come from a manifest."""
-    return shown(path, 4096)
+    return clip_text(path, 4096)
 
 
 def _check_names(content: dict[str, Any], manifest: Path) -> None:
@@ -97,7 +97,7 @@ def _content(directory_: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) and "farloop" in content and "kind" in content else None
 
 
-def listed(directory_: Path, prefix: str) -> set[str]:
+def list_files(directory_: Path, prefix: str) -> set[str]:
     """Returns the files that an output's manifest lists, with those of the outputs in it; none beyond a link or a mount point."""
     own: set[str] = set()
     for below, kept in _manifests(directory_):
@@ -133,9 +133,9 @@ def _manifests(directory_: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
                 waiting.append(deeper)
 
 
-def foreign(target: Path) -> list[str]:
+def find_foreign(target: Path) -> list[str]:
     """The files in a directory that no manifest of farloop's in it lists, by relative path."""
-    known = listed(target, "")
+    known = list_files(target, "")
     others_there = []
     for where, directories, others in os.walk(target):
         here = Path(where)
@@ -168,7 +168,7 @@ def circumstances_of_study() -> dict[str, Any]:
 def write_json(path: Path, content: Any) -> None:
     """Writes JSON for people and programs."""
     path.write_text(
-        json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace"
+        json.dumps(replace_infinite(content), indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace"
     )
 
 
@@ -180,5 +180,5 @@ def slug(label: str) -> str:
 def damaged_error(source: Path, error: Exception) -> FarloopError:
     """Returns the error for an output that cannot be read."""
     return FarloopError(
-        f"{source}: is a damaged farloop output: {type(error).__name__}: {shown(error, 300)}; run it again"
+        f"{source}: is a damaged farloop output: {type(error).__name__}: {clip_text(error, 300)}; run it again"
     )

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from farloop import _native
 from farloop.deprecation import rename_keys
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.output import store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged_error, read_manifest
 from farloop.results import fields, tables, trace
@@ -36,7 +36,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         if kept["kind"] == "run":
             return _load_run(source, kept).by_sizes(_sizes(source, kept)).alone
         if kept["kind"] == "comparison":
-            directories = [names.within(source, f"runs/{name}") for name in kept["runs"]]
+            directories = [names.resolve_within(source, f"runs/{name}") for name in kept["runs"]]
             runs = [_load_run(where, read_manifest(where)) for where in directories]
             claims_file = source / CLAIMS
             claims = json.loads(claims_file.read_text("utf-8")) if claims_file.is_file() else []
@@ -61,13 +61,13 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         raise damaged_error(source, error) from None
     if kept["kind"] == "reproduction":
         raise FarloopError(
-            f"{source}: has no runs of its own; load one of the figures in it, such as {shown(_first_figure(source, kept), 300)}"
+            f"{source}: has no runs of its own; load one of the figures in it, such as {clip_text(_first_figure(source, kept), 300)}"
         )
     if kept["kind"] == "testbed-figure":
         raise FarloopError(f"{source}: has no runs of its own; load {source / 'simulated'} or {source / 'measured'}")
     if kept["kind"] == "arena":
         raise FarloopError(
-            f"{source}: has no runs of its own; load one of the scenarios in it, such as {shown(_first_scenario(source, kept), 300)}"
+            f"{source}: has no runs of its own; load one of the scenarios in it, such as {clip_text(_first_scenario(source, kept), 300)}"
         )
     if kept["kind"] == "study":
         raise FarloopError(
@@ -107,11 +107,14 @@ def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
 def _older(kept: dict[str, Any]) -> str:
     """Returns advice on an output that lacks what this version writes."""
     words = kept.get("command")
-    command = f" (`{shown(shlex.join(map(str, words)), 500)}`)" if isinstance(words, list) and words else ""
+    command = f" (`{clip_text(shlex.join(map(str, words)), 500)}`)" if isinstance(words, list) and words else ""
     again = f"make it again{command}"
     if (version := str(kept["farloop"])) == _native.version():
         return f"an older build of farloop {version} wrote this output; {again}, or read it with that build"
-    return f"farloop {shown(version)} wrote this output, and this is {_native.version()}; {again}, or read it with farloop {shown(version)}"
+    other = clip_text(version)
+    return (
+        f"farloop {other} wrote this output, and this is {_native.version()}; {again}, or read it with farloop {other}"
+    )
 
 
 def _load_run(source: Path, kept: dict[str, Any]) -> Run:
@@ -121,7 +124,7 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         read[name] = tables.read(name, path)
         missing = [column for column in fields.columns(name) if column not in read[name].column_names]
         if missing:
-            raise FarloopError(f"{shown(path, 4096)}: has no column {', '.join(missing)}: {_older(kept)}")
+            raise FarloopError(f"{clip_text(path, 4096)}: has no column {', '.join(missing)}: {_older(kept)}")
     return Run(
         label=str(kept["label"]),
         case=str(kept["case"]),

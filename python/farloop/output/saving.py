@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.output import report_files
 from farloop.output.directories import directory
 from farloop.output.manifest import CLAIMS, MANIFEST, SUMMARY, circumstances, files, write_json
@@ -98,7 +98,7 @@ def rewrite_views(comparison: Comparison, into: Path, kind: str, *more: Section)
         write_json(into / CLAIMS, comparison.claims)
     notes = [*comparison.notes, *report_files.write(comparison, into, *more)]
     if notes:
-        raise FarloopError(f"{shown(comparison.title)}: {'; '.join(notes)}; the old report stays")
+        raise FarloopError(f"{clip_text(comparison.title)}: {'; '.join(notes)}; the old report stays")
     write_json(into / MANIFEST, {**about, "notes": []})
 
 

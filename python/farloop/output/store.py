@@ -193,7 +193,7 @@ class Store:
         """The directory of a run that is whole: its tables are those that were written, byte for byte."""
         places = [(self.directory / name, KEPT) for name in _names(key)]
         for where, name in (*places, (self._others.get(key), "manifest.json")):
-            if where is not None and _whole(where / name, key):
+            if where is not None and _is_whole(where / name, key):
                 return where
         return None
 
@@ -332,7 +332,7 @@ def read_info(kept: Mapping[str, Any]) -> dict[str, Any]:
     return {key: kept[key] for key in kept["info"]}
 
 
-def finished(directories: Iterable[Path]) -> dict[str, Path]:
+def find_finished(directories: Iterable[Path]) -> dict[str, Path]:
     """Those of the directories that hold a run of a complete output, by address."""
     runs = {}
     for directory in directories:
@@ -360,7 +360,7 @@ def _rename_to_free(path: Path, wanted: Sequence[Path]) -> None:
     path.rename(wanted[-1])
 
 
-def _whole(manifest: Path, key: str) -> bool:
+def _is_whole(manifest: Path, key: str) -> bool:
     """Returns true if a run can be read and has what was written, as far as its own manifest tells."""
     kept = _read_manifest(manifest)
     hashes, content = kept.get("tables"), kept.get("info")
@@ -405,7 +405,7 @@ class Pending:
         """
         self._parents = [parent for parent in target.parents if not parent.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
-        self.path, self._lock = _fresh(target)
+        self.path, self._lock = _make_directory(target)
         try:
             self.output = self.path / "output"
             self.output.mkdir()
@@ -468,7 +468,7 @@ def _pending_prefix(key: str) -> str:
     return f".{key[:32]}-"
 
 
-def _fresh(target: Path) -> tuple[Path, IO[bytes]]:
+def _make_directory(target: Path) -> tuple[Path, IO[bytes]]:
     """A new directory that this process has locked."""
     while True:
         path = target.with_name(f"{prefix(target)}{secrets.token_hex(4)}")

@@ -13,7 +13,7 @@ from farloop.output import store
 from farloop.output.manifest import MANIFEST, RUNS, SUMMARY, files, slug, write_json
 from farloop.results import cautions, fields, jitter, measures
 from farloop.results.cautions import Caution
-from farloop.results.summary import finite
+from farloop.results.summary import replace_infinite
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -93,7 +93,7 @@ def run_names(comparison: Comparison) -> list[str]:
 def overall(comparison: Comparison) -> dict[str, Any]:
     """Returns the content of summary.json for several runs: the summary of each, or means and confidence intervals over seeds."""
     numbers = comparison.statistics if comparison.seeds else comparison.summary
-    own = [caution.row() for caution in cautions.between(comparison)]
+    own = [caution.row() for caution in cautions.compare_runs(comparison)]
     moved = {label: [Caution("fragile", text).row()] for label, text in jitter.warnings(comparison)}
     document = {
         label: numbers[label] | {"cautions": [*_cautions(runs), *own, *moved.get(label, [])]}
@@ -112,7 +112,7 @@ def _cautions(runs: Sequence[Run]) -> list[dict[str, str]]:
 
 def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
     """Returns a run's manifest: what it was made from, and how it went, with the hashes of its tables' files."""
-    content: dict[str, Any] = finite(
+    content: dict[str, Any] = replace_infinite(
         {
             "farloop": run.info["version"],
             "kind": "run",

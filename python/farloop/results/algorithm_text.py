@@ -13,7 +13,7 @@ from typing import Any
 
 from farloop import algorithm
 from farloop.algorithm import Algorithm
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 
 MAX_TEXT = 1 << 20
 """Bytes of a file that is remembered; a longer one is known by its hash alone."""
@@ -110,9 +110,10 @@ def load_again(texts: Sequence[AlgorithmText], files: Sequence[Path]) -> list[ty
     for remembered in texts:
         if not remembered.is_unchanged:
             what = "has changed since the run" if os.path.isfile(remembered.file) else "is not there any more"  # noqa: PTH113
-            known = ", ".join(map(shown, remembered.algorithms))
+            known = ", ".join(map(clip_text, remembered.algorithms))
             raise FarloopError(
-                f"{shown(remembered.file, 300)}: {what}; name the file with {known} by {OPTION} (the output's manifest.json has its text)"
+                f"{clip_text(remembered.file, 300)}: {what}; "
+                f"name the file with {known} by {OPTION} (the output's manifest.json has its text)"
             )
         classes += algorithm.load(Path(remembered.file))
     return classes

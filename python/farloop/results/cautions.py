@@ -77,7 +77,7 @@ def comparison_cautions(comparison: ComparisonToCaution) -> list[Caution]:
     moved = [Caution("fragile", text) for _, text in jitter.warnings(comparison)]
     return list(
         dict.fromkeys(
-            [*_network_cautions(comparison.runs), *_joint_cautions(comparison.runs), *between(comparison), *moved]
+            [*_network_cautions(comparison.runs), *_joint_cautions(comparison.runs), *compare_runs(comparison), *moved]
         )
     )
 
@@ -93,7 +93,7 @@ def by_weight(cautions: Sequence[Caution]) -> list[Caution]:
     return [caution for _, _, caution in sorted(ranked, key=lambda row: row[:2])]
 
 
-def between(comparison: ComparisonToCaution) -> list[Caution]:
+def compare_runs(comparison: ComparisonToCaution) -> list[Caution]:
     """Those that no run has by itself."""
     cases: dict[str, list[RunToCaution]] = {}
     for run in comparison.runs:

@@ -41,7 +41,7 @@ def jobs(flows: pa.Table, scenario: dict[str, Any]) -> dict[str, dict[str, Any]]
     return jobs_by_name
 
 
-def trained(iterations: pa.Table) -> dict[str, dict[str, Any]]:
+def summarise_jobs(iterations: pa.Table) -> dict[str, dict[str, Any]]:
     """Each `[[job]]` by its name, as `jobs` has those of workloads: a round is an iteration.
 
     `ideal_s` is the time of an iteration on an ideal network, or `None`. `scale` is what its bytes are divided by, and
@@ -113,7 +113,7 @@ def expected_iterations(iterations: pa.Table, carried: Sequence[Mapping[str, Any
     return {
         name: {key: job[key] for key in ("ideal_s", "scale", "ideal_unscaled_s")}
         | {key: sent[name][key] for key in ("bytes_across", "base_rtt_s")}
-        for name, job in trained(iterations).items()
+        for name, job in summarise_jobs(iterations).items()
     }
 
 

@@ -47,7 +47,7 @@ def group_flows(flows: pa.Table, times: Floats, rows: Mapping[str, Floats]) -> t
         times: Sampling times in seconds.
         rows: The values of each flow at these times; what is no value is not finite.
     """
-    about = _about(flows, rows)
+    about = _describe_flows(flows, rows)
     step = float(times[1] - times[0]) if times.size > 1 else 0.0
     kinds: dict[bool, dict[str, Floats]] = {False: {}, True: {}}
     for name, values in rows.items():
@@ -90,7 +90,7 @@ def _outliers(typical: Mapping[str, float]) -> list[str]:
     return [name for name in typical if name in far]
 
 
-def _about(flows: pa.Table, rows: Mapping[str, Floats]) -> dict[str, tuple[bool, float, float]]:
+def _describe_flows(flows: pa.Table, rows: Mapping[str, Floats]) -> dict[str, tuple[bool, float, float]]:
     """Of these flows: whether each is across datacenters, and from when to when it is under way, in seconds."""
     named = flows.filter(pc.is_in(pc.cast(flows["name"], pa.string()), pa.array(list(rows), pa.string())))
     columns = ("name", "cross_datacenter", "start_ps", "received_ps", "stop_ps")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from farloop.metrics import thinned
+from farloop.metrics import thin_values
 from farloop.palette import IDLE, Look, flow_looks, port_looks
 from farloop.results.curve_groups import group_flows
 from farloop.results.replicas import Replicas
@@ -158,26 +158,26 @@ def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes, most: int = M
     samples = of.runs[0].samples
     names = objects(samples, curve.kind)
     if curve.kind == "flow" and len(names) > MAX_CURVES:
-        return _many(of, names, curve, points, notes)
+        return _draw_many(of, names, curve, points, notes)
     chosen = _highest(samples, names, curve.metric, most)
     kinds = _kinds(of, chosen) if curve.kind == "flow" else {}
     lines = []
     for name in chosen:
-        times, thin = _thin(of, name, curve, points, notes)
+        times, thin = _thin_values(of, name, curve, points, notes)
         # Rates, windows, times, queues: nothing of them is below zero.
         values, low, high = mean_bands(thin, floor=0.0)
         if not np.isfinite(values).any() or (curve.hides_zero and not np.nan_to_num(values).any()):
             continue
         _tell_seeds(of, len(thin), notes, "with 95 % band")
         band = (low, high) if len(thin) > 1 else None
-        lines.append(Line(_plain(name), UNSEEN, times, values, band, kinds.get(_plain(name), "")))
+        lines.append(Line(_legend_name(name), UNSEEN, times, values, band, kinds.get(_legend_name(name), "")))
     return lines
 
 
 def _kinds(of: Replicas, chosen: Sequence[str]) -> dict[str, str]:
     """The kind of path of each of these flows."""
     flows = of.runs[0].flows
-    wanted = pa.array([_plain(name) for name in chosen], pa.string())
+    wanted = pa.array([_legend_name(name) for name in chosen], pa.string())
     rows = flows.filter(pc.is_in(pc.cast(flows["name"], pa.string()), wanted))
     pairs = zip(rows["name"].to_pylist(), rows["cross_datacenter"].to_pylist(), strict=True)
     return {name: KINDS_OF_PATHS[bool(is_cross)] for name, is_cross in pairs}
@@ -192,14 +192,14 @@ def _assign_looks(drawn: list[list[Line]], kind: str) -> list[list[Line]]:
     ]
 
 
-def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: _Notes) -> list[Line]:
+def _draw_many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: _Notes) -> list[Line]:
     """Of many flows the median with a band, and those that are far from the others."""
     rows, times = {}, np.empty(0)
     for name in names:
-        times, thin = _thin(of, name, curve, points, notes)
+        times, thin = _thin_values(of, name, curve, points, notes)
         values = np.mean(thin, axis=0)
         if np.isfinite(values).any():
-            rows[_plain(name)] = values
+            rows[_legend_name(name)] = values
             _tell_seeds(of, len(thin), notes, "of each flow")
     drawn, remark = group_flows(of.runs[0].flows, times, rows)
     if drawn:
@@ -237,7 +237,7 @@ def _highest(samples: Series, names: Sequence[str], metric: str, most: int = MAX
     return [name for name in names if name in chosen]
 
 
-def _plain(name: str) -> str:
+def _legend_name(name: str) -> str:
     """Returns the name of an object in a legend."""
     return name.split("/", 1)[1]
 
@@ -247,7 +247,7 @@ def _tell_seeds(of: Replicas, rows: int, notes: _Notes, how: str) -> None:
         notes.remarks[f"mean of {of.n} seeds {how}" if rows > 1 else f"the first of {of.n} seeds alone"] = None
 
 
-def _thin(of: Replicas, name: str, curve: Curve, points: int, notes: _Notes) -> tuple[Floats, list[Floats]]:
+def _thin_values(of: Replicas, name: str, curve: Curve, points: int, notes: _Notes) -> tuple[Floats, list[Floats]]:
     """Times and values of every seed, as many points as are drawn; what is no value is a gap."""
     times, rows = _rows(of, name, curve)
     step = math.ceil(times.size / points) if times.size else 1
@@ -255,8 +255,8 @@ def _thin(of: Replicas, name: str, curve: Curve, points: int, notes: _Notes) -> 
         notes.joined.add((step, step * float(np.median(np.diff(times)))))
     known = [np.isfinite(row) & ((row > 0) | (not curve.zero_is_none)) for row in rows]
     gaps = [np.where(there, row, np.nan) for there, row in zip(known, rows, strict=True)]
-    thin = [thinned(times, row, curve.how, points)[1] for row in gaps]
-    return thinned(times, times, np.max, points)[0], thin
+    thin = [thin_values(times, row, curve.how, points)[1] for row in gaps]
+    return thin_values(times, times, np.max, points)[0], thin
 
 
 def _rows(of: Replicas, name: str, curve: Curve) -> tuple[Floats, list[Floats]]:
@@ -286,7 +286,7 @@ def is_far_apart(drawn: Sequence[Sequence[Line]]) -> bool:
     return bool(typical) and max(typical) > FAR_APART * min(typical)
 
 
-def banded(low: Floats, high: Floats) -> list[slice]:
+def find_bands(low: Floats, high: Floats) -> list[slice]:
     """The stretches of a line where it has an interval: each is a band of its own, and between them there is none."""
     known = np.concatenate([[False], np.isfinite(low) & np.isfinite(high), [False]])
     edges = np.flatnonzero(known[1:] != known[:-1])

@@ -55,7 +55,7 @@ def sentence_of_candidates(algorithms: Sequence[str], scenario: Mapping[str, Any
     if not (marked and others):
         return None
     verbs = ["is" if len(each) == 1 else "are" for each in (marked, others)]
-    capable = f"{_listing(_few(marked))} {verbs[0]} ECN-capable, {_listing(_few(others))} {verbs[1]} not"
+    capable = f"{_listing(_list_some(marked))} {verbs[0]} ECN-capable, {_listing(_list_some(others))} {verbs[1]} not"
     if any(_drops(section) for section in _switches(scenario)):
         return f"{capable}: where switches would mark, they drop the latter's packets, as RED and WRED do (switch.{KEY} = true)"
     return (
@@ -64,7 +64,7 @@ def sentence_of_candidates(algorithms: Sequence[str], scenario: Mapping[str, Any
     )
 
 
-def _few(names: Sequence[str]) -> list[str]:
+def _list_some(names: Sequence[str]) -> list[str]:
     return list(names) if len(names) <= MAX_NAMED else [*names[: MAX_NAMED - 1], f"{len(names) - MAX_NAMED + 1} more"]
 
 

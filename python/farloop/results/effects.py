@@ -90,7 +90,7 @@ class Effect:
 
         As many comparisons hold together as there are groups beside the leader (`farloop.statistics`).
         """
-        confidence = statistics.together(len(self.ranking) - 1)
+        confidence = statistics.correct_confidence(len(self.ranking) - 1)
         return self.ratio(label, leader, confidence).leaves_out(1.0)
 
 
@@ -287,7 +287,7 @@ def _paired_interval(own: Sequence[float], other: Sequence[float], confidence: f
 
 
 def _sample(run: RunNumbers, scope: str) -> Floats:
-    values = flow_completion.bounded(run.flows, run.duration)
+    values = flow_completion.bound_slowdowns(run.flows, run.duration)
     known = ~np.isnan(values)
     if scope:
         known &= flow_completion.is_kind(run.flows, scope)

@@ -42,7 +42,7 @@ def slowdowns(flows: pa.Table) -> Floats:
     return metrics.slowdown(received - start, column(flows, "ideal_fct_ps"))
 
 
-def bounded(flows: pa.Table, end: float) -> Floats:
+def bound_slowdowns(flows: pa.Table, end: float) -> Floats:
     """Slowdown of each flow that has a size and began before the end, in seconds; NaN for the others.
 
     A flow that has not finished counts with its age, at least with 1: a lower bound of what it will be. Leaving it out would favour what
@@ -71,9 +71,9 @@ def endless(run: RunNumbers) -> Mask:
     return np.asarray(np.isnan(size) | (size * 8 > duration * own), dtype=np.bool_)
 
 
-def aged(run: RunNumbers) -> Floats:
+def age_slowdowns(run: RunNumbers) -> Floats:
     """Slowdown of the flows that could finish, the unfinished ones counted by their age; NaN for the others."""
-    return np.where(endless(run), np.nan, bounded(run.flows, run.duration))
+    return np.where(endless(run), np.nan, bound_slowdowns(run.flows, run.duration))
 
 
 def slowdown_summary(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) -> tuple[dict[str, Any], dict[str, int]]:
@@ -101,7 +101,7 @@ def aged_distribution(flows: pa.Table, end: float, sizes: SizeClasses = GEMINI) 
 
     Every number is a lower bound. `None` for kinds all of whose flows finished, of which `slowdown_summary` says all.
     """
-    values, measured = bounded(flows, end), slowdowns(flows)
+    values, measured = bound_slowdowns(flows, end), slowdowns(flows)
     bounds: dict[str, Any] = {}
     for kind in KINDS:
         chosen = is_kind(flows, kind)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results.measures import VERSION, has_version
 from farloop.results.protocols import ComparedRuns, RunNumbers
 from farloop.units import rate_text
@@ -96,7 +96,7 @@ def read_jitter(count: object) -> int:
         FarloopError: it is no such number.
     """
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_JITTER:
-        raise FarloopError(f"jitter: {shown(repr(count))}: expected a whole number from 0 to {MAX_JITTER}")
+        raise FarloopError(f"jitter: {clip_text(repr(count))}: expected a whole number from 0 to {MAX_JITTER}")
     return count
 
 
@@ -128,7 +128,7 @@ def is_fragile(values: Sequence[float | None], half: float | None = None) -> boo
     return max(known) - min(known) > allowed
 
 
-def fragile(comparison: Varied) -> list[Fragile]:
+def find_fragile(comparison: Varied) -> list[Fragile]:
     """The numbers of a comparison that its variations move, those that move the most first, run by run."""
     if comparison.jitter is None:
         return []
@@ -170,7 +170,7 @@ def warnings(comparison: Varied) -> list[tuple[str, str]]:
     if comparison.jitter is None:
         return []
     by_label: dict[str, list[Fragile]] = {}
-    for move in fragile(comparison):
+    for move in find_fragile(comparison):
         by_label.setdefault(move.label, []).append(move)
     count = comparison.jitter.count
     variations = "1 variation" if count == 1 else f"{count} variations"

@@ -53,7 +53,7 @@ def comparisons(comparison: ComparedRuns) -> list[Pairing]:
     if len(groups) < 2 or any(run.case != groups[0][1][0].case for _, runs in groups for run in runs):
         return []
     (base, first), *others = groups
-    confidence = statistics.together(len(others))
+    confidence = statistics.correct_confidence(len(others))
     comparisons_of_runs = []
     for label, runs in others:
         of_seed = {run.seed: run for run in first}
@@ -163,7 +163,9 @@ def _interval_row(interval: Interval) -> dict[str, Any]:
 def _slowdowns(
     run: RunNumbers, kind: str, size: str = "", sizes: SizeClasses = MEDIAN, *, unfinished: bool = False
 ) -> Floats:
-    values = flow_completion.bounded(run.flows, run.duration) if unfinished else flow_completion.slowdowns(run.flows)
+    values = (
+        flow_completion.bound_slowdowns(run.flows, run.duration) if unfinished else flow_completion.slowdowns(run.flows)
+    )
     chosen = flow_completion.is_kind(run.flows, kind) & ~np.isnan(values)
     if size:
         chosen &= sizes.masks(flow_completion.column(run.flows, "size_bytes"))[size]

@@ -20,12 +20,12 @@ def sentences(runs: Sequence[RunNumbers]) -> list[str]:
     """One sentence for each algorithm and kind of path of which no flow reached its steady rate under any seed."""
     lives: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for run in runs:
-        for algorithm, kind, life, text in _short(run):
+        for algorithm, kind, life, text in _find_short(run):
             lives.setdefault((algorithm, kind), []).append((life, text))
     return [max(each)[1] for each in lives.values() if all(text for _, text in each)]
 
 
-def _short(run: RunNumbers) -> Iterator[tuple[str, str, float, str]]:
+def _find_short(run: RunNumbers) -> Iterator[tuple[str, str, float, str]]:
     """Of each algorithm and kind with flows that have not finished, the longest life in base RTTs; and a sentence where it is too short."""
     flows, end = run.flows, run.duration * 1e12
     start, finish, stop, rtt = (

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.deprecation import RenamedKeys
-from farloop.errors import UnknownNameError, nearest, shown
+from farloop.errors import UnknownNameError, clip_text, nearest
 from farloop.results import cautions, collectives, fields, flow_completion, frames, job_times, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import group_by_label, strip_seed
@@ -90,7 +90,7 @@ class Run(Drawable):
             UnknownNameError: there is none of that name.
         """
         if name not in fields.TABLES:
-            raise UnknownNameError(f"{shown(name)}: no such table; {nearest(str(name), fields.TABLES)}")
+            raise UnknownNameError(f"{clip_text(name)}: no such table; {nearest(str(name), fields.TABLES)}")
         return self.tables[name]
 
     def to_pandas(self, table: str = "flows") -> Any:
@@ -156,7 +156,7 @@ class Run(Drawable):
         )
         steady = None if self.steadiness is None else self.steadiness.is_steady
         times = job_times.facts(self.iterations, self.ranks, self.info)
-        trained = {name: job | times[name] for name, job in collectives.trained(self.iterations).items()}
+        trained = {name: job | times[name] for name, job in collectives.summarise_jobs(self.iterations).items()}
         numbers["jobs"] = numbers["jobs"] | trained
         return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
 
@@ -263,7 +263,7 @@ class Comparison(Drawable):
         for run_ in self.runs:
             if run_.label == label:
                 return run_
-        raise UnknownNameError(f"{shown(label)}: no such run; {nearest(str(label), [r.label for r in self.runs])}")
+        raise UnknownNameError(f"{clip_text(label)}: no such run; {nearest(str(label), [r.label for r in self.runs])}")
 
     def of_seed(self, seed: int) -> Comparison:
         """The runs of one of the `seeds`, under the labels that they have without seeds; without verdicts, which are about all seeds.

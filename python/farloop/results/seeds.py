@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from farloop import statistics as intervals
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results.protocols import RunNumbers
 from farloop.results.size_classes import SplitAtMedian
 from farloop.results.summary import bounds
@@ -42,7 +42,7 @@ def read_seeds(seeds: Seeds | None) -> tuple[int, ...]:
     for part in parts:
         first, last = _range(part)
         if last - first >= MAX_SEEDS or len(numbers) + last - first >= MAX_SEEDS:
-            raise FarloopError(f"seeds: {shown(seeds)}: more than {MAX_SEEDS} seeds")
+            raise FarloopError(f"seeds: {clip_text(seeds)}: more than {MAX_SEEDS} seeds")
         numbers.update(dict.fromkeys(range(first, last + 1)))
     if not numbers:
         raise FarloopError("seeds: there is none; expected numbers and ranges such as 1-10 or 1,3,7")
@@ -59,7 +59,7 @@ def _range(part: object) -> tuple[int, int]:
         first, last = 0, -1
     if not 0 <= first <= last <= LARGEST_SEED:
         raise FarloopError(
-            f"seeds: {shown(part) or 'an empty text'}: expected whole numbers from 0 on and ranges of them, such as 1-10 or 1,3,7"
+            f"seeds: {clip_text(part) or 'an empty text'}: expected whole numbers from 0 on and ranges of them, such as 1-10 or 1,3,7"
         )
     return first, last
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from farloop import units
 from farloop.deprecation import RenamedKeys
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,7 +117,7 @@ def _classes_from_bounds(bounds: Iterable[float], names: tuple[str, ...] = ()) -
     ends = [-math.inf, *bounds, math.inf]
     classes = []
     for i, (above, up_to) in enumerate(itertools.pairwise(ends)):
-        low, high = _exact(above), _exact(up_to)
+        low, high = _exact_text(above), _exact_text(up_to)
         if above == -math.inf:
             name, label = f"up_to_{high}", f"up to {high}"
         elif up_to == math.inf:
@@ -130,7 +130,7 @@ def _classes_from_bounds(bounds: Iterable[float], names: tuple[str, ...] = ()) -
     return tuple(classes)
 
 
-def _exact(size: float) -> str:
+def _exact_text(size: float) -> str:
     """A size in the largest unit of which it has one, with all its digits: two bounds never look the same."""
     factor, unit = next(((f, u) for f, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if abs(size) >= f), (1.0, "B"))
     return f"{size / factor:.12g} {unit}"
@@ -166,15 +166,15 @@ def parse(text: object) -> SizeClasses:
     if text == MEDIAN.name:
         return MEDIAN
     if not isinstance(text, str):
-        raise FarloopError(f"{shown(repr(text))}: {EXPECTED}")
+        raise FarloopError(f"{clip_text(repr(text))}: {EXPECTED}")
     try:
         bounds = [units.size(part) for part in text.split(",")]
     except ValueError:
-        raise FarloopError(f"{shown(text) or 'an empty text'}: {EXPECTED}") from None
-    texts = [_exact(bound) for bound in bounds]
+        raise FarloopError(f"{clip_text(text) or 'an empty text'}: {EXPECTED}") from None
+    texts = [_exact_text(bound) for bound in bounds]
     grow = all(low < high for low, high in itertools.pairwise(bounds)) and len(set(texts)) == len(texts)
     if not grow or not all(1 <= bound < math.inf for bound in bounds) or len(bounds) > MAX_BOUNDS:
-        raise FarloopError(f"{shown(text)}: {EXPECTED}")
+        raise FarloopError(f"{clip_text(text)}: {EXPECTED}")
     if tuple(bounds) == GEMINI_BOUNDS:
         return GEMINI
     return SizeClasses(",".join(bound.replace(" ", "") for bound in texts), _classes_from_bounds(bounds))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop import units
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results import flow_completion
 from farloop.results.protocols import RunNumbers
 from farloop.results.size_classes import MEDIAN, SplitAtMedian
@@ -51,7 +51,7 @@ def read_same_start(text: str | None) -> str | None:
     if plain.isascii() and plain.isdigit() and 1 <= int(plain) <= MAX_SEGMENTS:
         return "1 segment" if int(plain) == 1 else f"{int(plain)} segments"
     raise FarloopError(
-        f"--same-start {shown(text)}: expected line-rate, bdp, or a number of segments per base RTT from 1 to {MAX_SEGMENTS}"
+        f"--same-start {clip_text(text)}: expected line-rate, bdp, or a number of segments per base RTT from 1 to {MAX_SEGMENTS}"
     )
 
 

@@ -70,10 +70,10 @@ class Drift:
 
     def in_words(self) -> str:
         """In words."""
-        return f"{self.name} {self.first.format(_short)}, then {self.second.format(_short)}"
+        return f"{self.name} {self.first.format(_number_text)}, then {self.second.format(_number_text)}"
 
 
-def _short(value: float) -> str:
+def _number_text(value: float) -> str:
     return f"{value:.3g}"
 
 
@@ -188,7 +188,7 @@ def warnings(run: SteadyRun) -> list[tuple[str, str]]:
         text = f"not steady: from the first to the second half of the arrivals {own.in_words()}; a longer run would have other numbers"
         texts.append((NOT_STEADY, text))
     if own is not None and own.has_long_warm_up:
-        before, after = (of.format(_short) for of in (own.begins.first, own.begins.second))
+        before, after = (of.format(_number_text) for of in (own.begins.first, own.begins.second))
         text = (
             f"warm-up: {100 * own.share:.0f} % of the flows began in the first {time_text(own.warm_up)}, before the run is steady: "
             f"mean slowdown {before}, {after} after it; all statistics count them"

@@ -70,7 +70,7 @@ def summarise(
     }
     if flows.num_rows <= MAX_FLOWS_LISTED:
         summary["flows"] = flow_rows(flows, end)
-    cleaned: dict[str, Any] = finite(summary)
+    cleaned: dict[str, Any] = replace_infinite(summary)
     return cleaned
 
 
@@ -217,13 +217,13 @@ def _port(row: dict[str, Any], series: Series, seconds: float, times: float) -> 
     }
 
 
-def finite(value: Any) -> Any:
+def replace_infinite(value: Any) -> Any:
     """The same structure with `None` for numbers that JSON has no form for."""
     if isinstance(value, dict):
-        made = {k: finite(v) for k, v in value.items()}
+        made = {k: replace_infinite(v) for k, v in value.items()}
         return SplitAtMedian(made) if isinstance(value, SplitAtMedian) else made
     if isinstance(value, list | tuple):
-        return [finite(v) for v in value]
+        return [replace_infinite(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from farloop.errors import UnknownNameError, nearest, shown
+from farloop.errors import UnknownNameError, clip_text, nearest
 from farloop.results import fields
 from farloop.safe_files.names import open_regular
 
@@ -40,10 +40,10 @@ def from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         field.name: pa.array([row.get(field.name, field.nothing) for row in rows], _ARROW[field.kind])
         for field in fields.TABLES[name]
     }
-    return described(name, pa.table(columns))
+    return describe_columns(name, pa.table(columns))
 
 
-def described(name: str, table: pa.Table) -> pa.Table:
+def describe_columns(name: str, table: pa.Table) -> pa.Table:
     """A table with the unit and meaning of each column as metadata of its field; series also with those of the metrics."""
     known = {field.name: field for field in fields.TABLES[name]}
     schema = pa.schema([_describe_field(column, known.get(column.name)) for column in table.schema])
@@ -77,11 +77,11 @@ def read(name: str, path: Path) -> pa.Table:
         ValueError: a column has values of another kind, such as times, for which Arrow has other types where pandas is installed.
         pyarrow.ArrowException: it is no Parquet file.
     """
-    table = described(name, read_any(path))
+    table = describe_columns(name, read_any(path))
     for column in table.schema:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind)):
-            raise ValueError(f"column {shown(column.name)} of {path.name} is of the type {shown(column.type)}")
+            raise ValueError(f"column {clip_text(column.name)} of {path.name} is of the type {clip_text(column.type)}")
     return table
 
 
@@ -201,8 +201,8 @@ class Series:
             return places
         objects = list(dict.fromkeys(o for o, _ in self._index))
         if not objects:
-            raise UnknownNameError(f"{shown(obj)}: nothing was recorded; see [record] of the scenario")
+            raise UnknownNameError(f"{clip_text(obj)}: nothing was recorded; see [record] of the scenario")
         if obj not in objects:
-            raise UnknownNameError(f"{shown(obj)}: no such object was recorded; {nearest(str(obj), objects)}")
+            raise UnknownNameError(f"{clip_text(obj)}: no such object was recorded; {nearest(str(obj), objects)}")
         metrics = [m for o, m in self._index if o == obj]
-        raise UnknownNameError(f"{shown(metric)}: {obj} has no such metric; {nearest(str(metric), metrics)}")
+        raise UnknownNameError(f"{clip_text(metric)}: {obj} has no such metric; {nearest(str(metric), metrics)}")

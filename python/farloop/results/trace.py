@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from farloop.errors import FarloopError, require_utf8, shown
+from farloop.errors import FarloopError, clip_text, require_utf8
 from farloop.safe_files.named_files import NamedFiles
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def read_items(trace: TraceItems | None) -> tuple[str, ...]:
     items = (trace,) if isinstance(trace, str) else tuple(trace) if isinstance(trace, Iterable) else (trace,)
     for item in items:
         if not isinstance(item, str):
-            raise FarloopError(f"trace: {shown(repr(item))}: expected texts, such as all or flows=intra")
+            raise FarloopError(f"trace: {clip_text(repr(item))}: expected texts, such as all or flows=intra")
         require_utf8("trace", item)
     if not items:
         raise FarloopError("trace: there is no item; expected texts, such as all or flows=intra")
@@ -118,7 +118,7 @@ class Trace:
         return {"items": list(self.items), "records": self.records, "left_out": self.left_out}
 
 
-def made(items: tuple[str, ...], output: _native.TraceOutput | None) -> Trace | None:
+def make_trace(items: tuple[str, ...], output: _native.TraceOutput | None) -> Trace | None:
     """The trace that the simulator gave."""
     return None if output is None else Trace(items, output.records, output.left_out, output)
 

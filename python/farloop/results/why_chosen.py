@@ -82,7 +82,7 @@ def flow_at(run: Run, slowdowns: Floats, role: str) -> Chosen | None:
 
 def flows_of(run: Run) -> list[Chosen]:
     """The flows that a report explains, the slowest first, each once; flows that did not finish count with their age."""
-    slowdowns = flow_completion.bounded(run.flows, run.duration)
+    slowdowns = flow_completion.bound_slowdowns(run.flows, run.duration)
     flows: dict[str, Chosen] = {}
     for role in FLOWS:
         chosen = flow_at(run, slowdowns, role)

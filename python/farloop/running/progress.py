@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.messages import say
 from farloop.units import count_text
 
@@ -82,7 +82,7 @@ def make_reporter(progress: object) -> Reporter | None:
     if callable(progress):
         return _Callback(progress)
     raise FarloopError(
-        f"progress: {shown(repr(progress))}: expected a function of three numbers, or an object that reports"
+        f"progress: {clip_text(repr(progress))}: expected a function of three numbers, or an object that reports"
     )
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from farloop import _native, memory
-from farloop.algorithm import explained
-from farloop.errors import FarloopError, require_utf8, shown
+from farloop.algorithm import explain_failure
+from farloop.errors import FarloopError, clip_text, require_utf8
 from farloop.results.algorithm_text import load_again
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
@@ -88,7 +88,7 @@ def _run_query(
     try:
         content: dict[str, Any] = json.loads(native.why(name, iteration, tell))
     except _native.HandlerError as error:
-        raise explained(error, scenario.classes) from error.__cause__
+        raise explain_failure(error, scenario.classes) from error.__cause__
     if "job" not in content:
         return Explanation(**content)
     jobs = scenario.parsed.get("job") or [{}]
@@ -121,7 +121,7 @@ def find_source(run: Run | Scenario | str | PathLike[str]) -> Run | Scenario:
     runs = load(path).runs
     if len(runs) != 1:
         raise FarloopError(
-            f"{shown(path, 4096)}: has {len(runs)} runs; expected one of them, such as {shown(path / 'runs', 4096)}/NAME"
+            f"{clip_text(path, 4096)}: has {len(runs)} runs; expected one of them, such as {clip_text(path / 'runs', 4096)}/NAME"
         )
     return runs[0]
 
@@ -136,11 +136,11 @@ def list_inputs(run: str | PathLike[str], source: Run | Scenario) -> list[Path]:
     Raises:
         ScenarioError: the scenario is not valid.
     """
-    from farloop.output.manifest import listed
+    from farloop.output.manifest import list_files
     from farloop.output.store import find_named_files
 
     path, beside = Path(run), Path(source.file).parent
-    own = [path / name for name in listed(path, "")] if path.is_dir() else []
+    own = [path / name for name in list_files(path, "")] if path.is_dir() else []
     sections = source.parsed if isinstance(source, Scenario) else source.scenario
     return [*own, Path(source.file), *(file for _, file in find_named_files(sections, beside))]
 
@@ -180,7 +180,7 @@ def check_same_run(run: Run, explanation: Explanation | JobExplanation) -> None:
     rows = run.flows.slice(number, 1).select(["start_ps", "finish_ps"]).to_pylist()
     finish = explanation.end_ps if explanation.finished else None
     if not rows or rows[0] != {"start_ps": explanation.start_ps, "finish_ps": finish}:
-        raise FarloopError(_divergence_text(f"flow {shown(explanation.flow)}"))
+        raise FarloopError(_divergence_text(f"flow {clip_text(explanation.flow)}"))
 
 
 def _divergence_text(what: str) -> str:

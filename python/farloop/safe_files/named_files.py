@@ -16,7 +16,7 @@ from io import FileIO
 from pathlib import Path
 from types import TracebackType
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 
 PATIENCE = 10.0
 """Seconds to wait for a pipe to have a reader. A pipe without one would stop a command for ever."""
@@ -170,10 +170,12 @@ class NamedFiles:
                 if identity in self._inputs:
                     read = self._inputs[identity]
                     raise make_write_error(
-                        path, f"the command reads it{'' if read == name else f' as {shown(read, 4096)}'}"
+                        path, f"the command reads it{'' if read == name else f' as {clip_text(read, 4096)}'}"
                     )
                 if identity in self._taken:
-                    raise make_write_error(path, f"the command also writes it as {shown(self._taken[identity], 4096)}")
+                    raise make_write_error(
+                        path, f"the command also writes it as {clip_text(self._taken[identity], 4096)}"
+                    )
                 self._taken[identity] = place.path
             self._places[name] = place
         return self._places[name]
@@ -236,7 +238,7 @@ def remove_unfinished() -> None:
 def make_write_error(path: Named, why: OSError | str) -> FarloopError:
     """The refusal to write a file."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
-    text = shown(os.fspath(path), 4096) or "''"
+    text = clip_text(os.fspath(path), 4096) or "''"
     return FarloopError(f"{text}: cannot be written: {reason}; expected a file that can be written")
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 
 
 class BarredError(OSError):
@@ -40,23 +40,25 @@ def check_names(names: object, manifest: Path) -> None:
     """
     for name in names if isinstance(names, list) else []:
         if isinstance(name, str) and not is_proper(name):
-            where, text = shown(manifest, 4096), shown(repr(name))
+            where, text = clip_text(manifest, 4096), clip_text(repr(name))
             raise FarloopError(
                 f"{where}: names {text}, which is no file of this output; farloop did not write this manifest, "
                 "and nothing that it names is touched"
             )
 
 
-def within(root: Path, name: object) -> Path:
+def resolve_within(root: Path, name: object) -> Path:
     """The path of a directory in an output, of which a manifest says the name.
 
     Raises:
         FarloopError: it would be elsewhere.
     """
     if not isinstance(name, str) or not is_proper(name):
-        raise FarloopError(f"{shown(root, 4096)}: {shown(repr(name))} is no directory of this output; expected one")
+        raise FarloopError(
+            f"{clip_text(root, 4096)}: {clip_text(repr(name))} is no directory of this output; expected one"
+        )
     if why := barrier(root, name.split("/")):
-        raise FarloopError(f"{shown(root, 4096)}: {why}; expected a directory of the output itself")
+        raise FarloopError(f"{clip_text(root, 4096)}: {why}; expected a directory of the output itself")
     return root / name
 
 
@@ -88,7 +90,7 @@ def open_directory(root: Path, below: Sequence[str], *, make: bool = False) -> I
     try:
         mounted = _mount(here)
         for count, part in enumerate(below):
-            text = shown("/".join(below[: count + 1]), 200)
+            text = clip_text("/".join(below[: count + 1]), 200)
             if make:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(part, dir_fd=here)
@@ -146,7 +148,7 @@ def place(source: Path, root: Path, name: str) -> None:
         OSError: it cannot be written.
     """
     if not is_proper(name):
-        raise BarredError(errno.EINVAL, f"{shown(repr(name))} is no file of this output")
+        raise BarredError(errno.EINVAL, f"{clip_text(repr(name))} is no file of this output")
     *below, last = name.split("/")
     with open_directory(root, below, make=True) as here:
         try:

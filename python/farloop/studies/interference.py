@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results import collectives
 from farloop.results.job_matrix import ALL, Interference
 from farloop.scenario import Scenario, Settings, Source
@@ -55,7 +55,7 @@ def interference(
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     jobs = [str(job["name"]) for job in wanted.parsed.get("job", [])]
     if len(jobs) < 2:
-        has = f"has one [[job]], {shown(jobs[0])}" if jobs else "has no [[job]]"
+        has = f"has one [[job]], {clip_text(jobs[0])}" if jobs else "has no [[job]]"
         raise FarloopError(f"{wanted.display_name}: {has}; expected two or more, which may slow one another down")
     every = [*((job,) for job in jobs), *itertools.combinations(jobs, 2), tuple(jobs)]
     groups = list(dict.fromkeys(every))
@@ -94,5 +94,5 @@ def _times(run: Run) -> dict[str, float | None]:
     """Returns the mean iteration time of each job; `None` where not all of them ended."""
     return {
         job: sum(row["rounds_s"]) / row["rounds"] if len(row["rounds_s"]) == row["rounds"] else None
-        for job, row in collectives.trained(run.iterations).items()
+        for job, row in collectives.summarise_jobs(run.iterations).items()
     }

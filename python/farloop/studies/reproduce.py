@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from farloop import _native
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results.starts import setting
 from farloop.scenario import Scenario, Settings, figure_names, kernel_figure_names
 
@@ -82,7 +82,7 @@ def select(wanted: Sequence[str]) -> list[str]:
             )
         if not matching:
             vocabulary = [*known, *sorted({f.split("/")[0] for f in known})]
-            raise FarloopError(f"{shown(name)}: no such paper or figure; {nearest(plain, vocabulary)}")
+            raise FarloopError(f"{clip_text(name)}: no such paper or figure; {nearest(plain, vocabulary)}")
         chosen += [f for f in matching if f not in chosen]
     return chosen
 
@@ -103,14 +103,16 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
     known = base.parsed["case"]
     for name in reading.cases:
         if name not in {str(case["name"]) for case in known}:
-            raise FarloopError(f"{figure}: case {shown(name)}: {nearest(name, [str(case['name']) for case in known])}")
+            raise FarloopError(
+                f"{figure}: case {clip_text(name)}: {nearest(name, [str(case['name']) for case in known])}"
+            )
     chosen = [
         case for case in known if (str(case["name"]) in reading.cases if reading.cases else full or case["quick"])
     ]
     offered = list(dict.fromkeys(str(name) for case in chosen for name in case["algorithms"]))
     for name in reading.algorithms:
         if name not in offered:
-            raise FarloopError(f"{figure}: algorithm {shown(name)}: {nearest(name, offered)}")
+            raise FarloopError(f"{figure}: algorithm {clip_text(name)}: {nearest(name, offered)}")
     variants = []
     for case in chosen:
         settings = alone.of_case(case, base.text).override(setting(same_start)).override(reading.set)

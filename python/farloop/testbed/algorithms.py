@@ -39,7 +39,7 @@ def missing_algorithms(controls: list[str]) -> list[str]:
     lacking = []
     for name in controls:
         program = _find_program(name)
-        if program is None and name not in _available():
+        if program is None and name not in _list_available():
             lacking.append(f"congestion control {name}: this kernel has none")
         elif program is not None and not doctor.object_file(program.name).exists():
             lacking.append(f"program {program.name}: {doctor.uncompiled_message(program.name)}")
@@ -107,8 +107,8 @@ def _hold_program(program: Program, parameters: dict[str, Any]) -> Iterator[None
 
 def _find_program(control: str) -> Program | None:
     program = PROGRAMS.get(control)
-    return None if program is None or (program is not GEMINI and control in _available()) else program
+    return None if program is None or (program is not GEMINI and control in _list_available()) else program
 
 
-def _available() -> list[str]:
+def _list_available() -> list[str]:
     return _AVAILABLE.read_text().split()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.experiments.execution import Execution
 from farloop.experiments.variants import Variant, repeat_with_seeds
 from farloop.judging.verdicts import judge_comparison
@@ -92,7 +92,7 @@ def resolve_figure(wanted: str) -> str:
     for name in (plain, f"{paper}{KERNEL}{figure}"):
         if name in known:
             return name
-    raise FarloopError(f"{shown(wanted)}: no such figure for testbeds; {nearest(plain, known)}")
+    raise FarloopError(f"{clip_text(wanted)}: no such figure for testbeds; {nearest(plain, known)}")
 
 
 def plan_figure(
@@ -118,14 +118,14 @@ def plan_figure(
     chosen = [variant for variant in runs.variants if variant.case.startswith(case)]
     if not chosen:
         there = nearest(case, dict.fromkeys(variant.case for variant in runs.variants))
-        raise FarloopError(f"--case {shown(case)}: no case of {figure} at {scale} scale begins so; {there}")
+        raise FarloopError(f"--case {clip_text(case)}: no case of {figure} at {scale} scale begins so; {there}")
     if algorithms is not None:
         names = [name.strip() for name in algorithms.split(",") if name.strip()]
         known = list(dict.fromkeys(case_variant.algorithm for case_variant in chosen))
         for name in names or [""]:
             if name not in known:
                 raise FarloopError(
-                    f"--algorithms {shown(name) or 'an empty text'}: {figure} has no such run; {nearest(name, known)}"
+                    f"--algorithms {clip_text(name) or 'an empty text'}: {figure} has no such run; {nearest(name, known)}"
                 )
         chosen = [case_variant for case_variant in chosen if case_variant.algorithm in names]
     limits, seconds = {}, 0.0

@@ -51,7 +51,7 @@ def rewrite(source: Path, kept: Mapping[str, Any], aside: Path, page: Page) -> N
 
     verdicts = []
     for name in PARTS:
-        comparison = judge_again(load(names.within(source, name)))
+        comparison = judge_again(load(names.resolve_within(source, name)))
         rewrite_views(comparison, aside / name, "comparison")
         verdicts.append(FigureVerdicts.of(name, comparison, []))
         del comparison

@@ -146,7 +146,7 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> Table:
             cells.append(StyledCell(frequent or NOTHING, style="text"))
         for result, each, axis in zip(results, by_algorithm, axes, strict=True):
             own = each.get(algorithm)
-            cells.append(_overview_cell(own, axis) if own else StyledCell(_missing(result, algorithm), style="no"))
+            cells.append(_overview_cell(own, axis) if own else StyledCell(_missing_text(result, algorithm), style="no"))
         rows.append(cells)
     return Table(heads, rows, style="sorts marked")
 
@@ -158,14 +158,14 @@ def _overview_cell(own: Standing, axis: Scale) -> StyledCell:
         html = Markup('<b>{}</b> <span class="soft">{}</span>{}{}').format(own.group, ratio, _mark(own), picture)
         return StyledCell(f"{own.group} {ratio}", html, sort=own.group)
     if own.state == FAILS:
-        broken = f"{own.broken[0]}{_and_more(own)}"
+        broken = f"{own.broken[0]}{_more_text(own)}"
         html = Markup('{} <span class="soft">{}</span>{}{}').format(broken, ratio, _mark(own), picture)
         return StyledCell(f"{broken} {ratio}", html, "fails")
     html = Markup('reference <span class="soft">{}</span>{}{}').format(ratio, _mark(own), picture)
     return StyledCell(f"reference {ratio}", html, "soft")
 
 
-def _and_more(standing: Standing) -> str:
+def _more_text(standing: Standing) -> str:
     return f" and {len(standing.broken) - 1} more" if len(standing.broken) > 1 else ""
 
 
@@ -200,7 +200,7 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str,
         if runs:
             rows.append([StyledCell(algorithm), *(column.cell(runs) for column in columns)])
             continue
-        text = _missing(result, algorithm)
+        text = _missing_text(result, algorithm)
         wide = StyledCell(text, Markup("<span>{}</span>").format(text), "no", span=max(len(columns), 1))
         rows.append([StyledCell(algorithm), wide])
     standings = result.standings
@@ -229,7 +229,7 @@ def _equal_starts(start: str) -> str:
     return f"All flows start alike, with {words}, window and rate, whatever the algorithm; slow start stays on where the algorithm has it."
 
 
-def _missing(result: Result, algorithm: str) -> str:
+def _missing_text(result: Result, algorithm: str) -> str:
     because = result.because(algorithm).replace(f'the algorithm "{algorithm}"', "it")
     return CANNOT + because if because else "no flow to rank by"
 
@@ -341,14 +341,14 @@ def _columns(result: Result) -> list[_Column]:
             columns.append(_start(kind, words))
     for kind, words in (("intra", "inside"), ("cross", "across")):
         if _any_has(runs, f"{kind}_throughput_bps"):
-            columns.append(_plain(f"throughput {words}", f"{kind}_throughput_bps", rate_text))
+            columns.append(_number_column(f"throughput {words}", f"{kind}_throughput_bps", rate_text))
     if _any_has(runs, "intra_throughput_bps") and _any_has(runs, "cross_throughput_bps"):
         columns.append(_Column("share across", _share, "Part of all delivered payload that flows across got"))
     if _any_has(runs, "jain"):
-        columns.append(_plain("Jain", "jain", "{:.3f}".format, Scale([0.0, 1.0])))
+        columns.append(_number_column("Jain", "jain", "{:.3f}".format, Scale([0.0, 1.0])))
     for which in ("endless", "relative"):
         if _any_has(runs, f"jain_{which}"):
-            columns.append(_plain(f"Jain, {which}", f"jain_{which}", "{:.3f}".format, Scale([0.0, 1.0])))
+            columns.append(_number_column(f"Jain, {which}", f"jain_{which}", "{:.3f}".format, Scale([0.0, 1.0])))
     for kind, words in (("intra", "inside"), ("cross", "across")):
         columns += [
             _slowdown(runs, kind, words, size) for size in SIZES.names if _any_has(runs, f"{kind}_{size}_slowdown_p50")
@@ -364,8 +364,8 @@ def _columns(result: Result) -> list[_Column]:
             )
         )
     paused = Scale([0.0, *(run.values["paused_ps"] / 1e12 for run in runs)], from_zero=True)
-    columns.append(_plain("PFC pauses", "paused_ps", lambda v: time_text(v / 1e12), paused, 1e-12))
-    columns.append(_plain("victims", "victims", _count))
+    columns.append(_number_column("PFC pauses", "paused_ps", lambda v: time_text(v / 1e12), paused, 1e-12))
+    columns.append(_number_column("victims", "victims", _count))
     columns.append(_queue(runs))
     columns.append(_bar(runs, "drops", "dropped", _count))
     return columns if runs else []
@@ -420,7 +420,7 @@ def _mean(values: Sequence[float], text: Callable[[float], str], column: str) ->
     return Markup("{}{}").format(text(fmean(values)), spread)
 
 
-def _plain(
+def _number_column(
     title: str, name: str, text: Callable[[float], str], scale: Scale | None = None, factor: float = 1.0
 ) -> _Column:
     """A number, with a bar where there is a scale for it."""
@@ -437,7 +437,7 @@ def _plain(
 
 
 def _bar(runs: Sequence[Measured], title: str, name: str, text: Callable[[float], str]) -> _Column:
-    return _plain(title, name, text, Scale([0.0, *_values(runs, name)], from_zero=True))
+    return _number_column(title, name, text, Scale([0.0, *_values(runs, name)], from_zero=True))
 
 
 def _share(of: list[Measured]) -> StyledCell:
@@ -462,11 +462,11 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         if not tail:
             return StyledCell(NOTHING)
         per_seed = fmean(_values(of, f"{kind}_{size}_flows"))
-        low, high = _slow(fmean(median)), _slow(fmean(tail))
+        low, high = _slowdown_text(fmean(median)), _slowdown_text(fmean(tail))
         words = f"median to 99th percentile: {low} to {high}"
         drawn = svg.reach(fmean(median), fmean(tail), scale, words, svg.COLOURS[kind])
         sign = f" {MARK}" if per_seed < MIN_TAIL_FLOWS else ""
-        html = Markup("{} / {}{}{}").format(low, _mean(tail, _slow, p99), sign, drawn)
+        html = Markup("{} / {}{}{}").format(low, _mean(tail, _slowdown_text, p99), sign, drawn)
         return _sortable_cell(f"{low} / {high}{sign}", fmean(tail), html)
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
@@ -498,7 +498,7 @@ def _queue(runs: Sequence[Measured]) -> _Column:
     return _Column("queue: mean / p99", cell, hint)
 
 
-def _slow(value: float) -> str:
+def _slowdown_text(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 

@@ -187,7 +187,7 @@ def _list(items: Document) -> Document:
 
 def _document(kind: str, target: Path, **content: Any) -> Document:
     head = {"schema": SCHEMA, "kind": kind, "farloop": _native.version(), "directory": str(target)}
-    plain = _plain(head | content)
+    plain = _to_json_values(head | content)
     assert isinstance(plain, dict)
     return plain
 
@@ -228,12 +228,12 @@ def _measure_of(table: pa.Table, name: str) -> str:
     return str((table.schema.field(name).metadata or {}).get(b"measure", b"").decode())
 
 
-def _plain(value: Any) -> Any:
+def _to_json_values(value: Any) -> Any:
     """As JSON can have it: what is no finite number is null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_json_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_json_values(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int | bool) else str(value)

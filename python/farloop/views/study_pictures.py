@@ -14,7 +14,7 @@ from farloop.palette import run_colours
 from farloop.results.tables import Floats
 from farloop.studies.sweep.multiples import Axis, Multiples, Stroke, label, multiples, pareto_front, scale_axis
 from farloop.views.figures.panels import LABEL_SIZE, TICK_SIZE, caption, grid, legend_below
-from farloop.views.figures.text import plain
+from farloop.views.figures.text import escape_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def small_multiples(layout: Multiples, title: str) -> Figure:
     colours = run_colours(layout.lines)
     for axis, across, (heading, lines) in zip(axes, layout.across, layout.panels.items(), strict=True):
         for line in lines:
-            look: dict[str, Any] = {"color": colours[line.name], "label": plain(line.name) if line.name else None}
+            look: dict[str, Any] = {"color": colours[line.name], "label": escape_text(line.name) if line.name else None}
             bars = {"elinewidth": 0.9, "capsize": 2, "color": look["color"]}
             if layout.is_scatter or across.words:
                 # Where an end is NaN there is no bar.
@@ -75,9 +75,9 @@ def small_multiples(layout: Multiples, title: str) -> Figure:
     for i, axis in enumerate(axes):
         axis.tick_params(which="both", labelsize=TICK_SIZE)
         if i % columns == 0 or layout.is_scatter:
-            axis.set_ylabel(plain(layout.up.title), fontsize=LABEL_SIZE)
+            axis.set_ylabel(escape_text(layout.up.title), fontsize=LABEL_SIZE)
         if i + columns >= len(axes) or layout.is_scatter:
-            axis.set_xlabel(plain(layout.across[i].title), fontsize=LABEL_SIZE)
+            axis.set_xlabel(escape_text(layout.across[i].title), fontsize=LABEL_SIZE)
             axis.tick_params(labelbottom=True)
         if not layout.up.is_log and all((line.y >= 0).all() for lines in layout.panels.values() for line in lines):
             axis.set_ylim(bottom=0)
@@ -106,7 +106,7 @@ def pareto(content: Mapping[str, Any], points: pa.Table) -> Figure:
 
     for name in algorithms:
         own = places([row for row in rows if str(row["algorithm"]) == name])
-        axis.plot(*own, "o", markersize=4, color=colours[name], label=plain(name))
+        axis.plot(*own, "o", markersize=4, color=colours[name], label=escape_text(name))
     axis.plot(
         *places(front), "-o", color="0.25", linewidth=0.9, markersize=7, markerfacecolor="none", label="Pareto front"
     )
@@ -114,12 +114,12 @@ def pareto(content: Mapping[str, Any], points: pa.Table) -> Figure:
         axis.annotate(
             str(i), (row[first] / by, row[second] / high), (5, 5), textcoords="offset points", fontsize=LABEL_SIZE
         )
-        axis.plot([], [], " ", label=plain(f"{i}: {label(points, row, content['keys'])}"))
+        axis.plot([], [], " ", label=escape_text(f"{i}: {label(points, row, content['keys'])}"))
     for name, side, line, set_scale in (
         (first, across, axis.xaxis, axis.set_xscale),
         (second, up, axis.yaxis, axis.set_yscale),
     ):
-        line.set_label_text(plain(f"{side.title}, {better[name]} is better", 44), fontsize=LABEL_SIZE)
+        line.set_label_text(escape_text(f"{side.title}, {better[name]} is better", 44), fontsize=LABEL_SIZE)
         if side.is_log:
             _logarithmic(line, set_scale)
     figure.set_figheight(HEIGHT)
@@ -140,7 +140,7 @@ def _logarithmic(axis: Any, set_scale: Any) -> None:
 
 def _label_axis(axis: Axes, across: Axis) -> None:
     if across.words:
-        axis.set_xticks(range(len(across.words)), [plain(word, 14) for word in across.words])
+        axis.set_xticks(range(len(across.words)), [escape_text(word, 14) for word in across.words])
         axis.set_xlim(-0.5, len(across.words) - 0.5)
         return
     if across.is_log:

@@ -76,7 +76,7 @@ def inline(shapes: Markup, width: float, height: float, words: str) -> Markup:
 def curves(rates: Mapping[str, Floats], top: float, words: str) -> Markup:
     """Curves over time, each in the colour of its kind, on one scale from 0 to `top`; nothing for no curve."""
     lines = [_line(values, top, COLOURS.get(kind, INTRA[0])) for kind, values in rates.items() if values.size > 1]
-    return _small(lines, words) if lines else Markup("")
+    return _make_small(lines, words) if lines else Markup("")
 
 
 def area(values: Floats, top: float, words: str) -> Markup:
@@ -85,7 +85,7 @@ def area(values: Floats, top: float, words: str) -> Markup:
         return Markup("")
     base = HEIGHT - _PAD
     d = f"M{_PAD:.1f},{base:.1f} L{' '.join(_points(values, top))} L{WIDTH - _PAD:.1f},{base:.1f} Z"
-    return _small([element("path", d=d, class_="queue")], words)
+    return _make_small([element("path", d=d, class_="queue")], words)
 
 
 def bar(value: float, scale: Scale, words: str, colour: str = "") -> Markup:
@@ -93,7 +93,7 @@ def bar(value: float, scale: Scale, words: str, colour: str = "") -> Markup:
     look = {"fill": colour} if colour else {"class_": "plain"}
     width = f"{max(scale.at(value) - _PAD, 0.0):.1f}"
     shape = element("rect", x=_PAD, y=HEIGHT / 2 - 3, width=width, height="6", **look)
-    return _small([element("path", d=f"M{_PAD},{HEIGHT - 4}V4", class_="axis"), shape], words)
+    return _make_small([element("path", d=f"M{_PAD},{HEIGHT - 4}V4", class_="axis"), shape], words)
 
 
 def parts(share: float, words: str) -> Markup:
@@ -102,7 +102,7 @@ def parts(share: float, words: str) -> Markup:
     rest = WIDTH - 2 * _PAD - inside
     left = element("rect", x=_PAD, y="6", width=f"{inside:.1f}", height="8", fill=COLOURS["intra"])
     right = element("rect", x=f"{_PAD + inside:.1f}", y="6", width=f"{rest:.1f}", height="8", fill=COLOURS["cross"])
-    return _small([left, right], words)
+    return _make_small([left, right], words)
 
 
 def reach(low: float, high: float, scale: Scale, words: str, colour: str) -> Markup:
@@ -111,7 +111,7 @@ def reach(low: float, high: float, scale: Scale, words: str, colour: str) -> Mar
     wide = f"{max(b - a, 0.8):.1f}"
     shape = element("rect", x=f"{a:.1f}", y="8", width=wide, height="4", fill=colour, opacity="0.55")
     tick = element("path", d=f"M{a:.1f},4V16", stroke=colour, stroke_width="2")
-    return _small([shape, tick], words)
+    return _make_small([shape, tick], words)
 
 
 def dots(values: Sequence[float], mean: float, scale: Scale, words: str, width: float = WIDTH) -> Markup:
@@ -119,7 +119,7 @@ def dots(values: Sequence[float], mean: float, scale: Scale, words: str, width: 
     line = element("path", d=f"M{_PAD},{HEIGHT / 2}H{width - _PAD}", class_="axis")
     marks = join_elements(element("circle", cx=f"{scale.at(v, width):.1f}", cy=HEIGHT / 2, r="2.6") for v in values)
     tick = element("path", d=f"M{scale.at(mean, width):.1f},3V17", class_="mean")
-    return _small([line, element("g", marks, class_="dots"), tick], words, width)
+    return _make_small([line, element("g", marks, class_="dots"), tick], words, width)
 
 
 def _line(values: Floats, top: float, colour: str) -> Markup:
@@ -134,7 +134,7 @@ def _points(values: Floats, top: float) -> list[str]:
     return [f"{_PAD + i * step:.1f},{HEIGHT - _PAD - part * high:.1f}" for i, part in enumerate(parts_)]
 
 
-def _small(shapes: Iterable[Markup], words: str, width: float = WIDTH) -> Markup:
+def _make_small(shapes: Iterable[Markup], words: str, width: float = WIDTH) -> Markup:
     style = "small" if width <= WIDTH else "small wide"
     return element(
         "svg",

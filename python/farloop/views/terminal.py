@@ -348,7 +348,7 @@ def entries(rows: Sequence[dict[str, Any]]) -> None:
     if not rows:
         return
     header = list(rows[0])
-    _print_table(header, [[_plain(row.get(k)) for k in header] for row in rows])
+    _print_table(header, [[_to_cell(row.get(k)) for k in header] for row in rows])
 
 
 def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
@@ -371,7 +371,7 @@ def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
         console.print(f"page: {page}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"needs: {', '.join(needs) or 'nothing special'}", markup=False, highlight=False)
     parameters = [
-        [p["name"], _plain(p["default"]) or "none", p["range"] or ", ".join(p.get("choices") or []), p["doc"]]
+        [p["name"], _to_cell(p["default"]) or "none", p["range"] or ", ".join(p.get("choices") or []), p["doc"]]
         for p in entry["params"]
     ]
     if parameters:
@@ -514,7 +514,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: s
     console.print(table(header, rows, title, console.width))
 
 
-def _plain(value: Any) -> Cell:
+def _to_cell(value: Any) -> Cell:
     if isinstance(value, dict):
         return ", ".join(f"{k} {number(v)}" for k, v in value.items()) or None
     return number(value)

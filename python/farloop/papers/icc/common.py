@@ -112,7 +112,7 @@ def smooth(run: Run, flow: str, over: float) -> tuple[Floats, Floats]:
     """Times, and a flow's throughput averaged over the last `over` seconds."""
     times, values = run.samples.get(f"flow/{flow}", "throughput")
     step = float(np.median(np.diff(times)))
-    return times, metrics.smoothed(values, max(1, round(over / step)))
+    return times, metrics.smooth_values(values, max(1, round(over / step)))
 
 
 def bars(axis: Axes, table: Mapping[str, Mapping[str, float]], label: str) -> None:

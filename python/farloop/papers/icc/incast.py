@@ -372,7 +372,7 @@ def _bursts(axis: Axes) -> None:
 
 def _paused_line(run: Run) -> tuple[Any, Any]:
     times, values = run.samples.get("port/h1->s0", "paused")
-    return times, 100 * metrics.smoothed(values, 5)
+    return times, 100 * metrics.smooth_values(values, 5)
 
 
 def _throughput_line(run: Run) -> tuple[Any, Any]:

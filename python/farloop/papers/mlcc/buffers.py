@@ -136,7 +136,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
             times, values = turns[0].samples.get(f"flow/{flow}", "throughput")
             kind, _, n = flow.partition("-")
             colour = (CROSS if kind == "cross" else INTRA)[int(n) - 1]
-            smooth = metrics.smoothed(values, 10) / 1e9
+            smooth = metrics.smooth_values(values, 10) / 1e9
             axes[1].plot(1e3 * times, smooth, color=colour, linewidth=0.8, label=flow)
         axes[1].set_title("throughput", fontsize=8)
         axes[1].set_xlabel("time (ms)", fontsize=8)

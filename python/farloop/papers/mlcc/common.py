@@ -71,7 +71,7 @@ def fairness(run: Run, flows: Sequence[str], over: float) -> tuple[Floats, Float
     """Times, and Jain's index of the flows' throughput averaged over the last `over` seconds; NaN where none has any."""
     times, _ = run.samples.get(f"flow/{flows[0]}", "throughput")
     samples = max(1, round(over / float(np.median(np.diff(times)))))
-    rates = np.array([metrics.smoothed(run.samples.get(f"flow/{f}", "throughput")[1], samples) for f in flows])
+    rates = np.array([metrics.smooth_values(run.samples.get(f"flow/{f}", "throughput")[1], samples) for f in flows])
     square = (rates * rates).sum(axis=0)
     index = np.full(times.shape, np.nan)
     known = square > 0

@@ -10,7 +10,7 @@ import numpy as np
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import require_duration
 from farloop.judging.schedule import scheduled_runs
-from farloop.metrics import smoothed
+from farloop.metrics import smooth_values
 from farloop.palette import CROSS, INTRA
 from farloop.papers.mlcc.common import DCI, fairness, holding_time, paper_name, queue, starts, total
 from farloop.views.figures.panels import grid, legend_below
@@ -88,7 +88,7 @@ def _panels(runs: list[Run], title: str) -> Figure:
             colours = CROSS if flow.startswith("cross") else INTRA
             kind, _, n = flow.partition("-")
             label = f"{'cross' if kind == 'cross' else 'intra'}-{n}"
-            smooth = smoothed(values, 10) / 1e9
+            smooth = smooth_values(values, 10) / 1e9
             top.plot(1e3 * times, smooth, color=colours[int(n) - 1], linewidth=0.8, label=label)
         how = run.case.partition(", ")[2]
         name = paper_name(run) if run.algorithm in ("mlcc", "hpcc") else run.algorithm

@@ -62,7 +62,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         top, bottom = axes[i], axes[len(runs) + i]
         for n, flow in enumerate(run.samples.objects("flow")):
             times, values = run.samples.get(f"flow/{flow}", "throughput")
-            smooth = metrics.smoothed(values, 5)
+            smooth = metrics.smooth_values(values, 5)
             top.plot(1e3 * times, smooth / 1e9, color=colours[n % len(colours)], linewidth=0.8, label=flow)
         top.set_title(paper_name(run), fontsize=8)
         times, values = queue(run, DCI)

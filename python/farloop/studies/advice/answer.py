@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from farloop import _native, catalogue
 from farloop.algorithm import name_of
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results import ecn_sharing
 from farloop.results.cautions import Caution, by_weight
 from farloop.studies.advice import racing, trying, tuning
@@ -219,7 +219,7 @@ def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
     if len(candidates) < 2:
         if not candidates and error is not None:
             raise error
-        why = "; ".join(f"{refusal.algorithm}: {shown(refusal.because, 120)}" for refusal in excluded[:3])
+        why = "; ".join(f"{refusal.algorithm}: {clip_text(refusal.because, 120)}" for refusal in excluded[:3])
         raise FarloopError(
             f"candidates: {count_text(len(candidates), 'algorithm')} can run there, expected two or more ({why})"
         )

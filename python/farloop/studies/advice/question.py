@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from farloop import catalogue
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, name_of
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results.measures import MORE
 from farloop.scenario import Scenario, Settings, Source, read_text
 from farloop.studies.arena import constraints, requirements
@@ -152,7 +152,7 @@ def seconds(budget: str) -> float:
     """
     match = _DURATION.fullmatch(str(budget).strip())
     if match is None or not 0 < float(match[1]) < math.inf:
-        raise FarloopError(f"budget: {shown(str(budget))}: expected a time such as 90s, 10min or 2h")
+        raise FarloopError(f"budget: {clip_text(str(budget))}: expected a time such as 90s, 10min or 2h")
     return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -254,7 +254,7 @@ def _can(words: Sequence[str] | None) -> tuple[str, ...] | None:
     known = requirements.CAPABILITIES
     for word in words:
         if word not in known:
-            raise FarloopError(f"can: {shown(word)}: unknown; {nearest(word, known)}")
+            raise FarloopError(f"can: {clip_text(word)}: unknown; {nearest(word, known)}")
     return tuple(dict.fromkeys(words))
 
 

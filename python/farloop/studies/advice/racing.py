@@ -243,7 +243,7 @@ def _ratio(own: Mapping[int, float], best: Mapping[int, float], comparisons: int
     if any(math.isinf(own[seed]) for seed in both):
         return Interval(math.inf, math.inf, math.inf, len(both))
     return statistics.paired_ratio(
-        [own[s] for s in both], [best[s] for s in both], confidence=statistics.together(comparisons)
+        [own[s] for s in both], [best[s] for s in both], confidence=statistics.correct_confidence(comparisons)
     )
 
 

@@ -281,7 +281,9 @@ def _judge_tuning(tuned: Tuned, question: Question, runs: Runs, comparisons: int
     a, b = scores(own, question), scores(usual, question)
     if any(math.isinf(v) for v in (*a.values(), *b.values())):
         return replace(tuned, because="under other seeds nothing is delivered")
-    gain = statistics.paired_ratio([a[s] for s in a], [b[s] for s in a], confidence=statistics.together(comparisons))
+    gain = statistics.paired_ratio(
+        [a[s] for s in a], [b[s] for s in a], confidence=statistics.correct_confidence(comparisons)
+    )
     table = standings(apply_cost(own, question, "it"), constraints=question.must)
     breaks = "; ".join(
         broken.beside_bound for standing in table for broken in standing.broken if standing.state == FAILS

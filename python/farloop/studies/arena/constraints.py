@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from farloop import units
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results.measures import MORE
 from farloop.studies.arena.quantities import COUNT, RATE, RATIO, SHARE, TIME, Quantity, quantity
 
@@ -129,7 +129,7 @@ def read(texts: Iterable[str], usual: Sequence[str] = ()) -> tuple[Requirement, 
     for least in (c for c in own if c.is_least):
         for most in (c for c in own if not c.is_least and c.quantity == least.quantity):
             if most.is_relative == least.is_relative and most.bound < least.bound:
-                raise FarloopError(f"{shown(str(least))} and {shown(str(most))}: nothing can hold both")
+                raise FarloopError(f"{clip_text(str(least))} and {clip_text(str(most))}: nothing can hold both")
     return (*own, *kept)
 
 
@@ -142,23 +142,25 @@ def parse(text: str) -> Requirement:
     if text.strip().lower().startswith("no "):
         what = quantity(text.strip()[3:])
         if what.better == MORE:
-            raise FarloopError(f"{shown(text)}: {what.name} is what there should be; {_EXPECTED}")
+            raise FarloopError(f"{clip_text(text)}: {what.name} is what there should be; {_EXPECTED}")
         return _check_bound(Requirement(what, is_least=False, bound=0.0), text)
     match = _WRITTEN.fullmatch(text)
     if match is None:
-        raise FarloopError(f"{shown(text)}: no constraint; {_EXPECTED}")
+        raise FarloopError(f"{clip_text(text)}: no constraint; {_EXPECTED}")
     what = quantity(match["name"])
     bound, is_relative = _bound(what, match["value"], text)
     requirement = Requirement(what, match["sign"][0] == ">", bound, is_relative)
     if requirement.is_least and is_relative and what.kind == RATE and bound > 1:
-        raise FarloopError(f"{shown(text)}: nothing can hold it; expected no more than 100 % of the best")
+        raise FarloopError(f"{clip_text(text)}: nothing can hold it; expected no more than 100 % of the best")
     return _check_bound(requirement, text)
 
 
 def _check_bound(requirement: Requirement, text: str) -> Requirement:
     """The constraint, unless it asks for flows that are faster than in an empty network."""
     if requirement.quantity.kind == RATIO and not requirement.is_least and requirement.bound < 1:
-        raise FarloopError(f"{shown(text)}: nothing can hold it; expected 1 or more, the slowdown in an empty network")
+        raise FarloopError(
+            f"{clip_text(text)}: nothing can hold it; expected 1 or more, the slowdown in an empty network"
+        )
     return requirement
 
 
@@ -179,11 +181,11 @@ def _bound(what: Quantity, value: str, text: str) -> tuple[float, bool]:
             TIME: 'a time, such as "200us", or a part of the longest RTT, such as "50 %"',
             RATE: 'a rate, such as "5Gbps", or a part of the best, such as "90 %"',
         }.get(what.kind, "a number")
-        raise FarloopError(f"{shown(text)}: {shown(value)}: expected {expected}") from None
+        raise FarloopError(f"{clip_text(text)}: {clip_text(value)}: expected {expected}") from None
     if not math.isfinite(number) or number < 0:
-        raise FarloopError(f"{shown(text)}: {shown(value)}: expected no less than 0")
+        raise FarloopError(f"{clip_text(text)}: {clip_text(value)}: expected no less than 0")
     if what.kind == SHARE and number > 1:
-        raise FarloopError(f"{shown(text)}: {shown(value)}: expected a share up to 100 %")
+        raise FarloopError(f"{clip_text(text)}: {clip_text(value)}: expected a share up to 100 %")
     return number, is_relative
 
 

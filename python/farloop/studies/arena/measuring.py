@@ -82,7 +82,7 @@ def measure_run(run: Run, scenario: str) -> Measured:
     """The measurements of a run."""
     flows, end = run.flows, run.duration
     rates = summary.throughputs(flows, end)
-    endless, slowdowns = flow_completion.endless(run), flow_completion.aged(run)
+    endless, slowdowns = flow_completion.endless(run), flow_completion.age_slowdowns(run)
     kinds = {kind: flow_completion.is_kind(flows, kind) for kind in flow_completion.KINDS}
     delivered = flow_completion.column(flows, "delivered_bytes")
     began = flow_completion.column(flows, "start_ps") / 1e12 < end
@@ -203,7 +203,7 @@ def _curves(run: Run, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
 
 
 def _thin_values(values: Floats, how: Any) -> Floats:
-    return metrics.thinned(np.arange(values.size, dtype=np.float64), values, how, POINTS)[1]
+    return metrics.thin_values(np.arange(values.size, dtype=np.float64), values, how, POINTS)[1]
 
 
 def _mean(values: Floats) -> float | None:

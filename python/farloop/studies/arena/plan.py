@@ -12,7 +12,7 @@ from typing import Any
 
 from farloop import _native, catalogue
 from farloop.algorithm import Algorithm, name_of
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.experiments.variants import Variant
 from farloop.formats.scenario_text import worded_for_python
 from farloop.output.manifest import slug
@@ -171,12 +171,12 @@ def _values(over: str) -> list[dict[str, str]]:
     values = [value.strip() for value in texts.split(",") if value.strip()]
     if not key.strip() or len(values) < 2:
         raise FarloopError(
-            f"--over {shown(over)}: expected a key and two values or more, such as workload.load=0.3,0.5,0.8"
+            f"--over {clip_text(over)}: expected a key and two values or more, such as workload.load=0.3,0.5,0.8"
         )
     if key.strip() in _OWN:
         raise FarloopError(f"--over {key.strip()}: the arena sets it itself, in turn; choose with {_OWN[key.strip()]}")
     if len(set(values)) < len(values):
-        raise FarloopError(f"--over {shown(over)}: a value stands there twice")
+        raise FarloopError(f"--over {clip_text(over)}: a value stands there twice")
     return [{key.strip(): value} for value in values]
 
 
@@ -200,7 +200,7 @@ def _algorithms(wanted: str | Sequence[str] | None, classes: Sequence[str]) -> l
         catalogue.check_algorithm(name, classes)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")
+        raise FarloopError(f"compared with itself: {', '.join(map(clip_text, repeated))}")
     return names
 
 
@@ -212,7 +212,9 @@ def _load(wanted: str) -> tuple[str, Scenario]:
     is_file = os.path.exists(wanted)  # noqa: PTH110, it never raises
     if not is_file and wanted not in figure_names():
         hint = nearest(wanted.removesuffix(".toml"), own)
-        raise FarloopError(f"{shown(wanted)}: no such scenario; {hint}; or name a scenario file or a paper's figure")
+        raise FarloopError(
+            f"{clip_text(wanted)}: no such scenario; {hint}; or name a scenario file or a paper's figure"
+        )
     return slug(Path(wanted).stem if is_file else wanted), Scenario.load(wanted)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results.measures import LESS, MORE, of_cell, of_choice
 from farloop.units import rate_text, time_text
 
@@ -118,12 +118,12 @@ def quantity(text: str) -> Quantity:
     if name in _PLAIN:
         return _PLAIN[name]
     if name in _RENAMED:
-        raise FarloopError(f"{shown(text)}: no such quantity any more; expected {_RENAMED[name]}")
+        raise FarloopError(f"{clip_text(text)}: no such quantity any more; expected {_RENAMED[name]}")
     match = _SLOWDOWN.fullmatch(name)
     if match is None:
         hint = nearest(name, [*_PLAIN, "p99 slowdown"])
         raise FarloopError(
-            f"{shown(text)}: no such quantity; {hint}; "
+            f"{clip_text(text)}: no such quantity; {hint}; "
             "slowdowns are {mean|p50|p99} slowdown [of {small|medium|large} flows] [inside|across]"
         )
     statistic, size, where = match[1] or "mean", match[2], match[3]

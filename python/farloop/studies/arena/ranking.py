@@ -134,7 +134,7 @@ def standings(
             score=score,
             scores=own,
             ranks=_ranks(name, ranked, scores) if state == RANKED else {},
-            against_best=_ratio_to_best(own, scores[best], statistics.together(others))
+            against_best=_ratio_to_best(own, scores[best], statistics.correct_confidence(others))
             if comparable and best is not None
             else NONE,
             is_apart=statistics.is_apart(own, scores[best], comparisons=others)

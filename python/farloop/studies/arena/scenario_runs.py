@@ -182,7 +182,7 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path, page: Page) -> None
             for key, value in contest.items()
             if key not in ("name", "cannot_run", "perturbed", "part_of", "point", "why")
         }
-        runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
+        runs = list(load(names.resolve_within(source, name))) if (source / name).is_dir() else []
         moved = dict(contest.get("perturbed", {})) if has_version(kept) else {}
         point = dict(contest.get("point", {}))
         measurements = [measure_run(kept_run, name) for kept_run in runs]

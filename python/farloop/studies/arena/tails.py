@@ -75,7 +75,7 @@ def of_runs(
     tails: dict[str, Tail] = {}
     questions: list[WhyQuestion] = []
     for run in runs:
-        chosen = why_chosen.flow_at(run, flow_completion.aged(run), why_chosen.TAIL)
+        chosen = why_chosen.flow_at(run, flow_completion.age_slowdowns(run), why_chosen.TAIL)
         if chosen is None:
             tails[run.algorithm] = Tail(run.algorithm, run.seed, because=NO_FLOW)
             continue

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from farloop import _native, algorithm
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results.seeds import read_seeds
 from farloop.results.size_classes import SizeClasses
 from farloop.results.size_classes import parse as parse_sizes
@@ -195,7 +195,7 @@ def from_python(
 def _names(value: Any, files: dict[Path, None]) -> Any:
     """A value with the names of the algorithms in Python in it, whose files are noted."""
     if isinstance(value, type):
-        files[algorithm.file_of(algorithm.checked(value))] = None
+        files[algorithm.file_of(algorithm.check_class(value))] = None
         return algorithm.name_of(value)
     if isinstance(value, Mapping):
         return {key: _names(part, files) for key, part in value.items()}
@@ -214,7 +214,7 @@ def _to_plain_values(values: Any) -> Any:
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise FarloopError(
-            f"{name}: {shown(repr(value))}: expected a mapping of keys, such as {{'network.wan_delay': ['1ms', '5ms']}}"
+            f"{name}: {clip_text(repr(value))}: expected a mapping of keys, such as {{'network.wan_delay': ['1ms', '5ms']}}"
         )
     return value
 
@@ -233,7 +233,7 @@ def _base(document: Document) -> Scenario:
     if isinstance(base, Mapping):
         return Scenario.from_text(blanked(document, "base"), document.file)
     if not isinstance(base, str):
-        raise document.error(("base",), f"{shown(repr(base))}: expected the name of a scenario file")
+        raise document.error(("base",), f"{clip_text(repr(base))}: expected the name of a scenario file")
     beside = Path(document.file).parent / base
     if not beside.is_file() and base not in figure_names():
         hint = nearest(
@@ -241,7 +241,7 @@ def _base(document: Document) -> Scenario:
         )
         raise document.error(
             ("base",),
-            f"{shown(base)}: no such file beside the study; {hint}; or name a paper's figure, such as gear/fig09",
+            f"{clip_text(base)}: no such file beside the study; {hint}; or name a paper's figure, such as gear/fig09",
         )
     return Scenario.load(beside if beside.is_file() else base)
 
@@ -309,13 +309,13 @@ class _Reader:
     def _text(self, key: str) -> str:
         value = self._content.get(key, "")
         if not isinstance(value, str):
-            raise self._error((key,), f"{shown(repr(value))}: expected a text")
+            raise self._error((key,), f"{clip_text(repr(value))}: expected a text")
         return value
 
     def _table(self, key: str) -> Mapping[str, Any]:
         value = self._content.get(key, {})
         if not isinstance(value, Mapping):
-            raise self._error((key,), f"{shown(repr(value))}: expected a table")
+            raise self._error((key,), f"{clip_text(repr(value))}: expected a table")
         return value
 
     def _flat(self, table: Mapping[str, Any], at: Key, leaf: Callable[[Any], bool]) -> dict[str, tuple[Key, Any]]:
@@ -341,11 +341,11 @@ class _Reader:
         given = [given] if isinstance(given, str | PathLike) else given
         expected = 'expected a file of Python, or a list of them, such as ["mine.py"]'
         if not isinstance(given, Iterable) or isinstance(given, Mapping):
-            raise self._error(key, f"{shown(repr(given))}: {expected}")
+            raise self._error(key, f"{clip_text(repr(given))}: {expected}")
         loaded: dict[Path, list[type[algorithm.Algorithm]]] = {}
         for path in given:
             if not isinstance(path, str | PathLike):
-                raise self._error(key, f"{shown(repr(path))}: {expected}")
+                raise self._error(key, f"{clip_text(repr(path))}: {expected}")
             file = self._beside / path
             loaded[file] = self._guarded(key, algorithm.load, file)
         for file in more:
@@ -365,7 +365,7 @@ class _Reader:
     def _list(self) -> list[Point]:
         listed = self._content.get("list", [])
         if not isinstance(listed, list) or not all(isinstance(point, Mapping) for point in listed):
-            raise self._error(("list",), f"{shown(repr(listed))}: expected points, each a table [[list]]")
+            raise self._error(("list",), f"{clip_text(repr(listed))}: expected points, each a table [[list]]")
         checked: list[Point] = []
         for i, table in enumerate(listed):
             flat = self._flat(table, ("list", i), lambda _: False)
@@ -384,11 +384,13 @@ class _Reader:
         count, seed = table.get("samples"), table.get("seed", 1)
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= points.MAX_POINTS:
             raise self._error(
-                ("random", "samples"), f"{shown(repr(count))}: expected a whole number from 1 to {points.MAX_POINTS}"
+                ("random", "samples"),
+                f"{clip_text(repr(count))}: expected a whole number from 1 to {points.MAX_POINTS}",
             )
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise self._error(
-                ("random", "seed"), f"{shown(repr(seed))}: expected a whole number from 0 on, the seed of the samples"
+                ("random", "seed"),
+                f"{clip_text(repr(seed))}: expected a whole number from 0 on, the seed of the samples",
             )
         rest = {key: value for key, value in table.items() if key not in _RANDOM}
         flat = self._flat(rest, ("random",), lambda value: "from" in value or "to" in value)
@@ -404,19 +406,19 @@ class _Reader:
         where = self._content.get("where", [])
         texts = [where] if isinstance(where, str) else where
         if not isinstance(texts, list):
-            raise self._error(("where",), f"{shown(repr(where))}: expected an expression, or a list of them")
+            raise self._error(("where",), f"{clip_text(repr(where))}: expected an expression, or a list of them")
         at: Key = ("where",)
         constraints = [(at, Constraint(self._guarded(at, Expression.read, text))) for text in texts]
         tables = self._content.get("constraint", [])
         if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-            raise self._error(("constraint",), f"{shown(repr(tables))}: expected tables [[constraint]]")
+            raise self._error(("constraint",), f"{clip_text(repr(tables))}: expected tables [[constraint]]")
         for i, table in enumerate(tables):
             for key in table:
                 if key not in ("where", "because"):
                     raise self._error(("constraint", i, key), "unknown key; accepted keys: where, because")
             because = table.get("because", "")
             if not isinstance(because, str):
-                raise self._error(("constraint", i, "because"), f"{shown(repr(because))}: expected a text")
+                raise self._error(("constraint", i, "because"), f"{clip_text(repr(because))}: expected a text")
             way: Key = ("constraint", i, "where")
             expression = self._guarded(way, Expression.read, table.get("where"))
             constraints.append((way, Constraint(expression, because)))
@@ -462,16 +464,16 @@ class _Reader:
             return (judged[0], other) if len(judged) >= 2 else None
         expected = "expected two metrics that are collected"
         if not isinstance(wanted, list) or len(wanted) != 2:
-            raise self._error(("pareto",), f"{shown(repr(wanted))}: {expected}")
+            raise self._error(("pareto",), f"{clip_text(repr(wanted))}: {expected}")
         names = [
             "_".join(str(getattr(name, "__name__", name)).split()) if "/" not in str(name) else str(name)
             for name in wanted
         ]
         for name in names:
             if name not in known:
-                raise self._error(("pareto",), f"{shown(name)}: {expected}; {nearest(name, known)}")
+                raise self._error(("pareto",), f"{clip_text(name)}: {expected}; {nearest(name, known)}")
             if not known[name].better:
-                raise self._error(("pareto",), f"{shown(name)}: neither more nor less of it is better")
+                raise self._error(("pareto",), f"{clip_text(name)}: neither more nor less of it is better")
         return known[names[0]], known[names[1]]
 
     def _until(self, sizes: SizeClasses | None) -> Target | None:
@@ -481,7 +483,7 @@ class _Reader:
     def _most_seeds(self) -> int:
         most = self._content.get("most_seeds", MAX_SEEDS)
         if isinstance(most, bool) or not isinstance(most, int) or most < MIN_SEEDS:
-            raise self._error(("most_seeds",), f"{shown(repr(most))}: expected a whole number from {MIN_SEEDS} on")
+            raise self._error(("most_seeds",), f"{clip_text(repr(most))}: expected a whole number from {MIN_SEEDS} on")
         return most
 
     def _warm_up(self, until: Target | None) -> str:
@@ -502,7 +504,7 @@ def _values(key: str, value: Any, classes: Collection[str]) -> list[Value]:
     seen: set[tuple[type, str]] = set()
     for element in values:
         if (type(element), repr(element)) in seen:
-            raise FarloopError(f"{shown(repr(element))} is there twice; expected each value once")
+            raise FarloopError(f"{clip_text(repr(element))} is there twice; expected each value once")
         seen.add((type(element), repr(element)))
     if key == ALGORITHM:
         _check_algorithms(values, classes)
@@ -514,7 +516,7 @@ def _read_value(key: str, value: Any, classes: Collection[str]) -> Value:
     if key == SEED:
         seeds = _seeds(value)
         if len(seeds) != 1:
-            raise FarloopError(f"{shown(repr(value))}: expected one seed; several are for [grid]")
+            raise FarloopError(f"{clip_text(repr(value))}: expected one seed; several are for [grid]")
         return seeds[0]
     if key == ALGORITHM:
         _check_algorithms([value], classes)
@@ -526,7 +528,7 @@ def _source(key: str, value: Any, classes: Collection[str]) -> Range | list[Valu
         for name in value:
             if name not in _RANGE:
                 raise FarloopError(
-                    f"{shown(name)}: unknown key; {nearest(name, _RANGE).replace('there is', 'accepted keys:')}"
+                    f"{clip_text(name)}: unknown key; {nearest(name, _RANGE).replace('there is', 'accepted keys:')}"
                 )
         for name in ("from", "to"):
             if name not in value:
@@ -536,7 +538,7 @@ def _source(key: str, value: Any, classes: Collection[str]) -> Range | list[Valu
         return Range.read(value["from"], value["to"], value.get("scale", "uniform"))
     if not isinstance(value, list):
         raise FarloopError(
-            f'{shown(repr(value))}: expected choices, such as ["hpcc", "dctcp"], or a range such as {{ from = 0.1, to = 0.9 }}'
+            f'{clip_text(repr(value))}: expected choices, such as ["hpcc", "dctcp"], or a range such as {{ from = 0.1, to = 0.9 }}'
         )
     return _values(key, value, classes)
 
@@ -546,7 +548,7 @@ def _check_algorithms(names: Sequence[object], classes: Collection[str]) -> None
 
     for name in names:
         if not isinstance(name, str):
-            raise FarloopError(f"{shown(repr(name))}: expected the name of an algorithm, such as hpcc")
+            raise FarloopError(f"{clip_text(repr(name))}: expected the name of an algorithm, such as hpcc")
         catalogue.check_algorithm(name, classes)
 
 
@@ -558,7 +560,9 @@ def _look_up_key(key: str, point: Point, base: Scenario) -> object:
     try:
         value: Any = base.parsed
     except _native.ScenarioError as error:
-        raise FarloopError(f"{shown(key)}: is not varied here, and the base scenario has no value: {error}") from None
+        raise FarloopError(
+            f"{clip_text(key)}: is not varied here, and the base scenario has no value: {error}"
+        ) from None
     way: list[str] = []
     for part in points.NAMES.get(name, name).split("."):
         names = (
@@ -570,7 +574,7 @@ def _look_up_key(key: str, point: Point, base: Scenario) -> object:
         )
         if part not in names:
             known = [".".join([*way, sibling]) for sibling in names]
-            raise FarloopError(f"{shown(key)}: is no key of the scenario; {nearest(key, known)}")
+            raise FarloopError(f"{clip_text(key)}: is no key of the scenario; {nearest(key, known)}")
         value = value[part] if isinstance(value, Mapping) else value[names.index(part)]
         way.append(part)
     return value

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop._native import ScenarioError
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.scenario import nearest_file, read_text
 from farloop.studies.sweep import points, toml_lines
 
@@ -70,7 +70,7 @@ class Document:
         except ScenarioError as error:
             # Who asks for a study is not helped by the papers' scenarios.
             near = nearest_file(Path(path)) if ": no such file" in str(error) else None
-            hint = f"did you mean {shown(near)}? " if near else ""
+            hint = f"did you mean {clip_text(near)}? " if near else ""
             raise FarloopError(f"{str(error).partition('; ')[0]}; {hint}expected a study (TOML)") from None
 
     @classmethod
@@ -94,7 +94,7 @@ class Document:
             # Python's words for a key given twice name neither the key nor the cause.
             is_repeated = problem.startswith(("Cannot overwrite", "Cannot declare", "Duplicate"))
             problem, expected = ("duplicate key", "each key once") if is_repeated else (problem, "a study (TOML)")
-            raise FarloopError(f"{file}:{line}: is not valid TOML: {shown(problem)}; expected {expected}") from None
+            raise FarloopError(f"{file}:{line}: is not valid TOML: {clip_text(problem)}; expected {expected}") from None
         document = cls(text, file, content, list(_statements(text, spans)))
         document._check_values()
         return document
@@ -108,7 +108,7 @@ class Document:
 
     def error(self, key: Sequence[str | int], problem: str, name: str = "") -> FarloopError:
         """An error about a key; `name` is what the message calls it."""
-        called = name or shown(".".join(str(part + 1) if isinstance(part, int) else part for part in key))
+        called = name or clip_text(".".join(str(part + 1) if isinstance(part, int) else part for part in key))
         return FarloopError(f"{self.file}:{self.line(*key)}: {called}: {problem}")
 
     def _check_values(self) -> None:

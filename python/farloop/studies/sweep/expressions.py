@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from farloop import units
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 
 MAX_LENGTH = 2000
 """Characters of an expression."""
@@ -66,13 +66,15 @@ class Expression:
         """
         if not isinstance(text, str) or len(text) > MAX_LENGTH:
             raise FarloopError(
-                f"{shown(repr(text))}: expected an expression (a text of at most {MAX_LENGTH} characters)"
+                f"{clip_text(repr(text))}: expected an expression (a text of at most {MAX_LENGTH} characters)"
             )
         try:
             tree = ast.parse(text.strip(), mode="eval").body
             keys = dict.fromkeys(_keys(tree))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise FarloopError(f"{shown(text)}: is no expression ({shown(_reason(error))}); {ACCEPTED}") from None
+            raise FarloopError(
+                f"{clip_text(text)}: is no expression ({clip_text(_reason(error))}); {ACCEPTED}"
+            ) from None
         return cls(text, tuple(keys), tree)
 
     def holds(self, value: Callable[[str], object]) -> bool:
@@ -93,8 +95,8 @@ class Expression:
             return _value(self._tree, value)
         except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
             values = ", ".join(f"{key} = {value(key)!r}" for key in self.keys)
-            where = f" for {shown(values)}" if values else ""
-            raise FarloopError(f"{shown(self.text)}: cannot be worked out{where}: {error}") from None
+            where = f" for {clip_text(values)}" if values else ""
+            raise FarloopError(f"{clip_text(self.text)}: cannot be worked out{where}: {error}") from None
 
 
 def to_comparable(value: object) -> object:
@@ -135,7 +137,7 @@ def _keys(node: ast.expr) -> list[str]:
         case ast.Call(func=ast.Name(id=called), args=parts, keywords=[]) if called in _FUNCTIONS and parts:
             pass
         case _:
-            raise ValueError(f"{shown(ast.unparse(node), 40)} is not accepted")
+            raise ValueError(f"{clip_text(ast.unparse(node), 40)} is not accepted")
     return [key for part in parts for key in _keys(part)]
 
 
@@ -182,5 +184,5 @@ def _combine_numbers(op: ast.operator, left: Any, right: Any) -> Any:
     """Arithmetic between numbers alone: a text times a number would be one of any length, a text with % a format."""
     for side in (left, right):
         if isinstance(side, bool) or not isinstance(side, int | float):
-            raise TypeError(f"{shown(repr(side))} is no number")
+            raise TypeError(f"{clip_text(repr(side))} is no number")
     return _COMBINED[type(op)](float(left), float(right))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from farloop import _native
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.experiments.execution import Engine
 from farloop.experiments.journal import KEPT, MADE
 from farloop.experiments.task_runs import count_tasks, threads_of_each
@@ -318,6 +318,6 @@ class Making:
         return [
             rows[0].label
             + (f" and {count_text(len(rows) - 1, 'other run')}" if len(rows) > 1 else "")
-            + f": {status}: {shown(because, 300)}"
+            + f": {status}: {clip_text(because, 300)}"
             for (status, because), rows in by_cause.items()
         ]

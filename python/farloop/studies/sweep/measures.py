@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import metrics
-from farloop.errors import FarloopError, UnknownNameError, nearest, shown
+from farloop.errors import FarloopError, UnknownNameError, clip_text, nearest
 from farloop.results import fields, flow_completion
 from farloop.results import measures as declared
 from farloop.results.flow_samples import statistic
@@ -108,7 +108,9 @@ class _Flows:
 
     def slowdowns(self, run: Run, cut: float) -> Floats:
         """Their slowdowns, without flows that begin in the first `cut` seconds."""
-        values = flow_completion.slowdowns(run.flows) if self.unfinished == FINISHED else flow_completion.aged(run)
+        values = (
+            flow_completion.slowdowns(run.flows) if self.unfinished == FINISHED else flow_completion.age_slowdowns(run)
+        )
         chosen: Floats = values[self._chosen(run, cut) & ~np.isnan(values)]
         return chosen
 
@@ -270,7 +272,7 @@ def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
         FarloopError: the name has a class of sizes, and the study chose none.
     """
     if not isinstance(name, str):
-        raise UnknownNameError(f"{shown(repr(name))}: expected the name of a metric, such as p99_slowdown")
+        raise UnknownNameError(f"{clip_text(repr(name))}: expected the name of a metric, such as p99_slowdown")
     words = name.split()
     joined = "_".join(words)
     known = known_measures(sizes)
@@ -279,15 +281,15 @@ def measure(name: object, sizes: SizeClasses | None = None) -> Measure:
     which, rest = (words[0], words[1:]) if len(words) == 3 else ("mean", words)
     if len(rest) == 2 and "/" in rest[0]:
         if which not in _STATISTICS:
-            raise UnknownNameError(f"{shown(which)}: no such statistic; {nearest(which, _STATISTICS)}")
+            raise UnknownNameError(f"{clip_text(which)}: no such statistic; {nearest(which, _STATISTICS)}")
         return _find_recorded(which, *rest)
     if sizes is None and (text := _hint_at_classes(joined)):
-        raise FarloopError(f"{shown(name)}: {text}")
+        raise FarloopError(f"{clip_text(name)}: {text}")
     common = [*DEFAULT, *(other for other in _NUMBERS if other not in DEFAULT)]
     hint = nearest(joined, known).partition("there is")[0]
     classes = f"[{'|'.join(f'{size}_' for size in sizes.names)}]" if sizes else ""
     raise UnknownNameError(
-        f"{shown(name)}: no such metric; {hint}there is {', '.join(common)}, "
+        f"{clip_text(name)}: no such metric; {hint}there is {', '.join(common)}, "
         f"[intra_|cross_]{classes}[aged_]{{{'|'.join(_STATISTICS)}}}_slowdown, "
         f"[intra_|cross_]{classes}{{{'|'.join(_STATISTICS)}}}_fct, "
         'and of what is recorded texts such as "p99 port/left->right queue"'
@@ -314,11 +316,13 @@ def _find_recorded(which: str, obj: str, metric: str) -> Measure:
     kind = obj.split("/", 1)[0]
     known = fields.METRICS.get(kind)
     if known is None:
-        raise UnknownNameError(f"{shown(obj)}: {nearest(kind, fields.METRICS)}, as in flow/NAME and port/NODE->PEER")
+        raise UnknownNameError(
+            f"{clip_text(obj)}: {nearest(kind, fields.METRICS)}, as in flow/NAME and port/NODE->PEER"
+        )
     field = next((field for field in known if field.name == metric), None)
     if field is None:
         raise UnknownNameError(
-            f"{shown(metric)}: a {kind} has no such metric; {nearest(metric, [m.name for m in known])}"
+            f"{clip_text(metric)}: a {kind} has no such metric; {nearest(metric, [m.name for m in known])}"
         )
 
     def sample(run: Run, cut: float) -> Floats:
@@ -348,6 +352,6 @@ def from_function(name: str, function: Callable[[Run], Any]) -> Measure:
             value = function(run)
             return None if value is None else float(value)
         except Exception as error:
-            raise FarloopError(f"collect: {shown(name)}: {type(error).__name__}: {shown(error)}") from error
+            raise FarloopError(f"collect: {clip_text(name)}: {type(error).__name__}: {clip_text(error)}") from error
 
     return Measure(name, "", f"what the function {name} says", number=number)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from farloop.results.curves import banded
+from farloop.results.curves import find_bands
 from farloop.results.measures import LESS
 from farloop.results.metric_titles import metric_title
 from farloop.results.tables import Floats
@@ -50,11 +50,11 @@ class Stroke:
 
     def bands(self) -> list[slice]:
         """The stretches of at least two neighbours with intervals, between which a band can be drawn."""
-        return [part for part in banded(self.low, self.high) if part.stop - part.start > 1]
+        return [part for part in find_bands(self.low, self.high) if part.stop - part.start > 1]
 
     def alone(self) -> list[int]:
         """The points with an interval whose neighbours have none, so that there is no band to show it."""
-        return [part.start for part in banded(self.low, self.high) if part.stop - part.start == 1]
+        return [part.start for part in find_bands(self.low, self.high) if part.stop - part.start == 1]
 
 
 @dataclass(frozen=True)

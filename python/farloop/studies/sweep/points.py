@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from farloop import units
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.scenario import as_text
 
 ALGORITHM, SEED = "algorithm", "seed"
@@ -70,7 +70,7 @@ def check_value(value: object) -> Value:
         raise FarloopError(BEYOND)
     if isinstance(value, bool | int | float | str):
         return value
-    raise FarloopError(f"{shown(repr(value))}: expected a text, a number, true or false, or a list of these")
+    raise FarloopError(f"{clip_text(repr(value))}: expected a text, a number, true or false, or a list of these")
 
 
 def combine_points(*several: Sequence[Point]) -> list[Point]:
@@ -120,21 +120,22 @@ class Range:
             FarloopError: they are none, or not of one kind.
         """
         if scale not in ("uniform", "log"):
-            raise FarloopError(f'scale: {shown(repr(scale))}: expected "uniform" or "log"')
+            raise FarloopError(f'scale: {clip_text(repr(scale))}: expected "uniform" or "log"')
         ends = [_quantity(end) for end in (low, high)]
         (first, unit), (last, other) = ends
         if unit != other:
             raise FarloopError(
-                f"{shown(repr(low))} and {shown(repr(high))} are not of one kind; expected two numbers, or two quantities of one unit"
+                f"{clip_text(repr(low))} and {clip_text(repr(high))} are not of one kind; "
+                "expected two numbers, or two quantities of one unit"
             )
         if not first < last:
-            raise FarloopError(f"from {shown(low)} to {shown(high)}: expected the smaller one first")
+            raise FarloopError(f"from {clip_text(low)} to {clip_text(high)}: expected the smaller one first")
         if scale == "log" and first <= 0:
-            raise FarloopError(f'from = {shown(repr(low))}: scale = "log" needs more than 0')
+            raise FarloopError(f'from = {clip_text(repr(low))}: scale = "log" needs more than 0')
         factor = _KINDS[unit][2] if unit else 1.0
         widest = last / first if scale == "log" else last - first
         if not math.isfinite(widest) or (unit and last * factor > _MAX_INTEGER):
-            raise FarloopError(f"to = {shown(repr(high))}: is too large; expected what a scenario can have")
+            raise FarloopError(f"to = {clip_text(repr(high))}: is too large; expected what a scenario can have")
         return cls(first, last, scale == "log", unit, isinstance(low, int) and isinstance(high, int))
 
     def at(self, share: float) -> Value:
@@ -152,7 +153,7 @@ class Range:
 
 def _quantity(value: object) -> tuple[float, str]:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise FarloopError(f'{shown(repr(value))}: expected a number, or a quantity such as "5ms"')
+        raise FarloopError(f'{clip_text(repr(value))}: expected a number, or a quantity such as "5ms"')
     if not isinstance(value, str):
         if isinstance(value, int) and not is_of_64_bits(value):
             raise FarloopError(BEYOND)
@@ -164,7 +165,7 @@ def _quantity(value: object) -> tuple[float, str]:
             return read(value), unit
         except ValueError:
             continue
-    raise FarloopError(f'{shown(repr(value))}: expected a number, or a quantity such as "5ms", "10Gbps" or "64kB"')
+    raise FarloopError(f'{clip_text(repr(value))}: expected a number, or a quantity such as "5ms", "10Gbps" or "64kB"')
 
 
 def samples(count: int, seed: int, sources: Mapping[str, Range | Sequence[Value]]) -> list[Point]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from farloop import statistics, units
-from farloop.errors import FarloopError, shown
+from farloop.errors import FarloopError, clip_text
 from farloop.results import steadiness
 from farloop.results.size_classes import SizeClasses
 from farloop.results.tables import Floats
@@ -74,16 +74,16 @@ class Target:
         match = _TARGET.fullmatch(text) if isinstance(text, str) else None
         expected = 'expected a metric and a width, such as "p99 slowdown ± 5 %"'
         if match is None:
-            raise FarloopError(f"{shown(repr(text))}: {expected}")
+            raise FarloopError(f"{clip_text(repr(text))}: {expected}")
         try:
             width = float(match["width"]) / (100 if match["percent"] else 1)
         except ValueError:
-            raise FarloopError(f"{shown(repr(text))}: {expected}") from None
+            raise FarloopError(f"{clip_text(repr(text))}: {expected}") from None
         if not 0 < width < (1 if match["percent"] else math.inf):
-            raise FarloopError(f"{shown(repr(text))}: {expected}, more than 0 and less than 100 %")
+            raise FarloopError(f"{clip_text(repr(text))}: {expected}, more than 0 and less than 100 %")
         of = measure(match["metric"], sizes)
         if of.sample is not None and of.percent is None and not of.is_mean:
-            raise FarloopError(f"{shown(repr(text))}: the largest of all has no interval; {expected}")
+            raise FarloopError(f"{clip_text(repr(text))}: the largest of all has no interval; {expected}")
         return cls(of, width, match["percent"] is not None, str(text).strip())
 
     def allowed(self, estimate: float) -> float:
@@ -234,4 +234,4 @@ def check_warm_up(rule: object) -> str:
             time = math.nan
         if 0 <= time < math.inf:
             return rule
-    raise FarloopError(f'{shown(repr(rule))}: expected "{NONE}", "{MSER5}", or a time from 0 such as "2ms"')
+    raise FarloopError(f'{clip_text(repr(rule))}: expected "{NONE}", "{MSER5}", or a time from 0 such as "2ms"')

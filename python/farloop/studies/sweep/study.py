@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from farloop import _native, algorithm
 from farloop.deprecation import warn_renamed
-from farloop.errors import FarloopError, UnknownNameError, nearest, shown
+from farloop.errors import FarloopError, UnknownNameError, clip_text, nearest
 from farloop.experiments.execution import Execution
 from farloop.experiments.journal import journal_trouble
 from farloop.output import manifest, reading
@@ -105,7 +105,7 @@ class Study(Drawable):
 
     def _table(self, name: str) -> pa.Table:
         if name not in (POINTS, RUNS):
-            raise UnknownNameError(f"{shown(name)}: no such table; {nearest(str(name), (POINTS, RUNS))}")
+            raise UnknownNameError(f"{clip_text(name)}: no such table; {nearest(str(name), (POINTS, RUNS))}")
         return self.points if name == POINTS else self.runs
 
     def run(self, number: int) -> Run:
@@ -192,7 +192,7 @@ def _find_unused(making: Making) -> list[str]:
     rows = [row for row in making.rows if row.key]
     named = {row.algorithm for row in rows if row.algorithm}
     resolved = making.scenario(rows[0]).parsed if rows else {}
-    left = algorithm.unused(making.definition.base.classes, resolved, named)
+    left = algorithm.find_unused(making.definition.base.classes, resolved, named)
     return [f"{text.partition(';')[0]}; [grid] algorithm or another key may" for text in left]
 
 
@@ -200,7 +200,7 @@ def _check_names(definition: Definition) -> None:
     for metric in definition.collect:
         if metric.name in dataset.RESERVED or metric.name in definition.varied:
             raise FarloopError(
-                f"collect: {shown(metric.name)}: is the name of another column; give the function another name"
+                f"collect: {clip_text(metric.name)}: is the name of another column; give the function another name"
             )
 
 

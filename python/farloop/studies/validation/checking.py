@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results import measures
 from farloop.scenario import Scenario
 from farloop.studies.validation import references
@@ -43,7 +43,7 @@ def select(wanted: Sequence[str], *, full: bool) -> list[tuple[Reference, Refere
         known |= dict.fromkeys((reference.name, f"{reference.name}/{case.name}", entry.algorithm))
     for name in wanted:
         if name not in known:
-            raise FarloopError(f"{shown(name)}: no reference, case or algorithm; {nearest(name, sorted(known))}")
+            raise FarloopError(f"{clip_text(name)}: no reference, case or algorithm; {nearest(name, sorted(known))}")
     return [
         (reference, case, entry)
         for reference, case, entry in every_entry

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results.flow_completion import column
 from farloop.results.flow_samples import statistic
 from farloop.results.summary import throughputs
@@ -112,7 +112,7 @@ def _cell(run: Run, kind: str, rest: str, name: str, since: float) -> float:
         return float(column(table, _column(table, last, name))[_row(names, ":".join(of), name)])
     if kind in ("flows", "ports") and len(of) == 1:
         return HOW[_check_known(last, list(HOW), name)](column(table, _column(table, of[0], name)))
-    raise FarloopError(f"{shown(name)}: no such metric; docs/validation.md has their names")
+    raise FarloopError(f"{clip_text(name)}: no such metric; docs/validation.md has their names")
 
 
 def _column(table: pa.Table, wanted: str, name: str) -> str:
@@ -125,7 +125,7 @@ def _row(names: list[str], wanted: str, name: str) -> int:
 
 def _check_known(wanted: str, known: list[str], name: str) -> str:
     if wanted not in known:
-        raise FarloopError(f"{shown(name)}: {shown(wanted)}: {nearest(wanted, known)}")
+        raise FarloopError(f"{clip_text(name)}: {clip_text(wanted)}: {nearest(wanted, known)}")
     return wanted
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.formats.toml_table import TomlTable
 
 DIRECTORY = Path(__file__).parent / "references"
@@ -176,7 +176,7 @@ def load(name: str) -> Reference:
         FarloopError: there is no such reference, or it is not valid.
     """
     if name not in names():
-        raise FarloopError(f"{shown(name)}: no such reference; {nearest(name, names())}")
+        raise FarloopError(f"{clip_text(name)}: no such reference; {nearest(name, names())}")
     return read(DIRECTORY / name)
 
 
@@ -216,10 +216,10 @@ def read(directory: Path) -> Reference:
     called = [case.name for case in cases]
     for name in called:
         if called.count(name) > 1:
-            raise document.refused("[[case]]", f"{shown(name)} stands twice; expected names of their own")
+            raise document.refused("[[case]]", f"{clip_text(name)} stands twice; expected names of their own")
     for name in results:
         if name not in called:
-            raise InvalidReferenceError(f"{directory / RESULTS}: {shown(name)}: no such case in {FILE}")
+            raise InvalidReferenceError(f"{directory / RESULTS}: {clip_text(name)}: no such case in {FILE}")
     return Reference(
         name=directory.name,
         **{key: document.text(key) for key in texts},
@@ -236,14 +236,14 @@ def _case(table: TomlTable, directory: Path, results: Mapping[str, Any]) -> Refe
     name = table.text("name")
     scenario = directory / table.text("scenario")
     if not scenario.is_file():
-        raise table.refused("scenario", f"{shown(scenario.name)}: no such file beside {FILE}")
+        raise table.refused("scenario", f"{clip_text(scenario.name)}: no such file beside {FILE}")
     own = results.get(name, {})
     limits = _limits(table, {"": table.number("limit", PART, above=0)})
     settings = table.table("set", "keys with their values").values
     entries = tuple(_entry(run_table, own, limits, settings) for run_table in table.tables("run"))
     for algorithm in own:
         if algorithm not in {entry.algorithm for entry in entries}:
-            raise table.refused("run", f"{RESULTS} has {shown(algorithm)}; expected a [[case.run]] of it")
+            raise table.refused("run", f"{RESULTS} has {clip_text(algorithm)}; expected a [[case.run]] of it")
     return ReferenceCase(
         name,
         table.text("what"),
@@ -262,14 +262,14 @@ def _entry(table: TomlTable, own: Mapping[str, Any], above: Mapping[str, float],
     algorithm = table.text("algorithm")
     numbers = own.get(algorithm)
     if not isinstance(numbers, Mapping) or not set(numbers) - set(OF_THE_PROGRAM):
-        raise table.refused("algorithm", f"{shown(algorithm)}: expected numbers of it in {RESULTS}")
+        raise table.refused("algorithm", f"{clip_text(algorithm)}: expected numbers of it in {RESULTS}")
     if "limit" in table.values:
         above = {**above, "": table.number("limit", PART, above=0)}
     limits = _limits(table, above)
     by_metric = {metric: _numbers(values, f"{table.where}: {RESULTS}: {metric}") for metric, values in numbers.items()}
     for metric in table.table("limits", "metrics with their limits").values:
         if metric not in by_metric:
-            raise table.refused("limits", f"{shown(metric)}: {nearest(metric, sorted(by_metric))}")
+            raise table.refused("limits", f"{clip_text(metric)}: {nearest(metric, sorted(by_metric))}")
     explained = [_read_explained(explained_table, sorted(by_metric)) for explained_table in table.tables("explained")]
     return Entry(
         algorithm,
@@ -322,5 +322,5 @@ def _seconds(table: TomlTable) -> float:
     value = table.values.get("since", "0s")
     matched = _TIME.fullmatch(value) if isinstance(value, str) else None
     if not matched:
-        raise table.refused("since", f"{shown(value)}: expected a time, such as 5s or 100ms")
+        raise table.refused("since", f"{clip_text(value)}: expected a time, such as 5s or 100ms")
     return float(matched[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[matched[2]]

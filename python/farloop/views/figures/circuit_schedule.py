@@ -18,7 +18,7 @@ from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
 from farloop.units import BYTES, TIMES, unit_for
 from farloop.views.figures.panels import CAPTION_SIZE, LABEL_SIZE, LEGEND_SIZE, TICK_SIZE, heading
-from farloop.views.figures.text import plain
+from farloop.views.figures.text import escape_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ def _column(axes: list[Axes], week: Week, run: Run, label: str) -> None:
     colours = _colours(week.sinks)
     unit = unit_for([week.end - week.begin], TIMES)
     _matching(matching, week, colours, unit.factor)
-    matching.set_title(plain(f"{label}: {week.caption}"), fontsize=CAPTION_SIZE)
+    matching.set_title(escape_text(f"{label}: {week.caption}"), fontsize=CAPTION_SIZE)
     names = [*week.queues]
     to_circuits = [n for n in names if n.startswith(("to ", "day "))]
     _queues(circuits, week, to_circuits, colours, unit.factor, f"waits for circuits\nat {week.switch}")
@@ -91,7 +91,7 @@ def _column(axes: list[Axes], week: Week, run: Run, label: str) -> None:
     for axis in (circuits, packets, occupancy):
         axis.set_xlim(0, (week.end - week.begin) / unit.factor)
     occupancy.set_xlabel(f"time since the beginning of the week ({unit.name})", fontsize=LABEL_SIZE)
-    _whole(whole, run)
+    _draw_all_days(whole, run)
     for axis in axes:
         axis.tick_params(labelsize=TICK_SIZE)
 
@@ -121,10 +121,16 @@ def _matching(axis: Axes, week: Week, colours: dict[str, str], factor: float) ->
         for day in week.days:
             middle = ((day.begin + day.end) / 2 - week.begin) / factor
             axis.text(
-                middle, rows[day.source], plain(short[day.sink]), fontsize=6, ha="center", va="center", color="white"
+                middle,
+                rows[day.source],
+                escape_text(short[day.sink]),
+                fontsize=6,
+                ha="center",
+                va="center",
+                color="white",
             )
     step = -(-len(rows) // NAMED_ROWS)
-    axis.set_yticks(range(0, len(rows), step), [plain(name) for name in week.sources[::step]], fontsize=TICK_SIZE)
+    axis.set_yticks(range(0, len(rows), step), [escape_text(name) for name in week.sources[::step]], fontsize=TICK_SIZE)
     axis.set_ylabel("from", fontsize=LABEL_SIZE)
     if len(rows) > NAMED_CELLS:
         _key(axis, week.sinks, colours)
@@ -144,7 +150,7 @@ def _key(axis: Axes, sinks: Sequence[str], colours: dict[str, str]) -> None:
     strip.set_xticks([])
     step = -(-len(sinks) // NAMED_ROWS)
     strip.yaxis.tick_right()
-    strip.set_yticks(range(0, len(sinks), step), [plain(name) for name in sinks[::step]], fontsize=TICK_SIZE - 1)
+    strip.set_yticks(range(0, len(sinks), step), [escape_text(name) for name in sinks[::step]], fontsize=TICK_SIZE - 1)
     strip.set_title("to", fontsize=TICK_SIZE)
 
 
@@ -163,7 +169,9 @@ def _queues(axis: Axes, week: Week, names: list[str], colours: dict[str, str], f
     generic = run_colours(names)
     shades = [colours.get(name.removeprefix("to "), generic[name]) for name in names]
     times: Floats = (week.times - week.begin) / factor
-    axis.stackplot(times, [v / up.factor for v in values], colors=shades, labels=[plain(n) for n in names], linewidth=0)
+    axis.stackplot(
+        times, [v / up.factor for v in values], colors=shades, labels=[escape_text(n) for n in names], linewidth=0
+    )
     axis.set_ylabel(f"{label} ({up.name})", fontsize=LABEL_SIZE)
     axis.set_ylim(0, None if most else 1)
     if not most:
@@ -189,7 +197,7 @@ def _occupancy(axis: Axes, week: Week, factor: float) -> None:
     axis.set_ylabel("occupancy of days\nmean, least to most", fontsize=LABEL_SIZE)
 
 
-def _whole(axis: Axes, run: Run) -> None:
+def _draw_all_days(axis: Axes, run: Run) -> None:
     times, means = daily_occupancy(run)
     unit = unit_for([float(np.max(times, initial=0.0))], TIMES)
     slots = max(1, int(run.info["circuits"]["slots"]))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import LogNorm
 
-from farloop.results.curves import Line, banded, is_far_apart
+from farloop.results.curves import Line, find_bands, is_far_apart
 from farloop.results.tables import Floats
 from farloop.statistics import Interval
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 from farloop.views.figures.style import HEAT_MAP, Picture, Style, apply_style, bar_look, curve_look, label_columns
-from farloop.views.figures.text import plain
+from farloop.views.figures.text import escape_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ class Page:
         for unused in flat[panels:]:
             unused.set_visible(False)
         if self.style.has_title and self.title:
-            figure.suptitle(plain(self.title, self.width * 72 / (0.6 * (self.style.font + 1))))
+            figure.suptitle(escape_text(self.title, self.width * 72 / (0.6 * (self.style.font + 1))))
         return figure, flat[:panels]
 
     def legend(self, figure: Picture, axes: Sequence[Axes], note: str = "") -> None:
@@ -90,7 +90,7 @@ class Page:
         if not entries or (len(entries) == 1 and not note):
             return
         small = self.style.font - 1
-        text = plain(note, self.width * 72 / (0.6 * small)) if note else None
+        text = escape_text(note, self.width * 72 / (0.6 * small)) if note else None
         place: Any = "outside lower center" if self.style.has_title else "outside upper center"
         figure.legend(
             list(entries.values()), list(entries), loc=place,
@@ -121,14 +121,14 @@ def draw_bars(
             own = [group.get(name) for group in values.values()]
             at = np.arange(len(values), dtype=np.float64) - 0.42 + wide * (number + 0.5)
             heights = [np.nan if i is None or i.estimate is None else i.estimate / factor for i in own]
-            axis.bar(at, heights, 0.92 * wide, label=plain(name), **bar_look(number))
+            axis.bar(at, heights, 0.92 * wide, label=escape_text(name), **bar_look(number))
             _whiskers(axis, at, own, factor, is_row=False)
-        groups = [plain(name, 14) for name in values]
+        groups = [escape_text(name, 14) for name in values]
         turned = sum(len(name) for name in values) * 0.6 * page.style.font / 72 > 0.8 * page.width
         axis.set_xticks(range(len(groups)), groups, rotation=30 if turned else 0, ha="right" if turned else "center")
         axis.grid(visible=False, axis="x")
-        axis.set_ylabel(plain(label, 34))
-        axis.set_xlabel(plain(across))
+        axis.set_ylabel(escape_text(label, 34))
+        axis.set_xlabel(escape_text(across))
         axis.set_ylim(bottom=0)
         page.legend(figure, [axis])
         return figure
@@ -151,14 +151,14 @@ def _draw_rows(page: Page, values: Mapping[str, Interval], factor: float, label:
         if interval.estimate is None:
             axis.annotate("none", (0, place), xytext=(3, 0), textcoords="offset points", va="center", color="0.4")
     _whiskers(axis, at, list(values.values()), factor, is_row=True)
-    axis.set_yticks(at, [plain(name, 32) for name in names])
+    axis.set_yticks(at, [escape_text(name, 32) for name in names])
     axis.set_ylim(len(names) - 0.4, -0.6)
     if is_wide:
         axis.set_xscale("log")
     else:
         axis.set_xlim(left=0)
     axis.grid(visible=False, axis="y")
-    axis.set_xlabel(plain(label, page.width * 72 / (0.7 * page.style.font)))
+    axis.set_xlabel(escape_text(label, page.width * 72 / (0.7 * page.style.font)))
     return figure
 
 
@@ -191,12 +191,12 @@ def draw_distributions(page: Page, quantity: AxisQuantity, samples: Mapping[str,
             for name, values in panel.items():
                 own = np.sort(values) / factor
                 if own.size:
-                    axis.step(own, np.arange(1, own.size + 1) / own.size, where="post", label=plain(name),
+                    axis.step(own, np.arange(1, own.size + 1) / own.size, where="post", label=escape_text(name),
                               **curve_look(names.index(name)))  # fmt: skip
             if title:
-                axis.set_title(plain(title))
+                axis.set_title(escape_text(title))
             axis.set_ylim(0, 1.02)
-            axis.set_xlabel(plain(label))
+            axis.set_xlabel(escape_text(label))
             axis.set_ylabel("share of flows" if quantity.name != "samples" else "share of samples")
             axis.label_outer()
         if known.size and known.min() > 0 and known.max() > 10 * known.min():
@@ -220,17 +220,17 @@ def draw_curves(page: Page, quantity: AxisQuantity, drawn: Mapping[str, Sequence
                 if line.band is not None and line.colour.startswith("#b"):
                     look = {"color": "0.55", "linestyle": "-"}
                 times, values = line.times / across.factor, line.values / factor
-                axis.plot(times, values, label=plain(line.name), marker="." if line.is_dots else "", **look)
+                axis.plot(times, values, label=escape_text(line.name), marker="." if line.is_dots else "", **look)
                 if line.band is not None:
                     low, high = (end / factor for end in line.band)
-                    for part in banded(low, high):
+                    for part in find_bands(low, high):
                         axis.fill_between(
                             times[part], low[part], high[part], color=look["color"], alpha=0.22, linewidth=0
                         )
             if len(drawn) > 1 or page.style.has_title:
-                axis.set_title(plain(title, 40))
+                axis.set_title(escape_text(title, 40))
             axis.set_xlabel(f"time ({across.name})")
-            axis.set_ylabel(plain(label, 30))
+            axis.set_ylabel(escape_text(label, 30))
             axis.label_outer()
         if is_far_apart(list(drawn.values())) and quantity.unit == "s":
             for axis in axes:
@@ -282,21 +282,21 @@ def draw_heat(page: Page, quantity: AxisQuantity, panels: Mapping[str, Heat]) ->
                 axis.set_xlabel(f"time ({across.name})")
             else:
                 turned = sum(len(name) + 2 for name in heat.columns) * 0.55 * page.style.font / 72 > 0.6 * page.width
-                axis.set_xticks(range(len(heat.columns)), [plain(name, 22) for name in heat.columns],
+                axis.set_xticks(range(len(heat.columns)), [escape_text(name, 22) for name in heat.columns],
                                 rotation=30 if turned else 0, ha="right" if turned else "center")  # fmt: skip
-                axis.set_xlabel(plain(heat.across))
+                axis.set_xlabel(escape_text(heat.across))
             mesh = axis.pcolormesh(edges, np.arange(len(heat.rows) + 1) - 0.5, heat.values / factor, cmap=HEAT_MAP,
                                    rasterized=heat.values.size > 5000, **norm)  # fmt: skip
-            axis.set_yticks(range(len(heat.rows)), [plain(name) for name in heat.rows])
+            axis.set_yticks(range(len(heat.rows)), [escape_text(name) for name in heat.rows])
             axis.set_ylim(len(heat.rows) - 0.5, -0.5)
             axis.grid(visible=False)
             axis.set_facecolor("0.88")
             if title:
-                axis.set_title(plain(title, 40))
+                axis.set_title(escape_text(title, 40))
             axis.label_outer()
             if heat.times is None and heat.values.size <= MAX_ANNOTATED:
                 _annotate(axis, heat.values / factor, mesh)
-        figure.colorbar(mesh, ax=axes, label=plain(label, 40), shrink=0.9, aspect=24)
+        figure.colorbar(mesh, ax=axes, label=escape_text(label, 40), shrink=0.9, aspect=24)
         return figure
 
 

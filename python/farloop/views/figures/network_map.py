@@ -17,7 +17,7 @@ from farloop.results.network_map import MAP_METRICS, MapLink, MapMetric, Network
 from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
 from farloop.units import bytes_text
-from farloop.views.figures.text import plain
+from farloop.views.figures.text import escape_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     wide = max(drawn.width for drawn in maps)
     size = (min(11.0, max(5.5, 0.3 * wide)), 3.1) if columns == 1 else (min(5.5, max(3.8, 0.16 * wide)), 2.3)
     left_out = f" (the first {MAX_RUNS} of {len(cases)} runs)" if len(cases) > MAX_RUNS else ""
-    heading = plain(title, 16 * size[0] * columns) + left_out
+    heading = escape_text(title, 16 * size[0] * columns) + left_out
     above = TITLE + LINE * heading.count("\n")
     # Nothing here has a size that must be found out by drawing it: a layout engine would draw twice.
     figure = Figure(figsize=(size[0] * columns, size[1] * rows + above))
@@ -73,7 +73,8 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
             _draw(axis, drawn, values[metric.key].mean, scale, colours, inches, names=columns == 1)
             _cross_out(axis, drawn, of.runs[0])
             axis.set_title(
-                f"{plain(of.caption)}: {_caption(metric, values[metric.key], of.n)}", fontsize=8 if of.n == 1 else 7
+                f"{escape_text(of.caption)}: {_caption(metric, values[metric.key], of.n)}",
+                fontsize=8 if of.n == 1 else 7,
             )
         (first, k), (last, _) = cells[0], cells[-1]
         foot, top = (rows - 1 - last + 0.1) * size[1], (rows - first - 0.1) * size[1] - CAPTION
@@ -151,7 +152,7 @@ def _draw(
     if names and len(switches) <= NAMED:
         for p in switches:
             axis.annotate(
-                plain(p.name), (p.x, p.y), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=5.5, zorder=4,
+                escape_text(p.name), (p.x, p.y), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=5.5, zorder=4,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3},
             )  # fmt: skip
     axis.set_xlim(0, drawn.width)

@@ -14,7 +14,7 @@ from farloop.results.curves import BUSIEST_PORTS, CURVES, Curve, curves
 from farloop.results.event_facts import moments
 from farloop.results.replicas import replicas
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
-from farloop.views.figures.text import plain
+from farloop.views.figures.text import escape_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def grid(count: int, title: str, *, columns: int = MAX_COLUMNS, shared: bool = T
 def heading(figure: Figure, title: str) -> None:
     """The title of a figure, in as many lines as its width asks for."""
     if title:
-        figure.suptitle(plain(title, _columns(figure.get_figwidth(), TITLE_SIZE)), fontsize=TITLE_SIZE)
+        figure.suptitle(escape_text(title, _columns(figure.get_figwidth(), TITLE_SIZE)), fontsize=TITLE_SIZE)
 
 
 def caption(axis: Axes, text: str) -> None:
@@ -66,7 +66,7 @@ def caption(axis: Axes, text: str) -> None:
     columns = axis.get_subplotspec()
     count = columns.get_gridspec().ncols if columns else 1
     width = axis.get_figure(root=True).get_figwidth() / count  # type: ignore[union-attr]
-    axis.set_title(plain(text, _columns(width, CAPTION_SIZE)), fontsize=CAPTION_SIZE)
+    axis.set_title(escape_text(text, _columns(width, CAPTION_SIZE)), fontsize=CAPTION_SIZE)
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], title: str = "") -> None:
@@ -121,7 +121,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             look: dict[str, Any] = {"color": colours[of.label], "linewidth": 0.9}
             tables = [run.flows for run in of.runs]
             sizes, (median, tail), bands = flow_completion.mean_percentiles_by_size(tables, kind, [50, 99])
-            sizes_axis.plot(sizes, median, marker=".", label=plain(of.caption), **look)
+            sizes_axis.plot(sizes, median, marker=".", label=escape_text(of.caption), **look)
             sizes_axis.plot(sizes, tail, marker=".", linestyle="--", **look)
             for low, high in bands:
                 if of.n > 1:
@@ -169,7 +169,7 @@ def _panels(runs: Sequence[Run], curve: Curve, title: str, caption_of: Callable[
             times = line.times / across.factor
             look: dict[str, Any] = {"color": line.colour, "linewidth": 0.9, "linestyle": LINESTYLES[line.look.dash]}
             marker = "." if line.is_dots else ""
-            axis.plot(times, line.values / up.factor, label=plain(line.name), marker=marker, **look)
+            axis.plot(times, line.values / up.factor, label=escape_text(line.name), marker=marker, **look)
             if line.band:
                 low, high = line.band
                 axis.fill_between(times, low / up.factor, high / up.factor, color=line.colour, alpha=0.2, linewidth=0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from farloop.errors import FarloopError, UnknownNameError, nearest, shown
+from farloop.errors import FarloopError, UnknownNameError, clip_text, nearest
 from farloop.output import reading
 from farloop.output.manifest import damaged_error, read_manifest
 from farloop.results import tables
@@ -84,7 +84,7 @@ class StudyPoints(Numbers):
     def numbers(self, metric: str) -> tuple[AxisQuantity, Values]:
         """A collected number: the last key that is varied makes the groups, algorithm and other keys the series."""
         if not self.metrics or not self.points.num_rows:
-            raise FarloopError(f"{shown(self.title)}: has no point whose runs are done")
+            raise FarloopError(f"{clip_text(self.title)}: has no point whose runs are done")
         name = _choose_name(metric, self.metrics, {_measure_of(self.points, name): name for name in self.metrics})
         columns = self.points.column_names
         keys = columns[columns.index("algorithm") + 1 : columns.index("seeds")]
@@ -156,7 +156,7 @@ class PlottedAnswer(Numbers):
         """A quantity of every candidate that ran: the mean over its seeds."""
         known = list(dict.fromkeys(name for row in self.content["candidates"] for name in row["quantities"]))
         if not known:
-            raise FarloopError(f"{shown(self.title)}: no candidate ran to its end")
+            raise FarloopError(f"{clip_text(self.title)}: no candidate ran to its end")
         name = _choose_name(metric.replace("_", " "), known, {quantity(name).measure: name for name in known})
         seeds: dict[str, list[float]] = {row["name"]: [] for row in self.content["candidates"]}
         for run in self.content["runs"]:
@@ -224,7 +224,7 @@ def _choose_name(metric: str, known: list[str], by_measure: Mapping[str, str]) -
         return metric
     if metric and metric in by_measure:
         return by_measure[metric]
-    raise UnknownNameError(f"--metric {shown(metric)}: no such metric here; {nearest(metric, known)}")
+    raise UnknownNameError(f"--metric {clip_text(metric)}: no such metric here; {nearest(metric, known)}")
 
 
 def _measure_of(table: pa.Table, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.errors import FarloopError, UnknownNameError, nearest, shown
+from farloop.errors import FarloopError, UnknownNameError, clip_text, nearest
 from farloop.results.curves import BUSIEST_PORTS, CURVES, curves, objects
 from farloop.results.fields import METRICS
 from farloop.results.metric_titles import metric_title
@@ -64,11 +64,11 @@ def read_question(metric: str | None, kind: str | None, group: str | None, size:
         FarloopError: there is no such kind or group.
     """
     if kind and kind not in KINDS:
-        raise FarloopError(f"--kind {shown(kind)}: no such kind; {nearest(kind, KINDS)}")
+        raise FarloopError(f"--kind {clip_text(kind)}: no such kind; {nearest(kind, KINDS)}")
     groups = tuple(name.strip() for name in group.split(",")) if group else ()
     for name in groups:
         if name not in (*GROUPS, ALL):
-            raise FarloopError(f"--group {shown(name)}: no such group of flows; {nearest(name, (*GROUPS, ALL))}")
+            raise FarloopError(f"--group {clip_text(name)}: no such group of flows; {nearest(name, (*GROUPS, ALL))}")
     return PlotQuestion(metric or "", kind or "", groups, size or "")
 
 
@@ -103,7 +103,7 @@ def plot(
         "heatmap": _heat,
     }
     if not result.runs:
-        raise FarloopError(f"{shown(result.title)}: has no runs to draw")
+        raise FarloopError(f"{clip_text(result.title)}: has no runs to draw")
     return drawers[question.kind or "bars"](result, question, page)
 
 
@@ -138,7 +138,7 @@ def _find(result: Comparison, metric: str, group: str, size: str) -> measures.Me
         by_identifier = {m.identifier: m for m in measures.known_measures(sizes).values() if m.identifier}
         if metric not in by_identifier:
             raise UnknownNameError(
-                f"--metric {shown(metric)}: no such measure of a run; {nearest(metric, by_identifier)}"
+                f"--metric {clip_text(metric)}: no such measure of a run; {nearest(metric, by_identifier)}"
             )
         if prefix:
             raise FarloopError(
@@ -147,7 +147,7 @@ def _find(result: Comparison, metric: str, group: str, size: str) -> measures.Me
         return by_identifier[metric]
     if size and size not in sizes.names:
         raise FarloopError(
-            f"--size {shown(size)}: no such class of flow sizes; {nearest(size, sizes.names)} (--sizes {sizes.name})"
+            f"--size {clip_text(size)}: no such class of flow sizes; {nearest(size, sizes.names)} (--sizes {sizes.name})"
         )
     if prefix and f"{prefix}{metric}" not in measures.known_measures(sizes):
         measures.measure(metric, sizes)
@@ -162,7 +162,7 @@ def _find(result: Comparison, metric: str, group: str, size: str) -> measures.Me
 
 
 def _bars(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
-    metric = question.metric or _usual(result)
+    metric = question.metric or _default_metric(result)
     values: dict[str, dict[str, Interval]] = {}
     chosen = [_find(result, metric, group, question.size) for group in question.groups or (ALL,)]
     for group, measure in zip(question.groups or (ALL,), chosen, strict=True):
@@ -178,7 +178,7 @@ def _interval(measure: measures.Measure, of: Replicas) -> Interval:
     return precision.interval(measure, [measure.of(run) for run in of.runs], samples)
 
 
-def _usual(result: Comparison) -> str:
+def _default_metric(result: Comparison) -> str:
     return "p99_slowdown" if any(run.slowdown.size for run in result.runs) else "throughput"
 
 
@@ -190,7 +190,8 @@ def _distribution(result: Comparison, question: PlotQuestion, page: Page) -> Pic
         measure = _find(result, metric, group, question.size)
         if measure.sample is None:
             raise FarloopError(
-                f"--kind cdf: {shown(metric)} is one number of a run; expected a metric of flows (slowdown, fct) or of samples, such as "
+                f"--kind cdf: {clip_text(metric)} is one number of a run; "
+                "expected a metric of flows (slowdown, fct) or of samples, such as "
                 '"p99 port/left->right queue"'
             )
         panels[group if question.groups else ""] = {
@@ -207,7 +208,7 @@ def _distribution(result: Comparison, question: PlotQuestion, page: Page) -> Pic
 def _curves(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
     metric = {"queue": "max_queue"}.get(question.metric, question.metric or "throughput")
     if metric not in CURVES:
-        raise FarloopError(f"--metric {shown(metric)}: is no curve over time; {nearest(metric, CURVES)}")
+        raise FarloopError(f"--metric {clip_text(metric)}: is no curve over time; {nearest(metric, CURVES)}")
     if question.size:
         raise FarloopError("--size: curves over time are of recorded flows and ports; expected no --size")
     curve = CURVES[metric]
@@ -255,7 +256,7 @@ def _heat(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
     metric = {"": "max_queue", "queue": "max_queue"}.get(question.metric, question.metric)
     kinds = {m.name: kind for kind in ("flow", "port") for m in METRICS[kind]}
     if metric not in kinds:
-        raise FarloopError(f"--metric {shown(metric)}: is no series over time; {nearest(metric, kinds)}")
+        raise FarloopError(f"--metric {clip_text(metric)}: is no series over time; {nearest(metric, kinds)}")
     if question.groups or question.size:
         raise FarloopError("--group and --size: a heat map over time is of recorded flows or ports; expected neither")
     known = {m.name: m for m in METRICS[kinds[metric]]}[metric]

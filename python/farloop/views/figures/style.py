@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from farloop import _native
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, clip_text, nearest
 from farloop.palette import CROSS, INTRA
 
 POINTS_PER_INCH = 72.0
@@ -64,7 +64,7 @@ def find_style(name: str) -> Style:
         FarloopError: there is none of that name.
     """
     if name not in STYLES:
-        raise FarloopError(f"--style {shown(name)}: no such style; {nearest(name, STYLES)}")
+        raise FarloopError(f"--style {clip_text(name)}: no such style; {nearest(name, STYLES)}")
     return STYLES[name]
 
 
@@ -78,7 +78,7 @@ def read_inches(text: str, option: str = "--width") -> float:
     inches = float(match[1]) * _INCHES[match[2]] if match else 0.0
     if not MIN_INCHES <= inches <= MAX_INCHES:
         raise FarloopError(
-            f"{option} {shown(text)}: expected a length from {MIN_INCHES:g}in to {MAX_INCHES:g}in, such as 3.3in, 84mm or 240pt"
+            f"{option} {clip_text(text)}: expected a length from {MIN_INCHES:g}in to {MAX_INCHES:g}in, such as 3.3in, 84mm or 240pt"
         )
     return inches
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 
-def plain(text: str, columns: float | None = None) -> str:
+def escape_text(text: str, columns: float | None = None) -> str:
     """A text that is drawn as it stands, broken into lines of at most `columns` characters.
 
     A dollar sign would begin a formula (matplotlib's mathtext), and a faulty one would stop the drawing; a label that begins with an

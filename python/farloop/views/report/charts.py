@@ -11,7 +11,7 @@ import numpy as np
 
 from farloop.palette import Look, run_colours
 from farloop.results import flow_completion
-from farloop.results.curves import CURVES, MAX_CURVES, Curve, Line, banded, curves, is_far_apart, objects
+from farloop.results.curves import CURVES, MAX_CURVES, Curve, Line, curves, find_bands, is_far_apart, objects
 from farloop.results.event_facts import moments
 from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
@@ -100,7 +100,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         for line in lines:
             if line.band:
                 low, high = line.band
-                for part in banded(low, high):
+                for part in find_bands(low, high):
                     ends = (low[part], high[part])
                     band = _band(line.times[part] / across.factor, ends, up.factor, line.colour, line.name)
                     panels.add(i, band | {"meta": line.kind})
@@ -180,7 +180,7 @@ def _slowdown(comparison: Comparison) -> Chart:
             values, share = flow_completion.cumulative(tables, kind, flow_completion.CURVE_POINTS)
             colour = colours[of.label]
             for low, high in bands:
-                for part in banded(low, high):
+                for part in find_bands(low, high):
                     panels.add(COLUMNS * i, _band(sizes[part], (low[part], high[part]), 1.0, colour, of.label))
             drawn = [
                 (0, sizes, median, {"color": colour}, "%{x:.3s}B: p50 %{y:.4g}"),

@@ -107,12 +107,14 @@ def _range(text: Callable[[float], str], ends: tuple[float, float]) -> str:
 def _run_data(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:
     known, times, frames = frames_over_seeds(drawn, of.runs, most)
     totals = metrics_over_seeds(drawn, of.runs)
-    spread = {key: [_short(each.low), _short(each.high)] for key, each in totals.items()} if of.n > 1 else None
+    spread = (
+        {key: [_round_values(each.low), _round_values(each.high)] for key, each in totals.items()} if of.n > 1 else None
+    )
     down = failures(drawn, of.runs[0])
     return {
         "label": of.caption,
         "network": network,
-        "totals": {key: _short(each.mean) for key, each in totals.items()},
+        "totals": {key: _round_values(each.mean) for key, each in totals.items()},
         "spread": spread,
         "failed": [[edge, [[float(f"{t:.6g}") for t in span] for span in spans]] for edge, spans in down.items()],
         "recorded": known,
@@ -121,7 +123,7 @@ def _run_data(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[
     }
 
 
-def _short(values: Floats) -> list[float]:
+def _round_values(values: Floats) -> list[float]:
     """Numbers with the digits that are shown."""
     return [float(f"{v:.4g}") for v in values]
 

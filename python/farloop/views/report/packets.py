@@ -50,7 +50,7 @@ def section(comparison: Comparison) -> Markup:
     return render(
         "packets.html.j2",
         problem="",
-        about=_about(run, records, several=len(comparison.runs) > 1),
+        about=_describe_records(run, records, several=len(comparison.runs) > 1),
         # Of more flows than there are colours the legend names none, since two would have the same.
         flows=[(flow, names[flow]) for flow in sorted({flow for flow in records.flow if flow != NO_FLOW})],
         max_flows=MAX_FLOWS,
@@ -98,7 +98,7 @@ def _records(run: Run) -> PortRecords:
         return port_records(path, flows, MAX_RECORDS)
 
 
-def _about(run: Run, records: PortRecords, *, several: bool) -> str:
+def _describe_records(run: Run, records: PortRecords, *, several: bool) -> str:
     assert run.trace is not None
     begin, end = (f"{records.time_ps[i] / 1e9:.4f} ms" for i in (0, -1))
     of = f" of {run.label}" if several else ""

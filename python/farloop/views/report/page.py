@@ -72,7 +72,7 @@ def page(comparison: Comparison, *more: Section) -> str:
     parts: list[Section] = [
         *([("claims", "Claims", _section("claims", "Claims", _claim_cards(comparison)))] if comparison.claims else []),
         *([("circuits", "Circuits", circuits.section(comparison))] if circuits.has_circuits(comparison) else []),
-        ("slow", "Who is slow", _slow(comparison, drawn.get("slowdown"))),
+        ("slow", "Who is slow", _render_slowness(comparison, drawn.get("slowdown"))),
         *more,
         ("queues", "Where it queues", _queues(comparison, [drawn[name] for name in QUEUE_CHARTS if name in drawn])),
         *([("time", "What happened when", when)] if (when := _time(comparison, drawn)) else []),
@@ -129,7 +129,7 @@ def _chart(chart: Chart) -> Markup:
     )
 
 
-def _slow(comparison: Comparison, chart: Chart | None) -> Markup:
+def _render_slowness(comparison: Comparison, chart: Chart | None) -> Markup:
     return render(
         "slow.html.j2",
         runs=_table(run_rows(comparison)),

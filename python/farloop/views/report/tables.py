@@ -235,8 +235,8 @@ def _run_row(of: Replicas) -> list[Cell]:
         mean(lambda run: run.summary["jain"], "{:.3f}".format, 1.0),
         mean(lambda run: (run.summary["worst"]["max_queue"] or {"max_queue": 0.0})["max_queue"], bytes_text),
         mean(lambda run: run.summary["pfc"]["paused"], time_text),
-        mean(lambda run: run.summary["dropped"], _whole),
-        mean(lambda run: run.summary["lost"], _whole),
+        mean(lambda run: run.summary["dropped"], _count_text),
+        mean(lambda run: run.summary["lost"], _count_text),
         mean(_run_speed, "{:.1f}".format),
     ]
 
@@ -246,7 +246,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share == 0 or share >= 0.01 else f"{100 * share:.2g} %"
 
 
-def _whole(packets: float) -> str:
+def _count_text(packets: float) -> str:
     """A count, or a mean of several."""
     return f"{packets:,.0f}" if packets == round(packets) else f"{packets:,.1f}"
 
@@ -306,7 +306,10 @@ def _slowdowns_of(of: Replicas, kind: str, sizes: SizeClasses) -> list[_Slowdown
 
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]
     left = [float(run.summary["unfinished"][kind]) for run in of.runs]
-    counts = [mean_text([float(slowdown.get("flows", 0)) for slowdown in each], _whole), mean_text(left, _whole)]
+    counts = [
+        mean_text([float(slowdown.get("flows", 0)) for slowdown in each], _count_text),
+        mean_text(left, _count_text),
+    ]
     if not any(left):
         return [(of.caption, kind, counts, *flows(unfinished=False))]
     return [
