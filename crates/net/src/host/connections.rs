@@ -120,18 +120,7 @@ mod tests {
 
     #[test]
     fn a_request_takes_the_connection_that_was_opened_first() {
-        let spec = FlowSpec {
-            src: 1,
-            dst: 2,
-            start: Time::ZERO,
-            stop: Time::NEVER,
-            size: Bytes::new(1),
-            algorithm: 0,
-            class: 0,
-            elephant: false,
-            initial_rate: None,
-            initial_cwnd: None,
-        };
+        let spec = FlowSpec::plain(1, 2, Time::ZERO, Bytes::new(1));
         let mut connections = Connections::new(true, 9);
         let opened = [4, 5].map(|f| connections.open(FlowId(f)));
         assert_eq!((opened, connections.take(FlowId(6), &spec)), ([0, 1], None));

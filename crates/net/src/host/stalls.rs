@@ -57,7 +57,7 @@ impl Stalls {
     }
 
     fn next(&mut self) {
-        let StallSpec { duration, gap, law } = self.spec;
+        let StallSpec { duration, gap, law, .. } = self.spec;
         self.begin = self.end.saturating_add(self.random.exponential(gap));
         let lasts = match law {
             StallLaw::Fixed => duration,
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn packets_keep_their_order_and_are_late_as_often_as_the_host_stalls() {
         for law in [StallLaw::Fixed, StallLaw::Exponential, StallLaw::Pareto] {
-            let spec = StallSpec { duration: Delta::from_us(10), gap: Delta::from_us(30), law };
+            let spec = StallSpec { law, ..StallSpec::plain(Delta::from_us(10), Delta::from_us(30)) };
             let mut stalls = Stalls::new(spec, RandomStream::new(1, "stalls", 0));
             let (mut kept, mut handled, count) = (0, 0, 400_000u32);
             for k in 0..count {

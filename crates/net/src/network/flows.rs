@@ -113,16 +113,10 @@ mod tests {
     #[test]
     fn flows_come_back_as_specified_and_share_their_options() {
         let plain = FlowSpec {
-            src: 1,
-            dst: 2,
-            start: Time::from_ps(3),
-            stop: Time::NEVER,
-            size: Bytes::new(4),
             algorithm: 5,
             class: 1,
             elephant: true,
-            initial_rate: None,
-            initial_cwnd: None,
+            ..FlowSpec::plain(1, 2, Time::from_ps(3), Bytes::new(4))
         };
         let slow = FlowSpec { initial_rate: Some(Rate::from_gbps(6)), ..plain };
         let short = FlowSpec { stop: Time::from_ps(7), size: Bytes::MAX, ..slow };

@@ -57,17 +57,12 @@ impl QueuePairs {
                 }
                 for (to, bytes) in sent {
                     pairs.push(QueuePair { job: number, from, to });
+                    let (src, dst) = (job.hosts[from as usize], job.hosts[to as usize]);
+                    let size = Bytes::new(bytes.saturating_mul(job.iterations.into()).min(u64::MAX - 1));
                     flows.push(FlowSpec {
-                        src: job.hosts[from as usize],
-                        dst: job.hosts[to as usize],
-                        start: job.start,
-                        stop: Time::NEVER,
-                        size: Bytes::new(bytes.saturating_mul(job.iterations.into()).min(u64::MAX - 1)),
                         algorithm: algorithm(from, to),
                         class: job.class,
-                        elephant: false,
-                        initial_rate: None,
-                        initial_cwnd: None,
+                        ..FlowSpec::plain(src, dst, job.start, size)
                     });
                 }
             }

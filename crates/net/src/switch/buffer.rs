@@ -289,14 +289,13 @@ mod tests {
     }
 
     fn pfc(xoff: u64, hysteresis: u64) -> PfcSpec {
-        PfcSpec { xoff: XoffSpec::Static(Bytes::new(xoff)), hysteresis: Bytes::new(hysteresis), headroom: None }
+        PfcSpec::plain(XoffSpec::Static(Bytes::new(xoff)), Bytes::new(hysteresis))
     }
 
     #[test]
     fn headroom_by_hand() {
         // 100 Gbps, 1 us: 25 000 B of round trip, three packets of 1538 B, two frames of 84 B, rounded up.
-        let link =
-            LinkSpec { a: 0, b: 1, rate: Rate::from_gbps(100), delay: Delta::from_us(1), loss: 0.0, corruption: 0.0 };
+        let link = LinkSpec::plain(0, 1, Rate::from_gbps(100), Delta::from_us(1));
         assert_eq!(required_headroom(&link, Bytes::new(1538)), Bytes::new(25_000 + 3 * 1538 + 168 + 1));
     }
 
