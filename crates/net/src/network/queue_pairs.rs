@@ -9,7 +9,7 @@ use crate::result::{FlowRow, QueuePairRow};
 use crate::spec::{FlowSpec, JobSpec, NodeSpec};
 use farloop_engine::RandomStream;
 use farloop_job::Work;
-use farloop_units::{Bytes, Time};
+use farloop_units::Bytes;
 use std::collections::BTreeMap;
 
 /// A queue pair.
