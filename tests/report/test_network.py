@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -32,18 +33,17 @@ sizes = "websearch"
 load = 0.4
 """
 
+EXAMPLES = tomllib.loads(
+    (Path(__file__).parents[2] / "crates/scenario/tests/stored/topologies.toml").read_text(encoding="utf-8")
+)
+"""The networks that the topologies declare as examples (crates/scenario/src/topology)."""
+
 NETWORKS = {
-    "fat-tree": 'topology = "fat-tree"\npods = 2\ntors_per_pod = 2\naggs_per_pod = 2\ncores = 4\nhosts_per_tor = 2',
-    "spine-leaf": 'topology = "spine-leaf"\nspines = 3\nleaves = 5\nhosts_per_leaf = 4',
-    "datacenters": 'topology = "datacenters"\ndatacenters = 3\nfabric = "spine-leaf"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2\n'
-    'wan_delay = "50us"',
-    "cores-remote-hosts": 'topology = "datacenters"\nfabric = "fat-tree"\nborder = "core"\nremote = "hosts"\npods = 2\nwan_delay = "50us"',
-    "six-datacenters": 'topology = "datacenters"\ndatacenters = 6\nfabric = "spine-leaf"\nspines = 2\nleaves = 2\nhosts_per_leaf = 1\n'
-    'wan_delay = "50us"',
-    "dumbbell": 'topology = "dumbbell"\nwan_delay = "50us"',
-    "three-racks": 'topology = "three-racks"\nwan_delay = "50us"',
-    "many-hosts": 'topology = "spine-leaf"\nspines = 4\nleaves = 64\nhosts_per_leaf = 16',
-}  # fmt: skip
+    **{name: example["network"] for name, example in EXAMPLES.items()},
+    "six-datacenters": '[network]\ntopology = "datacenters"\ndatacenters = 6\nfabric = "spine-leaf"\nspines = 2\nleaves = 2\n'
+    'hosts_per_leaf = 1\nwan_delay = "50us"\n',
+    "many-hosts": '[network]\ntopology = "spine-leaf"\nspines = 4\nleaves = 64\nhosts_per_leaf = 16\n',
+}
 
 RING = """
 [network]
@@ -73,7 +73,7 @@ def drawn_run(request, tmp_path_factory):
     elif name == "graphml":
         network = farloop.from_graphml(Path(__file__).parents[2] / "examples" / "net.graphml")
     else:
-        network = f"[network]\n{NETWORKS[name]}\n"
+        network = NETWORKS[name]
     return name, simulate(tmp_path_factory.mktemp("map"), network, "60us" if name == "many-hosts" else "200us")
 
 
@@ -116,7 +116,7 @@ def test_many_hosts_become_one_place_per_switch(drawn_run):
 
 
 def test_tiers_are_rows(tmp_path):
-    run = simulate(tmp_path, f"[network]\n{NETWORKS['datacenters']}\n")
+    run = simulate(tmp_path, NETWORKS["datacenters"])
     places = {p.name: p for p in build_map(run.ports).places}
     rows = [places[n].y for n in ("dc0-border1", "dc0-spine2", "dc0-leaf1", "dc0-h1")]
     assert rows == sorted(rows)
@@ -156,7 +156,7 @@ def embedded(page: str):
 
 
 def test_the_report_has_the_map_where_it_queues(tmp_path):
-    run = simulate(tmp_path, f"[network]\n{NETWORKS['fat-tree']}\n")
+    run = simulate(tmp_path, NETWORKS["fat-tree"])
     page = report.page(farloop.Comparison("", [run]))
     assert page.index('<h2 id="queues">') < page.index('<h3 id="network">') < page.index('<h2 id="setup">')
     data = embedded(page)

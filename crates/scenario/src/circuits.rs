@@ -2,9 +2,9 @@
 
 use crate::csv_rows::{self, CsvRows};
 use crate::diagnostic::Diagnostic;
-use crate::network::NetworkKeys;
 use crate::reader::{Section, word};
-use crate::sections::{CircuitKeys, ElephantsChoice, NodeRole, SchedulingChoice, SlotKeys};
+use crate::sections::{CircuitKeys, ElephantsChoice, SchedulingChoice, SlotKeys};
+use crate::topology::NetworkKeys;
 use farloop_units::{Kind, ParamSpec, Params, Value};
 
 /// A scenario's settings of its circuit switches.
@@ -20,12 +20,7 @@ pub struct CircuitSettings {
 pub(crate) fn read(root: &Section<'_>, network: &NetworkKeys) -> Result<Option<CircuitSettings>, Diagnostic> {
     let section = root.section("circuits")?;
     let slots = root.sections("circuit_slot")?;
-    let has_circuits = match network {
-        NetworkKeys::Links { nodes, .. } => nodes.iter().any(|node| node.kind == NodeRole::Circuit),
-        NetworkKeys::Hybrid(_) => true,
-        _ => false,
-    };
-    if !has_circuits {
+    if !network.has_circuits() {
         let written = [("circuits", section.written()), ("circuit_slot", !slots.is_empty())];
         return match written.into_iter().find(|(_, written)| *written) {
             Some((key, _)) => {

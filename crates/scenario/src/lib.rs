@@ -10,10 +10,11 @@
 //! 1. `document`: TOML as a tree of values that know their lines, with `--set` applied. `diagnostic`: error messages.
 //! 2. [`sections`], [`figure`]: every key declared once, with default, range and documentation. `reader` checks a table against them,
 //!    `csv_rows` files of rows.
-//! 3. `network`, `switch`, `transport` (with `host_presets`), `algorithms`, `flow`, `workload`: sections beyond their keys.
+//! 3. `topology`: every topology declared once, from its keys to nodes and links by name. `network`, `switch`, `transport` (with
+//!    `host_presets`), `algorithms`, `flow`, `workload`: sections beyond their keys.
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
-//! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
-//!    what the network model refuses comes back as a message about the key (`build/error_mapping.rs`).
+//! 5. `build/`: settings of single switches, flows, series, and the specification of it all; what the network model refuses comes back as
+//!    a message about the key (`build/error_mapping.rs`).
 //! 6. [`columns`]: every column of a result declared once. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what
 //!    names mean in a trace. `run`: from text to
 //!    tables; [`Prepared`] is a parsed scenario, whose network is built once for all its methods.
@@ -97,13 +98,14 @@ pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use job::JobSection;
 pub use job_path::JOB_CAUSES;
-pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with, parse_within};
 pub use run::{Outcome, Prepared, Settings, run, run_with};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;
-pub use topology::datacenters::FabricKeys;
+pub use topology::{
+    Example, KeyTable, NetworkAlternative, NetworkKeys, Page, TopologyInfo, network_alternatives, topologies,
+};
 pub use trace::Traced;
 pub use transport::EndpointKeys;
 pub use workload::{Workload, WorkloadKeys};

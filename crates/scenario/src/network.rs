@@ -1,104 +1,18 @@
 //! `[network]`: which topology, and its keys.
 
 use crate::diagnostic::Diagnostic;
-use crate::names::check_name;
 use crate::reader::{Section, names, read_one, word};
-use crate::sections::*;
-use crate::topology::datacenters::{self, FabricKeys};
-use crate::topology::{Misfit, fat_tree, hybrid, spine_leaf};
-use farloop_units::Params;
+use crate::sections::DetourKeys;
+use crate::topology::{NetworkKeys, TopologyChoice, TopologyKey, network_alternatives};
 use std::collections::HashSet;
-
-/// The shape of the network.
-#[derive(Clone, PartialEq, Debug)]
-pub enum NetworkKeys {
-    /// `topology = "dumbbell"`.
-    Dumbbell(Dumbbell),
-    /// `topology = "fat-tree"`.
-    FatTree(FatTree),
-    /// `topology = "spine-leaf"`.
-    SpineLeaf(SpineLeaf),
-    /// `topology = "datacenters"`.
-    Datacenters {
-        /// Number of datacenters, and the links between them.
-        keys: Datacenters,
-        /// The network inside each of them.
-        fabric: FabricKeys,
-    },
-    /// `topology = "three-racks"`.
-    ThreeRacks(ThreeRacks),
-    /// `topology = "hybrid"`.
-    Hybrid(Hybrid),
-    /// `topology = "links"`.
-    Links {
-        /// The `[[node]]` tables.
-        nodes: Vec<NodeKeys>,
-        /// The `[[link]]` tables, each with the name by which messages and overrides call it: "a->b".
-        links: Vec<(String, LinkKeys)>,
-    },
-}
 
 /// Reads `[network]`, `[[node]]` and `[[link]]`.
 pub(crate) fn read(root: &Section<'_>) -> Result<NetworkKeys, Diagnostic> {
     let section = root.section("network")?;
-    let topology: TopologyKey = read_one(&section, "topology")?;
-    // Another topology's `fabric` is refused below, together with its other keys.
-    let fabric = match topology.topology {
-        Topology::Datacenters => read_one::<Datacenters>(&section, "fabric")?.fabric,
-        _ => Fabric::FatTree,
-    };
-    refuse_others(root, &section, &word(&topology.topology), &word(&fabric))?;
-    let fits = |check: Result<(), Misfit>| {
-        check.map_err(|(key, problem, expected)| section.diagnostic(key, problem, expected))
-    };
-    // The keys of routes are read with the events ([`crate::events`]).
-    let elsewhere = &["topology", "detection_time"];
-    Ok(match topology.topology {
-        Topology::Dumbbell => {
-            let keys: Dumbbell = section.read(&[], elsewhere)?;
-            if keys.intra_pairs == 0 && keys.cross_pairs == 0 {
-                let expected = "expected at least one pair: intra_pairs or cross_pairs";
-                return Err(section.diagnostic("intra_pairs", "the network has no hosts", expected));
-            }
-            NetworkKeys::Dumbbell(keys)
-        }
-        Topology::FatTree => {
-            let keys = section.read(&[], elsewhere)?;
-            fits(fat_tree::check(&keys))?;
-            NetworkKeys::FatTree(keys)
-        }
-        Topology::SpineLeaf => {
-            let keys = section.read(&[], elsewhere)?;
-            fits(spine_leaf::check(&keys))?;
-            NetworkKeys::SpineLeaf(keys)
-        }
-        Topology::Datacenters => {
-            let own = names(Datacenters::spec_table());
-            let (inner, fabric) = match fabric {
-                Fabric::FatTree => {
-                    let keys = section.read(&[], &[elsewhere, &own[..]].concat())?;
-                    (names(FatTree::spec_table()), FabricKeys::FatTree(keys))
-                }
-                Fabric::SpineLeaf => {
-                    let keys = section.read(&[], &[elsewhere, &own[..]].concat())?;
-                    (names(SpineLeaf::spec_table()), FabricKeys::SpineLeaf(keys))
-                }
-            };
-            let keys = section.read(&[], &[elsewhere, &inner[..]].concat())?;
-            fits(datacenters::check(&keys, &fabric))?;
-            NetworkKeys::Datacenters { keys, fabric }
-        }
-        Topology::ThreeRacks => NetworkKeys::ThreeRacks(section.read(&[], elsewhere)?),
-        Topology::Hybrid => {
-            let keys = section.read(&[], elsewhere)?;
-            fits(hybrid::check(&keys))?;
-            NetworkKeys::Hybrid(keys)
-        }
-        Topology::Links => {
-            section.read::<Links>(&[], elsewhere)?;
-            NetworkKeys::Links { nodes: read_nodes(root)?, links: read_links(root)? }
-        }
-    })
+    let TopologyKey { topology } = read_one(&section, "topology")?;
+    let fabric = topology.fabric(&section)?;
+    refuse_others(root, &section, topology, fabric.as_deref())?;
+    NetworkKeys::read(topology, root, &section)
 }
 
 /// Refuses a scenario without a network: silence more likely means a mistake than the default one.
@@ -113,34 +27,6 @@ pub(crate) fn require(root: &Section<'_>) -> Result<(), Diagnostic> {
         topologies.join(", ")
     );
     Err(root.diagnostic("network", "missing", expected))
-}
-
-/// Reads every `[[node]]`.
-fn read_nodes(root: &Section<'_>) -> Result<Vec<NodeKeys>, Diagnostic> {
-    let mut nodes = Vec::new();
-    let mut seen = HashSet::new();
-    for (name, section) in root.sections("node")? {
-        let keys: NodeKeys = section.read(&["name"], &[])?;
-        check_name(&section, "name", &name)?;
-        if !seen.insert(name) {
-            return Err(section.diagnostic("name", "used twice", "expected a unique name"));
-        }
-        if keys.datacenter.is_none() && keys.kind != NodeRole::Router {
-            return Err(section.diagnostic(
-                "datacenter",
-                "missing",
-                "expected the number of the datacenter; only a node of kind \"router\" can be outside of all",
-            ));
-        }
-        nodes.push(keys);
-    }
-    Ok(nodes)
-}
-
-/// Reads every `[[link]]`, each with the name by which messages call it.
-fn read_links(root: &Section<'_>) -> Result<Vec<(String, LinkKeys)>, Diagnostic> {
-    let read = |(name, section): (String, Section<'_>)| Ok((name, section.read(&["a", "b"], &[])?));
-    root.sections("link")?.into_iter().map(read).collect()
 }
 
 /// Reads every `[[detour]]`, each with the name by which messages call it.
@@ -158,9 +44,16 @@ pub(crate) fn read_detours(root: &Section<'_>) -> Result<Vec<(String, DetourKeys
 }
 
 /// A key of another topology deserves a better answer than "unknown".
-fn refuse_others(root: &Section<'_>, section: &Section<'_>, topology: &str, fabric: &str) -> Result<(), Diagnostic> {
+fn refuse_others(
+    root: &Section<'_>,
+    section: &Section<'_>,
+    chosen: TopologyChoice,
+    fabric: Option<&str>,
+) -> Result<(), Diagnostic> {
+    let topology = word(&chosen);
+    let has_lists = chosen == TopologyChoice::Links;
     let alternatives = network_alternatives();
-    let chosen = alternatives.iter().find(|a| a.topology == topology && a.fabric.is_none_or(|f| f == fabric));
+    let chosen = alternatives.iter().find(|a| a.topology == topology && a.fabric == fabric);
     let keys = chosen.map(|a| names(&a.specs)).unwrap_or_default();
     let other = |key: &str| alternatives.iter().any(|a| a.specs.iter().any(|s| s.name == key));
     let with = chosen.and_then(|a| a.fabric).map_or_else(String::new, |f| format!(" with fabric \"{f}\""));
@@ -173,7 +66,7 @@ fn refuse_others(root: &Section<'_>, section: &Section<'_>, topology: &str, fabr
     }
     // Before the tables: a misspelt `topology` makes them seem superfluous.
     section.check_keys(keys.iter().copied().chain(["topology"]))?;
-    if topology != "links" {
+    if !has_lists {
         for list in ["node", "link"] {
             if root.table.is_some_and(|t| t.get(list).is_some()) {
                 let problem = format!("[[{list}]] is not used by topology \"{topology}\"");

@@ -2,18 +2,16 @@
 
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
 use crate::job::{JobSection, OF_RANKS};
-use crate::json::json;
-use crate::network::NetworkKeys;
+use crate::json::{json, list, none, section};
 use crate::scenario::Scenario;
 use crate::sections::{
-    Arrivals, ArrivalsKey, DisciplineChoice, Dumbbell, ElephantKeys, FatTree, JobKeys, RandomFlows, SpineLeaf, Switch,
-    ThreeRacks, TransportChoice, TransportKey, WanSwitch,
+    Arrivals, ArrivalsKey, DisciplineChoice, ElephantKeys, JobKeys, RandomFlows, Switch, TransportChoice, TransportKey,
+    WanSwitch,
 };
 use crate::switch::SwitchOverride;
-use crate::topology::datacenters::{self, FabricKeys};
 use crate::transport::EndpointKeys;
 use crate::workload::{Workload, WorkloadKeys};
-use farloop_units::{Bytes, Params};
+use farloop_units::Bytes;
 use serde_json::{Map, Value as Json};
 
 impl Scenario {
@@ -24,32 +22,16 @@ impl Scenario {
     }
 }
 
-/// Every key of `params`; those that are not set say "none".
-fn section<P: Params>(params: &P) -> Map<String, Json> {
-    let value = |name| params.get(name).flatten().as_ref().and_then(json);
-    P::specs().iter().map(|s| (s.name.to_string(), value(&s.name).unwrap_or_else(none))).collect()
-}
-
-fn none() -> Json {
-    Json::from("none")
-}
-
-fn list<T>(items: &[T], table: impl Fn(&T) -> Map<String, Json>) -> Json {
-    items.iter().map(|item| Json::Object(table(item))).collect()
-}
-
 fn resolved(scenario: &Scenario) -> Json {
     let mut root = section(&scenario.top);
     let mut put = |key: &str, value: Json| root.insert(key.to_string(), value);
     put("run", section(&scenario.run).into());
-    let (topology, keys) = network(&scenario.network);
-    let mut network = Map::from_iter([("topology".to_string(), Json::from(topology))]);
-    network.extend(keys);
+    let mut network = Map::from_iter([("topology".to_string(), Json::from(scenario.network.word()))]);
+    network.extend(scenario.network.resolved());
     network.extend(section(&scenario.routing));
     put("network", network.into());
-    if let NetworkKeys::Links { nodes, links } = &scenario.network {
-        put("node", list(nodes, section));
-        put("link", list(links, |(_, link)| section(link)));
+    for (name, tables) in scenario.network.resolved_tables() {
+        put(name, tables);
     }
     let quantum = |own: Option<Bytes>, discipline: DisciplineChoice| {
         own.or((discipline == DisciplineChoice::Drr).then(|| scenario.packet()))
@@ -114,42 +96,6 @@ fn transport(scenario: &Scenario) -> Map<String, Json> {
         }
     };
     section(&TransportKey { kind }).into_iter().chain(section(&scenario.transport)).chain(own).collect()
-}
-
-/// `[network]`: the topology and its keys.
-fn network(network: &NetworkKeys) -> (&'static str, Map<String, Json>) {
-    match network {
-        NetworkKeys::Dumbbell(keys) => {
-            let bottleneck_rate = keys.bottleneck_rate.or(Some(keys.rate));
-            let wan_rate = keys.wan_rate.or(Some(keys.rate));
-            ("dumbbell", section(&Dumbbell { bottleneck_rate, wan_rate, ..keys.clone() }))
-        }
-        NetworkKeys::FatTree(keys) => ("fat-tree", fat_tree(keys)),
-        NetworkKeys::SpineLeaf(keys) => ("spine-leaf", spine_leaf(keys)),
-        NetworkKeys::Datacenters { keys, fabric } => {
-            let mut all = section(&datacenters::resolved(keys, fabric));
-            all.extend(match fabric {
-                FabricKeys::FatTree(keys) => fat_tree(keys),
-                FabricKeys::SpineLeaf(keys) => spine_leaf(keys),
-            });
-            ("datacenters", all)
-        }
-        NetworkKeys::ThreeRacks(keys) => {
-            ("three-racks", section(&ThreeRacks { core_rate: keys.core_rate.or(Some(keys.rate)), ..keys.clone() }))
-        }
-        NetworkKeys::Hybrid(keys) => ("hybrid", section(keys)),
-        NetworkKeys::Links { .. } => ("links", Map::new()),
-    }
-}
-
-fn fat_tree(keys: &FatTree) -> Map<String, Json> {
-    let (fabric_rate, host_delay) = (keys.fabric_rate.or(Some(keys.rate)), keys.host_delay.or(Some(keys.link_delay)));
-    section(&FatTree { fabric_rate, host_delay, ..keys.clone() })
-}
-
-fn spine_leaf(keys: &SpineLeaf) -> Map<String, Json> {
-    let (fabric_rate, host_delay) = (keys.fabric_rate.or(Some(keys.rate)), keys.host_delay.or(Some(keys.link_delay)));
-    section(&SpineLeaf { fabric_rate, host_delay, ..keys.clone() })
 }
 
 /// `[[job]]`: with the keys of its plan, where it has no file.

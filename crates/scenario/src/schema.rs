@@ -3,6 +3,7 @@
 use crate::figure::{CaseKeys, ClaimKeys, Figure};
 use crate::json::json;
 use crate::sections::*;
+use crate::topology::{LinkKeys, NetworkAlternative, NodeKeys, TopologyKey, network_alternatives};
 use farloop_cc::Catalog;
 use farloop_cc::paths::choosers;
 use farloop_units::{Kind, ParamSpec, Params, Words};

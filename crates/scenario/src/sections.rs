@@ -6,7 +6,6 @@ mod coding;
 mod events;
 mod hosts;
 mod job;
-mod network;
 mod one_or_more;
 mod start;
 mod transport;
@@ -17,7 +16,6 @@ pub use coding::*;
 pub use events::*;
 pub use hosts::*;
 pub use job::*;
-pub use network::*;
 pub use one_or_more::*;
 pub use start::*;
 pub use transport::*;
@@ -30,9 +28,9 @@ use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Valu
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
 pub const MAX_TIME: Delta = Delta::from_secs(3600);
-const MAX_DELAY: Delta = Delta::from_secs(10);
-const SLOWEST: Rate = Rate::from_bps(1000);
-const FASTEST: Rate = Rate::from_gbps(10_000);
+pub(crate) const MAX_DELAY: Delta = Delta::from_secs(10);
+pub(crate) const SLOWEST: Rate = Rate::from_bps(1000);
+pub(crate) const FASTEST: Rate = Rate::from_gbps(10_000);
 /// Largest size that a scenario may name.
 pub const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
 

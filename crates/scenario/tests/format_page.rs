@@ -1,9 +1,10 @@
 //! `docs/scenario-format.md` says what the code does.
 
+use farloop_cc::paths::ChooserInfo;
 use farloop_scenario::figure::{CaseKeys, ClaimKeys, Figure};
-use farloop_scenario::parse;
 use farloop_scenario::sections::*;
-use farloop_test_support::{assert_stored, update_rows};
+use farloop_scenario::{KeyTable, TopologyInfo, parse, topologies};
+use farloop_test_support::{assert_stored, fill, replace_blocks};
 use farloop_units::{ParamSpec, Params};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario-format.md");
@@ -20,57 +21,80 @@ fn row(spec: &ParamSpec, required: &[&str]) -> String {
     format!("| `{}` | {default} | {}{range} |", spec.name, spec.doc.replace('|', "\\|"))
 }
 
-/// The page with a row for each key.
-fn update(page: &mut String, specs: Vec<ParamSpec>, required: &[&str]) {
-    let rows: Vec<String> = specs.iter().map(|s| row(s, required)).collect();
-    *page = update_rows(page, &rows);
+/// The table of keys.
+fn table(specs: &[ParamSpec], required: &[&str]) -> String {
+    let rows: Vec<String> = specs.iter().map(|spec| row(spec, required)).collect();
+    format!("| key | default | meaning (range) |\n| --- | --- | --- |\n{}\n", rows.join("\n"))
+}
+
+/// The part of the page about `[network]`: words of `topology`, keys of all, and each topology.
+fn topologies_part() -> String {
+    let word = |info: &TopologyInfo| format!("`\"{}\"`", info.word);
+    let topologies = topologies();
+    let (last, others) = topologies.split_last().expect("several");
+    let mut others: Vec<String> = others.iter().map(word).collect();
+    others[0] += " (the default)";
+    let sentence =
+        format!("`topology` is {} or {}; the other keys depend on it, except this one:", others.join(", "), word(last));
+    let mut part = format!("{}\n\n{}", fill(&sentence), table(&RoutingKeys::specs(), &[]));
+    for TopologyInfo { word, page, .. } in &topologies {
+        part += &format!("\n### `topology = \"{word}\"`\n\n");
+        if !page.drawing.is_empty() {
+            part += &format!("```text\n{}\n```\n\n", page.drawing.trim_matches('\n'));
+        }
+        part += &format!("{}\n", page.text.trim());
+        for KeyTable { lead, specs, required } in &page.tables {
+            let lead = if lead.is_empty() { String::new() } else { format!("\n{lead}\n") };
+            part += &format!("{lead}\n{}", table(specs, required));
+        }
+    }
+    part
+}
+
+/// The tables of those that choose paths.
+fn choosers_part() -> String {
+    let with_keys = farloop_cc::paths::choosers().into_iter().filter(|info| !info.params.is_empty());
+    let part = |info: ChooserInfo| format!("`[transport.{}]`:\n\n{}", info.name, table(&info.params, &[]));
+    with_keys.map(part).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn every_key_has_its_stored_row() {
-    let page = &mut PAGE.to_string();
-    update(page, Top::specs(), &[]);
-    update(page, Run::specs(), &["duration"]);
-    update(page, Dumbbell::specs(), &[]);
-    update(page, FatTree::specs(), &[]);
-    update(page, SpineLeaf::specs(), &[]);
-    update(page, Datacenters::specs(), &[]);
-    update(page, ThreeRacks::specs(), &[]);
-    update(page, Hybrid::specs(), &[]);
-    update(page, NodeKeys::specs(), &["name"]);
-    update(page, LinkKeys::specs(), &["a", "b"]);
-    update(page, Switch::specs(), &[]);
-    update(page, switch_override_specs().into_iter().take(1).collect(), &["match"]);
-    update(page, CircuitKeys::specs(), &[]);
-    update(page, SlotKeys::specs(), &["connect"]);
-    update(page, RoutingKeys::specs(), &[]);
-    update(page, EventKeys::specs(), &["at", "link"]);
-    update(page, DetourKeys::specs(), &["switch", "destination", "next"]);
-    update(page, HostKeys::specs(), &[]);
-    update(page, TransportKey::specs(), &[]);
-    update(page, Transport::specs(), &[]);
-    update(page, RdmaKeys::specs(), &[]);
-    update(page, TcpKeys::specs(), &[]);
-    update(page, MultipathKeys::specs(), &[]);
-    for info in farloop_cc::paths::choosers() {
-        update(page, info.params, &[]);
-    }
-    update(page, AlgorithmKey::specs(), &[]);
-    update(page, Flow::specs(), &["from", "to"]);
-    update(page, ArrivalsKey::specs(), &[]);
-    update(page, RandomFlows::specs(), &[]);
-    update(page, PoissonKeys::specs(), &[]);
-    update(page, RoundKeys::specs(), &[]);
-    update(page, IncastKeys::specs(), &[]);
-    update(page, ElephantKeys::specs(), &[]);
-    update(page, AllReduceKeys::specs(), &[]);
-    update(page, ListKeys::specs(), &["flows"]);
-    update(page, JobKeys::specs(), &[]);
-    update(page, Record::specs(), &[]);
-    update(page, Figure::specs(), &["id"]);
-    update(page, CaseKeys::specs(), &["name"]);
-    update(page, ClaimKeys::specs(), &["id", "what"]);
-    assert_stored(FILE, page);
+fn every_table_of_keys_is_the_stored_one() {
+    let tables: [(&str, Vec<ParamSpec>, &[&str]); 29] = [
+        ("top level", Top::specs(), &[]),
+        ("run", Run::specs(), &["duration"]),
+        ("switch", Switch::specs(), &[]),
+        ("switch_override", switch_override_specs().into_iter().take(1).collect(), &["match"]),
+        ("circuits", CircuitKeys::specs(), &[]),
+        ("circuit_slot", SlotKeys::specs(), &["connect"]),
+        ("detour", DetourKeys::specs(), &["switch", "destination", "next"]),
+        ("event", EventKeys::specs(), &["at", "link"]),
+        ("hosts", HostKeys::specs(), &[]),
+        ("transport kind", TransportKey::specs(), &[]),
+        ("transport", Transport::specs(), &[]),
+        ("transport rdma", RdmaKeys::specs(), &[]),
+        ("transport tcp", TcpKeys::specs(), &[]),
+        ("transport multipath", MultipathKeys::specs(), &[]),
+        ("algorithm", AlgorithmKey::specs(), &[]),
+        ("flow", Flow::specs(), &["from", "to"]),
+        ("workload pattern", ArrivalsKey::specs(), &[]),
+        ("workload", RandomFlows::specs(), &[]),
+        ("poisson", PoissonKeys::specs(), &[]),
+        ("rounds", RoundKeys::specs(), &[]),
+        ("incast", IncastKeys::specs(), &[]),
+        ("elephants", ElephantKeys::specs(), &[]),
+        ("all-reduce", AllReduceKeys::specs(), &[]),
+        ("list", ListKeys::specs(), &["flows"]),
+        ("job", JobKeys::specs(), &[]),
+        ("record", Record::specs(), &[]),
+        ("figure", Figure::specs(), &["id"]),
+        ("case", CaseKeys::specs(), &["name"]),
+        ("claim", ClaimKeys::specs(), &["id", "what"]),
+    ];
+    let names: Vec<String> = tables.iter().map(|(name, ..)| format!("keys of {name}")).collect();
+    let mut blocks = vec![("topologies", topologies_part()), ("choosers of paths", choosers_part())];
+    blocks.extend(names.iter().zip(&tables).map(|(name, (_, specs, required))| (&**name, table(specs, required))));
+    assert_stored(FILE, &replace_blocks(PAGE, &blocks));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use farloop_cc::Catalog;
 use farloop_net::Simulation;
-use farloop_scenario::parse_with;
+use farloop_scenario::{network_alternatives, parse_with, topologies};
 use farloop_test_support::cases;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -21,24 +21,34 @@ fn any_of(words: &'static [&'static str]) -> impl Strategy<Value = &'static str>
     prop::sample::select(words)
 }
 
+/// Two pairs of hosts.
+type Pairs = [(&'static str, &'static str); 2];
+
+/// `[network]` of the topologies' examples, with hosts: of those that have a rate and a delay for all links.
+fn examples() -> Vec<(String, Pairs)> {
+    let has_both = |word: &str| {
+        let alternatives = network_alternatives();
+        let specs = &alternatives.iter().find(|a| a.topology == word).expect("listed").specs;
+        ["rate", "link_delay"].iter().all(|key| specs.iter().any(|spec| spec.name == *key))
+    };
+    let topologies = topologies();
+    let drawn = topologies.iter().filter(|info| has_both(info.word));
+    drawn.flat_map(|info| info.examples.iter().map(|e| (info.network(e), e.pairs))).collect()
+}
+
 prop_compose! {
     fn network()(
-        topology in any_of(&[
-            "topology = \"dumbbell\"\nintra_pairs = 2\ncross_pairs = 2",
-            "topology = \"three-racks\"\nhosts_per_rack = 2",
-            "topology = \"spine-leaf\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2",
-            "topology = \"datacenters\"\nborder = \"dci\"\nfabric = \"spine-leaf\"\nspines = 2\nleaves = 1\nhosts_per_leaf = 2\nwan_delay = \"50us\"",
-            "topology = \"fat-tree\"\npods = 2\ntors_per_pod = 1\naggs_per_pod = 2\ncores = 2\nhosts_per_tor = 2",
-        ]),
+        example in prop::sample::select(examples()),
         rate in prop::sample::select(&RATES[..]),
         delay in any_of(&["0s", "1ns", "10us", "1ms", "30ms"]),
         pfc in any::<bool>(), ecmp in any_of(&["flow", "packet", "symmetric"]), ecn in any::<bool>(), int in any::<bool>(),
         queues in 0..4u32, buffer in any_of(&["300kB", "4MB", "1GB"]), kmin in any_of(&["1B", "30kB", "200kB"]),
-    ) -> (u64, String) {
+    ) -> (u64, String, Pairs) {
         let switch = format!(
             "buffer = \"{buffer}\"\npfc = {pfc}\necmp = \"{ecmp}\"\necn = {ecn}\nint = {int}\nkmin = \"{kmin}\"\nkmax = \"200kB\"\nflow_queues = {queues}"
         );
-        (rate, format!("[network]\n{topology}\nrate = \"{rate}bps\"\nlink_delay = \"{delay}\"\n[switch]\n{switch}\n"))
+        let (network, pairs) = example;
+        (rate, format!("{network}rate = \"{rate}bps\"\nlink_delay = \"{delay}\"\n[switch]\n{switch}\n"), pairs)
     }
 }
 
@@ -66,10 +76,10 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn flows(end_ns: u64)(list in prop::collection::vec(
+    fn flows(end_ns: u64, pairs: Pairs)(list in prop::collection::vec(
         (0..3usize, 0..SIZES.len(), 0..100u64, any::<bool>(), 0..2u8, 1..4u32), 1..6,
     )) -> String {
-        let pair = [("s1", "d1"), ("s1", "d1"), ("s2", "d2")];
+        let pair = [pairs[0], pairs[0], pairs[1]];
         list.iter().map(|(p, size, at, stops, class, count)| {
             let start = end_ns / 100 * at;
             let stop = if *stops { format!("stop = \"{}ns\"\n", start + end_ns / 7 + 1) } else { String::new() };
@@ -79,18 +89,6 @@ prop_compose! {
             )
         }).collect()
     }
-}
-
-/// The hosts of the drawn topologies have different names.
-fn with_hosts(flows: &str, network: &str) -> String {
-    let names = match network {
-        n if n.contains("dumbbell") => return flows.to_string(),
-        n if n.contains("three-racks") => ["a1", "b1", "a2", "b2"],
-        n if n.contains("datacenters") => ["dc0-h1", "dc1-h1", "dc1-h2", "dc0-h2"],
-        _ => ["h1", "h3", "h2", "h4"],
-    };
-    let text = ["\"s1\"", "\"d1\"", "\"s2\"", "\"d2\""].iter().zip(names);
-    text.fold(flows.to_string(), |flows, (old, new)| flows.replace(old, &format!("\"{new}\"")))
 }
 
 /// All algorithms, and one of another crate.
@@ -103,12 +101,11 @@ fn catalog() -> Catalog {
 fn scenario() -> impl Strategy<Value = String> {
     let names: Vec<String> = catalog().names().map(str::to_string).collect();
     (network(), transport(), prop::sample::select(names), any::<u32>(), 0..2u8)
-        .prop_flat_map(|((rate, network), (mtu, transport), name, seed, long)| {
+        .prop_flat_map(|((rate, network, pairs), (mtu, transport), name, seed, long)| {
             // Four thousand packets of a host, up to five minutes.
             let end_ns = (4_000 * 8 * mtu).saturating_mul(1_000_000_000) / rate * if long == 0 { 1 } else { 3 };
             let end_ns = end_ns.clamp(1_000, 300_000_000_000);
-            flows(end_ns).prop_map(move |flows| {
-                let flows = with_hosts(&flows, &network);
+            flows(end_ns, pairs).prop_map(move |flows| {
                 format!("[run]\nduration = \"{end_ns}ns\"\nseed = {seed}\n{network}{transport}[algorithm]\nname = \"{name}\"\n{flows}")
             })
         })

@@ -20,6 +20,7 @@ mod scenario;
 mod schedules;
 mod scopes;
 mod set_up;
+mod topologies;
 mod trace;
 mod transport;
 mod why;

@@ -2,7 +2,7 @@
 
 mod pages;
 
-pub use pages::update_rows;
+pub use pages::{fill, replace_blocks, update_rows};
 use std::path::Path;
 
 /// The variable that sets how many random cases tests draw.

@@ -1,4 +1,40 @@
-//! Tables of a page in Markdown that rows are put into.
+//! Parts of a page in Markdown that are made from the code: rows of tables, and blocks between two comments.
+
+/// The page with other text between `<!-- NAME -->` and the next `<!-- end -->`, for each name of `blocks`.
+///
+/// # Panics
+///
+/// The page does not have both comments once, each on a line of its own.
+pub fn replace_blocks(page: &str, blocks: &[(&str, String)]) -> String {
+    let mut page = page.to_string();
+    for (name, text) in blocks {
+        let (begin, end) = (format!("<!-- {name} -->\n"), "<!-- end -->\n");
+        let mut parts = page.split(&begin);
+        let (Some(before), Some(rest), None) = (parts.next(), parts.next(), parts.next()) else {
+            panic!("the page needs one line: {begin}");
+        };
+        let (_, after) = rest.split_once(end).unwrap_or_else(|| panic!("no line {end} follows {begin}"));
+        page = format!("{before}{begin}\n{}\n\n{end}{after}", text.trim_matches('\n'));
+    }
+    page
+}
+
+/// Text filled into lines of at most 140 characters, which is the width of the pages.
+pub fn fill(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= 140 {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_string());
+        }
+    }
+    lines.join("\n")
+}
 
 /// The page with these rows. A row that the page has stays where it is. One that differs replaces the row with the same first cell, in the
 /// table that has most of the first cells; a new one comes after the row before it in `rows`.
@@ -83,5 +119,27 @@ Words.
     #[should_panic(expected = "begin it with the first:\n| `z` | 1 |")]
     fn rows_without_a_table_are_refused() {
         updated(&["| `z` | 1 |"]);
+    }
+
+    const BLOCKS: &str = "Before.\n<!-- keys -->\nold\n<!-- end -->\nBetween.\n<!-- other -->\n<!-- end -->\n";
+
+    #[test]
+    fn blocks_are_replaced() {
+        let page = replace_blocks(BLOCKS, &[("keys", "| a |".to_string())]);
+        assert_eq!(page, BLOCKS.replace("\nold\n", "\n\n| a |\n\n"));
+        assert_eq!(replace_blocks(&page, &[("keys", "| a |\n".to_string())]), page);
+    }
+
+    #[test]
+    #[should_panic(expected = "the page needs one line: <!-- missing -->")]
+    fn a_block_that_the_page_lacks_is_refused() {
+        replace_blocks(BLOCKS, &[("missing", String::new())]);
+    }
+
+    #[test]
+    fn text_is_filled_to_the_width_of_pages() {
+        let text = "word ".repeat(30);
+        let lines: Vec<String> = fill(&text).lines().map(str::to_string).collect();
+        assert_eq!(lines, ["word ".repeat(28).trim(), "word word"]);
     }
 }

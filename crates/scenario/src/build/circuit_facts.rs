@@ -3,7 +3,6 @@
 
 use crate::acceltor;
 use crate::diagnostic::Diagnostic;
-use crate::network::NetworkKeys;
 use crate::reader::word;
 use crate::scenario::Scenario;
 use crate::sections::{AccelToRNumbers, CircuitKeys, RtoFloorChoice, SchedulingChoice};
@@ -158,10 +157,7 @@ pub(super) fn numbers(scenario: &Scenario, layout: &Layout) -> Result<Option<Acc
     if keys.scheduling != SchedulingChoice::AccelToR {
         return Ok(None);
     }
-    let of_network = match &scenario.network {
-        NetworkKeys::Hybrid(hybrid) => Some(hybrid.packet_rtt),
-        _ => None,
-    };
+    let of_network = scenario.network.round_trips().map(|times| times.packet);
     let packet = keys.packet_rtt.or(of_network).ok_or_else(|| missing(scenario, "packet_rtt"))?;
     let circuit = circuit_rtt(scenario, keys)?;
     Ok(Some(keys.numbers(packet, circuit, cycle(layout).1)))
@@ -169,10 +165,7 @@ pub(super) fn numbers(scenario: &Scenario, layout: &Layout) -> Result<Option<Acc
 
 /// The round-trip time through a circuit, of which a day has some.
 pub(super) fn circuit_rtt(scenario: &Scenario, keys: &CircuitKeys) -> Result<Delta, Diagnostic> {
-    let of_network = match &scenario.network {
-        NetworkKeys::Hybrid(hybrid) => Some(hybrid.circuit_rtt),
-        _ => None,
-    };
+    let of_network = scenario.network.round_trips().map(|times| times.circuit);
     let circuit = keys.circuit_rtt.or(of_network).ok_or_else(|| missing(scenario, "circuit_rtt"))?;
     if circuit > keys.day {
         let problem = format!("a day of {} has no round-trip time of {circuit} through the circuit", keys.day);

@@ -34,9 +34,8 @@ pub use link_events::EventFact;
 
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
-use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
-use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, hybrid, links, spine_leaf, three_racks};
+use crate::topology::{Layout, Problem, Switches};
 use crate::transport;
 use farloop_net::check_links;
 use farloop_net::spec::{LinkEvents, LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
@@ -154,26 +153,16 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
 
 /// Nodes and links of the scenario's topology.
 pub(crate) fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
-    let switches =
-        Switches { datacenter: &scenario.switch, wide_area: &scenario.wan_switch, packet: scenario.packet() };
-    match &scenario.network {
-        NetworkKeys::Dumbbell(keys) => Ok(dumbbell::layout(keys, &switches)),
-        NetworkKeys::FatTree(keys) => Ok(fat_tree::layout(keys, &switches)),
-        NetworkKeys::SpineLeaf(keys) => Ok(spine_leaf::layout(keys, &switches)),
-        NetworkKeys::Datacenters { keys, fabric } => Ok(datacenters::layout(keys, fabric, &switches)),
-        NetworkKeys::ThreeRacks(keys) => Ok(three_racks::layout(keys, &switches)),
-        NetworkKeys::Hybrid(keys) => {
-            let ack = scenario.transport.ack + scenario.transport.framing;
-            let layout = hybrid::layout(keys, hybrid::Sizes { packet: scenario.packet(), ack }, &switches);
-            layout.map_err(|(key, problem, expected)| scenario.at(&["network", key], problem, expected))
-        }
-        NetworkKeys::Links { nodes, links } => {
-            links::layout(nodes, links, &switches).map_err(|(path, problem, expected, suggestion)| {
-                let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                Diagnostic { suggestion, ..scenario.at(&path, problem, expected) }
-            })
-        }
-    }
+    let switches = Switches {
+        datacenter: &scenario.switch,
+        wide_area: &scenario.wan_switch,
+        packet: scenario.packet(),
+        ack: scenario.transport.ack + scenario.transport.framing,
+    };
+    scenario.network.layout(&switches).map_err(|Problem { path, problem, expected, suggestion }| {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        Diagnostic { suggestion, ..scenario.at(&path, problem, expected) }
+    })
 }
 
 /// Checks rules of scenarios alone: switches without a link, and thresholds that no queue reaches.

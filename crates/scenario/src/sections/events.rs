@@ -52,3 +52,15 @@ params! {
         late_by: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(MAX_DELAY);
     }
 }
+
+params! {
+    /// `[[detour]]`: a switch sends what is bound for a host to one of its neighbours, whatever the shortest paths are.
+    pub struct DetourKeys {
+        /// Name of the switch.
+        switch: Option<String> = None;
+        /// Name of the host that the packets are bound for.
+        destination: Option<String> = None;
+        /// Name of the switch's neighbour that they go to; of parallel links to it the first, or with "#2" the second.
+        next: Option<String> = None;
+    }
+}

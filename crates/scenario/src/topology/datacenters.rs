@@ -1,17 +1,173 @@
 //! Several equal datacenters, each joined with every other one by long-haul links: the nodes of datacenter d are called as in
 //! its fabric, with "dcD-" in front; border routers are dcD-border1…, DCI switches dcD-dci1….
-//!
-//! ```text
-//! border = "router":  fabric ─ cores ── dc0-border1 ══ long haul ══ dc1-border1 ── cores ─ fabric
-//! border = "core":    fabric ─ dc0-core1 ══ long haul ══ dc1-core1 ─ fabric, and so for every core
-//! border = "dci":     fabric ─ cores ── dc0-dci1 ══ long haul ══ dc1-dci1 ── cores ─ fabric
-//! remote = "hosts":   … ══ long haul ══ dc1-border1 ── dc1-h1, dc1-h2, …
-//! ```
 
-use super::{Layout, Misfit, RateKey, Switches, fat_tree, spine_leaf, too_large};
-use crate::sections::{Border, Datacenters, FatTree, Remote, SpineLeaf};
+use super::declaration::{Example, KeyTable, OTHER_KEYS, Page, Topology, TopologyKeys, Variant};
+use super::fat_tree::{self, FatTree};
+use super::layout::{Layout, Misfit, Problem, RateKey, Switches, too_large};
+use super::spine_leaf::{self, SpineLeaf};
+use crate::diagnostic::Diagnostic;
+use crate::json::section;
+use crate::reader::{Section, names, read_one, word};
+use crate::sections::{FASTEST, MAX_DELAY, SLOWEST};
 use farloop_net::spec::{LinkSpec, NodeId};
-use farloop_units::{Delta, Rate};
+use farloop_units::{Delta, Params, Rate, choice, params};
+use serde_json::{Map, Value as Json};
+
+choice! {
+    /// The network inside each datacenter.
+    pub enum Fabric {
+        /// Keys of `topology = "fat-tree"`.
+        FatTree = "fat-tree",
+        /// Keys of `topology = "spine-leaf"`.
+        SpineLeaf = "spine-leaf",
+    }
+}
+
+choice! {
+    /// Where the long-haul links of a datacenter begin.
+    pub enum Border {
+        /// At border routers of their own, which all switches of the top tier have a link to.
+        Router = "router",
+        /// At the switches of the top tier (cores or spines) themselves.
+        Core = "core",
+        /// At datacenter-interconnect (DCI) switches, which all switches of the top tier have a link to: of their datacenter, with the
+        /// settings of `[switch]`.
+        Dci = "dci",
+    }
+}
+
+choice! {
+    /// The network at the other ends of datacenter 0's long-haul links.
+    pub enum Remote {
+        /// The same fabric in every datacenter.
+        Fabric = "fabric",
+        /// Hosts at a single router.
+        Hosts = "hosts",
+    }
+}
+
+params! {
+    /// `[network]` with `topology = "datacenters"`; the keys of its `fabric` come on top.
+    pub struct DatacenterKeys {
+        /// Datacenters, each joined with every other one.
+        datacenters: u32 = 2, in 2 => 64;
+        /// The network inside each datacenter. It takes the keys of the topology of this name.
+        fabric: Fabric = Fabric::FatTree;
+        /// Where the long-haul links begin. "router": at separate border routers, with links to all switches of the top tier.
+        /// "core": at the switches of the top tier (cores or spines). "dci": at datacenter-interconnect switches, which have the
+        /// links of border routers, but belong to their datacenter and have the settings of [switch].
+        border: Border = Border::Router;
+        /// Long-haul links from each datacenter to each other one. border = "router" or "dci": one for each border switch, "none" for 1;
+        /// border = "core": one for each of the first switches of the top tier, "none" for all of them.
+        wan_links: Option<u32> = None, in Some(1) => Some(4096);
+        /// Rate of the long-haul links; "none" for the rate of the links between switches.
+        wan_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
+        /// One-way propagation delay of the long-haul links (25 ms: Gear, §IV-B).
+        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => MAX_DELAY;
+        /// Probability that a packet is lost on a long-haul link.
+        wan_loss: f64 = 0.0, in 0.0 => 1.0;
+        /// Probability that a packet is damaged on a long-haul link.
+        wan_corruption: f64 = 0.0, in 0.0 => 1.0;
+        /// What every other datacenter is. "fabric": the same as the first. "hosts": hosts at a single router, as cheap peers for
+        /// cross-datacenter flows.
+        remote: Remote = Remote::Fabric;
+        /// With remote = "hosts": hosts of each datacenter except the first; "none" for as many as the first has.
+        remote_hosts: Option<u32> = None, in Some(1) => Some(100_000);
+    }
+}
+
+/// Several datacenters.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Datacenters {
+    /// Number of datacenters, and the links between them.
+    pub keys: DatacenterKeys,
+    /// The network inside each of them.
+    pub fabric: FabricKeys,
+}
+
+impl Topology for Datacenters {
+    fn page() -> Page {
+        Page {
+            drawing: DRAWING,
+            text: TEXT,
+            tables: vec![KeyTable { lead: "", specs: DatacenterKeys::specs(), required: &[] }],
+        }
+    }
+
+    fn examples() -> &'static [Example] {
+        EXAMPLES
+    }
+
+    fn variants() -> Vec<Variant> {
+        let joined = |fabric, inner| {
+            let specs = DatacenterKeys::specs().into_iter().chain(inner).collect();
+            Variant { fabric: Some(fabric), specs }
+        };
+        vec![joined("fat-tree", FatTree::specs()), joined("spine-leaf", SpineLeaf::specs())]
+    }
+
+    fn fabric(network: &Section<'_>) -> Result<Option<String>, Diagnostic> {
+        Ok(Some(word(&read_one::<DatacenterKeys>(network, "fabric")?.fabric)))
+    }
+
+    fn read(_: &Section<'_>, network: &Section<'_>) -> Result<Datacenters, Diagnostic> {
+        let own = [&OTHER_KEYS, &names(DatacenterKeys::spec_table())[..]].concat();
+        let (inner, fabric) = match read_one::<DatacenterKeys>(network, "fabric")?.fabric {
+            Fabric::FatTree => (names(FatTree::spec_table()), FabricKeys::FatTree(network.read(&[], &own)?)),
+            Fabric::SpineLeaf => (names(SpineLeaf::spec_table()), FabricKeys::SpineLeaf(network.read(&[], &own)?)),
+        };
+        let keys = network.read(&[], &[&OTHER_KEYS, &inner[..]].concat())?;
+        check(&keys, &fabric).map_err(|(key, problem, expected)| network.diagnostic(key, problem, expected))?;
+        Ok(Datacenters { keys, fabric })
+    }
+
+    fn resolved(&self) -> Map<String, Json> {
+        let mut all = section(&resolve(&self.keys, &self.fabric));
+        all.extend(self.fabric.resolved());
+        all
+    }
+
+    fn layout(&self, switches: &Switches<'_>) -> Result<Layout, Problem> {
+        Ok(layout(&self.keys, &self.fabric, switches))
+    }
+}
+
+const DRAWING: &str = r#"
+border = "router":  fabric ─ cores ── dc0-border1 ══ long haul ══ dc1-border1 ── cores ─ fabric
+border = "core":    fabric ─ dc0-core1 ══ long haul ══ dc1-core1 ─ fabric, and so for every core
+border = "dci":     fabric ─ cores ── dc0-dci1 ══ long haul ══ dc1-dci1 ── cores ─ fabric
+remote = "hosts":   fabric ─ … ══ long haul ══ dc1-border1 ── dc1-h1, dc1-h2, …"#;
+const TEXT: &str = r#"
+Datacenters 0, 1, … are equal, and links join each with every other one. Inside each is a fat-tree or a spine-leaf network with the keys of
+that topology. Its nodes have the same names with the prefix `dc0-`, `dc1-`, ….
+
+Border routers are outside of all datacenters and have the settings of `[wan_switch]`: deep buffers and, by default, no PFC, ECN or
+telemetry. The *i*-th border router (with `border = "core"` the *i*-th core or spine) has a long-haul link to its counterpart in every other
+datacenter. Cores keep the settings of `[switch]` at all their ports. A link, also a `[[link]]`, that joins switches of two datacenters
+directly has no PFC, because no buffer could hold the packets in flight.
+
+With `remote = "hosts"` only datacenter 0 is a fabric. In every other datacenter the hosts are at a single router, where all long-haul links
+of datacenter 0 end. They are cheap peers for cross-datacenter flows, which then meet no congestion in the remote datacenter.
+
+Gear's network is `border = "core"` with all other keys at their defaults (ToN 2025, §IV-B: the core switches of a fat-tree with 128 servers
+are the border routers, 25 ms from switches outside). With `record.ports = "auto"` the long-haul ports get series."#;
+const EXAMPLES: &[Example] = &[
+    Example {
+        name: "datacenters",
+        keys: "datacenters = 3\nfabric = \"spine-leaf\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2\nwan_delay = \"50us\"",
+        pairs: [("dc0-h1", "dc1-h1"), ("dc0-h2", "dc2-h4")],
+    },
+    Example {
+        name: "dci-switches",
+        keys: "border = \"dci\"\nfabric = \"spine-leaf\"\nspines = 2\nleaves = 1\nhosts_per_leaf = 2\nwan_delay = \"50us\"",
+        pairs: [("dc0-h1", "dc1-h1"), ("dc1-h2", "dc0-h2")],
+    },
+    Example {
+        name: "cores-remote-hosts",
+        keys: "fabric = \"fat-tree\"\nborder = \"core\"\nremote = \"hosts\"\npods = 2\nwan_delay = \"50us\"",
+        pairs: [("dc0-h1", "dc1-h1"), ("dc1-h2", "dc0-h2")],
+    },
+];
 
 /// The network inside a datacenter.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,8 +181,8 @@ pub enum FabricKeys {
 impl FabricKeys {
     fn check(&self) -> Result<(), Misfit> {
         match self {
-            FabricKeys::FatTree(keys) => fat_tree::check(keys),
-            FabricKeys::SpineLeaf(keys) => spine_leaf::check(keys),
+            FabricKeys::FatTree(keys) => keys.check(),
+            FabricKeys::SpineLeaf(keys) => keys.check(),
         }
     }
 
@@ -77,16 +233,24 @@ impl FabricKeys {
             FabricKeys::SpineLeaf(keys) => spine_leaf::place(keys, prefix, datacenter, switches, layout),
         }
     }
+
+    /// Every key with its value, the optional ones filled in.
+    fn resolved(&self) -> Map<String, Json> {
+        match self {
+            FabricKeys::FatTree(keys) => section(&keys.resolve()),
+            FabricKeys::SpineLeaf(keys) => section(&keys.resolve()),
+        }
+    }
 }
 
 /// The keys, with the optional ones filled in.
-pub(crate) fn resolved(keys: &Datacenters, fabric: &FabricKeys) -> Datacenters {
+fn resolve(keys: &DatacenterKeys, fabric: &FabricKeys) -> DatacenterKeys {
     let wan_links = match keys.border {
         Border::Router | Border::Dci => 1,
         Border::Core => fabric.top().0,
     };
     let remote_hosts = (keys.remote == Remote::Hosts).then_some(fabric.size().0 as u32);
-    Datacenters {
+    DatacenterKeys {
         wan_links: keys.wan_links.or(Some(wan_links)),
         wan_rate: keys.wan_rate.or(Some(fabric.fabric_rate().0)),
         remote_hosts: keys.remote_hosts.or(remote_hosts),
@@ -95,7 +259,7 @@ pub(crate) fn resolved(keys: &Datacenters, fabric: &FabricKeys) -> Datacenters {
 }
 
 /// Checks that the keys fit together.
-pub(crate) fn check(keys: &Datacenters, fabric: &FabricKeys) -> Result<(), Misfit> {
+fn check(keys: &DatacenterKeys, fabric: &FabricKeys) -> Result<(), Misfit> {
     fabric.check()?;
     let (top, key) = fabric.top();
     if let (Border::Core, Some(links)) = (keys.border, keys.wan_links)
@@ -112,7 +276,7 @@ pub(crate) fn check(keys: &Datacenters, fabric: &FabricKeys) -> Result<(), Misfi
         let problem = "the other datacenters have the hosts of their fabric".to_string();
         return Err(("remote_hosts", problem, "expected \"none\", or remote = \"hosts\"".into()));
     }
-    let resolved = resolved(keys, fabric);
+    let resolved = resolve(keys, fabric);
     let wan_links = u64::from(resolved.wan_links.unwrap_or_default());
     let (hosts, links) = fabric.size();
     let borders = if keys.border == Border::Core { 0 } else { wan_links * u64::from(top) };
@@ -137,11 +301,11 @@ fn border_switch(border: Border, datacenter: u16, i: u32, switches: &Switches<'_
 }
 
 /// Nodes and links, for keys that pass [`check`].
-pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switches<'_>) -> Layout {
+fn layout(keys: &DatacenterKeys, fabric: &FabricKeys, switches: &Switches<'_>) -> Layout {
     let mut layout = Layout::default();
     let (fabric_rate, fabric_key) = fabric.fabric_rate();
     let (wan_rate, wan_key) = keys.wan_rate.map_or((fabric_rate, fabric_key), |r| (r, "wan_rate"));
-    let resolved = resolved(keys, fabric);
+    let resolved = resolve(keys, fabric);
     let wan_links = resolved.wan_links.unwrap_or_default();
     let (host_rate, host_delay) = fabric.host_link();
 

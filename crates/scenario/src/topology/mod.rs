@@ -1,125 +1,96 @@
-//! Topologies: from the keys of `[network]` to nodes and links with names.
+//! Topologies: from the keys of `[network]` to nodes and links with names. A topology is a file here and two lines below: its module, and
+//! its entry in `topologies!`.
+//!
+//! The registry makes the words of `topology`. Reading, `resolved()`, the editors' schema, `docs/scenario-format.md` and the tests that go
+//! over all topologies take the declaration of each ([`TopologyKeys`](declaration::TopologyKeys)) from it.
 
-pub(crate) mod datacenters;
-pub(crate) mod dumbbell;
-pub(crate) mod fat_tree;
-pub(crate) mod hybrid;
-pub(crate) mod links;
-pub(crate) mod spine_leaf;
-pub(crate) mod three_racks;
+#[macro_use]
+mod registry;
 
-use crate::sections::{Switch, SwitchKeys, WanSwitch};
-use farloop_engine::Calendar;
-use farloop_net::event_ids;
-use farloop_net::spec::{CircuitSpec, LinkSpec, NodeId, NodeKind, NodeSpec};
-use farloop_units::{Bytes, Delta, Rate};
-use std::collections::BTreeSet;
+mod declaration;
+mod layout;
 
-/// A contradiction between keys of `[network]`: the key at fault, the problem, and the accepted form.
-pub(crate) type Misfit = (&'static str, String, String);
+mod datacenters;
+mod dumbbell;
+mod fat_tree;
+mod hybrid;
+mod links;
+mod spine_leaf;
+mod three_racks;
 
-/// Why a network is too large for the simulator, if it is, though each of its ports had an agent.
-pub(crate) fn too_large(hosts: u64, links: u64) -> Option<(String, String)> {
-    let events = event_ids(hosts, links, 2 * links);
-    (events > Calendar::MAX_IDS as u64).then(|| {
-        let problem = format!("the network would have {hosts} hosts and {links} links");
-        (problem, format!("expected fewer: 6 events per link and 2 per host, at most {}", Calendar::MAX_IDS))
-    })
+pub use declaration::{Example, KeyTable, Page};
+pub(crate) use layout::{Layout, PlacedLink, Problem, Switches};
+pub(crate) use links::{LinkKeys, NodeKeys};
+
+use crate::diagnostic::Diagnostic;
+use crate::reader::Section;
+use crate::sections::RoutingKeys;
+use declaration::{RoundTrips, Topology, Variant};
+use farloop_units::{ParamSpec, Params, choice, params};
+use serde_json::{Map, Value as Json};
+
+topologies! {
+    /// Two switches, a shared bottleneck between them, receivers nearby and far away.
+    Dumbbell = "dumbbell" in dumbbell,
+    /// Three tiers of switches in pods.
+    FatTree = "fat-tree" in fat_tree,
+    /// Two tiers of switches.
+    SpineLeaf = "spine-leaf" in spine_leaf,
+    /// Several equal datacenters, joined by long-haul links.
+    Datacenters = "datacenters" in datacenters,
+    /// Two racks in one datacenter and one in another.
+    ThreeRacks = "three-racks" in three_racks,
+    /// Racks between a packet switch and a circuit switch.
+    Hybrid = "hybrid" in hybrid,
+    /// Nodes and links listed one by one.
+    Links = "links" in links,
 }
 
-/// A network without traffic.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Layout {
-    pub nodes: Vec<NodeSpec>,
-    pub links: Vec<PlacedLink>,
-    /// Nodes with the settings of `[wan_switch]`.
-    pub routers: BTreeSet<NodeId>,
-    /// The egress ports where congestion is expected: node, neighbour, which of the links that join them, from 0.
-    pub bottlenecks: Vec<(NodeId, NodeId, u32)>,
+params! {
+    /// The key of `[network]` that decides about the others.
+    pub struct TopologyKey {
+        /// The shape of the network; it decides which other keys `[network]` has.
+        topology: TopologyChoice = TopologyChoice::Dumbbell;
+    }
 }
 
-/// A link, and the key of the scenario that sets its rate.
+/// A topology as pages, schemas and tests list it.
 #[derive(Clone, Debug)]
-pub(crate) struct PlacedLink {
-    pub spec: LinkSpec,
-    pub rate_key: RateKey,
+pub struct TopologyInfo {
+    /// The word of `topology`.
+    pub word: &'static str,
+    /// Its part of `docs/scenario-format.md`.
+    pub page: Page,
+    /// Small networks of it.
+    pub examples: &'static [Example],
 }
 
-/// The key that sets a link's rate.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum RateKey {
-    /// A key of `[network]`.
-    Network(&'static str),
-    /// The key `rate` of this `[[link]]`.
-    Link(String),
-}
-
-impl RateKey {
-    /// The path of the key.
-    pub fn path(&self) -> Vec<&str> {
-        match self {
-            RateKey::Network(key) => vec!["network", key],
-            RateKey::Link(name) => vec!["link", name, "rate"],
-        }
+impl TopologyInfo {
+    /// The table `[network]` of one of its examples.
+    pub fn network(&self, example: &Example) -> String {
+        format!("[network]\ntopology = \"{}\"\n{}\n", self.word, example.keys.trim_matches('\n'))
     }
 }
 
-/// Settings of the switches that topologies place.
-pub(crate) struct Switches<'a> {
-    pub datacenter: &'a Switch,
-    pub wide_area: &'a WanSwitch,
-    /// Bytes of the largest packet on the wire.
-    pub packet: Bytes,
+/// The keys that `[network]` can have together.
+#[derive(Clone, Debug)]
+pub struct NetworkAlternative {
+    /// The word of `topology`.
+    pub topology: &'static str,
+    /// The word of `fabric`, where the topology has that key.
+    pub fabric: Option<&'static str>,
+    /// All keys but `topology`, those of routes last.
+    pub specs: Vec<ParamSpec>,
 }
 
-impl Layout {
-    fn add(&mut self, name: String, datacenter: Option<u16>, kind: NodeKind) -> NodeId {
-        self.nodes.push(NodeSpec { name, datacenter, kind });
-        (self.nodes.len() - 1) as NodeId
+/// One alternative for each topology, and for each fabric of `topology = "datacenters"`.
+pub fn network_alternatives() -> Vec<NetworkAlternative> {
+    let mut alternatives = Vec::new();
+    for (topology, variants) in variants() {
+        alternatives.extend(variants.into_iter().map(|Variant { fabric, mut specs }| {
+            specs.extend(RoutingKeys::specs());
+            NetworkAlternative { topology, fabric, specs }
+        }));
     }
-
-    /// A host of `datacenter`.
-    pub fn host(&mut self, name: impl Into<String>, datacenter: u16) -> NodeId {
-        self.add(name.into(), Some(datacenter), NodeKind::Host)
-    }
-
-    /// A switch of `datacenter`.
-    pub fn switch(&mut self, name: impl Into<String>, datacenter: u16, switches: &Switches<'_>) -> NodeId {
-        self.add(name.into(), Some(datacenter), NodeKind::Switch(switches.datacenter.spec(switches.packet)))
-    }
-
-    /// A router of the wide-area network.
-    pub fn router(&mut self, name: impl Into<String>, datacenter: Option<u16>, switches: &Switches<'_>) -> NodeId {
-        let id = self.add(name.into(), datacenter, NodeKind::Switch(switches.wide_area.spec(switches.packet)));
-        self.routers.insert(id);
-        id
-    }
-
-    /// A circuit switch of `datacenter`, whose slots are still to come.
-    pub fn circuit(&mut self, name: impl Into<String>, datacenter: u16) -> NodeId {
-        self.add(name.into(), Some(datacenter), NodeKind::Circuit(CircuitSpec { slots: Vec::new() }))
-    }
-
-    /// The circuit switches.
-    pub fn circuits(&self) -> Vec<NodeId> {
-        let is_circuit = |id: &NodeId| matches!(self.nodes[*id as usize].kind, NodeKind::Circuit(_));
-        (0..self.nodes.len() as NodeId).filter(is_circuit).collect()
-    }
-
-    /// The nodes that a node has links to, with their names, in the order of the links.
-    pub(crate) fn neighbours(&self, node: NodeId) -> Vec<(String, NodeId)> {
-        let peer = |(a, b): (NodeId, NodeId)| if a == node { Some(b) } else { Some(a).filter(|_| b == node) };
-        let peers = self.links.iter().filter_map(|link| peer((link.spec.a, link.spec.b)));
-        peers.map(|id| (self.nodes[id as usize].name.clone(), id)).collect()
-    }
-
-    /// A link without losses.
-    pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, rate_key: &'static str, delay: Delta) {
-        self.lossy_link(LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0 }, RateKey::Network(rate_key));
-    }
-
-    /// Any link.
-    pub fn lossy_link(&mut self, spec: LinkSpec, rate_key: RateKey) {
-        self.links.push(PlacedLink { spec, rate_key });
-    }
+    alternatives
 }

@@ -1,8 +1,8 @@
 //! Random scenarios, from the declarations of the keys: what is added to the format is drawn from then on.
 
 use farloop_engine::RandomStream;
-use farloop_scenario::parse;
 use farloop_scenario::sections::*;
+use farloop_scenario::{network_alternatives, parse};
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, Params, Rate, Value};
 use std::fmt::Write;
 use std::str::FromStr;

@@ -1,9 +1,32 @@
 //! Scenarios that a cut could upset, each short.
 
+use farloop_scenario::{Example, TopologyInfo, topologies};
 use std::fmt::Write;
 
 /// Names and scenarios.
 pub fn all() -> Vec<(&'static str, String)> {
+    let mut cases = topology_examples();
+    cases.extend(named());
+    cases
+}
+
+/// The example networks of all topologies; hosts send both ways.
+fn topology_examples() -> Vec<(&'static str, String)> {
+    let topologies = topologies();
+    let examples = topologies.iter().flat_map(|info| info.examples.iter().map(move |example| (info, example)));
+    let case = |(info, example): (&TopologyInfo, &Example)| {
+        let mut text = "run.duration = \"120us\"\nalgorithm.name = \"dctcp\"\n".to_string();
+        text += "record = { interval = \"10us\", ports = \"all\" }\n";
+        text += &info.network(example);
+        for (a, b) in example.pairs {
+            let _ = writeln!(text, "[[flow]]\nfrom = \"{a}\"\nto = \"{b}\"\n[[flow]]\nfrom = \"{b}\"\nto = \"{a}\"");
+        }
+        (example.name, text)
+    };
+    examples.map(case).collect()
+}
+
+fn named() -> Vec<(&'static str, String)> {
     vec![
         ("D1", with(include_str!("../../../../benches/d1.toml"), "300ms", "55ms")),
         ("D2", with(include_str!("../../../../benches/d2.toml"), "4ms", "150us")),
