@@ -21,9 +21,11 @@ class ScenarioError(ValueError):
 
     Attributes:
         problem: What is wrong alone, where the simulator found it.
+        lacks_groups: True if the files of a job do not have the ranks of a group; only `import_job` sets it.
     """
 
     problem: str
+    lacks_groups: bool
 
 class Cancelled(BaseException):
     """The progress callback requested a stop."""

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from farloop import _native
 from farloop.commands.app import app
 from farloop.errors import FarloopError
-from farloop.formats import job
 from farloop.formats.job import read_job
 from farloop.formats.job_formats import FORMATS
 
@@ -196,11 +195,18 @@ def _large(folder, count):
 
 
 def test_a_collective_that_a_rank_lacks_names_the_option_and_the_file_beside_the_traces(tmp_path):
-    refusal = "t.0.et: node 8: rank 0: all-gather is collective 0 of group 5, which rank 1 does not do"
-    names = [str(tmp_path / "t.0.et"), str(tmp_path / "t.1.et")]
-    assert job._groups_hint(refusal, names, are_given=False).startswith("; expected --groups FILE, where")
+    (tmp_path / "plan.toml").write_text(PLAN)
+    read_job([tmp_path / "plan.toml"], out=tmp_path / "t.et", timed=False)
+    groups = tmp_path / "t.groups.json"
+    kept = groups.rename(tmp_path / "kept")
+    traces = [tmp_path / f"t.{rank}.et" for rank in range(4)]
     (tmp_path / "a.json").write_text('{"5": ["x"]}')
+    assert "which rank 2 does not do; expected --groups FILE, where" in command(*traces).stderr
     (tmp_path / "w.json").write_text('{"5": [0, 1]}')
-    assert f"--groups {tmp_path / 'w.json'}, where" in job._groups_hint(refusal, names, are_given=False)
-    assert job._groups_hint(refusal, names, are_given=True) == ""
-    assert job._groups_hint("t.0.et: is truncated", names, are_given=False) == ""
+    assert f"--groups {tmp_path / 'w.json'}, where" in command(*traces).stderr
+    # With groups that leave a rank out, and where something else is wrong, there is no hint.
+    groups.write_text(json.dumps(dict.fromkeys(json.loads(kept.read_text()), [0, 1, 2, 3])))
+    refused = command(*traces, "--groups", groups)
+    assert refused.exit_code == 2 and "--groups" not in refused.stderr
+    traces[0].write_bytes(traces[0].read_bytes()[:-1])
+    assert "--groups" not in command(*traces).stderr

@@ -1,7 +1,7 @@
-//! `farloop import-job`: reads a job, reports its contents, times it on an ideal network, writes it in another format.
+//! Imports a job: reads it, reports its contents, times it on an ideal network, writes it in another format.
 
 use crate::collectives::{Algorithm, Choice, Location, expand, nccl};
-use crate::error::{JobError, Place};
+use crate::error::JobError;
 use crate::formats::{self, Format, Open, Options, Target, Writing};
 use crate::ideal::{self, Level, Network, Outcome, Share};
 use crate::job::Job;
@@ -34,23 +34,20 @@ pub struct Request {
     pub limit: MemoryLimit,
 }
 
-/// Text of a quantity on the command line; the error names the option.
-pub fn quantity<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, JobError>
+/// Reads a quantity; the error names the setting.
+fn quantity<T: std::str::FromStr>(setting: &'static str, text: &str) -> Result<T, JobError>
 where
     T::Err: std::fmt::Display,
 {
-    text.parse().map_err(|e| JobError::new(option, Place::File, format!("{e}")))
+    text.parse().map_err(|e| JobError::in_setting(setting, format!("{e}")))
 }
 
-/// A rate on the command line, above zero: a message takes its bytes over the rate.
-pub fn positive_rate(option: &str, text: &str) -> Result<Rate, JobError> {
-    let rate: Rate = quantity(option, text)?;
+/// Reads a rate above zero: a message takes its bytes over the rate. The error names the setting.
+pub fn positive_rate(setting: &'static str, text: &str) -> Result<Rate, JobError> {
+    let rate: Rate = quantity(setting, text)?;
     if rate == Rate::ZERO {
-        return Err(JobError::new(
-            option,
-            Place::File,
-            format!("\"{}\": expected a rate above zero", text.escape_debug()),
-        ));
+        let text = format!("\"{}\": expected a rate above zero", text.escape_debug());
+        return Err(JobError::in_setting(setting, text));
     }
     Ok(rate)
 }
@@ -64,7 +61,7 @@ pub fn choice(name: &str, rate: Rate, domain: Rate) -> Result<Choice, JobError> 
     }
     let known: Vec<&str> = Algorithm::ALL.iter().map(|a| a.name()).collect();
     let text = format!("\"{}\": expected nccl, {}", name.escape_debug(), known.join(", "));
-    Algorithm::named(name).map(Choice::Fixed).ok_or_else(|| JobError::new("--collectives", Place::File, text))
+    Algorithm::named(name).map(Choice::Fixed).ok_or_else(|| JobError::in_setting("collectives", text))
 }
 
 /// A network of one site, or of several with their own latency and rate. `message` is overhead and gap of a message, and the size above
@@ -76,24 +73,24 @@ pub fn network(
     host: Option<(u32, &str, &str)>,
     message: (&str, &str, &str),
 ) -> Result<Network, JobError> {
-    let mut made = Network::alpha_beta(quantity::<Delta>("--latency", latency)?, positive_rate("--rate", rate)?);
-    made.host.per_message = quantity("--overhead", message.0)?;
-    made.gap = quantity("--gap", message.1)?;
+    let mut made = Network::alpha_beta(quantity::<Delta>("latency", latency)?, positive_rate("rate", rate)?);
+    made.host.per_message = quantity("overhead", message.0)?;
+    made.gap = quantity("gap", message.1)?;
     if message.2 != "none" {
-        made.eager = quantity::<Bytes>("--eager", message.2)?.get();
+        made.eager = quantity::<Bytes>("eager", message.2)?.get();
     }
-    for (option, ranks) in [("--ranks-per-site", site.map(|s| s.0)), ("--ranks-per-host", host.map(|h| h.0))] {
+    for (setting, ranks) in [("ranks_per_site", site.map(|s| s.0)), ("ranks_per_host", host.map(|h| h.0))] {
         if ranks == Some(0) {
-            return Err(JobError::new(option, Place::File, "0: expected 1 or more"));
+            return Err(JobError::in_setting(setting, "0: expected 1 or more"));
         }
     }
     if let Some((ranks, latency, rate)) = site {
         made.ranks_per_site = ranks;
-        made.between = Level::new(quantity("--site-latency", latency)?, positive_rate("--site-rate", rate)?);
+        made.between = Level::new(quantity("site_latency", latency)?, positive_rate("site_rate", rate)?);
     }
     if let Some((ranks, latency, rate)) = host {
         made.ranks_per_host = ranks;
-        made.domain = Level::new(quantity("--host-latency", latency)?, positive_rate("--host-rate", rate)?);
+        made.domain = Level::new(quantity("host_latency", latency)?, positive_rate("host_rate", rate)?);
     }
     Ok(made)
 }
@@ -108,7 +105,7 @@ pub fn import(
     let format = match (request.format, request.files.first()) {
         (Some(format), _) => format,
         (None, Some(first)) => formats::detect(first)?,
-        (None, None) => return Err(JobError::new("import-job", Place::File, "no file; expected a job")),
+        (None, None) => return Err(JobError::in_setting("files", "no file; expected a job")),
     };
     let (site, host) = request.ranks_per;
     let locate = |rank: u32| Location { site: rank / site, host: rank / host };

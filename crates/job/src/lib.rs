@@ -25,6 +25,6 @@ pub mod rank;
 pub mod survey;
 pub mod validate;
 
-pub use error::{JobError, Place};
+pub use error::{JobError, Missing, Place};
 pub use job::{ANY, Collective, Group, Job, Operation, Program, ProgramBuilder, Work};
 pub use rank::{Host, Input, Message, Output, Rank};

@@ -2,10 +2,11 @@
 
 use crate::scenario::{Cancelled, ScenarioError};
 use crate::writer::PythonFile;
-use farloop_job::error::{JobError, Place};
+use farloop_job::error::{JobError, Missing, Place};
 use farloop_job::formats::{Format, Options, Writing};
 use farloop_job::import::{Request, choice, import, network, positive_rate};
 use farloop_job::memory::MemoryLimit;
+use farloop_scenario::accepted_for;
 use farloop_units::Rate;
 use pyo3::prelude::*;
 use std::io::{self, Write};
@@ -54,20 +55,20 @@ pub fn import_job(
         let costs = message.as_ref().map_or(("0ns", "0ns", "none"), |m| (m.0.as_str(), m.1.as_str(), m.2.as_str()));
         let made = network(latency, rate, level(&site), level(&host), costs)?;
         let ranks_per = (made.ranks_per_site, made.ranks_per_host);
-        let domain = host.as_ref().map_or(Ok(NVLINK), |(_, _, rate)| positive_rate("--host-rate", rate))?;
+        let domain = host.as_ref().map_or(Ok(NVLINK), |(_, _, rate)| positive_rate("host_rate", rate))?;
         Ok::<_, JobError>(Request {
             files,
-            format: format.map(|f| named("--format", f)).transpose()?,
+            format: format.map(|f| named("format", f)).transpose()?,
             options: Options { flops, memory_bandwidth, groups, ranks },
-            choice: choice(collectives, positive_rate("--rate", rate)?, domain)?,
+            choice: choice(collectives, positive_rate("rate", rate)?, domain)?,
             ranks_per,
             network: timed.then_some(made),
-            out: out.map(|(path, to)| named("--to", &to).map(|to| (path, to))).transpose()?,
+            out: out.map(|(path, to)| named("to", &to).map(|to| (path, to))).transpose()?,
             expanded,
             limit: MemoryLimit(memory_limit),
         })
     })()
-    .map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    .map_err(refuse)?;
     let raised = Mutex::new(None);
     let raise = |error: PyErr| raised.lock().expect("nothing panics with it").replace(error);
     let stopped = || io::Error::other("stopped");
@@ -102,8 +103,25 @@ pub fn import_job(
         (Some(raised), _) => Err(raised),
         (None, Ok(summary)) => Ok(summary.to_string()),
         (None, Err(error)) if error.cancelled => Err(Cancelled::new_err("cancelled")),
-        (None, Err(error)) => Err(ScenarioError::new_err(error.to_string())),
+        (None, Err(error)) => Err(refuse(error)),
     }
+}
+
+/// A refusal as users see it: with the option of `farloop import-job` for a setting or a missing fact. Its attribute `lacks_groups` is true
+/// where the files do not have the ranks of a group.
+fn refuse(mut error: JobError) -> PyErr {
+    let lacks_groups = error.missing == Some(Missing::Groups);
+    if let Some(missing) = error.missing.filter(|_| !lacks_groups) {
+        error.reason = format!("{}; {}", error.reason, accepted_for(missing));
+    }
+    if let Place::Setting(name) = error.place {
+        (error.file, error.place) = match name {
+            "files" => ("import-job".to_string(), Place::File),
+            _ => (format!("--{}", name.replace('_', "-")), Place::File),
+        };
+    }
+    let refused = ScenarioError::new_err(error.to_string());
+    Python::attach(|py| refused.value(py).setattr("lacks_groups", lacks_groups)).err().unwrap_or(refused)
 }
 
 /// Formats of jobs: name, end of file names, true if there is a file for each rank, true if jobs are written in it.
@@ -116,8 +134,8 @@ pub fn job_formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     Format::ALL.iter().map(row).collect()
 }
 
-fn named(option: &str, name: &str) -> Result<Format, JobError> {
+fn named(setting: &'static str, name: &str) -> Result<Format, JobError> {
     let known: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
     let text = format!("\"{}\": expected {}", name.escape_debug(), known.join(", "));
-    Format::named(name).ok_or_else(|| JobError::new(option, Place::File, text))
+    Format::named(name).ok_or_else(|| JobError::in_setting(setting, text))
 }

@@ -5,6 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::names::check_name;
 use crate::reader::{Section, names};
 use crate::sections::JobKeys;
+use farloop_job::Missing;
 use farloop_job::generate::Plan;
 use farloop_units::Params;
 
@@ -24,6 +25,18 @@ pub struct JobSection {
     pub plan: Plan,
     /// True for each key of `OF_RANKS` that is written.
     pub written: [bool; 2],
+}
+
+/// Says how to state a fact that the files of a job lack: by an option of `farloop import-job` or a key of `[[job]]`.
+pub fn accepted_for(missing: Missing) -> &'static str {
+    match missing {
+        Missing::Ranks => "expected --ranks of import-job, or a header with all_gpus:",
+        Missing::Flops => "expected --flops, or flops of the [[job]]: operations of a host per second",
+        Missing::MemoryBandwidth => {
+            "expected --memory-bandwidth, or memory_bandwidth of the [[job]]: bytes per second of its memory"
+        }
+        Missing::Groups => "expected groups as well, where Chakra traces do not have the ranks of their groups",
+    }
 }
 
 /// Reads every `[[job]]`.

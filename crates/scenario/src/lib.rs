@@ -96,7 +96,7 @@ pub use farloop_net::{Cores, available_memory, total_memory};
 pub use farloop_trace::{SpecError, TraceSpec};
 pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
-pub use job::JobSection;
+pub use job::{JobSection, accepted_for};
 pub use job_path::JOB_CAUSES;
 pub use parse::{parse, parse_while, parse_with, parse_within};
 pub use run::{Outcome, Prepared, Settings, run, run_with};

@@ -127,7 +127,9 @@ def read_job(
                 text = str(error)
                 for copy, name in zip(copies, names, strict=True):
                     text = text.replace(copy, name)
-                raise FarloopError(text + _groups_hint(text, names, groups is not None)) from None
+                if error.lacks_groups and groups is None:
+                    text += _groups_hint(names)
+                raise FarloopError(text) from None
     summary: dict[str, Any] = json.loads(answer)
     return summary | {"files": names}
 
@@ -206,9 +208,9 @@ def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:
         raise FarloopError(f"{name}: cannot be read: {error.strerror or error}") from None
 
 
-def _groups_hint(refusal: str, names: Sequence[str], are_given: bool) -> str:
+def _groups_hint(names: Sequence[str]) -> str:
     """Returns a hint for a refusal of Chakra traces without the ranks of their groups: the option, and a file beside them with these."""
-    if are_given or not refusal.endswith("does not do") or not names[0].endswith(".et"):
+    if not names[0].endswith(".et"):
         return ""
     beside = next((path for path in sorted(Path(names[0]).parent.glob("*.json")) if _has_groups(path)), None)
     named = f"--groups {clip_text(os.fspath(beside), 300)}" if beside else "--groups FILE"

@@ -22,7 +22,7 @@ mod tree;
 
 pub use schedule::{LANES, Schedule, Step};
 
-use crate::error::{JobError, Place};
+use crate::error::{JobError, Missing, Place};
 use crate::job::{Collective, Group, Job, MemberIndex, Operation, Program, ProgramBuilder, Work};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -400,7 +400,7 @@ impl Calls {
                 call.kind.name(),
                 group.name
             );
-            return Err(job.error(call.first.0, call.first.1, text));
+            return Err(job.error(call.first.0, call.first.1, text).with_missing(Some(Missing::Groups)));
         }
         let begin = |next: &mut usize, calls: &Vec<Call>| {
             let own = *next;

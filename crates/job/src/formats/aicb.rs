@@ -23,7 +23,7 @@ use super::source::{Options, open, plain};
 use super::spec::{Detection, FormatSpec, Writing};
 use super::target::Target;
 use crate::collectives::Location;
-use crate::error::{JobError, Place};
+use crate::error::{JobError, Missing, Place};
 use crate::job::{Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, Operation, Places, ProgramBuilder, Work};
 use crate::memory::{Budget, Calls, Keys, MemoryLimit, Patterns, Size};
 use farloop_units::Delta;
@@ -304,10 +304,8 @@ fn rank_count(value: u64, what: &str, name: &str) -> Result<u32, JobError> {
 /// Collectives of all ranks, one after the other.
 fn micro_job(workload: &Workload, name: &str, options: &Options) -> Result<Job, JobError> {
     let Some(ranks) = options.ranks else {
-        let text = format!(
-            "{MICRO} does not say the number of ranks; expected --ranks of import-job, or a header with all_gpus:"
-        );
-        return Err(JobError::new(name, Place::Line(1), text));
+        let error = JobError::new(name, Place::Line(1), format!("{MICRO} does not say the number of ranks"));
+        return Err(error.with_missing(Some(Missing::Ranks)));
     };
     let ranks = rank_count(ranks.into(), "ranks", name)?;
     let mut builder = ProgramBuilder::new();

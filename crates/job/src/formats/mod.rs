@@ -153,10 +153,10 @@ pub fn read_within(
     progress: Progress<'_>,
 ) -> Result<Job, JobError> {
     if paths.is_empty() {
-        return Err(JobError::new("", Place::File, "no file; expected a job"));
+        return Err(JobError::in_setting("files", "no file; expected a job"));
     }
     if let Some(ranks) = options.ranks.filter(|&ranks| ranks == 0 || u64::from(ranks) > MAX_RANKS) {
-        return Err(JobError::new("--ranks", Place::File, format!("{ranks}: expected 1 to {MAX_RANKS}")));
+        return Err(JobError::in_setting("ranks", format!("{ranks}: expected 1 to {MAX_RANKS}")));
     }
     let spec = format.spec();
     if let (false, Some(second)) = (spec.is_file_per_rank, paths.get(1)) {

@@ -1,5 +1,6 @@
 //! AICB/SimAI workloads: both headers, in and out, refusals, and what a rank does.
 
+use farloop_job::Missing;
 use farloop_job::collectives::{Algorithm, Choice, Location, expand};
 use farloop_job::formats::{Format, NO_OPTIONS, Options, aicb, detect, read};
 use farloop_job::ideal::{Network, run};
@@ -62,7 +63,9 @@ fn a_benchmark_does_its_collectives_one_after_the_other() {
     let of = |ranks| read(&file, Format::Aicb, &Options { ranks, ..NO_OPTIONS }, &mut |_, _| true);
     let (unsaid, job) = (of(None), of(Some(4)));
     std::fs::remove_file(&path).unwrap();
-    assert!(unsaid.unwrap_err().to_string().ends_with("expected --ranks of import-job, or a header with all_gpus:"));
+    let error = unsaid.unwrap_err();
+    assert!(error.to_string().ends_with(":1: MICRO does not say the number of ranks"), "{error}");
+    assert_eq!(error.missing, Some(Missing::Ranks));
     let job = job.unwrap();
     assert_eq!((job.ranks(), job.programs[3].operations()[1].place), (4, 4));
     let whole = expand(&job, Choice::Fixed(Algorithm::Ring), &|_| Location::default()).unwrap();

@@ -77,7 +77,7 @@ fn a_job_goes_through_all_formats_and_stays_the_same() {
 }
 
 #[test]
-fn stopping_is_reported_and_options_are_refused_by_name() {
+fn stopping_is_reported_and_settings_are_refused_by_name() {
     assert!(
         import(&request(RING), &mut open, &mut |_, _, _| false).is_ok_and(|t| t["ranks"] == 8),
         "too small to be asked"
@@ -90,15 +90,14 @@ fn stopping_is_reported_and_options_are_refused_by_name() {
     assert!(stopped.cancelled);
     let none = ("0ns", "0ns", "none");
     let of = |made: Result<_, JobError>| made.map(|_: ()| ()).unwrap_err().to_string();
-    assert!(of(network("5", "1Gbps", None, None, none).map(|_| ())).starts_with("--latency: "));
-    assert!(of(network("5us", "1", None, None, none).map(|_| ())).starts_with("--rate: "));
+    assert!(of(network("5", "1Gbps", None, None, none).map(|_| ())).starts_with("latency: "));
+    assert!(of(network("5us", "1", None, None, none).map(|_| ())).starts_with("rate: "));
     assert!(
-        of(network("5us", "1Gbps", Some((0, "1ms", "1Gbps")), None, none).map(|_| ()))
-            .starts_with("--ranks-per-site: 0")
+        of(network("5us", "1Gbps", Some((0, "1ms", "1Gbps")), None, none).map(|_| ())).starts_with("ranks_per_site: 0")
     );
-    assert!(of(network("5us", "1Gbps", None, None, ("0ns", "0ns", "some")).map(|_| ())).starts_with("--eager: "));
+    assert!(of(network("5us", "1Gbps", None, None, ("0ns", "0ns", "some")).map(|_| ())).starts_with("eager: "));
     let star = choice("star", farloop_units::Rate::from_gbps(1), farloop_units::Rate::from_gbps(1)).map(|_| ());
-    assert_eq!(of(star), "--collectives: \"star\": expected nccl, ring, doubling, tree, direct, hierarchical");
+    assert_eq!(of(star), "collectives: \"star\": expected nccl, ring, doubling, tree, direct, hierarchical");
 }
 
 /// A file on a disk that has no room.

@@ -220,13 +220,13 @@ fn json_is_refused_with_what_makes_a_trace_of_it() {
 
 #[test]
 fn a_rate_of_zero_is_no_rate() {
-    for (rate, site, host, option) in [
-        ("0bps", None, None, "--rate"),
-        ("1Gbps", Some((1, "1ms", "0Gbps")), None, "--site-rate"),
-        ("1Gbps", None, Some((2, "1us", "0.0kbps")), "--host-rate"),
+    for (rate, site, host, setting) in [
+        ("0bps", None, None, "rate"),
+        ("1Gbps", Some((1, "1ms", "0Gbps")), None, "site_rate"),
+        ("1Gbps", None, Some((2, "1us", "0.0kbps")), "host_rate"),
     ] {
         let error = network("5us", rate, site, host, ("0ns", "0ns", "none")).unwrap_err().to_string();
-        assert!(error.starts_with(option) && error.contains("expected a rate above zero"), "{error}");
+        assert!(error.starts_with(setting) && error.contains("expected a rate above zero"), "{error}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::flow_table::FlowTable;
 use super::hosts::Hosts;
 use crate::error::RunError;
 use crate::glob::matches;
-use crate::job::{JobSection, OF_RANKS};
+use crate::job::{JobSection, OF_RANKS, accepted_for};
 use crate::scenario::Scenario;
 use crate::sections::{JobCollectives, Placement};
 use crate::transport::EndpointKeys;
@@ -14,7 +14,7 @@ use farloop_job::generate::{Plan, generate_within};
 use farloop_job::ideal::Level;
 use farloop_job::memory::{Budget, Keys, MemoryLimit, of_job};
 use farloop_job::validate::{check, check_programs};
-use farloop_job::{Host, Job, JobError, Place};
+use farloop_job::{Host, Job, JobError, Missing, Place};
 use farloop_net::spec::{CodingSpec, JobSpec, NodeId};
 use farloop_units::{Delta, Params, Time};
 use std::collections::BTreeMap;
@@ -143,11 +143,13 @@ fn refused(scenario: &Scenario, section: &JobSection, error: JobError) -> RunErr
         }
         None => ("model", error.reason.clone()),
     };
-    let lacks_groups = section.keys.groups.is_none() && key == "file" && problem.ends_with("does not do");
-    let expected = match problem.contains("expected") {
-        true => "",
-        false if lacks_groups => "expected groups as well, where Chakra traces do not have the ranks of their groups",
-        false => "expected a job that can run",
+    let missing = error
+        .missing
+        .filter(|&fact| section.keys.file.is_some() && (fact != Missing::Groups || section.keys.groups.is_none()));
+    let expected = match missing {
+        Some(fact) => accepted_for(fact),
+        None if problem.contains("expected") => "",
+        None => "expected a job that can run",
     };
     at(scenario, section, key, problem, expected)
 }

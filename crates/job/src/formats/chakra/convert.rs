@@ -16,7 +16,7 @@
 use super::frames::Frames;
 use super::order::{keep_streams, without_contradictions};
 use super::schema::{Node, kind};
-use crate::error::{JobError, Place};
+use crate::error::{JobError, Missing, Place};
 use crate::formats::source::{Options, Progress, open, plain, refuse_json, size};
 use crate::job::{
     Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, Operation, Places, Program,
@@ -296,7 +296,7 @@ fn rank(
         if node.kind == kind::METADATA {
             groups.learn(&node).map_err(refused)?;
         }
-        let work = work(&node, options, groups, counts).map_err(refused)?;
+        let work = work(&node, options, groups, counts).map_err(|e| refused(e.reason).with_missing(e.missing))?;
         let lane = lane(&node);
         let stream = match (lane, lane_of.get(&lane)) {
             (Lane::Processor(stream), _) => {
@@ -369,11 +369,29 @@ fn lane(node: &Node) -> Lane {
     }
 }
 
-fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts) -> Result<Work, String> {
+/// Why a node is refused.
+struct Refusal {
+    reason: String,
+    missing: Option<Missing>,
+}
+
+impl Refusal {
+    fn lacking(missing: Missing, reason: &str) -> Refusal {
+        Refusal { reason: reason.to_string(), missing: Some(missing) }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Refusal {
+        Refusal { reason, missing: None }
+    }
+}
+
+fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts) -> Result<Work, Refusal> {
     let longest = MAX_COMPUTING.as_ps() / 1_000_000;
     if node.duration_micros > longest {
         let shown = node.duration_micros as i64;
-        return Err(format!("duration_micros {shown}: negative or too long; expected 0 to {longest}"));
+        return Err(format!("duration_micros {shown}: negative or too long; expected 0 to {longest}").into());
     }
     let needed = |name: &str, most: i128| {
         let attribute = node.attribute(name).ok_or(format!("has no {name}"))?;
@@ -397,7 +415,7 @@ fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts
             let number = needed("comm_type", 9)?;
             let collective = Collective::ALL.into_iter().find(|&c| c as u64 == number);
             let Some(collective) = collective.or((number == 8).then_some(Collective::ReduceScatter)) else {
-                return Err(format!("comm_type {number}: expected 0 to 9"));
+                return Err(format!("comm_type {number}: expected 0 to 9").into());
             };
             let name = ["pg_name", "comm_group"].into_iter().find_map(|n| node.attribute(n)).and_then(|a| a.text());
             let group = groups.find(name)?;
@@ -418,18 +436,18 @@ fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts
             counts.invalid += 1;
             Ok(Work::Join)
         }
-        other => Err(format!("type {other}: expected 0 to 7")),
+        other => Err(format!("type {other}: expected 0 to 7").into()),
     }
 }
 
-fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work, String> {
+fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work, Refusal> {
     let amount = |name: &str| match node.attribute(name).and_then(|a| a.integer()) {
         Some(value) if value < 0 => Err(format!("{name} {value} is negative; expected 0 or more")),
         value => Ok(value.filter(|&v| v > 0)),
     };
     if let Some(picoseconds) = amount(super::write::PICOSECONDS)? {
         let duration = u64::try_from(picoseconds).map_or(Delta::MAX, Delta::from_ps);
-        return within(duration, || format!("{} {picoseconds}", super::write::PICOSECONDS));
+        return Ok(within(duration, || format!("{} {picoseconds}", super::write::PICOSECONDS))?);
     }
     let (operations, tensor) = (amount("num_ops")?, amount("tensor_size")?);
     let of_memory = matches!(node.kind, kind::MEM_LOAD | kind::MEM_STORE);
@@ -438,20 +456,17 @@ fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work,
     }
     let mut seconds = 0f64;
     if let Some(operations) = operations.filter(|_| !of_memory) {
-        let flops = options.flops.ok_or(
-            "has num_ops and no duration; expected --flops, or flops of the [[job]]: operations of a host per second",
-        )?;
+        let flops = options.flops.ok_or(Refusal::lacking(Missing::Flops, "has num_ops and no duration"))?;
         seconds = operations as f64 / flops;
     }
     if let (Some(tensor), Some(bandwidth)) = (tensor, options.memory_bandwidth) {
         seconds = seconds.max(tensor as f64 / bandwidth);
     } else if of_memory {
-        return Err(
-            "has tensor_size and no duration; expected --memory-bandwidth, or memory_bandwidth of the [[job]]: bytes per second of its memory".into()
-        );
+        return Err(Refusal::lacking(Missing::MemoryBandwidth, "has tensor_size and no duration"));
     }
     counts.computed += 1;
-    within(Delta::from_secs_f64(seconds), || format!("{seconds:.3e} s by num_ops, tensor_size and the host's speed"))
+    let what = || format!("{seconds:.3e} s by num_ops, tensor_size and the host's speed");
+    Ok(within(Delta::from_secs_f64(seconds), what)?)
 }
 
 /// A computation of that duration, which `what` describes where it is too long.
