@@ -205,7 +205,7 @@ def test_a_collective_that_a_rank_lacks_names_the_option_and_the_file_beside_the
     (tmp_path / "w.json").write_text('{"5": [0, 1]}')
     assert f"--groups {tmp_path / 'w.json'}, where" in command(*traces).stderr
     # With groups that leave a rank out, and where something else is wrong, there is no hint.
-    groups.write_text(json.dumps(dict.fromkeys(json.loads(kept.read_text()), [0, 1, 2, 3])))
+    groups.write_text(json.dumps({name: [0, 1, 2, 3] for name in json.loads(kept.read_text())}))
     refused = command(*traces, "--groups", groups)
     assert refused.exit_code == 2 and "--groups" not in refused.stderr
     traces[0].write_bytes(traces[0].read_bytes()[:-1])
