@@ -3,10 +3,10 @@
 
     scripts/fuzz_importers.py [--seconds 600] [--seed 1] [--program PROGRAM]
 
-The readers of jobs (GOAL as text and binary, Chakra, AICB) get what libFuzzer finds by coverage (PROGRAM: crates/job/fuzz). Those in
-Python get files that were valid, with some bytes or values changed: GraphML, manifests, and what an arena keeps of its slow flows
-(why.json). Each refuses with one message of its own kind, or reads; nothing else may be raised. libFuzzer has three
-quarters of the seconds, and those in Python a quarter, beside it.
+The readers of jobs (GOAL as text, for flows as well, and as binary; Chakra, AICB) get what libFuzzer finds by coverage (PROGRAM:
+crates/job/fuzz). Those in Python get files that were valid, with some bytes or values changed: GraphML, manifests, and what an arena
+keeps of its slow flows (why.json). Each refuses with one message of its own kind, or reads; nothing else may be raised. libFuzzer has
+three quarters of the seconds, and those in Python a quarter, beside it.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """The simulator, compiled from Rust (crates/py). Text and columns go in and out; there is no logic on this side."""
 
 from collections.abc import Callable, Sequence
+from io import BufferedReader
 from typing import Any, Protocol
 
 class BinaryFile(Protocol):
@@ -70,6 +71,17 @@ class RunOutput:
     def info(self) -> str: ...
     @property
     def trace(self) -> TraceOutput | None: ...
+
+class GoalTrace:
+    """A GOAL trace; `ranks` and `hosts` have the order of the file.
+
+    A row of its flows: name, source, destination, start, size, and the flows that it waits for.
+    """
+
+    def __new__(cls, file: BufferedReader, name: str) -> GoalTrace: ...
+    @property
+    def ranks(self) -> list[int]: ...
+    def flows(self, hosts: Sequence[str], eager: bool) -> list[tuple[str, str, str, str, str, str]]: ...
 
 class TraceOutput:
     """What the tracer of one simulation kept."""

@@ -4,10 +4,12 @@
 mod algorithm;
 mod delay;
 mod errors;
+mod goal;
 mod job;
 mod out_of_memory;
 mod output;
 mod parameters;
+mod reader;
 mod scenario;
 mod signals;
 mod writer;
@@ -200,6 +202,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScenario>()?;
     module.add_class::<RunOutput>()?;
     module.add_class::<TraceOutput>()?;
+    module.add_class::<goal::PyGoalTrace>()?;
     module.add_class::<signals::PyContext>()?;
     module.add_class::<signals::PyFlow>()?;
     module.add_class::<signals::PyAck>()?;

@@ -39,7 +39,7 @@ impl Drop for PythonFile {
 }
 
 /// An `OSError` with its number.
-fn to_io_error(py: Python<'_>, error: PyErr) -> io::Error {
+pub(crate) fn to_io_error(py: Python<'_>, error: PyErr) -> io::Error {
     match error.value(py).getattr("errno").and_then(|number| number.extract::<i32>()) {
         Ok(number) => io::Error::from_raw_os_error(number),
         Err(_) => io::Error::from(error),

@@ -11,9 +11,10 @@
 //! ```
 //!
 //! A statement has its own line. -1 as source or tag of a receive means any. Where txt2bin is silent, this reader is
-//! strict: a label twice, a rank twice or missing, and an unknown peer are refused; a label may be used before the
-//! operation that it names.
+//! strict: a label twice, a rank twice, and an unknown peer are refused; a label may be used before the operation that it
+//! names. [`Rules`] say what depends on the use: jobs ([`read`]) or flows ([`super::goal_flows`]).
 
+use super::goal_line::{Kind, Syntax, Words, is_label, is_number, uncomment};
 use super::source::{Progress, plain};
 use crate::error::{JobError, Place};
 use crate::job::{
@@ -21,12 +22,19 @@ use crate::job::{
     Work,
 };
 use crate::memory::MemoryMeter;
-use farloop_units::Delta;
-use std::collections::HashMap;
+use farloop_units::{Delta, shown};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, Read};
 
 /// Bytes; an operation has fewer than a hundred.
 const MAX_LINE_LENGTH: u64 = 10_000;
+
+/// Digits of a number.
+const MAX_DIGITS: usize = 19;
+
+/// The largest number of what has no limit of its own.
+pub(super) const MAX_NUMBER: u64 = 1_000_000_000_000_000_000;
 
 const EXPECTED: &str = "expected \"num_ranks N\", \"rank R {\", \"LABEL: send SIZEb to RANK tag TAG\", \
     \"LABEL: recv SIZEb from RANK tag TAG\", \"LABEL: calc NANOSECONDS\", \"LABEL requires LABEL\", \"LABEL irequires LABEL\" or \"}\"";
@@ -46,8 +54,91 @@ pub fn read(
     meter: &mut MemoryMeter,
     sink: Sink<'_>,
 ) -> Result<u32, JobError> {
-    let mut text =
-        Text { meter, name, line: 0, seen: Vec::new(), rank: None, labels: HashMap::new(), needs: Vec::new() };
+    let target = Programs { meter, builder: ProgramBuilder::new(), sink };
+    read_into(reader, (name, total), progress, &Rules::JOB, target).map(|(ranks, _)| ranks as u32)
+}
+
+/// The strictness of the reader, and the largest numbers that it takes.
+pub(super) struct Rules {
+    /// Each rank has its block; otherwise one without operations may lack it.
+    pub all_ranks: bool,
+    /// Receives may take any source and tag.
+    pub wildcards: bool,
+    /// Comments are UTF-8 as well.
+    pub utf8: bool,
+    pub max_ranks: u64,
+    /// Nanoseconds of a computation.
+    pub max_computing: u64,
+    /// Bytes of a message.
+    pub max_sent: u64,
+    pub max_received: u64,
+    pub max_tag: u64,
+    /// Number of a processor or network interface.
+    pub max_device: u64,
+}
+
+impl Rules {
+    const JOB: Rules = Rules {
+        all_ranks: true,
+        wildcards: true,
+        utf8: false,
+        max_ranks: MAX_RANKS,
+        max_computing: MAX_COMPUTING.as_ps() / 1000,
+        max_sent: MAX_BYTES,
+        max_received: MAX_RECEIVED,
+        max_tag: ANY as u64 - 1,
+        max_device: 255,
+    };
+}
+
+/// An operation of a rank.
+pub(super) struct Statement<'a> {
+    pub line: u64,
+    pub label: Option<&'a [u8]>,
+    pub kind: Kind,
+    /// Bytes or nanoseconds.
+    pub amount: u64,
+    /// Of a message; `None` for any.
+    pub peer: Option<u64>,
+    /// Of a message; `None` for any.
+    pub tag: Option<u64>,
+    pub processor: u64,
+    pub interface: u64,
+}
+
+/// The receiver of what is read. A rank's operations have positions from 0; errors are those of its memory.
+pub(super) trait Target {
+    /// So many bytes of the file are read.
+    fn set_read(&mut self, bytes: u64);
+    fn add_operation(&mut self, operation: Statement<'_>) -> Result<(), String>;
+    /// A dependency was read, which `connect` adds when its labels are known.
+    fn reserve_dependency(&mut self) -> Result<(), String>;
+    fn connect(&mut self, later: u32, sooner: u32, at_start: bool);
+    fn end_rank(&mut self, rank: u64) -> Result<(), JobError>;
+}
+
+/// Reads a file of that name and size into `target`. Returns its number of ranks, and the target.
+pub(super) fn read_into<T: Target>(
+    reader: &mut impl BufRead,
+    (name, total): (&str, u64),
+    progress: Progress<'_>,
+    rules: &Rules,
+    target: T,
+) -> Result<(u64, T), JobError> {
+    let mut text = Text {
+        target,
+        rules,
+        name,
+        line: 0,
+        last: 0,
+        count: None,
+        seen: BTreeSet::new(),
+        rank: None,
+        operations: 0,
+        dependencies: 0,
+        labels: HashMap::new(),
+        needs: Vec::new(),
+    };
     let mut raw = Vec::new();
     let (mut comment, mut bytes) = (false, 0u64);
     let mut clean = Vec::new();
@@ -63,23 +154,29 @@ pub fn read(
         }
         text.line += 1;
         bytes += read as u64;
+        if raw.contains(&0) {
+            return Err(text.error("is not text; expected GOAL's text form, not its binary one"));
+        }
         if read as u64 > MAX_LINE_LENGTH {
             return Err(text.error(format!("longer than {MAX_LINE_LENGTH} bytes; {EXPECTED}")));
         }
-        if raw.contains(&0) {
-            return Err(text.error("is not text; expected GOAL's text form"));
+        if rules.utf8 && std::str::from_utf8(&raw).is_err() {
+            return Err(text.error("is not UTF-8 text"));
         }
         if text.line.is_multiple_of(8192) && !progress(bytes, total) {
             return Err(JobError::cancelled());
         }
-        let line = if comment || raw.contains(&b'/') {
-            uncomment(&raw, &mut comment, &mut clean);
-            &clean[..]
-        } else {
-            &raw[..]
-        };
-        text.meter.set_read(bytes);
-        text.statement(line.trim_ascii(), sink)?;
+        let mut line = &raw[..];
+        if text.line == 1 {
+            // A byte order mark belongs to no statement.
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if comment || line.contains(&b'/') {
+            uncomment(line, &mut comment, &mut clean);
+            line = &clean;
+        }
+        text.target.set_read(bytes);
+        text.read_line(line.trim_ascii())?;
     }
     if comment {
         return Err(text.error("a comment does not end; expected \"*/\""));
@@ -90,292 +187,282 @@ pub fn read(
 /// A dependency: line, later, sooner, at start.
 type Need = (u64, Box<[u8]>, Box<[u8]>, bool);
 
-struct Text<'a> {
-    meter: &'a mut MemoryMeter,
+struct Text<'a, T> {
+    target: T,
+    rules: &'a Rules,
     name: &'a str,
     line: u64,
-    /// By rank, whether it has come.
-    seen: Vec<bool>,
-    rank: Option<(u32, ProgramBuilder)>,
+    /// The line of the last statement.
+    last: u64,
+    /// Number of ranks.
+    count: Option<u64>,
+    /// Ranks whose blocks have begun.
+    seen: BTreeSet<u64>,
+    rank: Option<u64>,
+    /// Of the rank.
+    operations: usize,
+    dependencies: usize,
     labels: HashMap<Box<[u8]>, u32>,
     /// Dependencies whose labels come later.
     needs: Vec<Need>,
 }
 
-impl Text<'_> {
+impl<T: Target> Text<'_, T> {
     fn error(&self, reason: impl Into<String>) -> JobError {
         JobError::new(self.name, Place::Line(self.line), reason)
     }
 
-    fn statement(&mut self, line: &[u8], sink: Sink<'_>) -> Result<(), JobError> {
+    fn unexpected(&self, line: &[u8]) -> JobError {
+        self.error(format!("{}: {EXPECTED}", excerpt(line)))
+    }
+
+    fn read_line(&mut self, line: &[u8]) -> Result<(), JobError> {
         if line.is_empty() {
             return Ok(());
         }
-        let mut words = Words(line);
-        if self.rank.is_some() {
-            if line == b"}" {
-                return self.end_rank(sink);
-            }
-            return self.in_rank(line, words);
+        self.last = self.line;
+        match self.rank {
+            None => self.read_head(line),
+            Some(rank) if line == b"}" => self.end_rank(rank),
+            Some(_) => self.read_operation(line),
         }
-        match words.word() {
-            b"num_ranks" if !self.seen.is_empty() => Err(self.error("num_ranks a second time")),
-            b"num_ranks" => {
-                let count = self.number(words.word(), "a number of ranks", MAX_RANKS)?;
-                if count == 0 || !words.is_over() {
+    }
+
+    /// Reads a line outside of the ranks.
+    fn read_head(&mut self, line: &[u8]) -> Result<(), JobError> {
+        let mut words = Words(line);
+        let (key, digits) = (words.word(), words.word());
+        let is_whole = is_number(digits) && (key != b"rank" || words.word() == b"{") && words.is_over();
+        match (key, self.count) {
+            (b"num_ranks", Some(_)) if is_whole => Err(self.error("num_ranks a second time")),
+            (b"num_ranks", None) if is_whole => {
+                let count = self.number(digits, self.rules.max_ranks)?;
+                if count == 0 && self.rules.all_ranks {
                     return Err(self.unexpected(line));
                 }
-                self.seen = vec![false; count as usize];
+                self.count = Some(count);
                 Ok(())
             }
-            b"rank" => {
-                if self.seen.is_empty() {
+            (b"rank", count) if is_whole => {
+                let rank = self.number(digits, MAX_NUMBER)?;
+                let Some(count) = count else {
                     return Err(self.error("expected \"num_ranks N\" before the first rank"));
+                };
+                let is_new = self.seen.insert(rank);
+                if rank >= count || !is_new {
+                    let problem = if is_new { format!("of {count}") } else { "a second time".into() };
+                    let last = i128::from(count) - 1;
+                    return Err(self.error(format!("rank {rank} {problem}; expected each of 0 to {last} at most once")));
                 }
-                let count = self.seen.len() as u64;
-                let rank = self.number(words.word(), "a rank", u64::from(u32::MAX))?;
-                if words.word() != b"{" || !words.is_over() {
-                    return Err(self.unexpected(line));
-                }
-                if rank >= count {
-                    return Err(self.error(format!("rank {rank} of {count}; expected one of 0 to {}", count - 1)));
-                }
-                if std::mem::replace(&mut self.seen[rank as usize], true) {
-                    return Err(self.error(format!("rank {rank} a second time; expected each rank once")));
-                }
-                self.rank = Some((rank as u32, ProgramBuilder::new()));
+                (self.rank, self.operations, self.dependencies) = (Some(rank), 0, 0);
                 Ok(())
             }
             _ => Err(self.unexpected(line)),
         }
     }
 
-    fn in_rank(&mut self, line: &[u8], mut words: Words<'_>) -> Result<(), JobError> {
+    /// Reads a line of a rank.
+    fn read_operation(&mut self, line: &[u8]) -> Result<(), JobError> {
+        let mut words = Words(line);
         let first = words.word();
-        if !matches!(first, b"send" | b"recv" | b"calc") {
-            if !is_label(first) {
-                return Err(self.unexpected(line));
-            }
-            let second = words.word();
-            if matches!(second, b"requires" | b"irequires") {
-                let sooner = words.word();
-                if !is_label(sooner) || !words.is_over() {
+        let mut after = words;
+        match after.word() {
+            second @ (b"requires" | b"irequires") if is_label(first) => {
+                let sooner = after.word();
+                if !is_label(sooner) || !after.is_over() {
                     return Err(self.unexpected(line));
                 }
-                return self.tie(first, sooner, second == b"irequires");
+                self.add_dependency(first, sooner, second == b"irequires")
             }
-            if second != b":" {
-                return Err(self.unexpected(line));
+            b":" if is_label(first) => {
+                let kind = after.word();
+                self.add_operation(line, Some(first), kind, after)
             }
-            let kind = words.word();
-            let work = self.operation(line, kind, words)?;
-            let position = self.push(work)?;
-            if self.labels.insert(first.into(), position).is_some() {
-                return Err(self.error(format!("the label {} a second time in this rank", shown(first))));
-            }
-            return Ok(());
+            _ => self.add_operation(line, None, first, words),
         }
-        let work = self.operation(line, first, words)?;
-        self.push(work).map(|_| ())
     }
 
-    fn push(&mut self, operation: Operation) -> Result<u32, JobError> {
-        let Some((_, builder)) = &mut self.rank else { unreachable!("inside of a rank") };
-        if builder.len() >= MAX_OPERATIONS {
+    fn add_operation(
+        &mut self,
+        line: &[u8],
+        label: Option<&[u8]>,
+        kind: &[u8],
+        words: Words<'_>,
+    ) -> Result<(), JobError> {
+        let Some(syntax) = Syntax::of(kind, words) else { return Err(self.unexpected(line)) };
+        let operation = self.checked(line, label, &syntax)?;
+        if self.operations >= MAX_OPERATIONS {
             return Err(self.error(format!("more than {MAX_OPERATIONS} operations in a rank")));
         }
-        self.meter.add_operations(1, 0).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
-        Ok(builder.push(operation))
+        self.target.add_operation(operation).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
+        if let Some(label) = label
+            && self.labels.insert(label.into(), self.operations as u32).is_some()
+        {
+            return Err(self.error(format!("the label {} a second time in this rank", excerpt(label))));
+        }
+        self.operations += 1;
+        Ok(())
     }
 
-    fn tie(&mut self, later: &[u8], sooner: &[u8], at_start: bool) -> Result<(), JobError> {
-        self.meter.add_operations(0, 1).map_err(|reason| JobError::new(self.name, Place::File, reason))?;
-        let ties = self.needs.len() + self.rank.as_ref().map_or(0, |(_, builder)| builder.dependencies());
-        if ties >= MAX_DEPENDENCIES {
+    fn add_dependency(&mut self, later: &[u8], sooner: &[u8], at_start: bool) -> Result<(), JobError> {
+        self.target.reserve_dependency().map_err(|reason| JobError::new(self.name, Place::File, reason))?;
+        if self.dependencies >= MAX_DEPENDENCIES {
             return Err(self.error(format!("more than {MAX_DEPENDENCIES} dependencies in a rank")));
         }
+        self.dependencies += 1;
         match (self.labels.get(later), self.labels.get(sooner)) {
-            (Some(&l), Some(&s)) => {
-                let Some((_, builder)) = &mut self.rank else { unreachable!("inside of a rank") };
-                if at_start { builder.irequires(l, s) } else { builder.requires(l, s) }
-            }
+            (Some(&later), Some(&sooner)) => self.target.connect(later, sooner, at_start),
             _ => self.needs.push((self.line, later.into(), sooner.into(), at_start)),
         }
         Ok(())
     }
 
-    fn operation(&self, line: &[u8], kind: &[u8], mut words: Words<'_>) -> Result<Operation, JobError> {
-        let size = words.word();
-        let ranks = self.seen.len() as u64;
-        let mut made = Operation { work: Work::Join, stream: 0, nic: 0, phase: 0, place: self.line };
-        if kind == b"calc" {
-            let duration = Delta::from_ns(self.number(size, "nanoseconds", MAX_COMPUTING.as_ps() / 1000)?);
-            self.options(words, &mut made, &mut None)?;
-            made.work = Work::Compute(duration);
-            return Ok(made);
-        }
-        let (send, joint): (bool, &[u8]) = match kind {
-            b"send" => (true, b"to"),
-            b"recv" => (false, b"from"),
-            _ => return Err(self.unexpected(line)),
-        };
-        let size = match size.strip_suffix(b"b") {
-            Some(digits) => digits,
-            None if words.word() == b"b" => size,
-            None => return Err(self.unexpected(line)),
-        };
-        let bytes = self.number(size, "bytes", if send { MAX_BYTES } else { MAX_RECEIVED })?;
-        if words.word() != joint {
-            return Err(self.unexpected(line));
-        }
-        let peer = match words.word() {
-            b"-1" if !send => ANY,
-            b"-1" => return Err(self.error("a message to rank -1: only a receive may have any")),
-            digits => {
-                let peer = self.number(digits, "a rank", u64::from(u32::MAX))?;
-                if peer >= ranks {
-                    return Err(self.error(format!("there is no rank {peer}; expected one of 0 to {}", ranks - 1)));
-                }
-                peer as u32
+    /// An operation whose line has the right words.
+    fn checked<'s>(
+        &self,
+        line: &[u8],
+        label: Option<&'s [u8]>,
+        syntax: &Syntax<'_>,
+    ) -> Result<Statement<'s>, JobError> {
+        let (rules, kind) = (self.rules, syntax.kind);
+        let mut made =
+            Statement { line: self.line, label, kind, amount: 0, peer: None, tag: Some(0), processor: 0, interface: 0 };
+        let known: &[&[u8]] = if kind == Kind::Compute { &[b"cpu", b"nic"] } else { &[b"tag", b"cpu", b"nic"] };
+        for (number, &(key, value)) in syntax.options().iter().enumerate() {
+            let is_second = syntax.options()[..number].iter().any(|&(before, _)| before == key);
+            if !known.contains(&key) || is_second {
+                let problem = if is_second { "a second time" } else { "unknown" };
+                let names: Vec<Cow<'_, str>> = known.iter().map(|k| String::from_utf8_lossy(k)).collect();
+                let names = names.join(", ");
+                return Err(self.error(format!("{}: {problem}; expected each of {names} at most once", excerpt(key))));
             }
-        };
-        let mut tag = Some(0);
-        self.options(words, &mut made, &mut tag)?;
-        let tag = tag.unwrap_or(0);
-        if send && tag == ANY {
-            return Err(self.error("a message with tag -1: only a receive may have any"));
+            let most = if key == b"tag" { rules.max_tag } else { rules.max_device };
+            let value = if value == b"-1" { None } else { Some(self.number(value, most)?) };
+            match (key, value) {
+                (b"tag", tag) => made.tag = tag,
+                (b"cpu", Some(processor)) => made.processor = processor,
+                (_, Some(interface)) => made.interface = interface,
+                // Flows have no processors.
+                (_, None) if rules.wildcards => return Err(self.unexpected(line)),
+                (_, None) => {}
+            }
         }
-        made.work = if send { Work::Send { to: peer, tag, bytes } } else { Work::Receive { from: peer, tag, bytes } };
+        if kind != Kind::Compute {
+            made.peer = if syntax.peer == b"-1" { None } else { Some(self.number(syntax.peer, MAX_NUMBER)?) };
+            self.check_ends(line, &made)?;
+        }
+        let most = match kind {
+            Kind::Compute => rules.max_computing,
+            Kind::Send => rules.max_sent,
+            Kind::Receive => rules.max_received,
+        };
+        made.amount = self.number(syntax.amount, most)?;
         Ok(made)
     }
 
-    fn options(&self, mut words: Words<'_>, made: &mut Operation, tag: &mut Option<u32>) -> Result<(), JobError> {
-        let mut seen: Vec<&[u8]> = Vec::new();
-        while !words.is_over() {
-            let key = words.word();
-            let known: &[&[u8]] = if tag.is_some() { &[b"tag", b"cpu", b"nic"] } else { &[b"cpu", b"nic"] };
-            if !known.contains(&key) || seen.contains(&key) {
-                let problem = if seen.contains(&key) { "a second time" } else { "unknown" };
-                let names: Vec<String> = known.iter().map(|k| String::from_utf8_lossy(k).into_owned()).collect();
-                let text = format!("{}: {problem}; expected each of {} at most once", shown(key), names.join(", "));
-                return Err(self.error(text));
-            }
-            seen.push(key);
-            let value = words.word();
-            match key {
-                b"tag" if value == b"-1" => *tag = Some(ANY),
-                b"tag" => *tag = Some(self.number(value, "a tag", u64::from(ANY) - 1)? as u32),
-                b"cpu" => made.stream = self.number(value, "a processor", 255)? as u16,
-                _ => made.nic = self.number(value, "a network interface", 255)? as u8,
-            }
+    /// Checks peer and tag of a message.
+    fn check_ends(&self, line: &[u8], message: &Statement<'_>) -> Result<(), JobError> {
+        let is_any = message.peer.is_none() || message.tag.is_none();
+        if is_any && !self.rules.wildcards {
+            let text = "-1 stands for any; which message that is only a run would tell: expected a rank and a tag";
+            return Err(self.error(format!("{}: {text}", excerpt(line))));
         }
-        Ok(())
+        if is_any && message.kind == Kind::Send {
+            let end = if message.peer.is_none() { "to rank" } else { "with tag" };
+            return Err(self.error(format!("a message {end} -1: only a receive may have any")));
+        }
+        let count = self.count.unwrap_or(0);
+        match message.peer {
+            Some(peer) if peer >= count => {
+                Err(self.error(format!("there is no rank {peer}; expected one of 0 to {}", i128::from(count) - 1)))
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn end_rank(&mut self, sink: Sink<'_>) -> Result<(), JobError> {
-        let Some((rank, mut builder)) = self.rank.take() else { unreachable!("inside of a rank") };
+    fn end_rank(&mut self, rank: u64) -> Result<(), JobError> {
         for (line, later, sooner, at_start) in self.needs.drain(..) {
             let number = |label: &[u8]| {
-                let text = format!("there is no operation {} in this rank", shown(label));
+                let text = format!("there is no operation {} in this rank", excerpt(label));
                 self.labels.get(label).copied().ok_or_else(|| JobError::new(self.name, Place::Line(line), text))
             };
             let (later, sooner) = (number(&later)?, number(&sooner)?);
-            if at_start { builder.irequires(later, sooner) } else { builder.requires(later, sooner) }
+            self.target.connect(later, sooner, at_start);
         }
         self.labels.clear();
-        sink(rank, builder.finish())
+        self.rank = None;
+        self.target.end_rank(rank)
     }
 
-    fn end(self) -> Result<u32, JobError> {
-        if let Some((rank, _)) = self.rank {
-            let text = format!("the file ends inside of rank {rank}; it is truncated: expected \"}}\"");
-            return Err(JobError::new(self.name, Place::Line(self.line), text));
+    fn end(self) -> Result<(u64, T), JobError> {
+        let refused = |place: Place, text: &str| Err(JobError::new(self.name, place, text));
+        if self.rank.is_some() {
+            return refused(Place::Line(self.last), "the end of the file inside of a rank; expected \"}\"");
         }
-        if self.seen.is_empty() {
-            return Err(JobError::new(self.name, Place::File, "no ranks; expected \"num_ranks N\" on its first line"));
+        let Some(count) = self.count else {
+            return refused(Place::File, "expected \"num_ranks N\" on its first line");
+        };
+        if self.rules.all_ranks
+            && let Some(rank) = (0..count).find(|rank| !self.seen.contains(rank))
+        {
+            return refused(
+                Place::File,
+                &format!("rank {rank} is missing; expected each of 0 to {}", i128::from(count) - 1),
+            );
         }
-        if let Some(rank) = self.seen.iter().position(|seen| !seen) {
-            let text = format!("rank {rank} is missing; expected each of 0 to {}", self.seen.len() - 1);
-            return Err(JobError::new(self.name, Place::File, text));
-        }
-        Ok(self.seen.len() as u32)
+        Ok((count, self.target))
     }
 
-    fn number(&self, digits: &[u8], what: &str, most: u64) -> Result<u64, JobError> {
-        if digits.first() == Some(&b'-') && digits.len() > 1 && digits[1..].iter().all(u8::is_ascii_digit) {
-            return Err(self.error(format!("{} is negative; expected {what}", shown(digits))));
-        }
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(self.error(format!("{}: expected {what}", shown(digits))));
-        }
+    /// The value of digits.
+    fn number(&self, digits: &[u8], most: u64) -> Result<u64, JobError> {
         let value = digits.iter().try_fold(0u64, |n, &d| n.checked_mul(10)?.checked_add(u64::from(d - b'0')));
         match value {
-            Some(value) if value <= most => Ok(value),
-            _ => Err(self.error(format!("{} is too large; expected {what}, at most {most}", shown(digits)))),
+            Some(value) if value <= most && digits.len() <= MAX_DIGITS => Ok(value),
+            _ => Err(self.error(format!("{} is too large; expected at most {most}", excerpt(digits)))),
         }
-    }
-
-    fn unexpected(&self, line: &[u8]) -> JobError {
-        self.error(format!("{}: {EXPECTED}", shown(line)))
     }
 }
 
-/// The words of a line; ":" is one of its own, "{" as well.
-struct Words<'a>(&'a [u8]);
+/// A part of a line in an error.
+fn excerpt(text: &[u8]) -> String {
+    shown(&String::from_utf8_lossy(text), 80).into_owned()
+}
 
-impl<'a> Words<'a> {
-    /// The next one; empty at the end.
-    fn word(&mut self) -> &'a [u8] {
-        let rest = self.0.trim_ascii_start();
-        let length = match rest.first() {
-            Some(b':' | b'{') => 1,
-            _ => rest.iter().position(|&b| b.is_ascii_whitespace() || b == b':' || b == b'{').unwrap_or(rest.len()),
+/// Makes programs of a job.
+struct Programs<'a> {
+    meter: &'a mut MemoryMeter,
+    builder: ProgramBuilder,
+    sink: Sink<'a>,
+}
+
+impl Target for Programs<'_> {
+    fn set_read(&mut self, bytes: u64) {
+        self.meter.set_read(bytes);
+    }
+
+    fn add_operation(&mut self, made: Statement<'_>) -> Result<(), String> {
+        self.meter.add_operations(1, 0)?;
+        let number = |number: Option<u64>| number.map_or(ANY, |number| number as u32);
+        let (peer, tag, bytes) = (number(made.peer), number(made.tag), made.amount);
+        let work = match made.kind {
+            Kind::Compute => Work::Compute(Delta::from_ns(made.amount)),
+            Kind::Send => Work::Send { to: peer, tag, bytes },
+            Kind::Receive => Work::Receive { from: peer, tag, bytes },
         };
-        let (word, rest) = rest.split_at(length);
-        self.0 = rest;
-        word
+        let (stream, nic) = (made.processor as u16, made.interface as u8);
+        self.builder.push(Operation { work, stream, nic, phase: 0, place: made.line });
+        Ok(())
     }
 
-    fn is_over(&self) -> bool {
-        self.0.trim_ascii_start().is_empty()
+    fn reserve_dependency(&mut self) -> Result<(), String> {
+        self.meter.add_operations(0, 1)
     }
-}
 
-fn is_label(word: &[u8]) -> bool {
-    word.first().is_some_and(u8::is_ascii_alphabetic) && word.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_')
-}
+    fn connect(&mut self, later: u32, sooner: u32, at_start: bool) {
+        if at_start { self.builder.irequires(later, sooner) } else { self.builder.requires(later, sooner) }
+    }
 
-/// A word in an error, not longer than a line.
-fn shown(word: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(word).chars().take(80).collect();
-    let more = if word.len() > 80 { "…" } else { "" };
-    format!("\"{}{more}\"", text.escape_debug())
-}
-
-fn uncomment(raw: &[u8], inside: &mut bool, clean: &mut Vec<u8>) {
-    clean.clear();
-    let mut rest = raw;
-    while !rest.is_empty() {
-        if *inside {
-            match rest.windows(2).position(|w| w == b"*/") {
-                Some(at) => (rest, *inside) = (&rest[at + 2..], false),
-                None => return,
-            }
-            continue;
-        }
-        match rest.windows(2).position(|w| w == b"//" || w == b"/*") {
-            Some(at) => {
-                clean.extend_from_slice(&rest[..at]);
-                clean.push(b' ');
-                if rest[at + 1] == b'/' {
-                    return;
-                }
-                (rest, *inside) = (&rest[at + 2..], true);
-            }
-            None => {
-                clean.extend_from_slice(rest);
-                return;
-            }
-        }
+    fn end_rank(&mut self, rank: u64) -> Result<(), JobError> {
+        (self.sink)(rank as u32, std::mem::take(&mut self.builder).finish())
     }
 }

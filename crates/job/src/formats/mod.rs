@@ -7,6 +7,8 @@ pub mod aicb;
 pub mod chakra;
 pub mod goal;
 pub mod goal_binary;
+pub mod goal_flows;
+mod goal_line;
 pub mod goal_text;
 pub mod goal_write;
 pub mod plan;

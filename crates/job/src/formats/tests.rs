@@ -75,29 +75,45 @@ fn goal_text_says_what_it_says() {
 fn what_is_wrong_in_a_text_is_named_with_its_line() {
     let rank = |inside: &str| format!("num_ranks 2\nrank 0 {{\n{inside}\n}}\nrank 1 {{\n}}\n");
     for (text, expected) in [
-        (String::new(), "x.goal: no ranks"),
+        (String::new(), "x.goal: expected \"num_ranks N\" on its first line"),
         ("rank 0 {\n}\n".into(), "x.goal:1: expected \"num_ranks N\" before"),
         ("num_ranks 2\nrank 0 {\n}\n".into(), "x.goal: rank 1 is missing; expected each of 0 to 1"),
-        ("num_ranks 1\nrank 0 {\nl1: calc 5\n".into(), "x.goal:3: the file ends inside of rank 0; it is truncated"),
-        ("num_ranks 1\nrank 1 {\n}\n".into(), "x.goal:2: rank 1 of 1"),
+        (
+            "num_ranks 1\nrank 0 {\nl1: calc 5\n".into(),
+            "x.goal:3: the end of the file inside of a rank; expected \"}\"",
+        ),
+        ("num_ranks 1\nrank 1 {\n}\n".into(), "x.goal:2: rank 1 of 1; expected each of 0 to 0 at most once"),
         ("num_ranks 1\nrank 0 {\n}\nrank 0 {\n}\n".into(), "x.goal:4: rank 0 a second time"),
-        (rank("calc -5"), "x.goal:3: \"-5\" is negative; expected nanoseconds"),
-        (rank("l1: send -8b to 1"), "x.goal:3: \"-8\" is negative; expected bytes"),
-        (rank("calc 99999999999999999999"), "x.goal:3: \"99999999999999999999\" is too large"),
+        (rank("calc -5"), "x.goal:3: calc -5: expected "),
+        (rank("l1: send -8b to 1"), "x.goal:3: l1: send -8b to 1: expected "),
+        (
+            rank("calc 99999999999999999999"),
+            "x.goal:3: 99999999999999999999 is too large; expected at most 9223372036854775",
+        ),
         (rank("send 8b to 2 tag 0"), "x.goal:3: there is no rank 2; expected one of 0 to 1"),
         (rank("send 8b to -1 tag 0"), "x.goal:3: a message to rank -1"),
-        (rank("send 8b from 1 tag 0"), "x.goal:3: \"send 8b from 1 tag 0\": expected"),
-        (rank("send 8b to 1 tag 0 tag 1"), "x.goal:3: \"tag\": a second time"),
-        (rank("calc 8 tag 1"), "x.goal:3: \"tag\": unknown; expected each of cpu, nic"),
-        (rank("l1: calc 1\nl1: calc 2"), "x.goal:4: the label \"l1\" a second time"),
-        (rank("l1: calc 1\nl1 requires l2"), "x.goal:4: there is no operation \"l2\""),
-        (rank("l1: frob 1"), "x.goal:3: \"l1: frob 1\": expected"),
+        (rank("send 8b from 1 tag 0"), "x.goal:3: send 8b from 1 tag 0: expected"),
+        (rank("send 8b to 1 tag 0 tag 1"), "x.goal:3: tag: a second time; expected each of tag, cpu, nic at most once"),
+        (rank("calc 8 tag 1"), "x.goal:3: tag: unknown; expected each of cpu, nic"),
+        (rank("l1: calc 1\nl1: calc 2"), "x.goal:4: the label l1 a second time"),
+        (rank("l1: calc 1\nl1 requires l2"), "x.goal:4: there is no operation l2 in this rank"),
+        (rank("send 8b to 1 cpu -1"), "x.goal:3: send 8b to 1 cpu -1: expected"),
+        (rank("send 8b to 1 cpu 256"), "x.goal:3: 256 is too large; expected at most 255"),
+        (rank("send 8b to 1 tag -1"), "x.goal:3: a message with tag -1"),
+        ("num_ranks 0\n".into(), "x.goal:1: num_ranks 0: expected"),
+        (rank("l1: frob 1"), "x.goal:3: l1: frob 1: expected"),
         (rank("/* never"), "x.goal:6: a comment does not end"),
     ] {
         let error = from_text(&text).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}\n{expected}");
         assert_eq!(error.lines().count(), 1);
     }
+}
+
+#[test]
+fn words_of_operations_are_labels_as_well() {
+    let job = from_text("\u{feff}num_ranks 1\nrank 0{\ncalc:calc 5\nsend : calc 6\nsend requires calc\n}").unwrap();
+    assert_eq!(job.programs[0].dependencies(), [(1, 0, false)]);
 }
 
 #[test]
