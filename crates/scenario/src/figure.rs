@@ -1,7 +1,8 @@
-//! A figure, as a file under `papers/` describes it: its cases and the claims that are checked against it.
+//! A figure, as a file under `papers/` describes it: its cases (`cases` reads them) and the claims that are checked against it.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, listing};
 use crate::document::{Item, Node, Table};
+use crate::glob::matches;
 use crate::json::json;
 use crate::names::MAX_NAME_LENGTH;
 use crate::reader::Section;
@@ -9,8 +10,8 @@ use farloop_units::{Value, params};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
-/// Most cases of a scenario: each is checked as a scenario of its own.
-const MAX_CASES: usize = 1000;
+/// Most patterns for the names of a claim's numbers: each number is held against all of them.
+const MAX_PATTERNS: usize = 100;
 
 params! {
     /// `[figure]`: the figure of a paper that this scenario reproduces.
@@ -32,10 +33,20 @@ params! {
 }
 
 params! {
-    /// The typed keys of `[[case]]`; `set` holds the overrides.
+    /// The typed keys of `[[case]]`; `set` holds the overrides, `extends` names what it begins with.
     pub struct CaseKeys {
-        /// Unique name.
+        /// Unique name; "none" for the names in `extends`, with ", " between them.
         name: Option<String> = None;
+        /// Algorithms to run; "none" for the figure's.
+        algorithms: Option<Vec<String>> = None;
+        /// The case belongs to the quick scale.
+        quick: bool = true;
+    }
+}
+
+params! {
+    /// The typed keys of an entry of `[template]`, which has `set` and `extends` as cases do.
+    pub struct TemplateKeys {
         /// Algorithms to run; "none" for the figure's.
         algorithms: Option<Vec<String>> = None;
         /// The case belongs to the quick scale.
@@ -115,48 +126,6 @@ pub(crate) fn read_figure(root: &Section<'_>) -> Result<Option<Figure>, Diagnost
     Ok(Some(figure))
 }
 
-/// Reads every `[[case]]`; without any, a figure has one case that sets nothing.
-pub(crate) fn read_cases(root: &Section<'_>, figure: Option<&Figure>) -> Result<Vec<LocatedCase>, Diagnostic> {
-    let figure_algorithms = match root.section("figure")?.table.and_then(|t| t.get("algorithms")) {
-        Some(entry) => texts(&entry.item),
-        None => Vec::new(),
-    };
-    let default_algorithms = figure.map(|f| f.algorithms.clone()).unwrap_or_default();
-    let mut cases: Vec<LocatedCase> = Vec::new();
-    let mut seen = HashSet::new();
-    for (name, section) in root.sections("case")? {
-        let keys: CaseKeys = section.read(&["name"], &["set"])?;
-        if name.trim().is_empty() || name.chars().count() > MAX_NAME_LENGTH || name.contains(['\n', '\r', '\t']) {
-            let expected = format!("expected 1 to {MAX_NAME_LENGTH} characters on one line");
-            return Err(section.diagnostic("name", format!("\"{name}\" cannot be a name"), expected));
-        }
-        if seen.len() == MAX_CASES {
-            return Err(section.diagnostic("name", "one case too many", format!("expected at most {MAX_CASES}")));
-        }
-        if !seen.insert(name.clone()) {
-            return Err(section.diagnostic("name", "used twice", "expected a unique name"));
-        }
-        let set_section = section.section("set")?;
-        let mut set = Vec::new();
-        set_section.table.iter().for_each(|table| flatten(table, "", &mut set));
-        let own = section.table.and_then(|t| t.get("algorithms")).filter(|_| keys.algorithms.is_some());
-        let texts_of_set = set.iter().map(|(key, item)| (key.clone(), toml_text(&item.node))).collect();
-        let algorithms = own.map_or_else(|| figure_algorithms.clone(), |entry| texts(&entry.item));
-        let case = Case {
-            name,
-            algorithms: keys.algorithms.unwrap_or_else(|| default_algorithms.clone()),
-            quick: keys.quick,
-            set: texts_of_set,
-        };
-        cases.push(LocatedCase { case, set, algorithms });
-    }
-    if cases.is_empty() && figure.is_some() {
-        let case = Case { name: "main".into(), algorithms: default_algorithms, quick: true, set: Vec::new() };
-        cases.push(LocatedCase { case, set: Vec::new(), algorithms: figure_algorithms });
-    }
-    Ok(cases)
-}
-
 /// Reads every `[[claim]]`.
 pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> {
     let mut claims: Vec<Claim> = Vec::new();
@@ -170,67 +139,73 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
         if !seen.insert(id.clone()) {
             return Err(section.diagnostic("id", "used twice", "expected a unique id"));
         }
-        let free = |name: &str| {
-            let inner = section.section(name)?;
-            inner.table.map_or(Ok(Json::Object(Default::default())), |table| free_form(&inner, table))
-        };
+        let paper = section.section("paper")?;
+        let paper = paper.table.map_or(Ok(serde_json::Map::new()), |table| free_form(&paper, table))?;
         claims.push(Claim {
             id,
             what: keys.what.unwrap_or_default(),
             calibrated: keys.calibrated,
-            paper: free("paper")?,
-            tolerance: free("tolerance")?,
+            tolerance: read_tolerance(&section, &paper)?,
+            paper: paper.into(),
         });
     }
     Ok(claims)
 }
 
-fn texts(item: &Item) -> Vec<Item> {
-    match &item.node {
-        Node::List(items) => items.clone(),
-        _ => Vec::new(),
+/// Reads the tolerances of a claim, each by the name of its published number. One number is that of all of them, and a name with "*" or "?"
+/// stands for those that it matches, of which one by its own name is excepted, and one that a later pattern matches.
+fn read_tolerance(section: &Section<'_>, paper: &serde_json::Map<String, Json>) -> Result<Json, Diagnostic> {
+    let Some(entry) = section.table.and_then(|table| table.get("tolerance")) else {
+        return Ok(Json::Object(Default::default()));
+    };
+    let numbers = || paper.iter().filter(|(_, value)| value.is_number()).map(|(name, _)| name.as_str());
+    if let Node::Scalar(value @ (Value::Int(_) | Value::Float(_))) = &entry.item.node {
+        let part = json(value).ok_or_else(|| {
+            section.diagnostic("tolerance", format!("{value} is not finite"), "expected a number, such as 0.1")
+        })?;
+        return Ok(numbers().map(|name| (name.to_string(), part.clone())).collect::<serde_json::Map<_, _>>().into());
     }
-}
-
-/// `{ "run.seed" = 2, network.rate = "1Gbps" }` as dotted keys.
-fn flatten(table: &Table, prefix: &str, out: &mut Vec<(String, Item)>) {
-    for entry in &table.0 {
-        let key = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
-        match &entry.item.node {
-            Node::Table(inner) => flatten(inner, &key, out),
-            _ => out.push((key, entry.item.clone())),
+    let Node::Table(table) = &entry.item.node else {
+        let problem = format!("is {}", entry.item.node.describe());
+        let expected =
+            "expected a number for all published ones, or a table: names of published numbers, such as { ratio = 0.1 }";
+        return Err(section.diagnostic("tolerance", problem, expected));
+    };
+    let inner = section.section("tolerance")?;
+    let written = free_form(&inner, table)?;
+    let is_pattern = |name: &str| name.contains(['*', '?']) && !paper.contains_key(name);
+    if !written.keys().any(|name| is_pattern(name)) {
+        return Ok(written.into());
+    }
+    if written.keys().filter(|name| is_pattern(name)).count() > MAX_PATTERNS {
+        let expected = format!("expected at most {MAX_PATTERNS} names with \"*\" or \"?\"");
+        return Err(section.diagnostic("tolerance", "one pattern too many", expected));
+    }
+    let mut each = serde_json::Map::new();
+    for name in numbers() {
+        let last = written.iter().rfind(|(pattern, _)| is_pattern(pattern) && matches(pattern, name));
+        if let Some(part) = written.get(name).or(last.map(|(_, part)| part)) {
+            each.insert(name.to_string(), part.clone());
         }
     }
-}
-
-/// A value as TOML writes it.
-fn toml_text(node: &Node) -> String {
-    match node {
-        Node::Scalar(Value::Bool(b)) => b.to_string(),
-        Node::Scalar(Value::Int(i)) => i.to_string(),
-        Node::Scalar(Value::Float(x)) => toml_edit::Value::from(*x).to_string(),
-        Node::Scalar(Value::Text(t)) => toml_edit::Value::from(t.as_str()).to_string(),
-        Node::Scalar(Value::List(texts)) => toml_edit::Array::from_iter(texts.iter().map(String::as_str)).to_string(),
-        Node::Datetime(t) => t.clone(),
-        Node::List(items) => {
-            format!("[{}]", items.iter().map(|i| toml_text(&i.node)).collect::<Vec<_>>().join(", "))
-        }
-        Node::Table(table) => {
-            let entry = |e: &crate::document::Entry| {
-                format!("{} = {}", toml_edit::Value::from(e.key.as_str()), toml_text(&e.item.node))
-            };
-            format!("{{ {} }}", table.0.iter().map(entry).collect::<Vec<_>>().join(", "))
+    for (name, part) in written {
+        if !is_pattern(&name) {
+            each.entry(name).or_insert(part);
+        } else if !numbers().any(|number| matches(&name, number)) {
+            let expected = format!("names: {}", listing(numbers()));
+            return Err(inner.diagnostic(&name, "matches no published number", expected));
         }
     }
+    Ok(each.into())
 }
 
 /// Numbers, texts, lists and tables of them.
-fn free_form(section: &Section<'_>, table: &Table) -> Result<Json, Diagnostic> {
+fn free_form(section: &Section<'_>, table: &Table) -> Result<serde_json::Map<String, Json>, Diagnostic> {
     let mut object = serde_json::Map::new();
     for entry in &table.0 {
         object.insert(entry.key.clone(), free_value(section, &entry.key, &entry.item)?);
     }
-    Ok(Json::Object(object))
+    Ok(object)
 }
 
 fn free_value(section: &Section<'_>, key: &str, item: &Item) -> Result<Json, Diagnostic> {
@@ -244,6 +219,6 @@ fn free_value(section: &Section<'_>, key: &str, item: &Item) -> Result<Json, Dia
         Node::List(items) => {
             items.iter().map(|i| free_value(section, key, i)).collect::<Result<_, _>>().map(Json::Array)
         }
-        Node::Table(table) => free_form(section, table),
+        Node::Table(table) => free_form(section, table).map(Json::Object),
     }
 }

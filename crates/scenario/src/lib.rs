@@ -53,6 +53,7 @@ pub mod tables;
 mod acceltor;
 mod algorithms;
 mod build;
+mod cases;
 mod circuits;
 mod csv_rows;
 mod document;

@@ -1,6 +1,7 @@
 //! A scenario: all its sections, read and checked one by one.
 
 use crate::algorithms::{self, AlgorithmSettings};
+use crate::cases::read_cases;
 use crate::circuits::{self, CircuitSettings};
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
@@ -188,7 +189,6 @@ impl Scenario {
         let jobs = job::read(&root)?;
         let record = root.section("record")?.read::<Record>(&[], &[])?;
         let figure = figure::read_figure(&root)?;
-        let cases = figure::read_cases(&root, figure.as_ref())?;
         if let Some(section) = figure.as_ref().map(|_| root.section("figure")).transpose()? {
             let written = figure.iter().flat_map(|f| &f.algorithms);
             for name in written {
@@ -196,9 +196,7 @@ impl Scenario {
                 algorithms::check_name(&section, place, "algorithms", name)?;
             }
         }
-        for (case, (_, section)) in cases.iter().zip(root.sections("case")?) {
-            algorithms::check_names(&section, "algorithms", &case.case.algorithms, &case.algorithms)?;
-        }
+        let cases = read_cases(&root, figure.as_ref())?;
         let claims = figure::read_claims(&root)?;
         // Last: whatever else is wrong says more than that this is not there.
         network::require(&root)?;
@@ -258,6 +256,7 @@ const SECTIONS: &[&str] = &[
     "job",
     "record",
     "figure",
+    "template",
     "case",
     "claim",
 ];

@@ -1,6 +1,6 @@
 //! The JSON Schema of scenario files, for editors; made from the same declarations as everything else.
 
-use crate::figure::{CaseKeys, ClaimKeys, Figure};
+use crate::figure::{CaseKeys, ClaimKeys, Figure, TemplateKeys};
 use crate::json::json;
 use crate::sections::*;
 use crate::topology::{LinkKeys, NetworkAlternative, NodeKeys, TopologyKey, network_alternatives};
@@ -47,14 +47,25 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     put("job", list("A training job.", table(&job_specs(), &[])));
     put("record", section::<Record>("Which time series are kept.", &[]));
     put("figure", section::<Figure>("The figure of a paper that this scenario reproduces.", &["id"]));
-    let mut case = table(&CaseKeys::specs(), &["name"]);
-    case["properties"]["set"] =
-        object!({ "type": "object", "description": "Dotted keys with the values that this case gives them." });
+    let name = object!({ "type": "string" });
+    let names = object!({ "type": "array", "items": name });
+    let mut template = table(&TemplateKeys::specs(), &[]);
+    let mut case = table(&CaseKeys::specs(), &[]);
+    for part in [&mut template, &mut case] {
+        part["properties"]["set"] =
+            object!({ "type": "object", "description": "Dotted keys with the values that it gives them." });
+        part["properties"]["extends"] = object!({
+            "description": "Cases and templates that it begins with; in a case, a list among them has alternatives.",
+            "anyOf": [name, { "type": "array", "items": { "anyOf": [name, names] } }],
+        });
+    }
+    let templates = object!({ "type": "object", "additionalProperties": template });
+    put("template", described("What cases have in common, by name.", templates));
     put("case", list("The scenario with some keys set differently.", case));
     let mut claim = table(&ClaimKeys::specs(), &["id", "what"]);
-    for (name, doc) in [("paper", "The published numbers."), ("tolerance", "How far a measurement may be from them.")] {
-        claim["properties"][name] = object!({ "type": "object", "description": doc });
-    }
+    claim["properties"]["paper"] = object!({ "type": "object", "description": "The published numbers." });
+    let doc = "How far a measurement may be from them.";
+    claim["properties"]["tolerance"] = object!({ "type": ["object", "number"], "description": doc });
     put("claim", list("A published result to compare with.", claim));
     object!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

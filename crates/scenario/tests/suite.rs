@@ -7,6 +7,7 @@ mod detected;
 mod digests;
 mod elephants;
 mod fabrics;
+mod figures;
 mod flow_dependencies;
 mod format_page;
 mod jobs;

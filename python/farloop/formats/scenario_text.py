@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from os import PathLike, fspath
 from typing import Any
 
@@ -76,8 +75,18 @@ class CaseSettings:
 
 
 def _names(table: str, name: str) -> bool:
-    """Returns whether the text of a case has this name: in quotes of either kind, or with escapes."""
-    return any(f"{quote}{name}{quote}" in table for quote in "\"'") or json.dumps(name) in table
+    """Returns true if the text from one `[[case]]` to the next makes a case of this name."""
+    try:
+        case = tomllib.loads(table)["case"][0]
+    except (tomllib.TOMLDecodeError, RecursionError):  # its lines were not all of it
+        return False
+    if "name" in case:
+        return bool(case["name"] == name)
+    extends = case.get("extends", [])
+    places = [
+        each if isinstance(each, list) else [each] for each in ([extends] if isinstance(extends, str) else extends)
+    ]
+    return any(", ".join(chosen) == name for chosen in product(*places))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod events;
+mod figures;
 mod networks;
 mod transports;
 mod workloads;
@@ -144,47 +145,6 @@ fn keys_and_values() {
         &format!("{run}[transport]\nkind = \"udp\"\n"),
         &["transport.kind: \"udp\" is not accepted", "\"rdma\", \"tcp\""],
     );
-}
-
-#[test]
-fn figures_cases_and_claims() {
-    let start = format!("[run]\nduration = \"1ms\"\n{FLOW}[figure]\nid = \"x/fig1\"\n");
-    let cases: &[(&str, &[&str])] = &[
-        (
-            "algorithms = [\"fixed\", \"fixd\"]\n",
-            &["bad.toml:11: figure.algorithms: there is no algorithm \"fixd\"; did you mean \"fixed\"?"],
-        ),
-        (
-            "[[case]]\nname = \"a\"\nset = { \"flow.f2.start\" = \"1ms\" }\n",
-            &["bad.toml:13: flow.f2.start: there is no [[flow]] with the name \"f2\" (in case \"a\"); names: \"f1\""],
-        ),
-        (
-            "[[case]]\nname = \"a\"\nset = { \"network.rat\" = \"1Gbps\" }\n",
-            &["bad.toml:13: network.rat: unknown key (in case \"a\"); did you mean \"rate\"?"],
-        ),
-        (
-            "[[case]]\nname = \"a\"\nset = { \"flow.f1.to\" = \"s1\" }\n",
-            &["bad.toml:13: flow.f1.to: the flow goes to the host that it comes from (in case \"a\")"],
-        ),
-        ("[[case]]\nname = \"a\"\n[[case]]\nname = \"a\"\n", &["bad.toml:14: case.a.name: used twice"]),
-        (
-            "[[case]]\nname = \"a\"\nalgorithms = [\"nope\"]\n",
-            &["bad.toml:13: case.a.algorithms: there is no algorithm \"nope\""],
-        ),
-        ("[[claim]]\nid = \"x\"\n", &["bad.toml:11: claim.x.what: missing"]),
-        (
-            "[[claim]]\nid = \"x\"\nwhat = \"y\"\npaper = { r = inf }\n",
-            &["bad.toml:14: claim.x.paper.r: inf is not finite"],
-        ),
-        (
-            "[[claim]]\nid = \"x\"\nwhat = \"y\"\npaper = { r = 2024-01-01 }\n",
-            &["claim.x.paper.r: is a date", "expected numbers, texts"],
-        ),
-        ("[[claim]]\nid = \"x\"\nwhat = \"y\"\nmeasure = 1\n", &["claim.x.measure: unknown key", "paper, tolerance"]),
-    ];
-    for (bad, expected) in cases {
-        check(&format!("{start}{bad}"), expected);
-    }
 }
 
 #[test]
