@@ -55,7 +55,8 @@ LARGEST = 1_200_000
 """Most bytes of the compressed module."""
 
 FIGURE = re.compile(
-    r"^\[\[?(?:figure|case|claim)[\].].*?(?=^\[(?!\[?(?:figure|case|claim)[\].])|\Z)", re.MULTILINE | re.DOTALL
+    r"^\[\[?(?:figure|template|case|claim)[\].].*?(?=^\[(?!\[?(?:figure|template|case|claim)[\].])|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 """What a paper's scenario says of its figure."""
 

@@ -82,7 +82,7 @@ def main() -> None:
         parser.error(f"--weeks {asked.weeks}: measured from the {common.SETTLED + 1}th on")
 
     tables = tomllib.loads(FIGURE.read_text(encoding="utf-8"))
-    scenario = {name: table for name, table in tables.items() if name not in ("case", "claim", "figure")}
+    scenario = {name: table for name, table in tables.items() if name not in ("figure", "template", "case", "claim")}
     if not asked.mice:
         scenario["workload"] = [load for load in scenario["workload"] if load["name"] != "mice"]
     rto, settings = READINGS[asked.reading]

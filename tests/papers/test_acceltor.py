@@ -259,7 +259,7 @@ def test_mice_are_compared_with_themselves_alone():
 def test_a_flow_alone_takes_as_long_as_the_simulator_says():
     """Slow start, sizes of one packet to many, on a path that keeps the order: one uplink."""
     document = tomllib.loads((PAPERS / "acceltor" / "fig08.toml").read_text(encoding="utf-8"))
-    tables = {k: v for k, v in document.items() if k not in ("figure", "case", "claim", "workload")}
+    tables = {k: v for k, v in document.items() if k not in ("figure", "template", "case", "claim", "workload")}
     sizes = (180, 1460, 3160, 5840, 10_000, 50_000, 300_000, 3_000_000)
     tables["flow"] = [
         {"name": f"mice-{i}", "from": f"r1-h{i + 1}", "to": f"r5-h{i + 1}", "start": f"{4 * i}ms", "size": f"{s}B"}

@@ -1,9 +1,13 @@
-"""Cases that extend others: what is refused, and at which line."""
+"""Cases that extend others: what is refused, and that the figures' files say each setting once."""
+
+import json
+import tomllib
+from collections import Counter
 
 import pytest
 
 from farloop.formats.scenario_text import CaseSettings
-from farloop.scenario import Scenario
+from farloop.scenario import PAPERS, Scenario, figure_names, kernel_figure_names
 
 SCENARIO = """\
 [run]
@@ -16,6 +20,8 @@ to = "d1"
 id = "own/figure"
 algorithms = ["dctcp"]
 """
+
+FIGURES = (*figure_names(), *kernel_figure_names())
 
 
 @pytest.mark.parametrize(
@@ -59,3 +65,13 @@ def test_the_line_of_a_case_is_found_by_the_names_that_it_extends():
     )
     cases = {case["name"]: CaseSettings.of(case, text).line for case in Scenario.from_text(text).parsed["case"]}
     assert cases == {"z": 13, "x, y": 16, "z, y": 16}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_says_each_setting_once(figure):
+    """Up to a few whose repetition is shorter than a template."""
+    document = tomllib.loads((PAPERS / f"{figure}.toml").read_text("utf-8"))
+    parts = [*document.get("case", []), *document.get("template", {}).values()]
+    settings = [(key, json.dumps(value)) for part in parts for key, value in part.get("set", {}).items()]
+    repeated = sum(count - 1 for count in Counter(settings).values())
+    assert repeated <= 1 + len(parts) / 3, "[template] has what cases have in common"
