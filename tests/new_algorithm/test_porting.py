@@ -88,6 +88,15 @@ def test_parameters_needs_and_handlers_come_along(checkout, kinds):
     assert page.read_text("utf-8").startswith("# all-kinds")
 
 
+def test_a_class_that_handles_departures_wants_them_in_rust(kinds):
+    kinds.write_text(KINDS + "\n    def on_send(self, ctx, sent):\n        self.seen += 1\n", "utf-8")
+    (cls,) = algorithm.load(kinds)
+    template = (REPOSITORY / "python/farloop/templates/ported.rs.txt").read_text("utf-8")
+    text = porting.port_class(cls, "kinds", "Kinds", template, api="crate")
+    assert "fn on_send(" in text
+    assert "fn wants_on_send(&self) -> bool {\n        true\n    }" in text
+
+
 def test_what_the_class_does_is_recorded_after_each_signal(kinds):
     (cls,) = algorithm.load(kinds)
     template = (REPOSITORY / "python/farloop/templates/ported.rs.txt").read_text("utf-8")

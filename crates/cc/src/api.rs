@@ -334,12 +334,12 @@ pub trait Sender: Send {
     fn fields(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) -> Fields {
         Fields::NONE
     }
-    /// A data packet was handed to the wire.
+    /// A data packet was handed to the wire. The endpoint may skip the call unless [`Sender::wants_on_send`] returns true.
     fn on_send(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) {}
-    /// Returns true if the endpoint must call [`Sender::on_send`]. The answer never changes; after false the endpoint
-    /// may skip the calls.
+    /// Returns true if the endpoint must call [`Sender::on_send`], which takes time for each packet: an algorithm that has that handler
+    /// says so here. The answer never changes.
     fn wants_on_send(&self) -> bool {
-        true
+        false
     }
     /// An acknowledgement arrived.
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);

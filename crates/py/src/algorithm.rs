@@ -339,6 +339,10 @@ impl Sender for PySender {
         self.call(ctx, "on_start", |own| own.on_start.as_ref(), |_| Ok(None));
     }
 
+    fn wants_on_send(&self) -> bool {
+        self.on_send.is_some()
+    }
+
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         self.call(ctx, "on_send", |own| own.on_send.as_ref(), |py| Ok(Some(Py::new(py, PySent(*sent))?.into_any())));
     }

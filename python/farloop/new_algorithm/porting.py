@@ -36,6 +36,9 @@ SIGNATURES = {
 }
 """The handlers in Rust."""
 
+_WANTS_ON_SEND = "\n    fn wants_on_send(&self) -> bool {\n        true\n    }\n"
+"""Stands beside `on_send`, which endpoints call only where an algorithm wants it."""
+
 _TYPES = {
     "bool": "bool",
     "integer": "u64",
@@ -169,7 +172,8 @@ def port_class(algorithm: type[Algorithm], name: str, type_: str, template: str,
         "STATE": ", ".join(_state(algorithm)) or "nothing",
         "START": _comment_lines(algorithm, "start", 8),
         "OWN": "".join(_comment_lines(algorithm, function, 0) for function in _list_own_functions(algorithm)),
-        "HANDLERS": "".join(f"\n    {SIGNATURES[signal]} {{\n{body}    }}\n" for signal, body in handled.items()),
+        "HANDLERS": "".join(f"\n    {SIGNATURES[signal]} {{\n{body}    }}\n" for signal, body in handled.items())
+        + (_WANTS_ON_SEND if "on_send" in handled else ""),
         "COUNT": str(len(params)),
         "DEFAULTS": _defaults(type_, params),
         "RECORDED": _recorded_test(algorithm, about, type_),

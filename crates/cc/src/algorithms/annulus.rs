@@ -260,6 +260,9 @@ impl Sender for AnnulusSender {
         self.near.start(ctx);
         self.dcqcn.on_start(ctx);
     }
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         self.near.on_bytes(ctx, sent.payload);
         self.dcqcn.on_send(ctx, sent);

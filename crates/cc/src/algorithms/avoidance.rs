@@ -80,9 +80,6 @@ impl<A: Avoidance> Tcp<A> {
 }
 
 impl<A: Avoidance> Sender for Tcp<A> {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
     }

@@ -470,6 +470,9 @@ impl Sender for BbrSender {
         self.aggregation.begin(ctx.now());
     }
 
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         // Draft §4.3.4.4: the first packet after a silence. There is no need to probe for bandwidth at once.
         if sent.in_flight == sent.payload && self.app_limited {

@@ -82,6 +82,9 @@ impl Sender for Bbr3Sender {
         self.0.aggregation.begin(ctx.now());
     }
 
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         let m = &mut *self.0;
         m.note_sent(sent);

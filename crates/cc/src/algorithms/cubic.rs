@@ -266,9 +266,6 @@ impl CubicSender {
 }
 
 impl Sender for CubicSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
     }

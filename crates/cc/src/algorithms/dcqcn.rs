@@ -203,6 +203,9 @@ impl Sender for DcqcnSender {
     fn on_start(&mut self, ctx: &mut Ctx<'_>) {
         self.recovery.start(ctx);
     }
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         self.recovery.on_bytes(ctx, sent.payload);
     }

@@ -209,9 +209,6 @@ pub enum DctcpSender {
 }
 
 impl Sender for DctcpSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         match self {
             DctcpSender::Window(sender) => sender.control(),
@@ -284,9 +281,6 @@ impl WindowSender {
 }
 
 impl Sender for WindowSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         let pacing = self.pacing_gain.map_or(Rate::MAX, |gain| self.window.pacing(self.base_rtt, gain));
         Control { cwnd: self.window.bytes(), pacing }

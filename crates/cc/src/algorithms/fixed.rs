@@ -41,9 +41,6 @@ impl Algorithm for Fixed {
 pub struct FixedSender(Control);
 
 impl Sender for FixedSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         self.0
     }

@@ -212,6 +212,9 @@ impl Sender for GearPlusSender {
     fn control(&self) -> Control {
         self.0.control
     }
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     #[inline]
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         self.0.signal.on_send(ctx.now(), sent);

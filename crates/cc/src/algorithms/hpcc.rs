@@ -223,9 +223,6 @@ impl Busiest {
 const BITS_PS_PER_BYTE_S: f64 = 8e12;
 
 impl Sender for HpccSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     #[inline]
     fn control(&self) -> Control {
         self.control

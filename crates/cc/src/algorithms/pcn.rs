@@ -184,9 +184,6 @@ impl PcnSender {
 }
 
 impl Sender for PcnSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         Control { cwnd: Bytes::MAX, pacing: Rate::from_f64(self.rate) }
     }

@@ -166,9 +166,6 @@ impl PoseidonSender {
 }
 
 impl Sender for PoseidonSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         self.window.control()
     }

@@ -114,9 +114,6 @@ impl PowerTcpSender {
 }
 
 impl Sender for PowerTcpSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     #[inline]
     fn control(&self) -> Control {
         self.window.control
@@ -143,9 +140,6 @@ pub struct ThetaPowerTcpSender {
 }
 
 impl Sender for ThetaPowerTcpSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     #[inline]
     fn control(&self) -> Control {
         self.window.control

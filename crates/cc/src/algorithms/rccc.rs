@@ -132,6 +132,9 @@ impl Sender for RcccSender {
         let cwnd = self.in_flight.get().saturating_add(packets.saturating_mul(self.mss)).max(1);
         Control { cwnd: Bytes::new(cwnd), pacing: Rate::MAX }
     }
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, _: &mut Ctx<'_>, sent: &Sent) {
         self.in_flight = sent.in_flight;
         let size = wire(sent.payload, self.packet, self.mss) as i64;

@@ -1,5 +1,30 @@
 //! The macro behind the registry: static dispatch to every built-in algorithm, and one trait object for those from elsewhere.
 
+/// Methods of an enum over all algorithms that call those of the same name of the algorithm's half.
+macro_rules! forward {
+    ($any:ident $variants:tt $($(#[$attribute:meta])* fn $method:ident $parameters:tt $(-> $result:ty)?;)+) => {
+        $(forward!(@method $any $variants [$(#[$attribute])*] $method $parameters [$(-> $result)?]);)+
+    };
+    (@method $any:ident $variants:tt [$($attribute:tt)*] $method:ident (&$self:ident $(, $name:ident: $kind:ty)*) [$($result:tt)*]) => {
+        $($attribute)*
+        fn $method(&$self $(, $name: $kind)*) $($result)* {
+            forward!(@call $any $variants $self $method ($($name),*))
+        }
+    };
+    (@method $any:ident $variants:tt [$($attribute:tt)*] $method:ident (&mut $self:ident $(, $name:ident: $kind:ty)*) [$($result:tt)*]) => {
+        $($attribute)*
+        fn $method(&mut $self $(, $name: $kind)*) $($result)* {
+            forward!(@call $any $variants $self $method ($($name),*))
+        }
+    };
+    (@call $any:ident [$($variant:ident)+] $self:ident $method:ident $arguments:tt) => {
+        match $self {
+            $($any::$variant(half) => half.$method $arguments,)+
+            $any::Dyn(half) => half.$method $arguments,
+        }
+    };
+}
+
 /// Makes the enums that dispatch to the algorithms, and the functions that look them up.
 macro_rules! registry {
     ($($variant:ident = $module:ident :: $ty:ident),+ $(,)?) => {
@@ -90,59 +115,24 @@ macro_rules! registry {
         }
 
         impl Sender for AnySender {
-            #[inline]
-            fn control(&self) -> Control {
-                match self { $(AnySender::$variant(s) => s.control(),)+ AnySender::Dyn(s) => s.control() }
-            }
-            fn ssthresh(&self) -> Option<Bytes> {
-                match self { $(AnySender::$variant(s) => s.ssthresh(),)+ AnySender::Dyn(s) => s.ssthresh() }
-            }
-            fn on_established(&mut self, rtt: farloop_units::Delta) {
-                match self { $(AnySender::$variant(s) => s.on_established(rtt),)+ AnySender::Dyn(s) => s.on_established(rtt) }
-            }
-            fn on_start(&mut self, ctx: &mut Ctx<'_>) {
-                match self { $(AnySender::$variant(s) => s.on_start(ctx),)+ AnySender::Dyn(s) => s.on_start(ctx) }
-            }
-            fn fields(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) -> Fields {
-                match self { $(AnySender::$variant(s) => s.fields(ctx, sent),)+ AnySender::Dyn(s) => s.fields(ctx, sent) }
-            }
-            #[inline]
-            fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
-                match self { $(AnySender::$variant(s) => s.on_send(ctx, sent),)+ AnySender::Dyn(s) => s.on_send(ctx, sent) }
-            }
-            fn wants_on_send(&self) -> bool {
-                match self { $(AnySender::$variant(s) => s.wants_on_send(),)+ AnySender::Dyn(s) => s.wants_on_send() }
-            }
-            #[inline]
-            fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
-                match self { $(AnySender::$variant(s) => s.on_ack(ctx, ack),)+ AnySender::Dyn(s) => s.on_ack(ctx, ack) }
-            }
-            fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
-                match self { $(AnySender::$variant(s) => s.on_loss(ctx, loss),)+ AnySender::Dyn(s) => s.on_loss(ctx, loss) }
-            }
-            fn on_packet_loss(&mut self, ctx: &mut Ctx<'_>, loss: &PacketLoss) {
-                match self { $(AnySender::$variant(s) => s.on_packet_loss(ctx, loss),)+ AnySender::Dyn(s) => s.on_packet_loss(ctx, loss) }
-            }
-            fn on_idle_restart(&mut self, ctx: &mut Ctx<'_>, idle: farloop_units::Delta, rto: farloop_units::Delta) {
-                match self {
-                    $(AnySender::$variant(s) => s.on_idle_restart(ctx, idle, rto),)+
-                    AnySender::Dyn(s) => s.on_idle_restart(ctx, idle, rto),
-                }
-            }
-            fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
-                match self { $(AnySender::$variant(s) => s.on_signal(ctx, signal),)+ AnySender::Dyn(s) => s.on_signal(ctx, signal) }
-            }
-            fn on_credit(&mut self, ctx: &mut Ctx<'_>, total: Bytes) {
-                match self { $(AnySender::$variant(s) => s.on_credit(ctx, total),)+ AnySender::Dyn(s) => s.on_credit(ctx, total) }
-            }
-            fn credit_demand(&mut self, backlog: Bytes) -> Bytes {
-                match self { $(AnySender::$variant(s) => s.credit_demand(backlog),)+ AnySender::Dyn(s) => s.credit_demand(backlog) }
-            }
-            fn on_telemetry(&mut self, ctx: &mut Ctx<'_>, int: &[IntRecord]) {
-                match self { $(AnySender::$variant(s) => s.on_telemetry(ctx, int),)+ AnySender::Dyn(s) => s.on_telemetry(ctx, int) }
-            }
-            fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-                match self { $(AnySender::$variant(s) => s.on_timer(ctx, timer),)+ AnySender::Dyn(s) => s.on_timer(ctx, timer) }
+            forward! {
+                AnySender [$($variant)+]
+                #[inline] fn control(&self) -> Control;
+                fn ssthresh(&self) -> Option<Bytes>;
+                fn on_established(&mut self, rtt: farloop_units::Delta);
+                fn on_start(&mut self, ctx: &mut Ctx<'_>);
+                fn fields(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) -> Fields;
+                #[inline] fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent);
+                fn wants_on_send(&self) -> bool;
+                #[inline] fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);
+                fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss);
+                fn on_packet_loss(&mut self, ctx: &mut Ctx<'_>, loss: &PacketLoss);
+                fn on_idle_restart(&mut self, ctx: &mut Ctx<'_>, idle: farloop_units::Delta, rto: farloop_units::Delta);
+                fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal);
+                fn on_credit(&mut self, ctx: &mut Ctx<'_>, total: Bytes);
+                fn credit_demand(&mut self, backlog: Bytes) -> Bytes;
+                fn on_telemetry(&mut self, ctx: &mut Ctx<'_>, int: &[IntRecord]);
+                fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId);
             }
         }
 
@@ -160,39 +150,24 @@ macro_rules! registry {
         }
 
         impl Receiver for AnyReceiver {
-            #[inline]
-            fn on_data(&mut self, ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
-                match self { $(AnyReceiver::$variant(r) => r.on_data(ctx, data),)+ AnyReceiver::Dyn(r) => r.on_data(ctx, data) }
-            }
-            fn fields(&mut self, data: &Data<'_>) -> Fields {
-                match self { $(AnyReceiver::$variant(r) => r.fields(data),)+ AnyReceiver::Dyn(r) => r.fields(data) }
-            }
-            fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-                match self { $(AnyReceiver::$variant(r) => r.on_timer(ctx, timer),)+ AnyReceiver::Dyn(r) => r.on_timer(ctx, timer) }
+            forward! {
+                AnyReceiver [$($variant)+]
+                #[inline] fn on_data(&mut self, ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback;
+                fn fields(&mut self, data: &Data<'_>) -> Fields;
+                fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId);
             }
         }
 
         impl PortAgent for AnyPort {
-            fn flow_queues(&self) -> bool {
-                match self { $(AnyPort::$variant(a) => a.flow_queues(),)+ AnyPort::Dyn(a) => a.flow_queues() }
-            }
-            fn initial_rate(&mut self, flow: u32) -> Rate {
-                match self { $(AnyPort::$variant(a) => a.initial_rate(flow),)+ AnyPort::Dyn(a) => a.initial_rate(flow) }
-            }
-            fn on_enqueue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) -> Admit {
-                match self { $(AnyPort::$variant(a) => a.on_enqueue(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_enqueue(ctx, head, queue) }
-            }
-            fn on_dequeue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) {
-                match self { $(AnyPort::$variant(a) => a.on_dequeue(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_dequeue(ctx, head, queue) }
-            }
-            fn on_reverse(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) {
-                match self { $(AnyPort::$variant(a) => a.on_reverse(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_reverse(ctx, head, queue) }
-            }
-            fn on_pause(&mut self, ctx: &mut Ctx<'_>, paused: bool, queue: Bytes) {
-                match self { $(AnyPort::$variant(a) => a.on_pause(ctx, paused, queue),)+ AnyPort::Dyn(a) => a.on_pause(ctx, paused, queue) }
-            }
-            fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId, queue: Bytes) {
-                match self { $(AnyPort::$variant(a) => a.on_timer(ctx, timer, queue),)+ AnyPort::Dyn(a) => a.on_timer(ctx, timer, queue) }
+            forward! {
+                AnyPort [$($variant)+]
+                fn flow_queues(&self) -> bool;
+                fn initial_rate(&mut self, flow: u32) -> Rate;
+                fn on_enqueue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) -> Admit;
+                fn on_dequeue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes);
+                fn on_reverse(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes);
+                fn on_pause(&mut self, ctx: &mut Ctx<'_>, paused: bool, queue: Bytes);
+                fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId, queue: Bytes);
             }
         }
     };

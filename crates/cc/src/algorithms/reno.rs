@@ -99,9 +99,6 @@ impl RenoSender {
 }
 
 impl Sender for RenoSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
     }

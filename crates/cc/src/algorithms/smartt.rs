@@ -210,9 +210,6 @@ impl SmarttSender {
 }
 
 impl Sender for SmarttSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         Control { cwnd: Bytes::from_f64(self.window.max(1.0)), pacing: Rate::MAX }
     }

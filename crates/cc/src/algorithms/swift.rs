@@ -121,9 +121,6 @@ impl SwiftSender {
 }
 
 impl Sender for SwiftSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         self.window.control()
     }

@@ -253,9 +253,6 @@ impl TimelySender {
 }
 
 impl Sender for TimelySender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         let pacing = Rate::from_f64(self.rate);
         Control { cwnd: self.limit.bytes_at(pacing), pacing }

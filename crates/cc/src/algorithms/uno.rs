@@ -219,6 +219,9 @@ impl Sender for UnoSender {
         };
         Control { cwnd: Bytes::from_f64(self.window.max(1.0)), pacing }
     }
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         if self.until_epochs > 0.0 {
             self.until_epochs -= sent.payload.as_f64();

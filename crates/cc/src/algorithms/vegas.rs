@@ -96,6 +96,9 @@ impl Sender for VegasSender {
     fn on_established(&mut self, rtt: Delta) {
         self.inner().on_established(rtt);
     }
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         self.inner().on_send(ctx, sent);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::plugins::{Aimd, MadeAtRunTime};
-use crate::testing::{any_signals, flow, torture};
+use crate::testing::{Bench, any_signals, flow, torture, torture_without_on_send};
 use farloop_test_support::cases;
 use farloop_units::Words;
 use proptest::prelude::*;
@@ -222,13 +222,31 @@ fn parameters_that_cannot_be_used_are_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(64)))]
-    /// Whatever signals come in whatever order, windows and rates stay finite, positive and within bounds.
+    /// Whatever signals come in whatever order, windows and rates stay finite, positive and within bounds. An algorithm that does not want
+    /// to see packets that leave does not act on them.
     #[test]
     fn every_algorithm_survives_any_signals(signals in any_signals(), cross in any::<bool>()) {
         let catalog = catalog();
         for info in catalog.infos() {
             let params = catalog.lookup(&info.name).expect("listed");
-            torture(&mut params.sender(&flow(cross)), &flow(cross), &signals, &info.name);
+            let mut sender = params.sender(&flow(cross));
+            let controls = torture(&mut sender, &flow(cross), &signals, &info.name);
+            if sender.wants_on_send() {
+                continue;
+            }
+            let mut other = params.sender(&flow(cross));
+            let others = torture_without_on_send(&mut other, &flow(cross), &signals, &info.name);
+            assert_eq!(controls, others, "{}: acts in on_send, but wants_on_send is false", info.name);
+            // Counters of bytes reach their ends.
+            let mut bench = Bench::new(sender);
+            let before = bench.sender.control();
+            for seq in 0..10_000 {
+                let (seq, payload) = (Bytes::new(1460 * seq), Bytes::new(1460));
+                let sent = Sent { seq, payload, in_flight: payload, retransmission: false };
+                bench.call(|sender, ctx| sender.on_send(ctx, &sent));
+                assert_eq!(bench.effects, [], "{}: on_send has effects, but wants_on_send is false", info.name);
+            }
+            assert_eq!(bench.sender.control(), before, "{}: acts in on_send, but wants_on_send is false", info.name);
         }
     }
 }

@@ -86,9 +86,6 @@ impl RateSender {
 }
 
 impl Sender for RateSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         let pacing = Rate::from_f64(self.rate);
         Control { cwnd: self.limit.bytes_at(pacing), pacing }

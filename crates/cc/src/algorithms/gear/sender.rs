@@ -117,6 +117,9 @@ impl Sender for GearSender {
             h.on_start(ctx);
         }
     }
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     #[inline]
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         match &mut self.0.control {

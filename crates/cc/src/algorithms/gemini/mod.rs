@@ -219,9 +219,6 @@ impl GeminiSender {
 }
 
 impl Sender for GeminiSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         let pacing = Rate::from_bps(self.state.pacing(&self.constants));
         Control { cwnd: Bytes::new(self.state.cwnd_bytes()), pacing }

@@ -129,9 +129,6 @@ impl Reference {
 }
 
 impl Sender for Reference {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         let gain = if self.window.in_slow_start() { 2.0 * self.pacing_gain } else { self.pacing_gain };
         Control { cwnd: self.window.bytes(), pacing: self.window.pacing(self.srtt, gain) }

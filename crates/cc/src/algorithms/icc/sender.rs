@@ -104,9 +104,6 @@ fn bits(bytes: u64) -> f64 {
 }
 
 impl Sender for IccSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     #[inline]
     fn control(&self) -> Control {
         Control { cwnd: Bytes::MAX, pacing: Rate::from_f64(self.rate) }

@@ -142,9 +142,6 @@ impl CrossSender {
 }
 
 impl Sender for MlccSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     #[inline]
     fn control(&self) -> Control {
         match &self.0 {

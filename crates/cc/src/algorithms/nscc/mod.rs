@@ -324,9 +324,6 @@ impl NsccSender {
 }
 
 impl Sender for NsccSender {
-    fn wants_on_send(&self) -> bool {
-        false
-    }
     fn control(&self) -> Control {
         let cwnd = scaled(self.window, self.law.mss, self.law.packet).max(1);
         Control { cwnd: Bytes::new(cwnd), pacing: Rate::MAX }

@@ -147,6 +147,9 @@ impl Sender for LinuxSender {
         Some(Bytes::new(self.ssthresh.saturating_mul(self.mss)))
     }
 
+    fn wants_on_send(&self) -> bool {
+        true
+    }
     fn on_send(&mut self, _: &mut Ctx<'_>, sent: &Sent) {
         if sent.in_flight == sent.payload {
             self.base_rtt = u64::MAX;
