@@ -54,3 +54,21 @@ def rename_keys(row: Mapping[str, Any], renamed: Mapping[str, str], file: str) -
     for old in renamed.keys() & row.keys():
         warn_renamed(f'"{old}" in {file}', f'"{renamed[old]}"', 4)
     return {renamed.get(key, key): value for key, value in row.items()}
+
+
+def find_renamed(module: str, renamed: Mapping[str, str], name: str, values: Mapping[str, Any]) -> Any:
+    """Returns what a module's attribute of an old name is called now, for its `__getattr__`.
+
+    Args:
+        module: The module's name.
+        renamed: New names by old ones.
+        name: The attribute that was asked for.
+        values: The module's `globals()`.
+
+    Raises:
+        AttributeError: it never had that name.
+    """
+    if name not in renamed:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    warn_renamed(f"{module}.{name}", f"{module}.{renamed[name]}", 4)
+    return values[renamed[name]]

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from farloop.deprecation import find_renamed
 
 Array = npt.ArrayLike
 
@@ -117,3 +120,9 @@ def thin_values(
         return times, values
     whole = times.size // step * step
     return times[step - 1 : whole : step], how(values[:whole].reshape(-1, step), axis=1)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return find_renamed("farloop.metrics", {"smoothed": "smooth_values", "thinned": "thin_values"}, name, globals())

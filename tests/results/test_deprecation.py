@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import farloop
+from farloop import metrics
 from farloop.deprecation import rename_keys
 from farloop.results.run import ClaimRow, Comparison
 from farloop.statistics import Interval
@@ -27,12 +28,24 @@ def test_old_attributes_give_what_the_new_ones_give(tmp_path):
         assert result.shaken == {"dctcp": [1.0]}
 
 
+def test_old_functions_of_metrics_are_found():
+    with pytest.warns(
+        DeprecationWarning, match=r"farloop\.metrics\.smoothed is called farloop\.metrics\.smooth_values now"
+    ):
+        assert metrics.smoothed is metrics.smooth_values
+    with pytest.warns(DeprecationWarning, match="thin_values"):
+        assert metrics.thinned is metrics.thin_values
+    with pytest.raises(AttributeError, match="has no attribute 'flattened'"):
+        metrics.flattened  # noqa: B018
+
+
 def test_warnings_lead_to_the_code_that_has_to_change():
     with pytest.warns(DeprecationWarning) as seen:
         Interval(1.0, None, None, 1).told(str)
         Comparison("c", [], claims=[CLAIM]).claims[0]["told"]
         Comparison("c", [], claims=[CLAIM]).claims[0].get("told")
-    assert [warning.filename for warning in seen] == [__file__] * 3
+        metrics.thinned  # noqa: B018
+    assert [warning.filename for warning in seen] == [__file__] * 4
 
 
 def test_claims_have_the_new_key_and_find_the_old_one():
