@@ -49,7 +49,7 @@ def main() -> None:
     for algorithm in sys.argv[2].split(","):
         run = farloop.run(SCENARIO, algorithm=algorithm, set=COMMON | READINGS[sys.argv[1]] | duration)
         first = paused_time(run) if first is None else first
-        flows = Flows.of(run)
+        flows = Flows.from_run(run)
         readings = [
             f"paused {paused_time(run) * 1e3:.2f} ms"
             + (f" ({paused_time(run) / first:.2f} of the first)" if first else "")

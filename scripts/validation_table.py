@@ -77,7 +77,7 @@ def speed(measured: Mapping[str, Any]) -> str:
                 ]
             )
     machines = dict.fromkeys(own["machine"] for own in measured.values())
-    return f"{Table.of(_SPEED, rows).markdown()}\nMeasured on one core of {'; '.join(machines)}."
+    return f"{Table.from_rows(_SPEED, rows).markdown()}\nMeasured on one core of {'; '.join(machines)}."
 
 
 def sentence(judged: Sequence[FidelityCheck]) -> str:
@@ -106,10 +106,10 @@ def whole(judged: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) 
         counts = [sum(check.verdict == verdict for check in own) for verdict in (AGREES, EXPLAINED, OPEN, DIFFERS)]
         rows.append([title, str(len({check.algorithm for check in own})), str(len(own)), *map(str, counts)])
     parts = [
-        Table.of(header, rows).markdown(),
-        Table.of(validation_tables.OVERVIEW, validation_tables.overview(judged)).markdown(),
+        Table.from_rows(header, rows).markdown(),
+        Table.from_rows(validation_tables.OVERVIEW, validation_tables.overview(judged)).markdown(),
         explanations(judged) + "\n",
-        Table.of(validation_tables.RELATIONS, validation_tables.relations(outcomes)).markdown(),
+        Table.from_rows(validation_tables.RELATIONS, validation_tables.relations(outcomes)).markdown(),
     ]
     return "\n".join(parts).rstrip()
 

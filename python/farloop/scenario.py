@@ -132,7 +132,7 @@ class Scenario:
     def of_case(self, case: Mapping[str, Any], text: str | None = None) -> Scenario:
         """The scenario with the settings of one of its cases, as `parsed` has it; `text` is where the case is written, if not here."""
         made = self.override(case["set"])
-        place = CaseSettings.of(case, self.text if text is None else text)
+        place = CaseSettings.from_text(case, self.text if text is None else text)
         return Scenario(made.text, made.file, made.overrides, made.classes, place)
 
     def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:
@@ -166,7 +166,7 @@ class Scenario:
         """Its algorithms in Python as the simulator takes them."""
         return [describe_class(class_) for class_ in self.classes]
 
-    def prepared(self, *, take: bool = False) -> _native.Scenario:
+    def prepare_handle(self, *, take: bool = False) -> _native.Scenario:
         """The simulator's handle of it: parsed once, its network built once for all uses.
 
         Only the scenario that was used last keeps its handle, which may hold a large network. With `take` it is kept no more,
@@ -207,10 +207,10 @@ class Scenario:
         Raises:
             ScenarioError: the text or a key is not valid; what only the network tells is not checked.
         """
-        parsed: dict[str, Any] = json.loads(self.prepared().parsed())
+        parsed: dict[str, Any] = json.loads(self.prepare_handle().parsed())
         return parsed
 
-    def known(self, resolved: dict[str, Any]) -> Scenario:
+    def attach_resolved(self, resolved: dict[str, Any]) -> Scenario:
         """The same scenario, where it is known already what it is `resolved` to."""
         same = Scenario(self.text, self.file, self.overrides, self.classes, self.case)
         same.__dict__["resolved"] = same.__dict__["parsed"] = resolved
@@ -228,7 +228,7 @@ class Scenario:
     @cached_property
     def _settled(self) -> tuple[dict[str, Any], Estimate]:
         """All keys, and the memory: the network is built for both, which takes its time."""
-        handle = self.prepared()
+        handle = self.prepare_handle()
         with worded_for_python(self.text, self.display_name, self.case):
             resolved, estimate = json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
         self.__dict__.setdefault("parsed", resolved)
@@ -241,7 +241,7 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        handle = self.prepared()
+        handle = self.prepare_handle()
         with worded_for_python(self.text, self.display_name, self.case):
             explained: dict[str, Any] = json.loads(handle.explain())
         return explained
@@ -260,7 +260,7 @@ class Scenario:
 
         # First what leaves the network where it is, then the forecast, which takes it.
         end, resolved = float(self.explained["end_s"]), self.resolved
-        forecast_tables, capped_flows, carried = self.prepared(take=True).forecast()
+        forecast_tables, capped_flows, carried = self.prepare_handle(take=True).forecast()
         arrow_tables = {name: tables.to_arrow(columns) for name, columns in forecast_tables.items()}
         flows, ports = arrow_tables["flows"], arrow_tables["ports"]
         iterations = arrow_tables["iterations"]

@@ -103,7 +103,7 @@ class Interval:
             return None
         return max(self.high - self.estimate, self.estimate - self.low)
 
-    def within(self, floor: float | None, ceiling: float | None = None) -> Interval:
+    def clamp_ends(self, floor: float | None, ceiling: float | None = None) -> Interval:
         """The same where the number can be no less than `floor` and no more than `ceiling`; an estimate beyond one stays inside.
 
         A wide interval stays: those that are left where wide ones are withheld cover the truth too seldom (docs/statistics.md).
@@ -182,7 +182,7 @@ def mean(
     middle, low, high = (float(band[0]) for band in mean_bands(x[:, None], confidence=confidence))
     if x.size < 2:
         return Interval(middle, None, None, 1)
-    return Interval(middle, low, high, int(x.size)).within(floor, ceiling)
+    return Interval(middle, low, high, int(x.size)).clamp_ends(floor, ceiling)
 
 
 def mean_bands(
@@ -210,7 +210,7 @@ def mean_of_clusters(clusters: Sequence[Floats], *, floor: float | None = None) 
     known = [values for values in clusters if values.size]
     if not known:
         return Interval(None, None, None, 0)
-    return ratio_of_sums([values.sum() for values in known], [values.size for values in known]).within(floor)
+    return ratio_of_sums([values.sum() for values in known], [values.size for values in known]).clamp_ends(floor)
 
 
 def ratio_of_sums(above: Sequence[float], below: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval:
@@ -251,21 +251,24 @@ def percentile(clusters: Sequence[Floats], share: float, *, floor: float | None 
         return nothing
     sizes = np.array([values.size for values in known], dtype=float)
 
-    def apart(level: float, at: float) -> Floats:
+    def count_deviations(level: float, at: float) -> Floats:
         return np.array([float((values <= at).sum()) for values in known]) - level * sizes
 
-    here = apart(share, value)
+    here = count_deviations(share, value)
     down, up = (float(reach[0]) for reach in _reach(here[:, None], pooled.size, CONFIDENCE))
     more = 1.0
     if share >= TAIL:
         levels = [level for level in _LEVELS if level > share and pooled.size * (1 - level) >= _ENOUGH]
-        effects = [_design_effect(apart(q, at), q) for q, at in zip(levels, np.quantile(pooled, levels), strict=True)]
+        effects = [
+            _design_effect(count_deviations(q, at), q)
+            for q, at in zip(levels, np.quantile(pooled, levels), strict=True)
+        ]
         own = _design_effect(here, share)
         more = math.sqrt(max([own, *effects]) / own) if own > 0 else 1.0
     if share + more * up >= 1:
         return nothing
     low, high = np.quantile(pooled, [max(0.0, share - more * down), share + more * up])
-    return Interval(value, min(float(low), value), max(float(high), value), len(known)).within(floor)
+    return Interval(value, min(float(low), value), max(float(high), value), len(known)).clamp_ends(floor)
 
 
 def _design_effect(apart: Floats, share: float) -> float:

@@ -18,7 +18,12 @@ def example(**settings):
 
 
 def written(inside, across, scenario=None, load=""):
-    return script(HostAlgorithm.of(inside, load), HostAlgorithm.of(across, load), scenario or example(), "x.sh")
+    return script(
+        HostAlgorithm.from_algorithm(inside, load),
+        HostAlgorithm.from_algorithm(across, load),
+        scenario or example(),
+        "x.sh",
+    )
 
 
 PAIRS = [("cubic", "cubic"), ("dctcp", "bbr"), ("gemini", "gemini"), ("reno-linux", "cubic-ecn")]
@@ -56,9 +61,9 @@ def test_each_scope_has_its_algorithm_and_its_route_asks_for_ecn_itself():
 
 
 def test_linux_has_other_names_for_some_and_none_for_others():
-    assert HostAlgorithm.of("cubic-ecn") == HostAlgorithm("cubic", "modprobe tcp_cubic", True, False)
-    assert HostAlgorithm.of("timely") is None
-    assert HostAlgorithm.of("gemini", "load it").load == "load it"
+    assert HostAlgorithm.from_algorithm("cubic-ecn") == HostAlgorithm("cubic", "modprobe tcp_cubic", True, False)
+    assert HostAlgorithm.from_algorithm("timely") is None
+    assert HostAlgorithm.from_algorithm("gemini", "load it").load == "load it"
     assert (split_scopes("dctcp/bbr"), split_scopes("bbr")) == (("dctcp", "bbr"), ("bbr", "bbr"))
 
 

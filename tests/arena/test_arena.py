@@ -251,7 +251,7 @@ def test_the_page_is_whole_and_loads_nothing(held):
     anchors = set(re.findall(r'id="([^"]+)"', page))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= anchors
     assert page.count('class="sorts marked"') == 3, "the overview and one table for each scenario"
-    assert results[1].because("hpcc").startswith('the algorithm "hpcc" needs in-band telemetry')
+    assert results[1].explain_refusal("hpcc").startswith('the algorithm "hpcc" needs in-band telemetry')
     assert "cannot run here, because it needs in-band telemetry" in page
     assert "Transport: RDMA" in page
     assert page.count("<svg") > 15
@@ -263,8 +263,8 @@ def test_the_page_is_whole_and_loads_nothing(held):
 
 def test_pictures_are_drawn_within_their_box():
     scale = svg.Scale([1.0, 100.0], logarithmic=True)
-    assert [scale.at(v) for v in (0.0, 1.0, 10.0, 100.0, 1e9)] == [2.0, 2.0, 42.0, 82.0, 82.0]
-    assert svg.Scale([5.0, 5.0]).at(5.0) == 42.0
+    assert [scale.locate_value(v) for v in (0.0, 1.0, 10.0, 100.0, 1e9)] == [2.0, 2.0, 42.0, 82.0, 82.0]
+    assert svg.Scale([5.0, 5.0]).locate_value(5.0) == 42.0
     drawn = svg.curves({"intra": np.array([0.0, 1.0, 5.0])}, 1.0, 'a "b" & c')
     assert 'points="2.0,18.0 42.0,2.0 82.0,2.0"' in drawn
     assert "a &quot;b&quot; &amp; c" in drawn

@@ -167,7 +167,7 @@ def test_an_explanation_that_another_command_makes_is_waited_for(held, tmp_path,
     monkeypatch.setattr("farloop.experiments.crew.LOOK_AGAIN", 0.05)
     monkeypatch.setattr(explaining, "why", lambda *_, **__: pytest.fail("it is explained twice"))
     kept, explained = store.Store(tmp_path / "runs"), []
-    with kept.claimed(run.address):
+    with kept.claim_run(run.address):
         waiting = threading.Thread(
             target=lambda: explained.append(tails.of_runs([run], "web", Execution(store=kept))["dctcp"])
         )

@@ -52,7 +52,7 @@ def test_another_ones_run_is_waited_for_and_taken_over_where_it_never_comes(puts
     begun = on_scenario(lambda real, *arguments: begun_runs.append(1) or real(*arguments))
     begun_runs = []
     key = address(jobs[0].scenario)
-    with store.claimed(key) as mine:
+    with store.claim_run(key) as mine:
         assert mine
         thread, results = simulate_beside(jobs[:2], store, Lines())
         thread.join(0.5)
@@ -75,7 +75,7 @@ def test_who_waits_can_be_interrupted(jobs, store):
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        with store.claimed(address(jobs[0].scenario)):
+        with store.claim_run(address(jobs[0].scenario)):
             began = time.monotonic()
             signal.setitimer(signal.ITIMER_REAL, 0.3)
             with pytest.raises(KeyboardInterrupt):
@@ -93,7 +93,7 @@ def test_a_run_that_fails_is_claimed_no_more(jobs, store, on_scenario):
     on_scenario(fail)
     with pytest.raises(MemoryError):
         simulate(jobs[:1], store=store)
-    with store.claimed(address(jobs[0].scenario)) as mine:
+    with store.claim_run(address(jobs[0].scenario)) as mine:
         assert mine
 
 

@@ -232,7 +232,7 @@ def test_a_pool_stays_for_the_next_tasks_and_closes_all_that_it_opened(place, mo
     with contextlib.closing(processes.LocalPool(1)) as pool:
         processes_of = []
         for number, scenario in enumerate(scenarios):
-            task = tasks.Task.of(f"{number}", f"run {number}", scenario, place, 1)
+            task = tasks.Task.from_scenario(f"{number}", f"run {number}", scenario, place, 1)
             ((_, outcome),) = pool.outcomes([task], lambda task, *numbers: calls.append((task.label, *numbers)))
             assert outcome.status == "made"
             processes_of.append(pool._started[0].process.pid)

@@ -112,7 +112,7 @@ def test_workers_wait_for_another_command_and_say_so_once(small, tmp_path, capsy
     scenario = Scenario.load(small).override({"run.duration": "1ms"})
     how = farloop.Execution(workers=1, store=tmp_path / "kept", progress=Lines())
     made = []
-    with how.run_store.claimed(address(scenario)):
+    with how.run_store.claim_run(address(scenario)):
         waiting = threading.Thread(target=lambda: made.append(farloop.run(scenario, execution=how)))
         waiting.start()
         while "hpcc: another command is at it" not in (err := capsys.readouterr().err):

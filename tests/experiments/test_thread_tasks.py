@@ -52,7 +52,7 @@ def make_tasks(place, count, lasts="1ms", memory=memory.PROCESS, classes=()):
         for seed in range(1, count + 1)
     ]
     return [
-        Task.of(address(scenario), f"run {number}", scenario, place, 1, memory=memory)
+        Task.from_scenario(address(scenario), f"run {number}", scenario, place, 1, memory=memory)
         for number, scenario in enumerate(scenarios, 1)
     ]
 
@@ -137,7 +137,7 @@ def test_threads_make_as_many_side_by_side_as_fit_into_memory(place, monkeypatch
 def test_another_ones_run_is_waited_for_and_told_once(place, monkeypatch):
     monkeypatch.setattr(task_threads, "LOOK_AGAIN", 0.05)
     (task,) = make_tasks(place, 1)
-    with Store(place).claimed(task.key):
+    with Store(place).claim_run(task.key):
         outcomes = TaskThreads(1).outcomes(iter([task]))
         assert next(outcomes)[1].status == BUSY
         rest = []

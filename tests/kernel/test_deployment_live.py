@@ -29,7 +29,7 @@ ECN = 8
 
 
 def output(space, *words, check=True):
-    with space.inside():
+    with space.enter_namespace():
         return subprocess.run(words, capture_output=True, text=True, check=check).stdout
 
 
@@ -85,14 +85,14 @@ def algorithms():
 def deployed(tmp_path, inside, across):
     scenario = Scenario.load("examples/my-network.toml")
     file = tmp_path / "deploy.sh"
-    text = script(HostAlgorithm.of(inside), HostAlgorithm.of(across), scenario, file.name)
+    text = script(HostAlgorithm.from_algorithm(inside), HostAlgorithm.from_algorithm(across), scenario, file.name)
     file.write_text(text, encoding="utf-8")
     return file
 
 
 def run(space, file, number, *words, programs=""):
     undo = file.with_suffix(f".undo{number}")
-    with space.inside():
+    with space.enter_namespace():
         return subprocess.run(
             ["sh", str(file), *words],
             env=os.environ | {"FARLOOP_UNDO": str(undo), "PATH": f"{programs}:{os.environ['PATH']}"},
@@ -105,9 +105,9 @@ def run(space, file, number, *words, programs=""):
 def connection(stack, hosts, scope):
     """A connection from the first host to the second: the socket of the first."""
     here, there = ADDRESSES[scope]
-    with hosts[1].inside():
+    with hosts[1].enter_namespace():
         listener = stack.enter_context(socket.create_server((there, 0)))
-    with hosts[0].inside():
+    with hosts[0].enter_namespace():
         opened = stack.enter_context(socket.create_connection(listener.getsockname(), source_address=(here, 0)))
     stack.enter_context(listener.accept()[0])
     return opened
@@ -138,7 +138,7 @@ def test_routes_choose_the_algorithm_at_both_ends_and_undo_leaves_no_trace(hosts
         again = run(space, file, number, *ARGUMENTS[number])
         assert again.returncode == 2
         assert "--undo first" in again.stderr
-    inside, across = (HostAlgorithm.of(name).name for name in algorithms)
+    inside, across = (HostAlgorithm.from_algorithm(name).name for name in algorithms)
     with ExitStack() as stack:
         connection(stack, hosts, "inside")
         connection(stack, hosts, "across")

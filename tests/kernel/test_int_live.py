@@ -23,7 +23,7 @@ def host(kernel_objects, monkeypatch):
     """A cgroup to be, of a host without Gear; neither is there afterwards."""
     live.needs_programs(missing_tools())
     monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
-    if GEAR.loaded():
+    if GEAR.is_loaded():
         pytest.skip("gear is loaded on this host already")
     if (top := cgroups()) is None:
         pytest.skip("cgroup v2 is not mounted")
@@ -36,7 +36,7 @@ def host(kernel_objects, monkeypatch):
         pytest.skip(f"no cgroup can be made: {error.strerror}")
     yield group
     remove(group)
-    if GEAR.loaded():
+    if GEAR.is_loaded():
         GEAR.unload()
 
 

@@ -36,12 +36,12 @@ def host(kernel_objects, monkeypatch):
     """A host on which GEMINI is not loaded, and is not afterwards."""
     monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
     for program in (gemini.GEMINI, *BASELINES):
-        if program.loaded():
+        if program.is_loaded():
             pytest.skip(f"{program.name} is loaded on this host already")
     mounts = bpf_mounts()
     yield
     for program in (gemini.GEMINI, *BASELINES):
-        if program.loaded():
+        if program.is_loaded():
             program.unload()
     assert bpf_mounts() == mounts, "a test has mounted bpffs"
 
@@ -55,7 +55,7 @@ def left(deadline=10.0):
     latest = time.monotonic() + deadline
     while True:
         maps = [m for m in libbpf.maps() if m.name in ("gemini", "gemini_flows")]
-        rest = (maps, gemini.loaded())
+        rest = (maps, gemini.is_loaded())
         if rest == NOTHING or time.monotonic() > latest:
             return rest
         time.sleep(0.1)
@@ -65,13 +65,13 @@ def test_twenty_loads_and_unloads_leave_nothing(host):
     before = (AVAILABLE.read_text(), {m.id for m in libbpf.maps()})
     for _ in range(20):
         gemini.load(["capacity=1Gbps"])
-        assert gemini.loaded()
+        assert gemini.is_loaded()
         with pytest.raises(FarloopError, match="loaded already"):
             gemini.load(["capacity=1Gbps"])
         # What the load before had goes when the kernel finds time for it: also between being listed and being read.
         assert gemini.status() == {"loaded": True, "connections": []}
         gemini.unload()
-        assert not gemini.loaded()
+        assert not gemini.is_loaded()
     with pytest.raises(FarloopError, match="gemini is not loaded"):
         gemini.unload()
     gone = max((m.id for m in libbpf.maps()), default=0) + 1000
@@ -121,7 +121,7 @@ def test_connections_outlive_unloading(host, tmp_path):
     gemini.load(["capacity=200Mbps", "ecn_threshold=30kB"])
     with live_network(rate_mbps=200, threshold=30_000, control="gemini") as made:
         _, (report,) = bulk_flows(made, 2, options=TWO, during=gemini.unload)
-        assert not gemini.loaded()
+        assert not gemini.is_loaded()
         second = report["intervals"][len(report["intervals"]) * 3 // 4 :]
         assert statistics.median(i["sum"]["bits_per_second"] for i in second) > 20e6
     assert left() == NOTHING
@@ -158,7 +158,7 @@ def test_the_baselines_carry_traffic_and_tell_of_it(host, tmp_path):
     latest = time.monotonic() + 10
     while (rest := [m for m in libbpf.maps() if m.name in maps]) and time.monotonic() < latest:
         time.sleep(0.1)
-    assert not rest and not any(p.loaded() for p in BASELINES)
+    assert not rest and not any(p.is_loaded() for p in BASELINES)
 
 
 CHUNKS = """
@@ -224,14 +224,14 @@ def test_the_default_of_a_namespace_is_not_taken_away(host):
     try:
         namespace.settings({"ipv4/tcp_congestion_control": "gemini"})
         words = [sys.executable, "-m", "farloop", "kernel", "unload", "gemini"]
-        with namespace.inside():
+        with namespace.enter_namespace():
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stdout) == (2, "")
             assert "choose another first" in done.stderr
-            assert gemini.loaded()
+            assert gemini.is_loaded()
             namespace.settings({"ipv4/tcp_congestion_control": "reno"})
             subprocess.run(words, capture_output=True, check=True)
-        assert not gemini.loaded()
+        assert not gemini.is_loaded()
     finally:
         namespace.close()
 
@@ -247,7 +247,7 @@ def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_p
         bulk_flows(made, 2, options=TWO)
         while poll(200):
             pass
-    assert not gemini.loaded()
+    assert not gemini.is_loaded()
     assert not recorded.lost and recorded.connections >= 4 and recorded.events > 3000
     file = tmp_path / "live.jsonl"
     file.write_text("".join(f"{line}\n" for line in recorded.lines()))
@@ -288,9 +288,9 @@ def test_a_command_that_is_killed_leaves_nothing_that_unload_does_not_take_away(
     for words in (load, record, load, record, [*command, "load", "cubic"]):
         killed_halfway(words, rng)
         for program in (gemini.GEMINI, CUBIC):
-            if program.loaded():
+            if program.is_loaded():
                 program.unload()
-            assert not program.loaded()
+            assert not program.is_loaded()
         assert left() == NOTHING
         assert not list(tmp_path.iterdir())
     # What was in the way of loading is gone.

@@ -387,5 +387,5 @@ def test_a_lock_of_somebody_else_stops_nobody(outcome, tmp_path, monkeypatch):
         return real(path, *arguments, **named)
 
     monkeypatch.setattr(os, "open", refuse)
-    with shared.claimed("aa") as mine:
+    with shared.claim_run("aa") as mine:
         assert mine

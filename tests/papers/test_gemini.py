@@ -107,12 +107,12 @@ def test_losses_and_completion_times_of_a_workload():
     assert {"Cubic, loss in DCN", "Vegas-10, small, average (s)"} <= set(claim["measured"])
     assert [scheme(run) for run in comparison.runs] == ["Cubic", "Vegas", "Cubic", "Vegas", "Vegas-10"]
     run = comparison.runs[0]
-    times, starts = Completion.of(run), run.flows["start_ps"].to_numpy() / 1e12
+    times, starts = Completion.from_run(run), run.flows["start_ps"].to_numpy() / 1e12
     assert settling_time(run) == pytest.approx(starts.max() / 2)
     assert 0 < times.all.size == (starts >= settling_time(run)).sum() < run.flows.num_rows
     assert 0 <= times.unfinished < times.all.size
     assert times.small.min() >= 0.005  # 10 ms there and back
-    assert 0 <= Losses.of(run).total < 1
+    assert 0 <= Losses.from_run(run).total < 1
 
 
 def test_losses_count_from_when_hosts_know_each_other():
@@ -126,7 +126,7 @@ def test_losses_count_from_when_hosts_know_each_other():
         dropped["spine" if "spine" in port.partition("->")[0] else "leaf"] += values[times > settling_time(run)].sum()
     late = run.flows["start_ps"].to_numpy() / 1e12 >= settling_time(run)
     rate = run.flows["dropped"].to_numpy()[late].sum() / run.flows["packets"].to_numpy()[late].sum()
-    losses = Losses.of(run)
+    losses = Losses.from_run(run)
     everywhere = dropped["leaf"] + dropped["spine"]
     assert losses.dcn == pytest.approx(rate * dropped["leaf"] / everywhere) and losses.dcn > 0
     assert losses.wan == pytest.approx(rate * dropped["spine"] / everywhere)

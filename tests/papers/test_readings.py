@@ -77,15 +77,15 @@ def test_without_a_reading_what_departs_from_the_figure_says_nothing():
 def test_replicas_differ_in_seed_and_ties():
     planned = dataclasses.replace(reproduce.plan("gear/fig12", full=False), replicas=(1, 2))
     variant = planned.variants[0]
-    pair = dataclasses.replace(planned, variants=[variant]).seeded((1, 2))
+    pair = dataclasses.replace(planned, variants=[variant]).repeat_seeds((1, 2))
     assert [(v.scenario.resolved["run"]["seed"], v.scenario.resolved["run"]["jitter"]) for v in pair] == [
         (1, 1),
         (2, 2),
     ]
     assert [v.label for v in pair] == [f"{variant.label}, seed 1", f"{variant.label}, seed 2"]
-    (far,) = dataclasses.replace(planned, variants=[variant]).seeded((5_000_000,))
+    (far,) = dataclasses.replace(planned, variants=[variant]).repeat_seeds((5_000_000,))
     assert far.scenario.resolved["run"]["jitter"] <= 1_000_000
-    plain = dataclasses.replace(planned, variants=[variant], replicas=()).seeded((2,))
+    plain = dataclasses.replace(planned, variants=[variant], replicas=()).repeat_seeds((2,))
     assert plain[0].scenario.resolved["run"]["jitter"] == 0
 
 

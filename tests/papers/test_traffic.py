@@ -28,8 +28,8 @@ LOADED = flows(
 
 
 def test_the_normalised_ratio_is_arrived_over_generated_payload():
-    assert LOADED.carried(cross=False) == pytest.approx(2000 / 4000)
-    assert LOADED.carried(cross=True) == pytest.approx(6000 / 8000)
+    assert LOADED.carried_share(cross=False) == pytest.approx(2000 / 4000)
+    assert LOADED.carried_share(cross=True) == pytest.approx(6000 / 8000)
     assert LOADED.normalised_ratio() == pytest.approx(0.5 / 0.75)
 
 
@@ -48,7 +48,7 @@ def test_slowdowns_are_split_at_the_median_of_the_generated_sizes():
     slowdowns = some.slowdowns()
     assert [len(slowdowns[kind]) for kind in ("small", "large")] == [2, 2]
     assert slowdown_statistics(slowdowns["small"]) == pytest.approx({"avg": 2, "p95": 2, "p99": 2})
-    assert LOADED.unfinished() == 1
+    assert LOADED.count_unfinished() == 1
 
 
 def test_flows_that_have_not_finished_count_with_their_age():

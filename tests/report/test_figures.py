@@ -251,10 +251,10 @@ def test_charts_are_what_plotly_draws(comparison, result):
         for chart in charts(compared):
             panels = go.Figure({"data": chart.panels.data, "layout": chart.panels.layout})
             assert len(panels.layout.annotations) == len(compared)
-            go.Figure({"layout": chart.panels.narrow()})
+            go.Figure({"layout": chart.panels.narrow_layout()})
             drawn = chart.panels.html("here")
             written = json.loads(re.search(r"\.push\((\{.*\})\)</script>", drawn)[1])
-            assert (written["narrow"], written["wide"]) == (chart.panels.narrow(), chart.panels.layout)
+            assert (written["narrow"], written["wide"]) == (chart.panels.narrow_layout(), chart.panels.layout)
             assert (len(written["data"]), written["config"]["responsive"]) == (len(panels.data), True)
             y = np.frombuffer(base64.b64decode(written["data"][0]["y"]["bdata"]), "<f8")
             assert np.array_equal(y, chart.panels.data[0]["y"], equal_nan=True)
@@ -266,7 +266,7 @@ def test_charts_are_what_plotly_draws(comparison, result):
     assert below[0] == 0 and below[1] < above[0] < above[1] < throughput["yaxis"]["domain"][0]
     assert throughput["yaxis"]["domain"][1] == pytest.approx(1)
     # On a phone one below the other, all with their names.
-    narrow = next(c for c in charts(many) if c.anchor == "throughput").panels.narrow()
+    narrow = next(c for c in charts(many) if c.anchor == "throughput").panels.narrow_layout()
     domains = [narrow[f"yaxis{i if i > 1 else ''}"]["domain"] for i in range(1, 6)]
     assert all(lower[1] < upper[0] for upper, lower in itertools.pairwise(domains))
     assert all(narrow[f"xaxis{i if i > 1 else ''}"]["domain"] == [0, 1] for i in range(1, 6))

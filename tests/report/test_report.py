@@ -70,8 +70,8 @@ def test_texts_are_escaped(comparison):
     assert "<script>alert(1)" not in report.page(sly)
     runs = [dataclasses.replace(run, label=f"{run.label} <i>") for run in comparison]
     assert "<i>" not in report.fragment(dataclasses.replace(comparison, runs=runs))
-    assert "<td>&lt;i&gt;</td><td>–</td>" in Table.of(["<b>", ""], [["<i>", None]]).html()
-    assert "<th>&lt;b&gt;</th>" in Table.of(["<b>", ""], [["<i>", None]]).html()
+    assert "<td>&lt;i&gt;</td><td>–</td>" in Table.from_rows(["<b>", ""], [["<i>", None]]).html()
+    assert "<th>&lt;b&gt;</th>" in Table.from_rows(["<b>", ""], [["<i>", None]]).html()
 
 
 @pytest.mark.parametrize("name", ["<!--<script>", "</script><b>", "a\u2028b-->", "<![CDATA["])

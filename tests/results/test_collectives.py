@@ -112,9 +112,9 @@ def test_iterations_of_a_training_job_stand_beside_an_ideal_network():
     assert (job["rounds"], len(job["rounds_s"])) == (2, 2)
     assert all(1 <= took / job["ideal_s"] < 1.1 for took in job["rounds_s"])
     mean = sum(job["rounds_s"]) / 2
-    assert measure("iteration_time").of(result) == pytest.approx(mean)
-    assert measure("iteration_slowdown").of(result) == pytest.approx(mean / job["ideal_s"])
-    assert measure("unfinished_iterations").of(result) == 0
+    assert measure("iteration_time").measure_run(result) == pytest.approx(mean)
+    assert measure("iteration_slowdown").measure_run(result) == pytest.approx(mean / job["ideal_s"])
+    assert measure("unfinished_iterations").measure_run(result) == 0
     rows = result.ranks.to_pylist()
     assert len(rows) == 8 * 2
     for row in rows:
@@ -128,5 +128,5 @@ def test_iterations_that_are_not_over_have_no_time():
     result = farloop.run(Scenario.from_text(TRAINING.format(duration="10ms")))
     assert result.summary["jobs"]["train"]["rounds_s"] == []
     assert [row["end_ps"] for row in result.iterations.to_pylist()] == [None, None]
-    assert measure("iteration_time").of(result) is None
-    assert measure("unfinished_iterations").of(result) == 2
+    assert measure("iteration_time").measure_run(result) is None
+    assert measure("unfinished_iterations").measure_run(result) == 2

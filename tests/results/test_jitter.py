@@ -179,7 +179,7 @@ def test_the_arena_marks_fragile_scores(step, tmp_path):
     into.mkdir()
     (result,) = scenario_runs.run(planned, into, Execution(), page=arena_page.page)
     assert {name: len(scores) for name, scores in result.perturbed.items()} == {"fixed": 2, "reno": 2}
-    marked = [dataclasses.replace(result, perturbed={"fixed": [0.5 * result.of("fixed")[0].score], "reno": []})]
+    marked = [dataclasses.replace(result, perturbed={"fixed": [0.5 * result.list_runs("fixed")[0].score], "reno": []})]
     from farloop.views.arena_page import page
 
     assert page(marked, planned.algorithms, (1, 2), "quick").count(">fragile</span>") == 2

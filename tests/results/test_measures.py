@@ -36,7 +36,7 @@ def is_declared(identifier):
 def numbers_by_measure(run):
     """Each number of a run that a command computes: identifier, command and name, value."""
     for sizes, name, metric in collectible():
-        yield metric.identifier, f"sweep {sizes and sizes.name} {name}", metric.of(run)
+        yield metric.identifier, f"sweep {sizes and sizes.name} {name}", metric.measure_run(run)
     values = measuring.measure_run(run, "two sites").values
     for field in fields.CELLS:
         if field.measure and field.name in values:
@@ -190,13 +190,13 @@ def test_slowdowns_by_age_of_a_study_are_those_of_an_arena(run):
     for kind in ("intra", "cross"):
         for size in GEMINI.names:
             start = f"{kind}_{size}"
-            assert of_studies.measure(f"{start}_aged_flows", GEMINI).of(run) == values[f"{start}_flows"]
+            assert of_studies.measure(f"{start}_aged_flows", GEMINI).measure_run(run) == values[f"{start}_flows"]
             for statistic in ("mean", "p50", "p99"):
                 ours = of_studies.measure(f"{start}_aged_{statistic}_slowdown", GEMINI)
                 assert ours.identifier == measures.of_cell(f"{start}_slowdown_{statistic}")
-                assert ours.of(run) == values[f"{start}_slowdown_{statistic}"]
-                compared += ours.of(run) is not None
-    assert of_studies.measure("aged_p99_slowdown").of(run) == values["all_all_slowdown_p99"]
+                assert ours.measure_run(run) == values[f"{start}_slowdown_{statistic}"]
+                compared += ours.measure_run(run) is not None
+    assert of_studies.measure("aged_p99_slowdown").measure_run(run) == values["all_all_slowdown_p99"]
     assert compared or not run.flows.num_rows
 
 
@@ -205,7 +205,7 @@ def test_halves_of_a_study_are_those_of_a_summary(run):
         for name, half in (("small", "at_most_median"), ("large", "above_median")):
             of_summary = ((run.summary["slowdown"][kind] or {}).get(half) or {}).get("p99")
             for written in (name, half):
-                assert of_studies.measure(f"{kind}_{written}_p99_slowdown", MEDIAN).of(run) == of_summary
+                assert of_studies.measure(f"{kind}_{written}_p99_slowdown", MEDIAN).measure_run(run) == of_summary
 
 
 def test_a_manifest_has_the_identifiers_of_the_summary(run, tmp_path):

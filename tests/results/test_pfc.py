@@ -174,7 +174,7 @@ def test_a_deadlock_stands_above_all_tables(ring):
     page = report.page(compared(ring))
     assert page.index('<p class="card alert">fixed: PFC deadlock') < page.index('id="answer"')
     assert "PFC deadlock" in ring._repr_html_()
-    assert "PFC deadlock" in index_page([FigureVerdicts.of("paper/figure", compared(ring))], "quick")
+    assert "PFC deadlock" in index_page([FigureVerdicts.from_comparison("paper/figure", compared(ring))], "quick")
 
 
 def test_too_little_headroom_names_ports_and_packets(command):

@@ -74,7 +74,9 @@ def test_an_interval_does_not_leave_what_a_number_can_be():
     assert statistics.mean(wild).low < 0
     assert statistics.mean(wild, floor=1.0).low == 1.0
     assert statistics.mean([0.9, 0.99, 0.95], ceiling=1.0).high == 1.0
-    assert Interval(0.98, 0.5, 2.0, 5).within(1.0).low == 0.98, "an estimate below the floor stays inside its interval"
+    assert Interval(0.98, 0.5, 2.0, 5).clamp_ends(1.0).low == 0.98, (
+        "an estimate below the floor stays inside its interval"
+    )
     _, low, _ = statistics.mean_bands([[1.0, 5.0], [1.0, 5.1], [40.0, 5.2]], floor=1.0)
     assert low[0] == 1.0 and low[1] > 1.0
     assert Interval(7.42, 6.9, 9.1, 5).format("{:.3g}".format) == "7.42 [6.9, 9.1]"

@@ -73,7 +73,7 @@ class LiveNetwork:
         words = ["tc", "filter", "add", "dev", device, "egress", "pref", "2"]
         words += ["bpf", "direct-action", "object-file", str(program), "section", "tc"]
         node = self.network.namespaces[self.network.plan.links[link].ends[0]]
-        with node.inside():
+        with node.enter_namespace():
             subprocess.run(["unshare", "--mount", *words], check=True)
 
 
@@ -123,7 +123,7 @@ def live_network(
 def start(host: Namespace, *words: object, cgroup: Path | None = None) -> subprocess.Popen[str]:
     """A program of a host, with real-time priority; its output is piped."""
     join = ["sh", "-c", f'echo $$ > {cgroup}/cgroup.procs && exec "$@"', "sh"] if cgroup else []
-    with host.inside():
+    with host.enter_namespace():
         return subprocess.Popen([*join, *PRIORITY, *map(str, words)], stdout=subprocess.PIPE, text=True)
 
 
@@ -175,7 +175,7 @@ def throughputs(report: Any) -> list[float]:
 
 def checksum_errors(host: Namespace) -> int:
     """How many packets came with wrong checksums or headers."""
-    with host.inside():
+    with host.enter_namespace():
         rows = [line.split() for line in Path("/proc/thread-self/net/snmp").read_text().splitlines()]
     total = 0
     # Of each protocol a line of names and one of values.

@@ -80,13 +80,13 @@ network.intra_pairs = { from = 2, to = 4 }
 
 def test_random_values_fill_their_range():
     shares = np.linspace(0, 1, 1001)[:-1]
-    whole = Counter(Range.read(2, 4).at(s) for s in shares)
+    whole = Counter(Range.read(2, 4).interpolate(s) for s in shares)
     assert set(whole) == {2, 3, 4}
     assert max(whole.values()) - min(whole.values()) <= 2
-    log = [farloop.units.seconds(Range.read("1ms", "100ms", "log").at(s)) for s in shares]
+    log = [farloop.units.seconds(Range.read("1ms", "100ms", "log").interpolate(s)) for s in shares]
     assert sum(value < 10e-3 for value in log) == pytest.approx(500, abs=1)
-    assert Range.read(0.0, 1.0).at(0.25) == 0.25
-    assert Range.read("1Gbps", "3Gbps").at(0.5) == "2000000000bps"
+    assert Range.read(0.0, 1.0).interpolate(0.25) == 0.25
+    assert Range.read("1Gbps", "3Gbps").interpolate(0.5) == "2000000000bps"
 
 
 def test_constraints_leave_points_out(place):

@@ -116,7 +116,7 @@ def test_a_file_that_changes_under_a_study_makes_nothing(own):
     study = definition.from_file(own / "study.toml")
     scenario = study.scenario(study.points[-1])
     (own / "store").mkdir()
-    task = tasks.Task.of("0" * 64, "mine", scenario, own / "store", 1, study.algorithm_files)
+    task = tasks.Task.from_scenario("0" * 64, "mine", scenario, own / "store", 1, study.algorithm_files)
     (own / "mine.py").write_text(MINE + "\n", encoding="utf-8")
     outcome = tasks.make(tasks.Task.from_json(task.as_json()))
     assert outcome.status == tasks.BROKEN

@@ -45,7 +45,7 @@ def sequential(target, order, most=300):
     seeds = 0
     while True:
         samples = order[:seeds]
-        interval = precision.interval(P99, [P99.pooled([s]) for s in samples[:1]], samples)
+        interval = precision.interval(P99, [P99.pool_samples([s]) for s in samples[:1]], samples)
         more = precision.more_seeds(target, interval, seeds, most)
         if not more:
             return interval, seeds
@@ -58,7 +58,11 @@ def coverage(target, samples, truth, repetitions):
     results = [
         sequential(target, [samples[i] for i in draw.permutation(len(samples))[:300]]) for _ in range(repetitions)
     ]
-    assert all(interval.half_width <= target.allowed(interval.estimate) for interval, seeds in results if seeds < 300)
+    assert all(
+        interval.half_width <= target.allowed_half_width(interval.estimate)
+        for interval, seeds in results
+        if seeds < 300
+    )
     covered = [interval.exists and interval.low <= truth <= interval.high for interval, _ in results]
     return np.mean(covered), np.mean([seeds for _, seeds in results])
 
@@ -87,7 +91,7 @@ def test_the_interval_of_p99_covers_the_long_run_of_simulations(tmp_path):
     flows = [run.tables["flows"] for run in simulate(jobs)]
     samples = [farloop.results.flow_completion.slowdowns(table) for table in flows]
     assert all(np.isfinite(run).all() for run in samples), "nothing is unfinished"
-    share, seeds = coverage(Target.read("p99 slowdown ± 25 %"), samples, P99.pooled(samples), 150)
+    share, seeds = coverage(Target.read("p99 slowdown ± 25 %"), samples, P99.pool_samples(samples), 150)
     assert MIN_SEEDS < seeds < 150
     # 150 repetitions of 95 % have a standard deviation of 1.8 %; they share their runs, which makes it a little more.
     assert 0.88 <= share <= 1.0, share
@@ -107,7 +111,7 @@ def test_an_interval_by_hand():
     numbers = [values.mean() for values in clusters]
     assert mean.half_width == pytest.approx(3.182 * np.std(numbers, ddof=1) / math.sqrt(5) * math.sqrt(5 / 4))
     assert (mean.low, mean.high) == (pytest.approx(70.5 - mean.half_width), pytest.approx(70.5 + mean.half_width))
-    assert precision.interval(P99, [], clusters) == Interval(P99.pooled(clusters), None, None, 5), "too few seeds"
+    assert precision.interval(P99, [], clusters) == Interval(P99.pool_samples(clusters), None, None, 5), "too few seeds"
     assert not precision.interval(P99, [], 3 * clusters).exists, (
         "nothing bounds it: so many flows of some seeds lie beyond"
     )
@@ -117,7 +121,7 @@ def test_an_interval_by_hand():
 def test_the_pooled_statistic_is_less_biased_than_the_mean_of_seeds():
     draw = np.random.default_rng(1)
     samples = [draw.exponential(size=40) for _ in range(2000)]
-    numbers = [P99.pooled([s]) for s in samples]
+    numbers = [P99.pool_samples([s]) for s in samples]
     interval = precision.interval(P99, numbers, samples)
     truth = math.log(100)
     assert abs(interval.estimate - truth) < 0.1
@@ -138,8 +142,8 @@ def test_a_number_of_whole_runs_has_the_interval_of_a_mean():
 
 def test_how_many_more_seeds():
     target = Target.read("throughput ± 10 %")
-    assert target.allowed(110.0) == pytest.approx(10.0)
-    assert Target.read("p99 slowdown +- 0.5").allowed(100.0) == 0.5
+    assert target.allowed_half_width(110.0) == pytest.approx(10.0)
+    assert Target.read("p99 slowdown +- 0.5").allowed_half_width(100.0) == 0.5
     nothing = Interval(None, None, None, 0)
 
     def wide(half, seeds, estimate=110.0):
@@ -217,12 +221,12 @@ def test_warm_up_of_a_run(tmp_path):
     slowdowns = farloop.results.flow_completion.slowdowns(run.flows)[np.argsort(began, kind="stable")]
     first = steadiness.mser5(slowdowns[~np.isnan(slowdowns)])
     assert cut == (np.sort(began)[first] if first else 0.0)
-    kept = P99.of(run, 0.004)
+    kept = P99.measure_run(run, 0.004)
     assert kept == np.percentile(farloop.results.flow_completion.slowdowns(run.flows)[began >= 0.004], 99)
     queue = measures.measure("mean port/left->right queue")
     recorded = farloop.run(tmp_path / "queue.toml", set={"record.ports": '["left->right"]', "record.interval": "100us"})
     times, values = recorded.samples.get("port/left->right", "queue")
-    assert queue.of(recorded, 0.004) == pytest.approx(values[times > 0.004 + 1e-9].mean())
+    assert queue.measure_run(recorded, 0.004) == pytest.approx(values[times > 0.004 + 1e-9].mean())
     with pytest.raises(FarloopError, match="mser-5"):
         precision.check_warm_up("mser")
 

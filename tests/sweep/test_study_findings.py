@@ -46,7 +46,7 @@ def test_a_band_has_a_gap_where_no_interval_exists():
     assert line.low[[0, 1, 3]].tolist() == [1.1, 1.4, 2.2]
     assert line.high[[0, 1, 3]].tolist() == [1.4, 2.5, 9.5]
     assert np.isnan(line.low[[2, 4, 5]]).all()
-    assert (line.bands(), line.alone()) == ([slice(0, 2)], [3])
+    assert (line.bands(), line.list_isolated()) == ([slice(0, 2)], [3])
     figure = study_pictures.small_multiples(drawn, "")
     axis = figure.axes[0]
     (band,) = [c for c in axis.collections if c.get_paths() and len(c.get_paths()[0].vertices) > 3]

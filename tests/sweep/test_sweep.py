@@ -63,7 +63,7 @@ def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place
     assert not [handle for handle in asked if handle.builds], "no network is built for a run that is there"
     # What a worker does, in this process.
     scenario = farloop.Scenario.load(base).override({"workload.load": 0.3})
-    task = tasks.Task.of(address(scenario), "one", scenario, place / "run-store", 1)
+    task = tasks.Task.from_scenario(address(scenario), "one", scenario, place / "run-store", 1)
     asked.clear()
     assert tasks.make(task).status == journals.MADE
     assert [handle.builds for handle in asked] == [1]
@@ -407,7 +407,7 @@ def test_the_estimate_is_more_than_what_runs_take(place):
         BASE.replace('"1Gbps"', '"100Gbps"').replace('wan_delay = "1ms"', 'wan_delay = "10ms"'), encoding="utf-8"
     )
     scenario = farloop.Scenario.load(place / "large.toml").override({"workload.stop": "none", "workload.sizes": "10MB"})
-    wanted = tasks.Task.of("1", "large", scenario, place, 1)
+    wanted = tasks.Task.from_scenario("1", "large", scenario, place, 1)
     with contextlib.closing(processes.LocalPool(1)) as pool:
         ((_, outcome),) = pool.outcomes([wanted])
     assert outcome.status == "made"
@@ -423,7 +423,7 @@ def test_a_worker_of_another_build_makes_nothing(place):
 
 def test_what_is_claimed_is_made_by_nobody_else(place):
     wanted = task(place, "12", 1)
-    with Store(place).claimed("12") as mine:
+    with Store(place).claim_run("12") as mine:
         assert mine
         assert tasks.make(wanted).status == journals.BUSY
     assert tasks.make(wanted).status == journals.MADE
@@ -437,9 +437,9 @@ def test_progress_says_how_long_it_takes(capsys):
     shown = CountLines()
     shown.begin(3, 2, 1)
     shown._printed -= 100
-    shown.done("a")
-    shown.done("b", "no luck")
-    shown.done("c")
+    shown.report_done("a")
+    shown.report_done("b", "no luck")
+    shown.report_done("c")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "3 runs to make, 2 kept from before, 1 side by side"
     assert lines[1].startswith("1 of 3 runs done, ")

@@ -185,7 +185,7 @@ def test_a_tcp_info_is_read_where_the_kernel_has_it():
 
 
 def test_settings_are_what_the_program_reads():
-    packed = Setting(10**8, 24, limit=9, packets=8, kmin=1, kmax=2, pmax=0.5).packed(5)
+    packed = Setting(10**8, 24, limit=9, packets=8, kmin=1, kmax=2, pmax=0.5).pack_bytes(5)
     assert struct.unpack("=9Q", packed) == (1, 2, 2**31, 9, 8, 24, 10**8, 5, 0)
 
 

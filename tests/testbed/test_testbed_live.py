@@ -89,11 +89,11 @@ def test_gemini_is_there_for_as_long_as_it_runs(host):
     live.needs_host(repetitions.missing_requirements(["gemini"]))
     from farloop.kernel import gemini
 
-    if gemini.loaded():
+    if gemini.is_loaded():
         pytest.skip("gemini is loaded on this host already")
     settings = ["run.duration=2s", "algorithm.gemini.ecn_threshold=30kB"]
     result = repetitions.measure(Scenario.load(EXAMPLE).override(settings, algorithm="gemini"))
-    assert not gemini.loaded()
+    assert not gemini.is_loaded()
     (run,) = result.runs
     # Marks come back: ECN is negotiated, and the leaf marks.
     assert sum(row["marked"] for row in run.flows.to_pylist()) > 0

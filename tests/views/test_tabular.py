@@ -27,7 +27,7 @@ def test_a_page_has_the_cells_escaped_and_styled():
     assert '<td class="text">a | b</td><td>1.5</td><td class="text">–</td>' in page
     assert '<td class="text"><b>best</b></td><td data-v="2.0">2 ×</td><td class="text">x &amp; y</td>' in page
     assert '<td class="no" colspan="3">none ran</td>' in page
-    assert not Table.of(["a"], []).html()
+    assert not Table.from_rows(["a"], []).html()
 
 
 def test_text_has_the_same_cells():
@@ -43,14 +43,16 @@ def test_text_has_the_same_cells():
 def test_a_terminal_has_numbers_on_the_right():
     console = Console(file=io.StringIO(), width=80, color_system=None)
     rows = [["a", "5", "s1"], ["b", 1000, "s2"], ["c", "no flows", "s3"]]
-    console.print(*Table.of(["run", "drops", "port"], rows, title="Drops").terminal())
+    console.print(*Table.from_rows(["run", "drops", "port"], rows, title="Drops").terminal())
     assert "a   │        5 │ s1" in console.file.getvalue()
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_number_is_broken_on_a_narrow_terminal(width):
     numbers = ["7.48 Gbps [7.17 Gbps, 7.74 Gbps]", "0.478 [0.456, 0.495]", "6.8 MB [5.19 MB, 7.86 MB]", "1,000"]
-    table = Table.of(["run", "mean throughput", "Jain", "longest queue", "drops"], [["cubic", *numbers]], title="Runs")
+    table = Table.from_rows(
+        ["run", "mean throughput", "Jain", "longest queue", "drops"], [["cubic", *numbers]], title="Runs"
+    )
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(*table.terminal(width))
     shown = console.file.getvalue()
@@ -68,7 +70,7 @@ def test_no_number_is_broken_on_a_narrow_terminal(width):
 def test_each_part_of_a_wide_table_tells_its_rows_apart():
     numbers = ["1,344", "3.31 [1.00, 7.45]", "38.42", "1,056", "2.43 [1.04, 3.29]", "11.14"]
     rows = [[run, group, *numbers] for run in ("cubic", "bbr") for group in ("intra", "cross")]
-    table = Table.of(["run", "slowdown of", "flows", "mean", "p99", "more flows", "more mean", "more p99"], rows)
+    table = Table.from_rows(["run", "slowdown of", "flows", "mean", "p99", "more flows", "more mean", "more p99"], rows)
     console = Console(file=io.StringIO(), width=60, color_system=None)
     parts = table.terminal(60)
     console.print(*parts)

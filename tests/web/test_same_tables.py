@@ -139,7 +139,7 @@ def test_numbers_of_the_page_are_those_of_python(browser: Browser, tmp_path: Pat
     there = browser.later(NUMBERS_IN_THE_BROWSER, text, settings)
     (tmp_path / "scenario.toml").write_text(text, encoding="utf-8")
     run = farloop.run(tmp_path / "scenario.toml", set=settings)
-    here = {metric.identifier: metric.of(run) for metric in known_measures().values()}
+    here = {metric.identifier: metric.measure_run(run) for metric in known_measures().values()}
     here |= {effect.identifier: effect.estimate("run") for effect in effects.effects(Compared([run]))}
     here |= endless_rates(run)
     of_kinds = [of for of in run.summary["slowdown"].values() if of]

@@ -159,11 +159,11 @@ def transfer(network: Network, control: str, size: int) -> dict[str, float]:
     """The metrics of one connection that carries `size` bytes, and counters beside them."""
     source, sink = (network.namespaces[i] for i in network.plan.hosts)
     address = network.address(network.plan.hosts[1])
-    with sink.inside():
+    with sink.enter_namespace():
         listener = made(control)
         listener.bind((address, 0))
         listener.listen(1)
-    with source.inside():
+    with source.enter_namespace():
         sender = made(control)
     before = counters(source)
     begun = time.monotonic()
@@ -248,7 +248,7 @@ def bbr_gain(sender: socket.socket) -> int:
 
 def counters(namespace: Namespace) -> dict[str, int]:
     """TCP's counters of a namespace, by the names that nstat shows without "TcpExt"."""
-    with namespace.inside():
+    with namespace.enter_namespace():
         rows = [line.split() for line in Path("/proc/thread-self/net/netstat").read_text().splitlines()]
     names, values = next((n, v) for n, v in zip(rows[::2], rows[1::2], strict=True) if n[0] == "TcpExt:")
     return dict(zip(names[1:], map(int, values[1:]), strict=True))
@@ -257,7 +257,7 @@ def counters(namespace: Namespace) -> dict[str, int]:
 def described(host: Namespace) -> str:
     """The kernel's version, and a host's settings that decide what its TCP does."""
     folder = Path("/proc/sys/net/ipv4")
-    with host.inside():
+    with host.enter_namespace():
         values = {name: " ".join((folder / name).read_text().split()) for name in SYSCTLS if (folder / name).exists()}
     return f"Linux {os.uname().release}, {', '.join(f'{name} = {value}' for name, value in values.items())}"
 

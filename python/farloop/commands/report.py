@@ -151,7 +151,7 @@ def rewrite(
             for figure in kept["figures"]:
                 comparison = judge_again(load(names.resolve_within(source, figure)).by_sizes(sizes))
                 rewrite_views(comparison, aside / figure, "comparison")
-                done.append(FigureVerdicts.of(figure, comparison, []))
+                done.append(FigureVerdicts.from_comparison(figure, comparison, []))
                 del comparison
             made: dict[str, object] = {key: kept[key] for key in ("command", "packages", "sources") if key in kept}
             write_index(done, aside, scale=str(kept["scale"]), seeds=kept["seeds"], index_page=index_page, made=made)

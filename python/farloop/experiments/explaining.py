@@ -52,7 +52,7 @@ class WhyQuestion:
 class KeptAnswers(Protocol):
     """Answers that are kept for others."""
 
-    def claimed(self, question: WhyQuestion) -> AbstractContextManager[bool]:
+    def claim_question(self, question: WhyQuestion) -> AbstractContextManager[bool]:
         """Gives true if nobody else answers the question until the block ends."""
 
     def find(self, question: WhyQuestion) -> WhyAnswer | None:
@@ -121,7 +121,7 @@ def explain(
     def answer_once(question: WhyQuestion, because: str) -> WhyAnswer:
         if kept is None:
             return _answer_question(question, because, reporter, stop)
-        with kept.claimed(question) as mine:
+        with kept.claim_question(question) as mine:
             if not mine:
                 tell_busy(reporter, question.job)
                 raise BusyError

@@ -36,7 +36,7 @@ def make_once(store: Store, key: str, simulate: Callable[[], Simulated]) -> str:
     Raises:
         OSError: the store cannot be written.
     """
-    with store.claimed(key) as mine:
+    with store.claim_run(key) as mine:
         if not mine:
             return BUSY
         if key in store:

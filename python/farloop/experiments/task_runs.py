@@ -85,7 +85,7 @@ def count_tasks(
         counting.note(f"{task.label}: {outcome.delay}")
 
     for task, outcome in finish_tasks(engine, tasks, note, explain):
-        counting.done(task.label, outcome.because)
+        counting.report_done(task.label, outcome.because)
         if outcome.status == MADE:
             store.forget_failure(task.key)
         elif outcome.status == FAILED:
@@ -151,7 +151,7 @@ def _make(
         def make_task(key: str) -> Task:
             name, scenario = first[key].name, first[key].scenario
             own = list(dict.fromkeys(files[class_] for class_ in scenario.classes))
-            return Task.of(key, name, scenario, store.directory, threads, own)
+            return Task.from_scenario(key, name, scenario, store.directory, threads, own)
 
         def explain(because: str, task: Task) -> str:
             return because.replace(Scenario("", task.file).display_name, first[task.key].scenario.display_name)

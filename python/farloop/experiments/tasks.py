@@ -75,7 +75,7 @@ class Task:
     here: Scenario | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(
+    def from_scenario(
         cls,
         key: str,
         label: str,

@@ -227,7 +227,7 @@ def _run(
     auto: bool,
 ) -> _native.RunOutput:
     try:
-        handle = scenario.prepared(take=True)
+        handle = scenario.prepare_handle(take=True)
         with worded_for_python(scenario.text, scenario.display_name, scenario.case):
             return handle.run(progress, threads, list(trace), auto)
     except _native.HandlerError as error:

@@ -108,7 +108,7 @@ def from_hpcc(path: str | PathLike[str]) -> str:
             for node in (link.a, link.b)
         )
         text.add_link(link.line, a, b, rate=link.rate, delay=link.delay, loss=link.loss)
-    return text.checked()
+    return text.check_text()
 
 
 def flows_from_hpcc(path: str | PathLike[str], flows: str | PathLike[str]) -> str:

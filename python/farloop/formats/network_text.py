@@ -61,7 +61,7 @@ class NetworkText:
             keys.append(f"loss = {float(loss)!r}")
         self._add(line, "", "[[link]]", *keys)
 
-    def checked(self) -> str:
+    def check_text(self) -> str:
         """The text, when it is a network that a scenario can have.
 
         Raises:

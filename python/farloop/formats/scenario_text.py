@@ -66,7 +66,7 @@ class CaseSettings:
     line: int
 
     @classmethod
-    def of(cls, case: Mapping[str, Any], text: str) -> CaseSettings:
+    def from_text(cls, case: Mapping[str, Any], text: str) -> CaseSettings:
         """A case of a scenario's text, as the simulator has read it."""
         name = str(case["name"])
         begins = [match.start() for match in re.finditer(r"(?m)^[ \t]*\[\[[ \t]*case[ \t]*\]\]", text)]

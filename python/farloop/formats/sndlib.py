@@ -96,7 +96,7 @@ def from_sndlib(
     for node in network.nodes.values():
         for host in _hosts(names[node.name], hosts_per_node):
             text.add_link(node.line, host, names[node.name], rate=fastest, delay=HOST_DELAY)
-    return text.checked()
+    return text.check_text()
 
 
 def flows_from_sndlib(

@@ -71,7 +71,7 @@ class Losses:
     sent: float = 0.0
 
     @classmethod
-    def of(cls, run: Run) -> Losses:
+    def from_run(cls, run: Run) -> Losses:
         """Those of a run on the testbed, whose border routers are the spines of its fabrics: at the ports that have series."""
         since = settling_time(run)
         dropped = {"dcn": 0.0, "wan": 0.0}
@@ -95,7 +95,7 @@ class Losses:
         """True if enough packets are lost inside datacenters for a rate."""
         return self.dcn * self.sent >= ENOUGH
 
-    def counted(self) -> str:
+    def format_loss(self) -> str:
         """The loss inside datacenters in words: the rate, or an upper bound where too few are lost for a rate."""
         lost = round(self.dcn * self.sent)
         if self.enough:
@@ -121,7 +121,7 @@ class Completion:
     unfinished: int
 
     @classmethod
-    def of(cls, run: Run) -> Completion:
+    def from_run(cls, run: Run) -> Completion:
         """Those of a run's flows, from their start to the arrival of their last byte."""
         column = {n: run.flows[n].to_numpy().astype(np.float64) for n in ("start_ps", "received_ps", "size_bytes")}
         counted = column["start_ps"] >= 1e12 * settling_time(run)

@@ -51,7 +51,7 @@ class Flows:
     end: float
 
     @classmethod
-    def of(cls, run: Run) -> Flows:
+    def from_run(cls, run: Run) -> Flows:
         """Those of a run."""
         column = {name: run.flows[name].to_numpy().astype(np.float64) for name in COLUMNS}
         return cls(
@@ -69,7 +69,7 @@ class Flows:
         """Flows that are older than [AGE][farloop.judging.traffic.AGE] at the end of the run."""
         return self.start + AGE <= self.end
 
-    def carried(self, *, cross: bool) -> float:
+    def carried_share(self, *, cross: bool) -> float:
         """The part of the generated payload that has arrived, of the counted flows of a kind."""
         chosen = self.counted & (self.cross == cross)
         return metrics.ratio(float(self.delivered[chosen].sum()), float(self.size[chosen].sum()))
@@ -81,7 +81,7 @@ class Flows:
         flows older than one age count, the same for both kinds: a cross flow that started in the last 25 ms has delivered nothing however
         it shares, and an intra flow of that age would count as if it had.
         """
-        return metrics.ratio(self.carried(cross=False), self.carried(cross=True))
+        return metrics.ratio(self.carried_share(cross=False), self.carried_share(cross=True))
 
     def flow_level_ratio(self) -> float:
         """The same with each kind's mean over flows of delivered payload over active time.
@@ -115,7 +115,7 @@ class Flows:
         slowdown = metrics.slowdown(aged_times(self.start, self.received, self.end), self.ideal)
         return {"small": slowdown[chosen & (self.size <= median)], "large": slowdown[chosen & (self.size > median)]}
 
-    def unfinished(self) -> int:
+    def count_unfinished(self) -> int:
         """Counted intra flows that have not finished by the end."""
         return int((self.counted & ~self.cross & ~(self.received >= 0)).sum())
 

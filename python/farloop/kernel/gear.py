@@ -71,7 +71,7 @@ class Gear(Program):
         for c in connections:
             path = paths.get(tuple(c[key] for key in ends))
             c["telemetry"] = path and {key: value for key, value in path.items() if key not in ends}
-        return {"loaded": self.loaded(), "connections": connections}
+        return {"loaded": self.is_loaded(), "connections": connections}
 
     def connections(self, rows: bytes) -> list[dict[str, Any]]:
         """Parses the kernel's rows.

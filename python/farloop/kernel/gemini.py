@@ -77,6 +77,6 @@ def load(settings: Iterable[str] = (), *, room: int = 0) -> dict[str, Any]:
 
 
 unload = GEMINI.unload
-loaded = GEMINI.loaded
+is_loaded = GEMINI.is_loaded
 status = GEMINI.status
 connections = GEMINI.connections

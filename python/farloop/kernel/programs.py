@@ -63,7 +63,7 @@ class Program:
         parameters = self.parameters(settings)
         if lacking := missing_requirements(self.name):
             raise FarloopError(f"{self.name} cannot be loaded: {lacking[0]}")
-        if self.loaded():
+        if self.is_loaded():
             raise FarloopError(f"{self.name} is loaded already; `farloop kernel unload {self.name}` takes it away")
         content = self.packed(parameters) if packed is None else packed
         libbpf.register(object_file(self.name).read_bytes(), self.control, (_SETTINGS, content), ring, self.shared)
@@ -78,7 +78,7 @@ class Program:
         if lacking := missing_requirements(self.name, objects=False):
             raise FarloopError(f"{self.name} cannot be unloaded: {lacking[0]}")
         numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.STRUCT_OPS, self.control)]
-        if not numbers or not self.loaded():
+        if not numbers or not self.is_loaded():
             # What connections still hold has been unloaded before.
             left = "; connections that use it keep it until they end" if numbers else ""
             raise FarloopError(f"{self.name} is not loaded{left}")
@@ -90,7 +90,7 @@ class Program:
         for number in numbers:
             libbpf.unregister(number)
 
-    def loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         """True if connections can ask for it."""
         return self.control in _AVAILABLE.read_text().split()
 
@@ -108,7 +108,7 @@ class Program:
         code = object_file("flows").read_bytes()
         numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.SK_STORAGE, self.flows)]
         rows = b"".join(libbpf.read_storage(code, "flows", number) for number in numbers)
-        return {"loaded": self.loaded(), "connections": self.connections(rows)}
+        return {"loaded": self.is_loaded(), "connections": self.connections(rows)}
 
     def connections(self, rows: bytes) -> list[dict[str, Any]]:
         """Parses the kernel's rows.

@@ -168,7 +168,7 @@ def port_class(algorithm: type[Algorithm], name: str, type_: str, template: str,
         "NEEDS": "".join(f"{need}: true, " for need in about["needs"])
         + (f"header_bytes: {about['header_bytes']}, " if about["header_bytes"] else ""),
         "CHOICES": "".join(param.choice() for param in params),
-        "PARAMS": "".join(param.declared() for param in params),
+        "PARAMS": "".join(param.write_declaration() for param in params),
         "STATE": ", ".join(_state(algorithm)) or "nothing",
         "START": _comment_lines(algorithm, "start", 8),
         "OWN": "".join(_comment_lines(algorithm, function, 0) for function in _list_own_functions(algorithm)),
@@ -178,7 +178,7 @@ def port_class(algorithm: type[Algorithm], name: str, type_: str, template: str,
         "DEFAULTS": _defaults(type_, params),
         "RECORDED": _recorded_test(algorithm, about, type_),
         "UNITS": "@UNITS@",
-        "PARAM_UNITS": "{Params, Value}" if any(".set(" in param.checked() for param in params) else "Params",
+        "PARAM_UNITS": "{Params, Value}" if any(".set(" in param.write_test_lines() for param in params) else "Params",
     }
     text = re.sub(r"@(\w+)@", lambda place: places[place[1]], template)
     return format_rust(_imports(text))
@@ -207,7 +207,7 @@ class _Param:
         )
         return f"farloop_units::choice! {{\n    /// {self.doc}\n    pub enum {self.type} {{\n{words}    }}\n}}\n\n"
 
-    def declared(self) -> str:
+    def write_declaration(self) -> str:
         """Its line among the parameters."""
         kept = ""
         if self.low is not None or self.high is not None:
@@ -242,7 +242,7 @@ class _Param:
         )
         return f"{made}({amount // unit})"
 
-    def checked(self) -> str:
+    def write_test_lines(self) -> str:
         """The lines of a test that its default is there, and that what is beyond its range is refused."""
         if self.kind == "bool":
             default_test = f"        assert!({'' if self.default else '!'}defaults.{self.name});\n"
@@ -276,7 +276,7 @@ class _Param:
 
 
 def _defaults(type_: str, params: Iterable[_Param]) -> str:
-    lines = "".join(param.checked() for param in params)
+    lines = "".join(param.write_test_lines() for param in params)
     mutable = "mut " if ".set(" in lines else "_"
     return (
         lines

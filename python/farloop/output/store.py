@@ -235,7 +235,7 @@ class Store:
             shutil.rmtree(aside, ignore_errors=True)
 
     @contextlib.contextmanager
-    def claimed(self, key: str) -> Iterator[bool]:
+    def claim_run(self, key: str) -> Iterator[bool]:
         """Claims the run of this address until the block ends; false if another process, on any host, is making it.
 
         A process that is killed claims nothing any more. Where the file system has no locks, no process waits.

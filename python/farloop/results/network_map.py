@@ -208,7 +208,7 @@ class _Graph:
     datacenters: dict[str, int | None]
     near: dict[str, dict[str, None]]
 
-    def between(self, names: Iterable[str]) -> list[tuple[str, str]]:
+    def links_between(self, names: Iterable[str]) -> list[tuple[str, str]]:
         """The links between these nodes, each once."""
         seen: dict[str, None] = {}
         inside = set(names)
@@ -256,7 +256,7 @@ def _tiers(graph: _Graph, switches: list[str], below: dict[str, list[str]]) -> d
 
 def _has_no_tiers(graph: _Graph, switches: list[str], homes: dict[str, int | None], tiers: dict[str, int]) -> bool:
     """Returns true if most links between switches join equals: more than a few such would cover each other in a row."""
-    links = graph.between(switches)
+    links = graph.links_between(switches)
     level = sum(tiers[a] == tiers[b] for a, b in links)
     blocks = len({homes[s] for s in switches})
     crowded = len(switches) > FABRIC_SWITCHES or blocks > MAX_SIDE_BY_SIDE
@@ -320,7 +320,7 @@ def _spread(
 
     drawn = nx.Graph()
     drawn.add_nodes_from(switches)
-    drawn.add_edges_from(graph.between(switches))
+    drawn.add_edges_from(graph.links_between(switches))
     places, distance = nx.circular_layout(drawn), 1.6 / math.sqrt(max(1, len(switches)))
     if len(switches) < LARGE:
         places = nx.spring_layout(drawn, pos=places, seed=1, iterations=200, k=distance)

@@ -401,6 +401,6 @@ class FigureVerdicts:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, figure: str, comparison: Comparison, notes: list[str] | None = None) -> FigureVerdicts:
+    def from_comparison(cls, figure: str, comparison: Comparison, notes: list[str] | None = None) -> FigureVerdicts:
         """Those of a judged figure; with the notes that there are when it has been written."""
         return cls(figure, comparison.title, comparison.claims, comparison.deadlocks, notes or [])

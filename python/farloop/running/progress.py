@@ -237,7 +237,7 @@ class Counting(Protocol):
     def begin(self, runs: int, kept: int, workers: int) -> None:
         """So many runs are to be made, and so many were there already."""
 
-    def done(self, run: str, because: str = "") -> None:
+    def report_done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
 
     def note(self, text: str) -> None:
@@ -250,7 +250,7 @@ class Uncounted:
     def begin(self, runs: int, kept: int, workers: int) -> None:
         """So many runs are to be made."""
 
-    def done(self, run: str, because: str = "") -> None:
+    def report_done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
 
     def note(self, text: str) -> None:
@@ -271,7 +271,7 @@ class CountLines:
         before = f", {kept} kept from before" if kept else ""
         say(f"{count_text(runs, 'run')} to make{before}, {workers} side by side" if runs else f"no run to make{before}")
 
-    def done(self, run: str, because: str = "") -> None:
+    def report_done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
         self._done += 1
         if because:
@@ -281,13 +281,13 @@ class CountLines:
         if self._done < self._runs and now - self._printed < LINE_EVERY:
             return
         self._printed = now
-        say(f"{self._done} of {self._runs} runs done{failed_text(self._failed)}, {self._left(now)}")
+        say(f"{self._done} of {self._runs} runs done{failed_text(self._failed)}, {self._estimate_left(now)}")
 
     def note(self, text: str) -> None:
         """Something that people may want to know."""
         say(text)
 
-    def _left(self, now: float) -> str:
+    def _estimate_left(self, now: float) -> str:
         elapsed = now - self._began
         if self._done == self._runs:
             return f"in {elapsed:.1f} s"
@@ -309,7 +309,7 @@ class CountBar:
         before = f" ({kept} kept from before)" if kept else ""
         self._task = self._progress.add_task(f"runs{before}", total=runs, simulated="", speed="")
 
-    def done(self, run: str, because: str = "") -> None:
+    def report_done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
         assert self._task is not None
         if because:

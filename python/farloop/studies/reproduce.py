@@ -56,7 +56,7 @@ class PlannedFigure:
     variants: list[Variant]
     replicas: tuple[int, ...] = ()
 
-    def seeded(self, seeds: Sequence[int]) -> list[Variant]:
+    def repeat_seeds(self, seeds: Sequence[int]) -> list[Variant]:
         """Every simulation once per seed; of a figure that has replicas a seed is a variation in ties and starts, too."""
         from farloop.experiments.variants import repeat_with_seeds
 
@@ -156,7 +156,9 @@ def reproduce(
     plans = [plan(f, full=full, same_start=same_start, reading=reading) for f in figures]
     scale = "custom" if setting(same_start) else "reading" if reading else "full" if full else "quick"
     # A figure's others are checked when its turn comes: that takes a second for ten large networks, and there are hundreds.
-    for variant in (variant for p in plans for variant in replace(p, variants=p.variants[:1]).seeded(replicated[:1])):
+    for variant in (
+        variant for p in plans for variant in replace(p, variants=p.variants[:1]).repeat_seeds(replicated[:1])
+    ):
         _ = variant.scenario.resolved
     done = []
     with execution:
@@ -165,7 +167,7 @@ def reproduce(
             where.mkdir(parents=True)
             comparison = run_figure(p, execution, scale=scale, seeds=replicated or p.replicas, jitter=jitter)
             notes = saving.fill_comparison(comparison, where, execution.run_store, report=index_page is not None)
-            done.append(FigureVerdicts.of(p.figure, comparison, notes))
+            done.append(FigureVerdicts.from_comparison(p.figure, comparison, notes))
             del comparison
     write_index(done, into, scale=scale, seeds=replicated, index_page=index_page)
     return done
@@ -183,7 +185,7 @@ def run_figure(
         f"{figure.figure}: {title}",
         figure.variants,
         execution,
-        seeded=figure.seeded(seeds),
+        seeded=figure.repeat_seeds(seeds),
         seeds=seeds,
         jitter=jitter,
         judge=lambda runs: judge_comparison(runs, figure.base, scale),

@@ -75,7 +75,7 @@ def parameters(own: Control, plan: Blueprint) -> dict[str, Any]:
 @contextmanager
 def _hold_program(program: Program, parameters: dict[str, Any]) -> Iterator[None]:
     """A program in service until the block ends; nothing is left of it, however this process ends."""
-    if program.loaded():
+    if program.is_loaded():
         raise FarloopError(
             f"{program.name} is loaded already, with parameters of its own; `farloop kernel unload {program.name}` takes it away"
         )
@@ -94,9 +94,9 @@ def _hold_program(program: Program, parameters: dict[str, Any]) -> Iterator[None
         if not link:
             raise libbpf.last_error(f"the kernel does not register {program.control}")
         # libbpf before 1.2 leaves it at that, and does not ask for the link.
-        own_link = -1 if program.loaded() else bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
+        own_link = -1 if program.is_loaded() else bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
         try:
-            if not program.loaded():
+            if not program.is_loaded():
                 raise libbpf.last_error(f"the kernel does not register {program.control}")
             yield
         finally:

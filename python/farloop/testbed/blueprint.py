@@ -168,7 +168,7 @@ def plan(scenario: Scenario) -> Blueprint:
         ScenarioError: it is not valid, or has what a testbed cannot build.
     """
     with worded_for_python(scenario.text, scenario.display_name, scenario.case):
-        text = scenario.prepared().testbed()
+        text = scenario.prepare_handle().testbed()
     resolved = json.loads(text)
     return Blueprint(
         mtu=resolved["mtu"],

@@ -154,7 +154,7 @@ class _Loop:
         with _raise_priority() as measurement.urgent:
             self._start = time.monotonic()
             self._go(measurement, progress)
-            measurement.duration = self._elapsed()
+            measurement.duration = self._measure_elapsed()
             measurement.ports = [self._network.ports.read(i) for i in range(2 * len(self._plan.links))]
         measurement.queue_means = [port.integral / measurement.duration for port in measurement.ports]
         for transfer in self._transfers:
@@ -168,7 +168,7 @@ class _Loop:
         stops = sorted((f.stop_ps, i) for i, f in enumerate(plan.flows) if f.stop_ps is not None)
         interval = plan.interval or plan.duration
         next_sample, shown_at = interval, 0.0
-        while (now := self._elapsed()) < plan.duration:
+        while (now := self._measure_elapsed()) < plan.duration:
             while starts and plan.flows[starts[0]].start_ps / PS <= now:
                 self._connect(starts.pop(0))
             while stops and stops[0][0] / PS <= now:
@@ -189,19 +189,19 @@ class _Loop:
             for key, events in self._selector.select(max(min(due) - now, 0.0)):
                 key.data(events)
         if plan.interval:
-            measurement.samples.append(self._sample(self._elapsed()))
+            measurement.samples.append(self._sample(self._measure_elapsed()))
 
-    def _elapsed(self) -> float:
+    def _measure_elapsed(self) -> float:
         return time.monotonic() - self._start
 
     def _prepare_sockets(self, number: int, flow: Flow) -> Transfer:
         """Its sockets, in their namespaces: nothing is sent yet."""
         kernel = self._plan.algorithms[flow.algorithm].kernel
-        with self._network.namespaces[flow.destination].inside():
+        with self._network.namespaces[flow.destination].enter_namespace():
             listener = _socket(kernel)
             listener.bind((self._network.address(flow.destination), FIRST_FLOW + number))
             listener.listen(1)
-        with self._network.namespaces[flow.source].inside():
+        with self._network.namespaces[flow.source].enter_namespace():
             sender = _socket(kernel)
         sender.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, _UNSENT)
         transfer = Transfer(flow, sender, listener)
@@ -211,7 +211,7 @@ class _Loop:
     def _connect(self, number: int) -> None:
         transfer = self._transfers[number]
         assert transfer.sender is not None
-        transfer.begun = self._elapsed()
+        transfer.begun = self._measure_elapsed()
         where = (self._network.address(transfer.flow.destination), FIRST_FLOW + number)
         status = transfer.sender.connect_ex(where)
         if status not in (0, errno.EINPROGRESS):
@@ -268,7 +268,7 @@ class _Loop:
                 size = transfer.receiver.recv_into(self._buffer)
                 transfer.delivered += size
                 if transfer.flow.size is not None and transfer.delivered >= transfer.flow.size:
-                    transfer.received = transfer.received or self._elapsed()
+                    transfer.received = transfer.received or self._measure_elapsed()
                 if not size:
                     self._drop(transfer, "receiver")
                     return
@@ -289,7 +289,7 @@ class _Loop:
             self._fail(transfer)
             return
         if transfer.received is not None:
-            transfer.finished = self._elapsed()
+            transfer.finished = self._measure_elapsed()
         self._look(transfer)
         self._drop(transfer, "sender")
 

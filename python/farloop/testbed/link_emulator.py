@@ -98,7 +98,7 @@ class LinkEmulator:
 
     def __init__(self, namespace: Namespace, links: Sequence[EmulatedLink]) -> None:
         words = [sys.executable, "-P", "-m", MODULE, json.dumps({"owner": os.getpid(), "links": links})]
-        with namespace.inside():
+        with namespace.enter_namespace():
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )

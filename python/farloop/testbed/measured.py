@@ -112,7 +112,7 @@ def _flow(plan: Blueprint, number: int, transfer: Transfer, network: Network) ->
         "timeouts": info.timeouts if info else 0,
         "marked": info.marked if info else 0,
         "packets": info.packets if info else 0,
-        "dropped": network.ports.dropped(number),
+        "dropped": network.ports.count_dropped(number),
         "spurious": info.spurious if info else 0,
         "outcome": outcome,
         "first_limit": "",

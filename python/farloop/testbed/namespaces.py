@@ -44,7 +44,7 @@ class Namespace:
         return os.fstat(self._descriptor).st_ino
 
     @contextmanager
-    def inside(self) -> Iterator[None]:
+    def enter_namespace(self) -> Iterator[None]:
         """This thread, its sockets and its children are in the namespace until the block ends."""
         with _stay():
             _call("setns", self._descriptor, _CLONE_NEWNET)
@@ -64,7 +64,7 @@ class Namespace:
         text = "".join(f"{line}\n" for line in lines)
         if not text:
             return
-        with self.inside():
+        with self.enter_namespace():
             words = [command(tool), "-batch", "-"]
             done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -77,7 +77,7 @@ class Namespace:
         Raises:
             FarloopError: the kernel refuses one.
         """
-        with self.inside():
+        with self.enter_namespace():
             for name, value in values.items():
                 try:
                     Path("/proc/sys/net", name).write_text(value)
@@ -90,7 +90,7 @@ class Namespace:
         Raises:
             FarloopError: an interface refuses.
         """
-        with self.inside(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        with self.enter_namespace(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
             for device in devices:
                 for what in _OFFLOADS:
                     value = ctypes.create_string_buffer(struct.pack("=II", what, 0))

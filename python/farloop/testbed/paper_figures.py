@@ -204,7 +204,7 @@ def run(
         saved = saving.fill_comparison(
             comparison, into / name, store if name == "simulated" else None, report=page is not None
         )
-        parts.append(FigureVerdicts.of(name, comparison, [note for note in saved if note not in notes]))
+        parts.append(FigureVerdicts.from_comparison(name, comparison, [note for note in saved if note not in notes]))
     facts = {
         "figure": figure.figure,
         "title": title,

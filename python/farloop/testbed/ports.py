@@ -83,7 +83,7 @@ class Setting:
     pmax: float = 1.0
     lost: int = 0
 
-    def packed(self, epoch: int) -> bytes:
+    def pack_bytes(self, epoch: int) -> bytes:
         """`struct settings`."""
         chance = min(int(self.pmax * 2**32), 2**32)
         marking = (self.kmin, self.kmax, chance)
@@ -149,7 +149,7 @@ class Ports:
         bpf = _library()
         hook = _Hook(ctypes.sizeof(_Hook), FIRST_INTERFACE + number, _EGRESS, 0)
         options = _Options(ctypes.sizeof(_Options), self._program, 0, 0, 1, 1)
-        with namespace.inside():
+        with namespace.enter_namespace():
             made = bpf.bpf_tc_hook_create(ctypes.byref(hook))
             if made or bpf.bpf_tc_attach(ctypes.byref(hook), ctypes.byref(options)):
                 raise libbpf.last_error("the kernel does not attach the testbed's ports")
@@ -180,7 +180,7 @@ class Ports:
         self._settings[number] = dataclasses.replace(self._settings[number], lost=packet)
         self._set(number)
 
-    def dropped(self, flow: int) -> int:
+    def count_dropped(self, flow: int) -> int:
         """Data packets of a flow that the ports have dropped."""
         bpf, key, value = _library(), ctypes.c_uint32(flow), ctypes.c_uint64(0)
         if bpf.bpf_map_lookup_elem(self._maps[_DROPS], ctypes.byref(key), ctypes.byref(value)):
@@ -188,7 +188,7 @@ class Ports:
         return value.value
 
     def _set(self, number: int) -> None:
-        key, value = ctypes.c_uint32(number), self._settings[number].packed(self._epoch)
+        key, value = ctypes.c_uint32(number), self._settings[number].pack_bytes(self._epoch)
         if _library().bpf_map_update_elem(self._maps[_SET], ctypes.byref(key), value, 0):
             raise libbpf.last_error("the testbed's ports cannot be set")
 

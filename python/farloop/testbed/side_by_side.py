@@ -53,7 +53,7 @@ def rewrite(source: Path, kept: Mapping[str, Any], aside: Path, page: Page) -> N
     for name in PARTS:
         comparison = judge_again(load(names.resolve_within(source, name)))
         rewrite_views(comparison, aside / name, "comparison")
-        verdicts.append(FigureVerdicts.of(name, comparison, []))
+        verdicts.append(FigureVerdicts.from_comparison(name, comparison, []))
         del comparison
     _write_views(verdicts, kept, aside, page)
 

@@ -196,7 +196,7 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> dict[str,
     columns = _columns(result)
     rows: list[list[StyledCell]] = []
     for algorithm in algorithms:
-        runs = result.of(algorithm)
+        runs = result.list_runs(algorithm)
         if runs:
             rows.append([StyledCell(algorithm), *(column.cell(runs) for column in columns)])
             continue
@@ -230,7 +230,7 @@ def _equal_starts(start: str) -> str:
 
 
 def _missing_text(result: Result, algorithm: str) -> str:
-    because = result.because(algorithm).replace(f'the algorithm "{algorithm}"', "it")
+    because = result.explain_refusal(algorithm).replace(f'the algorithm "{algorithm}"', "it")
     return CANNOT + because if because else "no flow to rank by"
 
 
@@ -311,8 +311,8 @@ class _Reversed(Scale):
     def __init__(self, values: Sequence[float]) -> None:
         super().__init__(values, logarithmic=True)
 
-    def at(self, value: float, width: float = svg.WIDTH) -> float:
-        return width - super().at(value, width)
+    def locate_value(self, value: float, width: float = svg.WIDTH) -> float:
+        return width - super().locate_value(value, width)
 
 
 def _columns(result: Result) -> list[_Column]:

@@ -72,10 +72,10 @@ def _summary_table(result: object) -> tuple[str, list[str], Table]:
         case Advice():
             return result.sentence, [], _candidates(result)
         case Explanation():
-            return result.answer, [], Table.of(["cause", "limit", "where", "by", "time", "share"], result.rows)
+            return result.answer, [], Table.from_rows(["cause", "limit", "where", "by", "time", "share"], result.rows)
         case JobExplanation():
             heads = ["cause", "limit", "phase", "ranks", "where", "by", "time", "share"]
-            return result.answer, [], Table.of(heads, result.rows)
+            return result.answer, [], Table.from_rows(heads, result.rows)
     raise TypeError(f"{type(result).__name__}: has no table")
 
 
@@ -95,7 +95,7 @@ def _points(study: Study) -> Table:
         ]
         for row in points.to_pylist()
     ]
-    return Table.of(["point", "seeds", *metrics], rows)
+    return Table.from_rows(["point", "seeds", *metrics], rows)
 
 
 def _candidates(advice: Advice) -> Table:

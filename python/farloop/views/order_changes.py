@@ -55,7 +55,7 @@ class OrderCurve:
                 row.append(ratios.get(name))
         return rows
 
-    def first(self) -> list[list[str]]:
+    def list_firsts(self) -> list[list[str]]:
         """The first group at each value."""
         return [[s.algorithm for s in result.standings if s.group == 1] for result in self.results]
 
@@ -134,7 +134,7 @@ def _draw_curve(curve: OrderCurve) -> dict[str, Any]:
     cells: list[list[AnyCell]] = [
         [StyledCell(name, style="text"), *(None if v is None else f"{v:.3g} ×" for v in rows[name])] for name in shown
     ]
-    firsts = [StyledCell(", ".join(names) or "nothing holds", style="text") for names in curve.first()]
+    firsts = [StyledCell(", ".join(names) or "nothing holds", style="text") for names in curve.list_firsts()]
     return {
         "title": f"{curve.of}: {curve.key}" + (f" ({curve.fixed})" if curve.fixed else ""),
         "picture": picture(
@@ -154,12 +154,12 @@ def picture(rows: Mapping[str, Sequence[float | None]], values: Sequence[str], w
     high = math.log(max(top, 1.5))
     step = (WIDTH - 3 * PAD) / max(1, len(values) - 1)
 
-    def at(index: int, value: float) -> tuple[float, float]:
+    def locate_point(index: int, value: float) -> tuple[float, float]:
         return PAD + index * step, HEIGHT - PAD - math.log(max(value, 1.0)) / high * (HEIGHT - 2 * PAD)
 
     shapes = [svg.element("title", words)]
     for level in (1.0, math.exp(high / 2), math.exp(high)):
-        y = at(0, level)[1]
+        y = locate_point(0, level)[1]
         shapes.append(svg.element("path", d=f"M{PAD},{y:.1f}H{WIDTH - 2 * PAD:.1f}", class_="axis"))
         shapes.append(svg.element("text", f"{level:.3g} ×", x=4, y=f"{y + 4:.1f}"))
     for index, value in enumerate(values):
@@ -167,7 +167,7 @@ def picture(rows: Mapping[str, Sequence[float | None]], values: Sequence[str], w
         shapes.append(svg.element("text", value, **place, text_anchor="middle"))
     ends: list[float] = []
     for (name, row), look in zip(rows.items(), palette.port_looks(list(rows)).values(), strict=True):
-        colour, points = look.colour, [at(i, v) for i, v in enumerate(row) if v is not None]
+        colour, points = look.colour, [locate_point(i, v) for i, v in enumerate(row) if v is not None]
         d = " ".join(f"{'M' if n == 0 else 'L'}{x:.1f},{y:.1f}" for n, (x, y) in enumerate(points))
         shapes.append(svg.element("path", d=d, fill="none", stroke=colour, stroke_width=2))
         shapes += [svg.element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, fill=colour) for x, y in points]

@@ -146,7 +146,7 @@ def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> M
 
 
 def _starts(rows: list[list[Cell]]) -> Markup:
-    return render("study_part.html.j2", table=Table.of(starts.HEADER, rows), below=STARTS)
+    return render("study_part.html.j2", table=Table.from_rows(starts.HEADER, rows), below=STARTS)
 
 
 def _unmet(unmet: Sequence[Mapping[str, Any]]) -> Markup:
@@ -166,7 +166,7 @@ def _unmet(unmet: Sequence[Mapping[str, Any]]) -> Markup:
         "The limit of seeds was reached first. How many seeds a point would need is estimated from its width, which "
         "falls with the root of their number; where it has no interval, nothing tells."
     )
-    table = Table.of(["point", "asked for", "found", "width", "seeds", "would need about"], rows, style="sorts")
+    table = Table.from_rows(["point", "asked for", "found", "width", "seeds", "would need about"], rows, style="sorts")
     return render("study_part.html.j2", above=note, table=table)
 
 
@@ -210,7 +210,7 @@ def _panels(layout: Multiples) -> Panels:
             low = np.maximum(line.low, line.y / 100) if layout.up.is_log else line.low
             for part in line.bands() if joined else []:
                 chart.add(i, _band(line.x[part], low[part], line.high[part], colours[line.name], line.name))
-            barred = list(range(line.x.size)) if not joined else line.alone()
+            barred = list(range(line.x.size)) if not joined else line.list_isolated()
             if np.isfinite(line.reach[:, barred]).any():
                 below, above = np.full((2, line.x.size), np.nan)
                 below[barred], above[barred] = line.reach[:, barred]
@@ -319,7 +319,7 @@ def _pareto(content: Mapping[str, Any], points: pa.Table) -> Markup:
         ]
         for row in front
     ]
-    table = Table.of(["point", *(metric_title(m["name"]) for m in (first, second))], rows, style="sorts")
+    table = Table.from_rows(["point", *(metric_title(m["name"]) for m in (first, second))], rows, style="sorts")
     note = "The points that no other one beats in both metrics."
     return render("study_part.html.j2", above=note, drawn=chart.html("chart-pareto"), table=table)
 

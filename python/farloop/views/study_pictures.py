@@ -64,7 +64,7 @@ def small_multiples(layout: Multiples, title: str) -> Figure:
                 axis.fill_between(
                     line.x[part], low[part], line.high[part], color=look["color"], alpha=0.18, linewidth=0
                 )
-            if alone := line.alone():
+            if alone := line.list_isolated():
                 axis.errorbar(line.x[alone], line.y[alone], yerr=line.reach[:, alone], fmt="none", **bars)
         _label_axis(axis, across)
         if layout.up.is_log:

@@ -41,7 +41,7 @@ class Scale:
     def _place(self, value: float) -> float:
         return math.log10(value) if self._logarithmic else value
 
-    def at(self, value: float, width: float = WIDTH) -> float:
+    def locate_value(self, value: float, width: float = WIDTH) -> float:
         """Where a value lies, in pixels from the left; what is not on the axis lies at its start."""
         if self._logarithmic and value <= 0:
             return _PAD
@@ -91,7 +91,7 @@ def area(values: Floats, top: float, words: str) -> Markup:
 def bar(value: float, scale: Scale, words: str, colour: str = "") -> Markup:
     """A bar from the left to a value."""
     look = {"fill": colour} if colour else {"class_": "plain"}
-    width = f"{max(scale.at(value) - _PAD, 0.0):.1f}"
+    width = f"{max(scale.locate_value(value) - _PAD, 0.0):.1f}"
     shape = element("rect", x=_PAD, y=HEIGHT / 2 - 3, width=width, height="6", **look)
     return _make_small([element("path", d=f"M{_PAD},{HEIGHT - 4}V4", class_="axis"), shape], words)
 
@@ -107,7 +107,7 @@ def parts(share: float, words: str) -> Markup:
 
 def reach(low: float, high: float, scale: Scale, words: str, colour: str) -> Markup:
     """A bar from one value to another, such as from a median to a tail, with a tick at the first."""
-    a, b = scale.at(low), scale.at(high)
+    a, b = scale.locate_value(low), scale.locate_value(high)
     wide = f"{max(b - a, 0.8):.1f}"
     shape = element("rect", x=f"{a:.1f}", y="8", width=wide, height="4", fill=colour, opacity="0.55")
     tick = element("path", d=f"M{a:.1f},4V16", stroke=colour, stroke_width="2")
@@ -117,8 +117,10 @@ def reach(low: float, high: float, scale: Scale, words: str, colour: str) -> Mar
 def dots(values: Sequence[float], mean: float, scale: Scale, words: str, width: float = WIDTH) -> Markup:
     """A dot for every value and a tick at their mean, on an axis."""
     line = element("path", d=f"M{_PAD},{HEIGHT / 2}H{width - _PAD}", class_="axis")
-    marks = join_elements(element("circle", cx=f"{scale.at(v, width):.1f}", cy=HEIGHT / 2, r="2.6") for v in values)
-    tick = element("path", d=f"M{scale.at(mean, width):.1f},3V17", class_="mean")
+    marks = join_elements(
+        element("circle", cx=f"{scale.locate_value(v, width):.1f}", cy=HEIGHT / 2, r="2.6") for v in values
+    )
+    tick = element("path", d=f"M{scale.locate_value(mean, width):.1f},3V17", class_="mean")
     return _make_small([line, element("g", marks, class_="dots"), tick], words, width)
 
 

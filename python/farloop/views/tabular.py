@@ -81,7 +81,9 @@ class Table:
     in_card: bool = True
 
     @classmethod
-    def of(cls, header: Iterable[str], rows: Sequence[Sequence[AnyCell]], *, title: str = "", style: str = "") -> Table:
+    def from_rows(
+        cls, header: Iterable[str], rows: Sequence[Sequence[AnyCell]], *, title: str = "", style: str = ""
+    ) -> Table:
         """A table whose heads are plain words."""
         return cls([Head(text) for text in header], rows, title, style)
 

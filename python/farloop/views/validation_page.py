@@ -67,13 +67,13 @@ def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = 
             {
                 "of": reference,
                 "provenance": _provenance(reference),
-                "numbers": Table.of(validation_tables.NUMBERS, validation_tables.numbers(own), style="sorts"),
+                "numbers": Table.from_rows(validation_tables.NUMBERS, validation_tables.numbers(own), style="sorts"),
                 "explanations": _explanations(own),
             }
         )
     values = {
-        "overview": Table.of(validation_tables.OVERVIEW, validation_tables.overview(checks), style="sorts"),
-        "relations": Table.of(validation_tables.RELATIONS, validation_tables.relations(outcomes), style="sorts"),
+        "overview": Table.from_rows(validation_tables.OVERVIEW, validation_tables.overview(checks), style="sorts"),
+        "relations": Table.from_rows(validation_tables.RELATIONS, validation_tables.relations(outcomes), style="sorts"),
         "references": by_reference,
     }
     drawn = [(anchor, name, render("validation.html.j2", part=anchor, **values)) for anchor, name in QUESTIONS.items()]

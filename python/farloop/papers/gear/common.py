@@ -30,7 +30,7 @@ Table = dict[str, dict[str, float]]
 
 def numbers(run: Run) -> dict[str, float]:
     """The ratio, what is left undelivered of each kind, and how much of each kind's payload has arrived."""
-    flows, name = Flows.of(run), f"{run.algorithm}, {run.case}"
+    flows, name = Flows.from_run(run), f"{run.algorithm}, {run.case}"
     return {name: flows.normalised_ratio()} | {
         f"{name}, backlog {kind} (MB)": flows.backlog(cross=kind == "cross") / 1e6 for kind in ("intra", "cross")
     }
@@ -44,7 +44,7 @@ def backlogs(runs: Iterable[Run]) -> Figure:
     chosen = list(runs)
     for axis, kind in zip(axes, ("intra", "cross"), strict=True):
         names = [f"{run.algorithm}, {run.case}" for run in chosen]
-        axis.barh(names, [Flows.of(run).backlog(cross=kind == "cross") / 1e6 for run in chosen], color=INTRA[0])
+        axis.barh(names, [Flows.from_run(run).backlog(cross=kind == "cross") / 1e6 for run in chosen], color=INTRA[0])
         axis.set_title(f"{kind} (MB)", fontsize=8)
         axis.tick_params(axis="y", labelsize=5)
     figure.set_size_inches(8, max(2.5, 0.16 * len(chosen) + 1))
@@ -90,7 +90,7 @@ def ratios(comparison: Comparison) -> Table:
 def _table(runs: Iterable[Run]) -> Table:
     table: Table = {}
     for run in runs:
-        table.setdefault(point(run.case), {})[run.algorithm] = Flows.of(run).normalised_ratio()
+        table.setdefault(point(run.case), {})[run.algorithm] = Flows.from_run(run).normalised_ratio()
     return table
 
 

@@ -209,7 +209,7 @@ def _pause_reduction(gear: Run, rival: Run) -> float:
 
 
 def _throughput_gain(gear: Run, rival: Run) -> float:
-    return metrics.ratio(Flows.of(gear).throughput(), Flows.of(rival).throughput()) - 1
+    return metrics.ratio(Flows.from_run(gear).throughput(), Flows.from_run(rival).throughput()) - 1
 
 
 def _growth(run: Run) -> float:
@@ -223,16 +223,18 @@ def _growth_text(grown: Mapping[str, float]) -> str:
 
 
 def _unfinished_text(runs: Sequence[Run]) -> str:
-    counts = ", ".join(f"{r.algorithm} {Flows.of(r).unfinished()} of {int((~Flows.of(r).cross).sum())}" for r in runs)
+    counts = ", ".join(
+        f"{r.algorithm} {Flows.from_run(r).count_unfinished()} of {int((~Flows.from_run(r).cross).sum())}" for r in runs
+    )
     return f"; intra flows unfinished at the end, which count with their age so far: {counts}" if counts else ""
 
 
 def _ratio(run: Run) -> float:
-    return Flows.of(run).normalised_ratio()
+    return Flows.from_run(run).normalised_ratio()
 
 
 def _slowdown_cells(run: Run) -> dict[str, dict[str, float]]:
-    return {k: slowdown_statistics(v) for k, v in Flows.of(run).slowdowns().items()}
+    return {k: slowdown_statistics(v) for k, v in Flows.from_run(run).slowdowns().items()}
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -243,7 +245,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     pictures["backlog"] = backlogs(run for run in longest_runs(comparison).values() if run.algorithm != ABLATED)
     if web:
         slowdowns = {
-            a: {k: slowdown_statistics(v) for k, v in Flows.of(run).slowdowns().items()} for a, run in web.items()
+            a: {k: slowdown_statistics(v) for k, v in Flows.from_run(run).slowdowns().items()} for a, run in web.items()
         }
         pictures["table1"] = _pauses({a: paused_time(run) for a, run in web.items() if a != ABLATED})
         pictures["fig08"] = _slowdowns({a: s for a, s in slowdowns.items() if a != ABLATED})

@@ -34,7 +34,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.measure(numbers, run)
     judging.measure(
         lambda: {
-            f"{run.algorithm}, {point(run.case)}, flow level": Flows.of(run).flow_level_ratio()
+            f"{run.algorithm}, {point(run.case)}, flow level": Flows.from_run(run).flow_level_ratio()
             for run in longest_runs(comparison).values()
         }
     )

@@ -52,9 +52,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Small and large flows against Vegas, losses by place, with and without the WAN's delay."""
     judging = Judging(comparison, claims["gemini/fig04-table2"])
     far, near_by = longest_runs(runs_by_prefix(comparison, "10 ms")), longest_runs(runs_by_prefix(comparison, "0 ms"))
-    cells = {name: Completion.of(run).cells() for name, run in far.items()}
-    losses = {name: Losses.of(run) for name, run in far.items()}
-    local = {name: Losses.of(run) for name, run in near_by.items()}
+    cells = {name: Completion.from_run(run).cells() for name, run in far.items()}
+    losses = {name: Losses.from_run(run) for name, run in far.items()}
+    local = {name: Losses.from_run(run) for name, run in near_by.items()}
     judging.measure(lambda: {f"{n}, {c} (s)": v for n, row in cells.items() for c, v in row.items()})
     judging.measure(lambda: {f"{n}, loss in DCN": x.dcn for n, x in losses.items()})
     judging.measure(lambda: {f"{n}, loss in WAN": x.wan for n, x in losses.items()})
@@ -104,27 +104,27 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         "cubic_paced_loss",
         "Cubic with pacing loses as much inside datacenters",
         select_needs("Cubic paced"),
-        lambda *_: (losses["Cubic paced"].dcn, losses["Cubic paced"].counted()),
+        lambda *_: (losses["Cubic paced"].dcn, losses["Cubic paced"].format_loss()),
         better="lower",
     )
 
     def similar(*_: Run) -> tuple[bool, str]:
         paced, raw = losses["Cubic paced"], losses["Cubic"]
         near = raw.dcn / SIMILAR <= paced.dcn <= raw.dcn * SIMILAR
-        return near and paced.enough and raw.enough, f"{paced.counted()} against {raw.counted()}"
+        return near and paced.enough and raw.enough, f"{paced.format_loss()} against {raw.format_loss()}"
 
     text = "with pacing Cubic loses similarly much inside datacenters as without"
     judging.order(text, select_needs("Cubic paced", "Cubic"), similar)
 
     def loses_few(*_: Run) -> tuple[bool, str]:
-        evidence = ", ".join(f"{n} {local[n].counted()}" for n in MARKED)
+        evidence = ", ".join(f"{n} {local[n].format_loss()}" for n in MARKED)
         return all(local[n].dcn < FEW for n in MARKED), evidence
 
     text = "without the WAN's delay schemes with ECN lose less than 1e-4 inside datacenters"
     judging.order(text, [n for name in MARKED for n in needs["0 ms"].get(name, [])], loses_few)
-    apart = {n: Completion.of(run).cells() for n, run in longest_runs(runs_by_prefix(comparison, APART)).items()}
+    apart = {n: Completion.from_run(run).cells() for n, run in longest_runs(runs_by_prefix(comparison, APART)).items()}
     judging.measure(lambda: {f"{n}, {c}, {APART} (s)": v for n, row in apart.items() for c, v in row.items()})
-    unfinished = {n: Completion.of(run).unfinished for n, run in far.items()}
+    unfinished = {n: Completion.from_run(run).unfinished for n, run in far.items()}
     flows = ", ".join(f"{n} {run.flows.num_rows}" for n, run in far.items())
     return [judging.finding(note=f"flows: {flows}; unfinished: {numbers_text(unfinished, 'd')}")]
 
@@ -142,7 +142,7 @@ def _needs(comparison: Comparison, prefix: str) -> dict[str, list[Need]]:
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Fig. 4, (a) to (d), and Table II as bars."""
     far, local = longest_runs(runs_by_prefix(comparison, "10 ms")), longest_runs(runs_by_prefix(comparison, "0 ms"))
-    cells = {name: Completion.of(run).cells() for name, run in far.items() if name != "Cubic paced"}
+    cells = {name: Completion.from_run(run).cells() for name, run in far.items() if name != "Cubic paced"}
     figure, axes = grid(4, "Flow completion times, WebSearch across the WAN at 90 %", columns=2, shared=False)
     for axis, cell in zip(axes, next(iter(cells.values()), {}), strict=False):
         axis.bar(list(cells), [1e3 * row[cell] for row in cells.values()], color=[COLOURS.get(n) for n in cells])
@@ -151,7 +151,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.tick_params(axis="x", labelrotation=20, labelsize=6)
     table, panels = grid(2, "Packet loss rates", columns=2, shared=False)
     for axis, runs, title in ((panels[0], far, "10 ms"), (panels[1], local, "WAN delay 0")):
-        losses = {name: Losses.of(run) for name, run in runs.items()}
+        losses = {name: Losses.from_run(run) for name, run in runs.items()}
         bars(axis, {name: {"DCN": 1e5 * x.dcn, "WAN": 1e5 * x.wan} for name, x in losses.items()})
         axis.set_title(title, fontsize=8)
         axis.set_ylabel("loss rate (1e-5)", fontsize=8)

@@ -30,8 +30,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging = Judging(comparison, claims["gemini/fig06"])
     claim = judging.claim
     runs = group_by_scale(comparison)
-    large = {n: Completion.of(run).cells()["large, average"] for n, run in runs.items()}
-    losses = {n: Losses.of(run) for n, run in runs.items()}
+    large = {n: Completion.from_run(run).cells()["large, average"] for n, run in runs.items()}
+    losses = {n: Losses.from_run(run) for n, run in runs.items()}
     lost = {n: of_run.dcn for n, of_run in losses.items()}
     judging.measure(lambda: {f"N = {n}: large, average (s)": v for n, v in large.items()})
     judging.measure(lambda: {f"N = {n}: loss in DCN": v for n, v in lost.items()})
@@ -43,7 +43,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return gain > 1, f"{gain:.3g} times"
 
     def loss_text() -> str:
-        return f"N = {MIN_FLOWS}: {losses[MIN_FLOWS].counted()}; N = {MAX_FLOWS}: {losses[MAX_FLOWS].counted()}"
+        return f"N = {MIN_FLOWS}: {losses[MIN_FLOWS].format_loss()}; N = {MAX_FLOWS}: {losses[MAX_FLOWS].format_loss()}"
 
     def more(*_: Run) -> tuple[bool, str]:
         return losses[MAX_FLOWS].enough and lost[MAX_FLOWS] > lost[MIN_FLOWS], loss_text()
@@ -75,11 +75,13 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     runs = group_by_scale(comparison)
     labels = [str(n) for n in runs]
     figure, (axis,) = grid(1, "Vegas, thresholds scaled by N")
-    axis.bar(labels, [Completion.of(r).cells()["large, average"] for r in runs.values()], color=INTRA[1], width=0.6)
+    axis.bar(
+        labels, [Completion.from_run(r).cells()["large, average"] for r in runs.values()], color=INTRA[1], width=0.6
+    )
     axis.set_xlabel("N", fontsize=8)
     axis.set_ylabel("FCT of large flows (s)", fontsize=8)
     right = axis.twinx()
-    lost = [1e5 * Losses.of(r).dcn for r in runs.values()]
+    lost = [1e5 * Losses.from_run(r).dcn for r in runs.values()]
     right.plot(labels, lost, color=CROSS[0], marker="o", linewidth=1)
     right.set_ylabel("loss rate in DCN (1e-5)", fontsize=8)
     right.set_ylim(0, max(1.0, 1.1 * max(lost, default=0.0)))

@@ -41,7 +41,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     claim = judging.claim
     table = cells(comparison)
     losses = {
-        f: {n: Losses.of(r) for n, r in longest_runs(runs_by_prefix(comparison, p)).items()} for f, p in FIGURES.items()
+        f: {n: Losses.from_run(r) for n, r in longest_runs(runs_by_prefix(comparison, p)).items()}
+        for f, p in FIGURES.items()
     }
     judging.measure(
         lambda: {
@@ -177,7 +178,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 def cells(comparison: Comparison) -> Cells:
     """The panels' numbers of every figure that ran."""
     runs = {f: longest_runs(runs_by_prefix(comparison, prefix)) for f, prefix in FIGURES.items()}
-    return {f: {n: Completion.of(run).cells() for n, run in row.items()} for f, row in runs.items() if row}
+    return {f: {n: Completion.from_run(run).cells() for n, run in row.items()} for f, row in runs.items() if row}
 
 
 def reduction(table: Cells, rival: str, cell: str) -> dict[str, float]:
@@ -219,7 +220,7 @@ def _note(comparison: Comparison) -> str:
     for figure, prefix in FIGURES.items():
         runs = longest_runs(runs_by_prefix(comparison, prefix))
         if runs:
-            unfinished = sum(Completion.of(run).unfinished for run in runs.values())
+            unfinished = sum(Completion.from_run(run).unfinished for run in runs.values())
             flows = next(iter(runs.values())).flows.num_rows
             parts.append(f"{figure} {flows} flows, {unfinished} unfinished over all schemes")
     return "; ".join(parts)

@@ -120,7 +120,7 @@ class FlowTimes:
     unfinished: int
 
     @classmethod
-    def of(cls, run: Run, *, cross: bool | None, since: float) -> FlowTimes:
+    def from_run(cls, run: Run, *, cross: bool | None, since: float) -> FlowTimes:
         """Those of a run's flows that start from `since` on: inside datacenters, across, or (`None`) all of them."""
         column = {
             n: run.flows[n].to_numpy().astype(np.float64)

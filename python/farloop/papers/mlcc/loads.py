@@ -98,7 +98,7 @@ def _judge_rival(
     own, other = _select_needs(needs, point, "mlcc"), _select_needs(needs, point, rival)
 
     def reduction(*runs: Run) -> tuple[float, str]:
-        means = [FlowTimes.of(run, cross=KINDS[kind], since=SINCE).mean() for run in runs]
+        means = [FlowTimes.from_run(run, cross=KINDS[kind], since=SINCE).mean() for run in runs]
         return reductions(means[: len(own)], means[len(own) :])
 
     def faster(*runs: Run) -> tuple[bool, str]:
@@ -172,7 +172,7 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
 
 def tail(runs: Sequence[Run], sizes: str, kind: str) -> Floats:
     """The 99.9th percentile of the completion time of all runs' flows, by size; NaN for a size that none has."""
-    times = [FlowTimes.of(run, cross=KINDS[kind], since=SINCE) for run in runs]
+    times = [FlowTimes.from_run(run, cross=KINDS[kind], since=SINCE) for run in runs]
     if not times:
         return np.full(len(BINS[sizes]) - 1, np.nan)
     size, time = np.concatenate([f.size for f in times]), np.concatenate([f.time for f in times])
@@ -188,7 +188,7 @@ def _select_needs(needs: Sequence[Need], point: str, algorithm: str) -> list[Nee
 
 def _mean_and_range(name: str, runs: Sequence[Run], kind: str) -> dict[str, float | str]:
     """Of the averages of the runs, one per seed."""
-    means = [1e3 * FlowTimes.of(r, cross=KINDS[kind], since=SINCE).mean() for r in runs]
+    means = [1e3 * FlowTimes.from_run(r, cross=KINDS[kind], since=SINCE).mean() for r in runs]
     return {name: float(np.mean(means)), f"{name}, range": f"{min(means):.3g} to {max(means):.3g}"}
 
 
@@ -202,7 +202,7 @@ def _full_size(judging: Judging, prefix: str) -> None:
                 key = f"{WIDE}, {sizes}, {kind}, below {NAMES[rival.algorithm]}"
                 judging.measure(
                     lambda k, a, b, c: {
-                        k: 1 - metrics.ratio(*(FlowTimes.of(r, cross=c, since=SINCE).mean() for r in (a, b)))
+                        k: 1 - metrics.ratio(*(FlowTimes.from_run(r, cross=c, since=SINCE).mean() for r in (a, b)))
                     },
                     key, own[0], rival, cross,
                 )  # fmt: skip
@@ -215,7 +215,7 @@ def _variants(judging: Judging) -> None:
             name = f"{run.case}, {NAMES.get(run.algorithm, run.algorithm)}"
             judging.measure(
                 lambda n, r: {
-                    f"{n}, {k} (ms)": 1e3 * FlowTimes.of(r, cross=c, since=SINCE).mean() for k, c in KINDS.items()
+                    f"{n}, {k} (ms)": 1e3 * FlowTimes.from_run(r, cross=c, since=SINCE).mean() for k, c in KINDS.items()
                 },
                 name, run,
             )  # fmt: skip
@@ -227,7 +227,7 @@ def _simulated_text(judging: Judging, needs: Sequence[Need], load: str) -> str:
     if not runs:
         return "nothing simulated"
     counts = {
-        s: [len(FlowTimes.of(r, cross=c, since=SINCE).size) for r in runs if s in r.case for c in KINDS.values()]
+        s: [len(FlowTimes.from_run(r, cross=c, since=SINCE).size) for r in runs if s in r.case for c in KINDS.values()]
         for s in SIZES
     }
     flows_text = ", ".join(f"{s} {sum(c[::2])} intra and {sum(c[1::2])} cross flows" for s, c in counts.items() if c)
@@ -238,7 +238,7 @@ def _unfinished_text(judging: Judging, needs: Sequence[Need], load: str) -> str:
     """Flows that have not finished, by algorithm."""
     counts: dict[str, int] = {}
     for run in judging.have([n for n in needs if n.case.startswith(load)]):
-        left = FlowTimes.of(run, cross=None, since=SINCE).unfinished
+        left = FlowTimes.from_run(run, cross=None, since=SINCE).unfinished
         counts[NAMES[run.algorithm]] = counts.get(NAMES[run.algorithm], 0) + left
     counts_text = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
     return f"unfinished at the end, counted with their age: {counts_text or 'none'}"
@@ -277,7 +277,8 @@ def _bars(comparison: Comparison, load: str, title: str) -> Figure:
             runs = _runs(comparison, f"{load}, {sizes}", a)
             if runs:
                 table[a] = {
-                    k: [1e3 * FlowTimes.of(r, cross=c, since=SINCE).mean() for r in runs] for k, c in KINDS.items()
+                    k: [1e3 * FlowTimes.from_run(r, cross=c, since=SINCE).mean() for r in runs]
+                    for k, c in KINDS.items()
                 }
         bars(axis, table, NAMES.__getitem__)
         axis.set_title(sizes, fontsize=8)

@@ -46,7 +46,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             return value > 0, f"{100 * value:.1f} %: {evidence}"
 
         judging.order(f"MLCC improves {kind} traffic", [*own, *other], faster)
-    unfinished = sum(FlowTimes.of(r, cross=None, since=SINCE).unfinished for r in judging.have([*own, *other]))
+    unfinished = sum(FlowTimes.from_run(r, cross=None, since=SINCE).unfinished for r in judging.have([*own, *other]))
     return [judging.finding(note=f"three seeds; {unfinished} flows unfinished at the end, counted with their age")]
 
 
@@ -65,4 +65,4 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _mean(run: Run, kind: str) -> float:
-    return FlowTimes.of(run, cross=KINDS[kind], since=SINCE).mean()
+    return FlowTimes.from_run(run, cross=KINDS[kind], since=SINCE).mean()

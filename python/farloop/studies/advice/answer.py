@@ -210,7 +210,7 @@ def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
         scenario = question.scenario.override(algorithm=name)
         try:
             _ = scenario.resolved
-            scenario.prepared(take=True).check()
+            scenario.prepare_handle(take=True).check()
         except _native.ScenarioError as refused:
             error = error or refused
             excluded.append(Excluded(name, str(getattr(refused, "problem", refused))))

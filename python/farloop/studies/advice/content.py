@@ -116,7 +116,7 @@ def _quantities(measured: Sequence[Measured], answer: Answer) -> dict[str, float
     """The mean over seeds of what stands beside the goal."""
     means = {}
     for what in _list_quantities(answer):
-        values = [value for run in measured if (value := what.of(run.values)) is not None]
+        values = [value for run in measured if (value := what.take_value(run.values)) is not None]
         if values:
             means[what.name] = math.fsum(values) / len(values)
     return means
@@ -181,7 +181,7 @@ def _outcome(outcome: TriedCondition) -> dict[str, Any]:
 def _runs(name: str, each: Sequence[Measured], answer: Answer) -> list[dict[str, Any]]:
     return [
         {"candidate": name, "seed": run.seed}
-        | {q.name: _finite_or_none(q.of(run.values)) for q in _list_quantities(answer)}
+        | {q.name: _finite_or_none(q.take_value(run.values)) for q in _list_quantities(answer)}
         for run in each
     ]
 
@@ -205,7 +205,7 @@ def watch(answer: Answer) -> list[str]:
     for place in answer.advised[:1]:
         name, measured = place.candidate.name, answer.race.measured[place.candidate.name]
         for constraint in answer.question.must:
-            values = [value for run in measured if (value := constraint.quantity.of(run.values)) is not None]
+            values = [value for run in measured if (value := constraint.quantity.take_value(run.values)) is not None]
             if not values or constraint.is_relative:
                 continue
             worst = min(values) if constraint.is_least else max(values)
@@ -254,7 +254,8 @@ def deploy(place: Place, tuned: Tuned | None) -> dict[str, Any]:
             lines += ["", f"[algorithm.{side}]" if "." not in side else f'[algorithm."{side}"]']
             lines += [f"{name} = {_toml(value)}" for name, value in own.items()]
     inside, across = (
-        HostAlgorithm.of(name, _kernel_load(name, of_side.get(name, {}), place)) for name in split_scopes(algorithm)
+        HostAlgorithm.from_algorithm(name, _kernel_load(name, of_side.get(name, {}), place))
+        for name in split_scopes(algorithm)
     )
     made: dict[str, Any] = {"scenario": "\n".join(lines) + "\n", "commands": [], "script": ""}
     if inside is None or across is None:

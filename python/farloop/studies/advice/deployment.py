@@ -40,7 +40,7 @@ class HostAlgorithm:
     is_paced: bool
 
     @classmethod
-    def of(cls, algorithm: str, kernel_load: str = "") -> HostAlgorithm | None:
+    def from_algorithm(cls, algorithm: str, kernel_load: str = "") -> HostAlgorithm | None:
         """The algorithm; `None` where no Linux host has it.
 
         Args:

@@ -67,7 +67,7 @@ def read_long_haul(scenario: Scenario) -> LongHaul:
     Raises:
         ScenarioError: the scenario is not valid.
     """
-    columns, *_ = scenario.prepared(take=True).forecast()
+    columns, *_ = scenario.prepare_handle(take=True).forecast()
     ports = tables.to_arrow(columns["ports"]).to_pylist()
     begin, until = scenario.forecast["network"]["arrivals"]
     site = {port["node"]: port["datacenter"] for port in ports}

@@ -34,7 +34,7 @@ def rows(answer: Answer) -> list[dict[str, Any]]:
     advised = subject.candidate.name
     runs = answer.race.measured[advised]
     goal = answer.question.goal
-    values = [] if goal is None else [value for run in runs if (value := goal.of(run.values)) is not None]
+    values = [] if goal is None else [value for run in runs if (value := goal.take_value(run.values)) is not None]
     today = {
         "text": "today",
         "condition": "",

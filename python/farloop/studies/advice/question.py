@@ -77,7 +77,7 @@ class Question:
         """
         if self.goal is None:
             return measured.costs
-        value = self.goal.of(measured.values)
+        value = self.goal.take_value(measured.values)
         if value is None:
             return {}
         value = max(value, _FLOORS.get(self.goal.kind, 1e-6))

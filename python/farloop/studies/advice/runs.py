@@ -126,7 +126,9 @@ class Runs:
         self.store.directory.mkdir(parents=True, exist_ok=True)
         self.counting.begin(len(missing), there, min(engine.workers, len(missing)))
         tasks = (
-            Task.of(key, ask.label, ask.scenario, self.store.directory, 1, algorithm_files=_files(ask.scenario))
+            Task.from_scenario(
+                key, ask.label, ask.scenario, self.store.directory, 1, algorithm_files=_files(ask.scenario)
+            )
             for key, ask in missing.items()
         )
         for task, outcome in count_tasks(engine, tasks, self.store, self.counting):

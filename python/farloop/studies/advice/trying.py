@@ -174,7 +174,7 @@ def change(measured: Sequence[Measured], today: Sequence[Measured], question: Qu
 
 def _mean(measured: Sequence[Measured], question: Question) -> float | None:
     """The goal's quantity, mean over runs; `None` where it is no number."""
-    values = [] if question.goal is None else [question.goal.of(run.values) for run in measured]
+    values = [] if question.goal is None else [question.goal.take_value(run.values) for run in measured]
     known = [value for value in values if value is not None]
     mean = math.fsum(known) / len(known) if known else math.inf
     return mean if math.isfinite(mean) else None

@@ -97,7 +97,7 @@ def _effects(result: Result) -> list[Effect]:
 
 
 def _mean(result: Result, standing: Standing, cell: str) -> Interval:
-    known = [run.values.get(cell) for run in result.of(standing.algorithm)]
+    known = [run.values.get(cell) for run in result.list_runs(standing.algorithm)]
     values = [float(value) for value in known if value is not None]
     if not values:
         return Interval(None, None, None, 0)
@@ -147,5 +147,5 @@ def _limit(results: Sequence[Result], effect: Effect | None) -> str:
     if result is None or effect is None:
         return ""
     first = next(iter(_names(result)), effect.ranking[0])
-    entries = [entry for run in result.of(first) for entry in run.limits]
+    entries = [entry for run in result.list_runs(first) for entry in run.limits]
     return limit_sentence(f"Under {first}, in {result.name}, ", entries)

@@ -97,10 +97,10 @@ class Requirement:
 
     def excess(self, values: Mapping[str, Any], best: Mapping[str, float]) -> float:
         """Returns how far a run is beyond the bound: 0 where it holds or has no such quantity; else the logarithm of the ratio."""
-        value = self.quantity.of(values)
-        return 0.0 if value is None else self.beyond(value, self.limit(values, best))
+        value = self.quantity.take_value(values)
+        return 0.0 if value is None else self.measure_excess(value, self.limit(values, best))
 
-    def beyond(self, value: float, limit: float) -> float:
+    def measure_excess(self, value: float, limit: float) -> float:
         """Returns how far a value is beyond a limit, both in the quantity's unit; as `excess`."""
         over, under = (limit, value) if self.is_least else (value, limit)
         if over <= under * (1 + _SLACK):

@@ -275,7 +275,7 @@ def _check(scenario: Scenario) -> None:
     # Its keys first: the check takes the network.
     _ = scenario.resolved
     with worded_for_python(scenario.text, scenario.display_name, scenario.case):
-        scenario.prepared(take=True).check()
+        scenario.prepare_handle(take=True).check()
 
 
 def _resolve_scenario(scenario: Scenario) -> dict[str, Any]:

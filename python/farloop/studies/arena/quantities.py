@@ -52,7 +52,7 @@ class Quantity:
         flows, ending, _ = self.key.partition("_slowdown_p99")
         return f"{flows}_flows" if ending else ""
 
-    def of(self, values: Mapping[str, Any]) -> float | None:
+    def take_value(self, values: Mapping[str, Any]) -> float | None:
         """The quantity of a run; `None` where the run has none, such as a slowdown where no flow has a size."""
         value = values.get(self.key)
         if value is None and self.otherwise:

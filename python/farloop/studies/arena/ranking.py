@@ -168,12 +168,12 @@ def _find_broken(
     violations = []
     each = list(runs)
     for constraint in constraints:
-        known = [run for run in each if constraint.quantity.of(run.values) is not None]
+        known = [run for run in each if constraint.quantity.take_value(run.values) is not None]
         if not known:
             continue
-        value = math.fsum(constraint.quantity.of(run.values) or 0.0 for run in known) / len(known)
+        value = math.fsum(constraint.quantity.take_value(run.values) or 0.0 for run in known) / len(known)
         limit = math.fsum(constraint.limit(run.values, best_rates[run.seed]) for run in known) / len(known)
-        excess = constraint.beyond(value, limit)
+        excess = constraint.measure_excess(value, limit)
         if excess > 0:
             alone = sum(constraint.excess(run.values, best_rates[run.seed]) > 0 for run in known)
             violations.append(Broken(constraint, value, alone, excess))

@@ -75,11 +75,11 @@ class Result:
         """Start of flows: "own" for each as its algorithm does, else `transport.start`."""
         return self.facts.get("start", "own")
 
-    def of(self, algorithm: str) -> list[Measured]:
+    def list_runs(self, algorithm: str) -> list[Measured]:
         """The runs of an algorithm, one per seed."""
         return [run for run in self.runs if run.algorithm == algorithm]
 
-    def because(self, algorithm: str) -> str:
+    def explain_refusal(self, algorithm: str) -> str:
         """Why an algorithm cannot run here; empty if it can."""
         return next((refusal.because for refusal in self.refusals if refusal.algorithm == algorithm), "")
 

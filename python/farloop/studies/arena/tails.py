@@ -97,9 +97,9 @@ class _KeptTails:
     store: Store
 
     @contextmanager
-    def claimed(self, question: WhyQuestion) -> Iterator[bool]:
+    def claim_question(self, question: WhyQuestion) -> Iterator[bool]:
         """Claims the run: nobody makes it now, since it is there."""
-        with _writing(self.store), self.store.claimed(question.run.address) as mine:
+        with _writing(self.store), self.store.claim_run(question.run.address) as mine:
             yield mine
 
     def find(self, question: WhyQuestion) -> WhyAnswer | None:

@@ -269,8 +269,8 @@ class _Reader:
         base = base.override(
             [f"{key}={value}" for key, value in (points.setting(*item) for item in self._settings().items())]
         )
-        parts = [self._guarded(("grid",), points.grid, self._grid()), self._list(), self._random()]
-        candidates = self._guarded(("grid",), points.combine_points, *(part for part in parts if part))
+        parts = [self._call_guarded(("grid",), points.grid, self._grid()), self._list(), self._random()]
+        candidates = self._call_guarded(("grid",), points.combine_points, *(part for part in parts if part))
         constraints = self._constraints()
         if self._say is not None and len(candidates) > MANY:
             self._say(f"{len(candidates):,} points; their scenarios are worked out one by one before the first run")
@@ -281,7 +281,7 @@ class _Reader:
             )
         sizes = self._sizes()
         collect = self._collect(sizes)
-        until, most = self._until(sizes), self._most_seeds()
+        until, most = self._read_until(sizes), self._most_seeds()
         if until is not None and until.measure.name not in [metric.name for metric in collect]:
             collect = (*collect, until.measure)
         return Definition(
@@ -300,7 +300,7 @@ class _Reader:
             places=self._places,
         )
 
-    def _guarded(self, key: Key, make: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    def _call_guarded(self, key: Key, make: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         try:
             return make(*arguments, **named)
         except FarloopError as error:
@@ -347,18 +347,18 @@ class _Reader:
             if not isinstance(path, str | PathLike):
                 raise self._error(key, f"{clip_text(repr(path))}: {expected}")
             file = self._beside / path
-            loaded[file] = self._guarded(key, algorithm.load, file)
+            loaded[file] = self._call_guarded(key, algorithm.load, file)
         for file in more:
             loaded.setdefault(file, algorithm.load(file))
         return tuple(loaded), [class_ for classes in loaded.values() for class_ in classes]
 
     def _settings(self) -> Point:
         flat = self._flat(self._table("set"), ("set",), lambda _: False)
-        return {key: self._guarded(way, points.check_value, value) for key, (way, value) in flat.items()}
+        return {key: self._call_guarded(way, points.check_value, value) for key, (way, value) in flat.items()}
 
     def _grid(self) -> dict[str, list[Value]]:
         return {
-            key: self._guarded(way, _values, key, value, self._known)
+            key: self._call_guarded(way, _values, key, value, self._known)
             for key, (way, value) in self._flat(self._table("grid"), ("grid",), lambda _: False).items()
         }
 
@@ -372,7 +372,7 @@ class _Reader:
             if not flat:
                 raise self._error(("list", i), 'has no keys; expected some, such as network.wan_delay = "5ms"')
             single = {
-                key: self._guarded(way, _read_value, key, value, self._known) for key, (way, value) in flat.items()
+                key: self._call_guarded(way, _read_value, key, value, self._known) for key, (way, value) in flat.items()
             }
             checked.append(single)
         return checked
@@ -394,7 +394,7 @@ class _Reader:
             )
         rest = {key: value for key, value in table.items() if key not in _RANDOM}
         flat = self._flat(rest, ("random",), lambda value: "from" in value or "to" in value)
-        sources = {key: self._guarded(way, _source, key, value, self._known) for key, (way, value) in flat.items()}
+        sources = {key: self._call_guarded(way, _source, key, value, self._known) for key, (way, value) in flat.items()}
         if not sources:
             raise self._error(
                 ("random",),
@@ -408,7 +408,7 @@ class _Reader:
         if not isinstance(texts, list):
             raise self._error(("where",), f"{clip_text(repr(where))}: expected an expression, or a list of them")
         at: Key = ("where",)
-        constraints = [(at, Constraint(self._guarded(at, Expression.read, text))) for text in texts]
+        constraints = [(at, Constraint(self._call_guarded(at, Expression.read, text))) for text in texts]
         tables = self._content.get("constraint", [])
         if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
             raise self._error(("constraint",), f"{clip_text(repr(tables))}: expected tables [[constraint]]")
@@ -420,19 +420,19 @@ class _Reader:
             if not isinstance(because, str):
                 raise self._error(("constraint", i, "because"), f"{clip_text(repr(because))}: expected a text")
             way: Key = ("constraint", i, "where")
-            expression = self._guarded(way, Expression.read, table.get("where"))
+            expression = self._call_guarded(way, Expression.read, table.get("where"))
             constraints.append((way, Constraint(expression, because)))
         return constraints
 
     def _holds(self, constraints: Sequence[tuple[Key, Constraint]], point: Point, base: Scenario) -> bool:
         return all(
-            self._guarded(way, constraint.expression.holds, lambda key: _look_up_key(key, point, base))
+            self._call_guarded(way, constraint.expression.holds, lambda key: _look_up_key(key, point, base))
             for way, constraint in constraints
         )
 
     def _sizes(self) -> SizeClasses | None:
         given = self._content.get("sizes")
-        return None if given is None else self._guarded(("sizes",), parse_sizes, given)
+        return None if given is None else self._call_guarded(("sizes",), parse_sizes, given)
 
     def _collect(self, sizes: SizeClasses | None) -> tuple[Measure, ...]:
         wanted = self._content.get("collect", list(DEFAULT))
@@ -452,7 +452,7 @@ class _Reader:
             return [from_function(str(key), function) for key, function in name.items()]
         if callable(name):
             return [from_function(getattr(name, "__name__", f"function {i + 1}"), name)]
-        return [self._guarded(("collect",), measure, name, sizes)]
+        return [self._call_guarded(("collect",), measure, name, sizes)]
 
     def _pareto(self, collect: Sequence[Measure]) -> tuple[Measure, Measure] | None:
         known = {metric.name: metric for metric in collect}
@@ -476,9 +476,9 @@ class _Reader:
                 raise self._error(("pareto",), f"{clip_text(name)}: neither more nor less of it is better")
         return known[names[0]], known[names[1]]
 
-    def _until(self, sizes: SizeClasses | None) -> Target | None:
+    def _read_until(self, sizes: SizeClasses | None) -> Target | None:
         wanted = self._content.get("until")
-        return None if wanted is None else self._guarded(("until",), Target.read, wanted, sizes)
+        return None if wanted is None else self._call_guarded(("until",), Target.read, wanted, sizes)
 
     def _most_seeds(self) -> int:
         most = self._content.get("most_seeds", MAX_SEEDS)
@@ -488,7 +488,7 @@ class _Reader:
 
     def _warm_up(self, until: Target | None) -> str:
         rule = self._content.get("warmup", NONE if until is None else MSER5)
-        return self._guarded(("warmup",), check_warm_up, rule)
+        return self._call_guarded(("warmup",), check_warm_up, rule)
 
 
 def _seeds(value: Any) -> list[Value]:

@@ -109,7 +109,7 @@ class Making:
         if all(row.status == REFUSED for row in self.rows):
             raise FarloopError(f"{self.definition.base.file}: {self.rows[0].because}")
         if self.definition.until is not None:
-            while more := self._more():
+            while more := self._list_missing():
                 self.counting.note(f"{count_text(len(more), 'more run')} for {self.definition.until.text}")
                 before = len(self.rows)
                 self._plan(more)
@@ -120,7 +120,7 @@ class Making:
         point: Point = self._points[row.point] | ({} if row.seed is None else {SEED: row.seed})
         scenario = self.definition.scenario(point)
         specified = self._specified.get(row.key)
-        return scenario if specified is None else scenario.known(json.loads(zlib.decompress(specified[0])))
+        return scenario if specified is None else scenario.attach_resolved(json.loads(zlib.decompress(specified[0])))
 
     def run(self, row: Row) -> Run:
         """The run of a row that is done."""
@@ -246,7 +246,7 @@ class Making:
             row = of_key[key][0]
             files = self.definition.algorithm_files
             memory = self._specified[key][1]
-            yield Task.of(key, row.label, self.scenario(row), self.store.directory, threads, files, memory)
+            yield Task.from_scenario(key, row.label, self.scenario(row), self.store.directory, threads, files, memory)
 
     def _for_people(self, because: str, task: Task) -> str:
         """Returns a worker's message, with files as the study names them: workers may have another working directory."""
@@ -260,7 +260,7 @@ class Making:
         for row in rows:
             row.status, row.because = status, because
 
-    def _more(self) -> list[Point]:
+    def _list_missing(self) -> list[Point]:
         """The points with the seeds that are still to be run for the precision that is asked for."""
         target = self.definition.until
         assert target is not None
@@ -287,7 +287,10 @@ class Making:
                 run = self.run(row)
                 cut = precision.warm_up(self.definition.warm_up, run)
                 sample = target.measure.sample
-                self._measured[row.key] = (target.measure.of(run, cut), None if sample is None else sample(run, cut))
+                self._measured[row.key] = (
+                    target.measure.measure_run(run, cut),
+                    None if sample is None else sample(run, cut),
+                )
         measured = [self._measured[row.key] for row in rows]
         return precision.interval(
             target.measure, [number for number, _ in measured], [s for _, s in measured if s is not None]

@@ -72,16 +72,16 @@ class Measure:
         """True for statistics of flows' slowdowns or completion times."""
         return self.sample is not None and bool(self.identifier)
 
-    def of(self, run: Run, cut: float = 0.0) -> float | None:
+    def measure_run(self, run: Run, cut: float = 0.0) -> float | None:
         """The number of one run without its first `cut` seconds; `None` where it does not exist."""
         if self.sample is not None:
-            return self.pooled([self.sample(run, cut)])
+            return self.pool_samples([self.sample(run, cut)])
         if self.counted is not None:
             return float(self.counted(run, cut).size)
         value = self.number(run) if self.number is not None else None
         return None if value is None or not np.isfinite(value) else float(value)
 
-    def pooled(self, samples: Sequence[Floats]) -> float | None:
+    def pool_samples(self, samples: Sequence[Floats]) -> float | None:
         """The statistic of the samples of several runs together."""
         together = np.concatenate(samples) if samples else np.empty(0)
         if self.statistic is None or not together.size:
@@ -111,17 +111,17 @@ class _Flows:
         values = (
             flow_completion.slowdowns(run.flows) if self.unfinished == FINISHED else flow_completion.age_slowdowns(run)
         )
-        chosen: Floats = values[self._chosen(run, cut) & ~np.isnan(values)]
+        chosen: Floats = values[self._choose_flows(run, cut) & ~np.isnan(values)]
         return chosen
 
     def times(self, run: Run, cut: float) -> Floats:
         """Their completion times likewise, in seconds."""
         flows = run.flows
         values = (flow_completion.column(flows, "received_ps") - flow_completion.column(flows, "start_ps")) / 1e12
-        chosen: Floats = values[self._chosen(run, cut) & ~np.isnan(values)]
+        chosen: Floats = values[self._choose_flows(run, cut) & ~np.isnan(values)]
         return chosen
 
-    def _chosen(self, run: Run, cut: float) -> flow_completion.Mask:
+    def _choose_flows(self, run: Run, cut: float) -> flow_completion.Mask:
         flows = run.flows
         chosen = flow_completion.column(flows, "start_ps") / 1e12 >= cut
         if self.kind:

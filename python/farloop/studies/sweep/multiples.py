@@ -52,7 +52,7 @@ class Stroke:
         """The stretches of at least two neighbours with intervals, between which a band can be drawn."""
         return [part for part in find_bands(self.low, self.high) if part.stop - part.start > 1]
 
-    def alone(self) -> list[int]:
+    def list_isolated(self) -> list[int]:
         """The points with an interval whose neighbours have none, so that there is no band to show it."""
         return [part.start for part in find_bands(self.low, self.high) if part.stop - part.start == 1]
 
@@ -272,7 +272,9 @@ def interval_of(row: Mapping[str, Any], metric: str) -> Interval:
     if value is None or half is None:
         return Interval(value, None, None, row["seeds"])
     low, high = row.get(f"{metric} low", value - half), row.get(f"{metric} high", value + half)
-    return Interval(value, low, high, row["seeds"]).within(0.0 if value >= 0 and f"{metric} low" not in row else None)
+    return Interval(value, low, high, row["seeds"]).clamp_ends(
+        0.0 if value >= 0 and f"{metric} low" not in row else None
+    )
 
 
 def metric_text(row: Mapping[str, Any], metric: str, unit: str) -> str:

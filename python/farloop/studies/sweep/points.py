@@ -138,7 +138,7 @@ class Range:
             raise FarloopError(f"to = {clip_text(repr(high))}: is too large; expected what a scenario can have")
         return cls(first, last, scale == "log", unit, isinstance(low, int) and isinstance(high, int))
 
-    def at(self, share: float) -> Value:
+    def interpolate(self, share: float) -> Value:
         """The value at a share of the range, from 0 to below 1."""
         low, high = self.low, self.high + (1 if self.is_whole else 0)
         value = low * (high / low) ** share if self.is_log else low + (high - low) * share
@@ -173,11 +173,11 @@ def samples(count: int, seed: int, sources: Mapping[str, Range | Sequence[Value]
     # Python promises the same numbers of `random.Random(seed).random()` from version to version.
     draw = random.Random(seed).random
 
-    def drawn(source: Range | Sequence[Value]) -> Value:
+    def draw_value(source: Range | Sequence[Value]) -> Value:
         share = draw()
-        return source.at(share) if isinstance(source, Range) else source[int(share * len(source))]
+        return source.interpolate(share) if isinstance(source, Range) else source[int(share * len(source))]
 
-    return [{key: drawn(source) for key, source in sources.items()} for _ in range(count)]
+    return [{key: draw_value(source) for key, source in sources.items()} for _ in range(count)]
 
 
 def numbers(values: Iterable[Value | None]) -> tuple[list[float | None], str] | None:

@@ -86,7 +86,7 @@ class Target:
             raise FarloopError(f"{clip_text(repr(text))}: the largest of all has no interval; {expected}")
         return cls(of, width, match["percent"] is not None, str(text).strip())
 
-    def allowed(self, estimate: float) -> float:
+    def allowed_half_width(self, estimate: float) -> float:
         """Half the width that an interval around an estimate may have."""
         if not self.is_relative:
             return self.half_width
@@ -111,7 +111,7 @@ def interval(of: Measure, numbers: Sequence[float | None], samples: Sequence[Flo
         bounds = statistics.mean_of_clusters(clusters)
     else:
         bounds = Interval(None, None, None, len(clusters))
-    return replace(bounds, estimate=of.pooled(clusters)).within(of.floor, of.ceiling)
+    return replace(bounds, estimate=of.pool_samples(clusters)).clamp_ends(of.floor, of.ceiling)
 
 
 def is_precise(target: Target, measured: Interval, seeds: int) -> bool:
@@ -120,7 +120,7 @@ def is_precise(target: Target, measured: Interval, seeds: int) -> bool:
         return False
     if measured.estimate is None:
         return True
-    return measured.half_width is not None and measured.half_width <= target.allowed(measured.estimate)
+    return measured.half_width is not None and measured.half_width <= target.allowed_half_width(measured.estimate)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Unmet:
 
 def seeds_needed(target: Target, measured: Interval, seeds: int) -> int | None:
     """About how many seeds a precision needs, by the width after so many: it falls with their root. `None` where there is no width yet."""
-    allowed = 0.0 if measured.estimate is None else target.allowed(measured.estimate)
+    allowed = 0.0 if measured.estimate is None else target.allowed_half_width(measured.estimate)
     if measured.half_width is None or allowed <= 0:
         return None
     return max(MIN_SEEDS, math.ceil(seeds * (measured.half_width / allowed) ** 2))

@@ -239,7 +239,7 @@ def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: P
     row.warm_up = precision.warm_up(making.definition.warm_up, run)
     making.noted.note(row, run)
     for metric in making.definition.collect:
-        row.values[metric.name] = metric.of(run, row.warm_up)
+        row.values[metric.name] = metric.measure_run(run, row.warm_up)
         if metric.sample is not None:
             samples[metric.name].append(metric.sample(run, row.warm_up))
 

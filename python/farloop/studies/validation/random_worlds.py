@@ -139,7 +139,7 @@ class World:
         }
         return Scenario.load(document).override(dict(self.more))
 
-    def renamed(self, name: Mapping[str, str]) -> World:
+    def rename_parts(self, name: Mapping[str, str]) -> World:
         """The same with other names of nodes and flows."""
         return replace(
             self,

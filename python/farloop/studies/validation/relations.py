@@ -82,7 +82,7 @@ def _other_names(of: World) -> World:
     names = [*of.hosts, *of.switches, *(flow.name for flow in of.transfers)]
     shuffled = [f"n{i}" for i in range(len(names))]
     random.Random(len(names)).shuffle(shuffled)
-    return of.renamed(dict(zip(names, shuffled, strict=True)))
+    return of.rename_parts(dict(zip(names, shuffled, strict=True)))
 
 
 def _delay_flows(of: World) -> World:

@@ -175,7 +175,7 @@ def _bars(result: Comparison, question: PlotQuestion, page: Page) -> Picture:
 
 def _interval(measure: measures.Measure, of: Replicas) -> Interval:
     samples = [measure.sample(run, 0.0) for run in of.runs] if measure.sample is not None else []
-    return precision.interval(measure, [measure.of(run) for run in of.runs], samples)
+    return precision.interval(measure, [measure.measure_run(run) for run in of.runs], samples)
 
 
 def _default_metric(result: Comparison) -> str:

@@ -25,7 +25,7 @@ def section(comparison: Comparison) -> Markup:
     cases = [(of.caption, of.runs[0].info.get("circuits")) for of in replicas(comparison.runs)]
     rows = [fact_row(label, facts) for label, facts in cases if facts]
     return render(
-        "circuits.html.j2", table=Table.of(HEADER, rows), explanation=EXPLANATION, schedule=_schedule(comparison)
+        "circuits.html.j2", table=Table.from_rows(HEADER, rows), explanation=EXPLANATION, schedule=_schedule(comparison)
     )
 
 

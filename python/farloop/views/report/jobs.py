@@ -69,7 +69,7 @@ def _job(run: Run, job: str, *, named: bool) -> dict[str, Any] | None:
             f"{title}: what iteration {worst[0]} went into by rank",
         ),
         "ranks_left": max(len(ranks) - MAX_BARS, 0),
-        "table": Table.of(
+        "table": Table.from_rows(
             ITERATION_HEADER,
             [
                 [str(number), time_text(seconds), *_texts(parts), str(last)]
@@ -77,7 +77,7 @@ def _job(run: Run, job: str, *, named: bool) -> dict[str, Any] | None:
             ],
             style="sorts",
         ),
-        "rank_table": Table.of(
+        "rank_table": Table.from_rows(
             RANK_HEADER, [[str(row["rank"]), str(row["host"]), *_texts(row)] for row in ranks[:MAX_ROWS]], style="sorts"
         ),
         "cut": len(each) > MAX_ROWS or len(ranks) > MAX_ROWS,

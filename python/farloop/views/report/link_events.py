@@ -25,4 +25,4 @@ def section(comparison: Comparison) -> Markup:
     rows = [
         row for of in replicas(comparison.runs) for row in event_rows(of.caption, of.runs[0].info.get("events", []))
     ]
-    return render("link_events.html.j2", table=Table.of(HEADER, rows), explanation=EXPLANATION)
+    return render("link_events.html.j2", table=Table.from_rows(HEADER, rows), explanation=EXPLANATION)

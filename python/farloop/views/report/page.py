@@ -211,7 +211,7 @@ def _overview(comparison: Comparison) -> Markup:
 
 def _table(content: tuple[list[str], list[list[Cell]]]) -> Table:
     """A table whose rows a click on a heading sorts."""
-    return Table.of(*content, style="sorts")
+    return Table.from_rows(*content, style="sorts")
 
 
 def _choices(drawn: Sequence[Chart]) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _choices(drawn: Sequence[Chart]) -> dict[str, Any]:
 def _claim_cards(comparison: Comparison) -> Markup:
     """The claims with their verdicts, statement by statement."""
     cards = [
-        {"claim": claim, "numbers": Table.of(*claim_rows(claim), style="numbers"), "remark": remark(claim)}
+        {"claim": claim, "numbers": Table.from_rows(*claim_rows(claim), style="numbers"), "remark": remark(claim)}
         for claim in comparison.claims
     ]
     return render("claims.html.j2", cards=cards, holds=_HOLDS)

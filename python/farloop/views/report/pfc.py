@@ -90,7 +90,7 @@ def section(comparison: Comparison) -> Markup:
                 "label": run.label,
                 "total": len(rows),
                 "headline": headline(run) if rows else "",
-                "table": Table.of(HEADER, rows[:MAX_ROWS]),
+                "table": Table.from_rows(HEADER, rows[:MAX_ROWS]),
                 "trees": spread_trees(run),
                 "branches": sum(len(branches) for _, branches in pfc.trees(run.pauses)),
             }

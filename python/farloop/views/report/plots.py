@@ -126,7 +126,7 @@ class Panels:
         self._labels = (x, y)
         self._arrange(self.layout, self._columns)
 
-    def narrow(self) -> dict[str, Any]:
+    def narrow_layout(self) -> dict[str, Any]:
         """The layout for phones: every panel below the one before it."""
         layout = {key: dict(value) if "axis" in key else value for key, value in self.layout.items()}
         self._arrange(layout, 1)
@@ -138,7 +138,7 @@ class Panels:
             "id": anchor,
             "data": self.data,
             "wide": self.layout,
-            "narrow": self.narrow(),
+            "narrow": self.narrow_layout(),
             "config": CONFIG,
         }
         chart |= {"panels": self.captions, "single": SINGLE_HEIGHT + MARGIN["t"] + MARGIN["b"]}

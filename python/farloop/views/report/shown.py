@@ -62,4 +62,4 @@ def table(
     """A table for a terminal of this width; numbers are on the right."""
     from rich.console import Group
 
-    return Group(*Table.of(header, rows, title=title).terminal(width))
+    return Group(*Table.from_rows(header, rows, title=title).terminal(width))

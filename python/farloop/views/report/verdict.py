@@ -113,7 +113,7 @@ def draw(effect: Effect, order: Sequence[str], scopes: Mapping[str, str] = SCOPE
         "effect.html.j2",
         words=f"{effect.name}, {scopes[effect.scope]}: {words}",
         rows=[_row(effect, label, axis) | {"colour": colours[label]} for label in ranking],
-        ticks=[{"at": axis.at(tick), "text": effect.text(tick)} for tick in axis.ticks],
+        ticks=[{"at": axis.locate_value(tick), "text": effect.text(tick)} for tick in axis.ticks],
     )
 
 
@@ -122,11 +122,11 @@ def _row(effect: Effect, label: str, axis: _Axis) -> dict[str, Any]:
     value = effect.values[label]
     interval = None
     if value.low is not None and value.high is not None:
-        low, high = axis.at(value.low), axis.at(value.high)
+        low, high = axis.locate_value(value.low), axis.locate_value(value.high)
         interval = {"at": low, "width": high - low}
     return {
         "label": label,
-        "at": axis.at(effect.estimate(label)),
+        "at": axis.locate_value(effect.estimate(label)),
         "interval": interval,
         "is_bounded": label in effect.bounded,
         "value": effect.value_text(label),
@@ -146,7 +146,7 @@ class _Axis:
             self.ticks = _steps(max(values))
             self._low, self._high = 0.0, max(*values, *self.ticks)
 
-    def at(self, value: float) -> float:
+    def locate_value(self, value: float) -> float:
         """Where a value lies, in percent of the axis."""
         place = math.log10(value) if self._is_logarithmic else value
         span = self._high - self._low

@@ -103,7 +103,7 @@ def _part(explanation: Explanation | JobExplanation, bands: Sequence[Band] | Non
         _inline(_stack(explanation, own), HEIGHT + BELOW, f"{explanation.title}: what its time went into"),
         path,
         phases,
-        Table.of(header, [list(row) for row in explanation.rows]),
+        Table.from_rows(header, [list(row) for row in explanation.rows]),
     )
 
 
