@@ -101,7 +101,7 @@ def main() -> None:
     parts = [
         f"occupancy {common.occupancy(run):.3f}",
         f"window {window[0]:.1f} to {window[-1]:.1f}",
-        f"silent {common.silent(run):.2f}",
+        f"silent {common.silent_share(run):.2f}",
         f"weekly {weekly.mean():.1f} Mbps, deviation {weekly.std() / weekly.mean():.3f}",
         f"repeated beyond lost {fig16.repairs(run):.2f}",
         f"in {PAPER} racks {scaled.mean():.1f} (p10 {low:.1f}, p90 {high:.1f}, largest {scaled.max():.1f})",

@@ -126,12 +126,12 @@ def test_fig05():
 
 
 def test_the_worked_example():
-    fast, slow = fig05.accelerated(8), fig05.plain(8)
+    fast, slow = fig05.accelerated_growth(8), fig05.plain_growth(8)
     assert (fast.before, fast.end, sum(fast.windows)) == (3, 16, 92)
     assert (slow.windows, slow.end, sum(slow.windows)) == ((1, 2, 4, 5, 6, 7, 8, 9), 10, 42)
-    assert [fig05.accelerated(n).before for n in (1, 2, 3, 4, 5, 8, 9)] == [0, 1, 2, 2, 3, 3, 4]
+    assert [fig05.accelerated_growth(n).before for n in (1, 2, 3, 4, 5, 8, 9)] == [0, 1, 2, 2, 3, 3, 4]
     with pytest.raises(UndecidedError):
-        fig05.plain(1)
+        fig05.plain_growth(1)
 
 
 # ---------------------------------------------------------------- Fig. 8
@@ -206,7 +206,7 @@ def test_what_is_measured():
     assert common.weeks(run) == range(15, 43)
     assert common.weekly(run).mean(axis=1) == pytest.approx([0, 10e6, 20e6])
     assert common.daily(run).shape == (3, 28)
-    assert common.silent(run) == pytest.approx(1 / 3)
+    assert common.silent_share(run) == pytest.approx(1 / 3)
     times, packets = common.windows(run)
     assert (times[0], times[-1]) == (0, pytest.approx(DAY))
     assert (packets[0], packets[-1]) == (pytest.approx(4), pytest.approx(5))

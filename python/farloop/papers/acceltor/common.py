@@ -98,20 +98,20 @@ def packet(run: Run) -> float:
     return size(transport["mtu"]) - size(transport["header"])
 
 
-def short(case: str) -> str:
+def strip_suffix(case: str) -> str:
     """The name of the quick scale's case that a long one stands for."""
     return case.removesuffix(LONG).removesuffix(SETTLED_CASE)
 
 
 def scheduled_cases(comparison: Comparison, prefix: str) -> list[Need]:
     """Returns the runs that the figure schedules of cases with this prefix: the long case, where the scale has it."""
-    chosen = {(short(n.case), n.algorithm): n for n in scheduled_runs(comparison, prefix=prefix)}
+    chosen = {(strip_suffix(n.case), n.algorithm): n for n in scheduled_runs(comparison, prefix=prefix)}
     return list(chosen.values())
 
 
 def drop_short_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs without those that have a long one of the same case."""
-    long = {short(run.case) for run in runs if short(run.case) != run.case}
+    long = {strip_suffix(run.case) for run in runs if strip_suffix(run.case) != run.case}
     return [run for run in runs if run.case not in long]
 
 
@@ -280,7 +280,7 @@ def windows(run: Run) -> tuple[Floats, Floats]:
     return np.asarray(steps * interval), np.asarray(at.mean(axis=(0, 1)) / packet(run))
 
 
-def silent(run: Run) -> float:
+def silent_share(run: Run) -> float:
     """The part of the recorded elephants' days in which nothing of theirs arrives."""
     return float((daily(run) == 0).mean())
 
@@ -367,7 +367,7 @@ def numbers(run: Run, baseline: Run | None = None) -> dict[str, str | float]:
     for name, values in (("daily", daily(run)), ("weekly", weekly(run))):
         mean, low, high = (f"{value / 1e6:.3g}" for value in spread(values))
         kept[f"{name} throughput (Mbps)"] = f"{mean}, p10 {low}, p90 {high}"
-    kept["silent days"] = silent(run)
+    kept["silent days"] = silent_share(run)
     kept["mice, normalised FCT"] = mean_fct(run, baseline)
     return {f"{case_name(run)}: {name}": value for name, value in kept.items()}
 
@@ -394,7 +394,7 @@ Point = tuple[float, float, float]
 """A value, and the ends of its error bar."""
 
 
-def single(value: float) -> Point:
+def make_point(value: float) -> Point:
     """A value without an error bar."""
     return value, value, value
 
@@ -404,7 +404,7 @@ def point_or_nan(measure: Callable[[Run], Point], run: Run) -> Point:
     try:
         return measure(run)
     except UndecidedError:
-        return single(float("nan"))
+        return make_point(float("nan"))
 
 
 def logarithmic(axis: Axes) -> None:

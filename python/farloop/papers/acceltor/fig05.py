@@ -49,13 +49,13 @@ class Growth:
     end: int
 
 
-def accelerated(n: int) -> Growth:
+def accelerated_growth(n: int) -> Growth:
     """Slow start before the day, up to `2^m`, then a packet in each round-trip time: `m = ceil(log2 n)` (Theorem 1)."""
     m = max(n - 1, 0).bit_length()
     return Growth(m, tuple(2**m + i for i in range(n)), 2**m + n)
 
 
-def plain(n: int) -> Growth:
+def plain_growth(n: int) -> Growth:
     """`x` round-trip times of slow start and `y` of congestion avoidance in the day: `x + y = n`, `2^(x-1) < y <= 2^x` (Eq. 5).
 
     Raises:
@@ -85,11 +85,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     judging.near("m", f"the accelerated window doubles {paper['m']:g} times before the day", [fast], doublings)
 
-    def whole(run: Run) -> tuple[float, str]:
+    def measure_growth(run: Run) -> tuple[float, str]:
         return float(int(end_of_day(run))), f"{end_of_day(run):.3g} packets"
 
-    judging.near("accelerated_mss", "the accelerated window at the end of the day", [fast], whole)
-    judging.near("plain_mss", "the other one", [slow], whole)
+    judging.near("accelerated_mss", "the accelerated window at the end of the day", [fast], measure_growth)
+    judging.near("plain_mss", "the other one", [slow], measure_growth)
 
     def ratio(a: Run, b: Run) -> tuple[float, str]:
         sent = packets(a), packets(b)
@@ -166,12 +166,12 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     for run in comparison.runs:
         if run.case not in looks:
             continue
-        n, before = rtts(run), accelerated(rtts(run)).before
+        n, before = rtts(run), accelerated_growth(rtts(run)).before
         name, style = looks[run.case]
         times, values = _week(run, before + 2)
         label = run.case if run.case in (ACCELERATED, PLAIN) else f"{run.case}, timeouts as printed"
         axis.plot(times, values, style, color=COLOURS[name], linewidth=1.1, label=label)
-    for name, growth in ((ACCELTOR, accelerated(n)), (BLOCKING, plain(n))):
+    for name, growth in ((ACCELTOR, accelerated_growth(n)), (BLOCKING, plain_growth(n))):
         # The window of the last round trip of acceleration waits one more for the day.
         windows = [2**i for i in range(growth.before)] + list(growth.windows)
         at = np.concatenate([np.arange(growth.before) - growth.before - 1, np.arange(n)]) + 0.5

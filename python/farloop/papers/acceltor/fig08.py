@@ -26,6 +26,7 @@ from farloop.papers.acceltor.common import (
     group_runs,
     logarithmic,
     longer,
+    make_point,
     mean_fct,
     measured_part,
     numbers,
@@ -33,9 +34,8 @@ from farloop.papers.acceltor.common import (
     point_or_nan,
     racks,
     scheduled_cases,
-    short,
-    single,
     spread,
+    strip_suffix,
     weekly,
 )
 from farloop.views.figures.panels import grid, legend_below
@@ -80,7 +80,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             lambda *runs: {"occupancy_min": min(map(occupancy, runs))}, *judging.have(list(at[ACCELTOR].values()))
         )
     for need in scheduled_cases(comparison, DETECTED):
-        size = short(need.case).removeprefix(f"{DETECTED}, ")
+        size = strip_suffix(need.case).removeprefix(f"{DETECTED}, ")
         judging.order(f"{size}: the heaviest mice take the places of elephants that end", [need], _are_replaced)
     for fewer, more in itertools.pairwise(sizes):
 
@@ -154,18 +154,20 @@ def _factors(judging: Judging, at: Mapping[str, Need], bases: Mapping[int, Need]
         judging.near(key, f"{count}: {paper[key]:g} times {name}'s occupancy", [at[ACCELTOR], at[name]], factor)
     base = [bases[n] for n in bases if count == f"{n} racks"]
 
-    def over(own: Run, rival: Run, *single: Run) -> tuple[bool, str]:
+    def stays_within(own: Run, rival: Run, *single: Run) -> tuple[bool, str]:
         more, error = longer(own, rival, *single)
         judging.measured["mice_fct_over_blocking"] = more
         return more <= WITHIN, f"{100 * more:.2f} ± {100 * error:.2f} %"
 
-    def below(own: Run, rival: Run, *single: Run) -> float:
+    def compute_gain(own: Run, rival: Run, *single: Run) -> float:
         return 1 - metrics.ratio(mean_fct(own, *single), mean_fct(rival, *single))
 
     both = [at[ACCELTOR], at[BLOCKING], *base]
-    judging.order(f"{count}: mice take at most {100 * WITHIN:g} % longer than under Blocking", both, over, number=True)
+    judging.order(
+        f"{count}: mice take at most {100 * WITHIN:g} % longer than under Blocking", both, stays_within, number=True
+    )
     text = f"{count}: mice take {100 * paper['mice_fct_below_unblocking']:.1f} % less than under Unblocking"
-    judging.near("mice_fct_below_unblocking", text, [at[ACCELTOR], at[UNBLOCKING], *base], below)
+    judging.near("mice_fct_below_unblocking", text, [at[ACCELTOR], at[UNBLOCKING], *base], compute_gain)
 
 
 def _slowdown_over_baseline(run: Run, bases: Mapping[int, Run]) -> float:
@@ -195,10 +197,10 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
     group_runs(axes[0], groups, table(lambda run: spread(daily(run) / 1e6)), "daily throughput (Mbps)")
     group_runs(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")
-    group_runs(axes[2], groups, table(lambda run: single(100 * occupancy(run))), "occupancy (%)")
+    group_runs(axes[2], groups, table(lambda run: make_point(100 * occupancy(run))), "occupancy (%)")
     # Only where the same mice came one by one: another denominator would stand beside this one in the same panel.
     group_runs(
-        axes[3], groups, table(lambda run: single(_slowdown_over_baseline(run, bases))), "mice, FCT over that alone"
+        axes[3], groups, table(lambda run: make_point(_slowdown_over_baseline(run, bases))), "mice, FCT over that alone"
     )
     axes[2].set_ylim(0, 100)
     axes[2].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)

@@ -23,7 +23,7 @@ from farloop.papers.acceltor.common import (
     mice,
     numbers,
     scheduled_cases,
-    silent,
+    silent_share,
     weekly,
     windows,
 )
@@ -85,14 +85,14 @@ def _throughput(judging: Judging, needs: Mapping[str, Need]) -> Finding:
         spans = [width(elephant_rates(run)) for run in (a, b)]
         return spans[0] < spans[1], f"p90 - p10 over the mean: {spans[0]:.2f} and {spans[1]:.2f}"
 
-    def above(a: Run, b: Run) -> tuple[bool, str]:
+    def is_above(a: Run, b: Run) -> tuple[bool, str]:
         middle = [float(np.median(elephant_rates(run))) / 1e6 for run in (a, b)]
         return middle[0] > middle[1], f"medians {middle[0]:.3g} and {middle[1]:.3g} Mbps"
 
     judging.order("Unblocking: some elephants get next to nothing", [rival], some_starve)
     for name in (BLOCKING, UNBLOCKING):
         judging.order(f"AccelToR's throughput varies less than {name}'s", [own, needs[name]], wider)
-        judging.order(f"AccelToR's elephants get more than {name}'s", [own, needs[name]], above)
+        judging.order(f"AccelToR's elephants get more than {name}'s", [own, needs[name]], is_above)
     for run in judging.have(list(needs.values())):
         judging.measure(numbers, run)
     for run in (r for r in judging.comparison.runs if r.case.endswith(AS_RUN)):
@@ -130,7 +130,9 @@ def _times(judging: Judging, needs: Mapping[str, Need]) -> Finding:
         judging.order(f"elephants complete far sooner than under {name}", [own, needs[name]], shorter)
     judging.near("acceltor_mss", "AccelToR: window at the beginning of the day (packets)", [own], first_window)
     judging.near("blocking_mss", "Blocking: the same", [needs[BLOCKING]], first_window)
-    judging.near("blocking_silent", "Blocking: elephants that send nothing in their day", [needs[BLOCKING]], silent)
+    judging.near(
+        "blocking_silent", "Blocking: elephants that send nothing in their day", [needs[BLOCKING]], silent_share
+    )
 
     def grows(run: Run) -> tuple[bool, str]:
         _, packets = windows(run)

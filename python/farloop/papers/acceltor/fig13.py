@@ -15,14 +15,14 @@ from farloop.papers.acceltor.common import (
     daily,
     drop_short_runs,
     group_runs,
+    make_point,
     measured_part,
     numbers,
     occupancy,
     point_or_nan,
     scheduled_cases,
-    short,
-    single,
     spread,
+    strip_suffix,
     weekly,
 )  # fmt: skip
 from farloop.results.tables import Floats
@@ -45,15 +45,15 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging = CircuitJudging(comparison, claims["acceltor/fig13"])
     own = scheduled_cases(comparison, ACCELTOR)
     for need in scheduled_cases(comparison, BLOCKING):
-        size = short(need.case).removeprefix(f"{BLOCKING}, ")
+        size = strip_suffix(need.case).removeprefix(f"{BLOCKING}, ")
         for what, measure in (("daily", daily), ("weekly", weekly)):
 
-            def below(a: Run, b: Run, measure: Callable[[Run], Floats] = measure) -> tuple[bool, str]:
+            def is_below(a: Run, b: Run, measure: Callable[[Run], Floats] = measure) -> tuple[bool, str]:
                 mean = [float(measure(run).mean()) for run in (a, b)]
                 part = metrics.ratio(mean[1], mean[0])
                 return part < BELOW, f"{mean[1] / 1e6:.3g} of {mean[0] / 1e6:.3g} Mbps, below {BELOW:g} times"
 
-            judging.order(f"{size}: {what} throughput well below AccelToR's", [own[0], need], below)
+            judging.order(f"{size}: {what} throughput well below AccelToR's", [own[0], need], is_below)
     runs = drop_short_runs(comparison.runs)
     for run in runs:
         judging.measure(numbers, run)
@@ -68,7 +68,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     panels: list[tuple[str, Callable[[Run], Point]]] = [
         ("daily throughput (Mbps)", lambda run: spread(daily(run) / 1e6)),
         ("weekly throughput (Mbps)", lambda run: spread(weekly(run) / 1e6)),
-        ("occupancy (%)", lambda run: single(100 * occupancy(run))),
+        ("occupancy (%)", lambda run: make_point(100 * occupancy(run))),
     ]
     for axis, (label, measure) in zip(axes, panels, strict=True):
         table: dict[str, dict[str, Point]] = {}
@@ -82,5 +82,5 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 def _group(run: Run) -> str:
     """Where its bar stands: by the buffer, AccelToR first."""
-    name = short(run.case)
+    name = strip_suffix(run.case)
     return name.removeprefix(f"{BLOCKING}, ").removesuffix(" MB") if name.startswith(BLOCKING) else "AccelToR, 1.8"

@@ -19,13 +19,13 @@ from farloop.papers.acceltor.common import (
     Point,
     drop_short_runs,
     logarithmic,
+    make_point,
     mean_fct,
     measured_part,
     numbers,
     occupancy,
     point_or_nan,
     scheduled_cases,
-    single,
     spread,
     weekly,
 )
@@ -120,8 +120,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     figure, axes = grid(3, "Circuits by the load on the packet network", columns=3, shared=False)
     panels: list[tuple[str, Callable[[Run], Point]]] = [
         ("weekly throughput (Mbps)", lambda run: spread(weekly(run) / 1e6)),
-        ("occupancy (%)", lambda run: single(100 * occupancy(run))),
-        ("mice, normalised FCT", lambda run: single(mean_fct(run))),
+        ("occupancy (%)", lambda run: make_point(100 * occupancy(run))),
+        ("mice, normalised FCT", lambda run: make_point(mean_fct(run))),
     ]
     for axis, (label, measure) in zip(axes, panels, strict=True):
         for name in SCHEDULES:

@@ -48,13 +48,13 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         first, last = beginning(run), end(run)
         return last < first, f"weeks {SETTLED + 1} to {SETTLED + ENDS}: {first:.3f}, last {ENDS}: {last:.3f}"
 
-    def better(a: Run, b: Run) -> tuple[bool, str]:
+    def is_better(a: Run, b: Run) -> tuple[bool, str]:
         ends = end(a), end(b)
         return ends[0] > ends[1], f"last {ENDS} weeks: {ends[0]:.3f} and {ends[1]:.3f}"
 
     judging.order("with the margin the occupancy stays above 90 %", [own], stays, number=True)
     judging.order("without it declines", [other], declines)
-    judging.order("with the margin it is higher", [own, other], better)
+    judging.order("with the margin it is higher", [own, other], is_better)
     judging.near("without_margin_after_70_weeks", "without the margin after 70 weeks", [other], end)
     for run in comparison.runs:
         judging.measure(lambda r: {f"{r.case}: first, last {ENDS} weeks": f"{beginning(r):.3f}, {end(r):.3f}"}, run)

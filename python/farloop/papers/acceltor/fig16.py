@@ -53,18 +53,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         evidence = f"standard deviation over mean {deviations[0]:.3f} and {deviations[1]:.3f}, {WIDER:g} times"
         return deviations[1] > WIDER * deviations[0], evidence
 
-    def reordered(a: Run, b: Run) -> tuple[bool, str]:
+    def is_reordered(a: Run, b: Run) -> tuple[bool, str]:
         counts = repairs(a), repairs(b)
         evidence = f"{counts[0]:.3g} and {counts[1]:.3g} packets repeated beyond those lost, per elephant and week"
         return counts[1] > counts[0] + MANY, evidence
 
-    def lower(a: Run, b: Run) -> tuple[bool, str]:
+    def is_lower(a: Run, b: Run) -> tuple[bool, str]:
         shares = occupancy(a), occupancy(b)
         return SLIGHTLY * shares[0] < shares[1] < shares[0], f"{shares[0]:.3f} and {shares[1]:.3f}"
 
     judging.order("the elephants' throughput has a wider spread with 300 kB", both, wider)
-    judging.order("packets that overtake make for many repairs", both, reordered)
-    judging.order("the occupancy is slightly lower", both, lower)
+    judging.order("packets that overtake make for many repairs", both, is_reordered)
+    judging.order("the occupancy is slightly lower", both, is_lower)
     for run in drop_short_runs(comparison.runs):
         judging.measure(numbers, run)
     return [judging.finding(note=measured_part(drop_short_runs(comparison.runs)))]

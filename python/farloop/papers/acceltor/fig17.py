@@ -17,12 +17,12 @@ from farloop.papers.acceltor.common import (
     Point,
     drop_short_runs,
     group_runs,
+    make_point,
     measured_part,
     numbers,
     occupancy,
     point_or_nan,
     scheduled_cases,
-    single,
     spread,
     weekly,
 )
@@ -56,14 +56,14 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for algorithm, need in own.items():
         for rival in (BLOCKING, UNBLOCKING):
 
-            def more(a: Run, b: Run) -> tuple[bool, str]:
+            def has_more(a: Run, b: Run) -> tuple[bool, str]:
                 means = [float(weekly(run).mean()) / 1e6 for run in (a, b)]
                 return means[0] > means[1], f"{means[0]:.3g} and {means[1]:.3g} Mbps"
 
             judging.order(
                 f"{NAMES[algorithm]}: AccelToR's elephants get more than {rival}'s",
                 [need, at[rival].get(algorithm, Need(rival, algorithm))],
-                more,
+                has_more,
             )
 
     def is_largest(*runs: Run) -> tuple[bool, str]:
@@ -75,14 +75,14 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order(f"most use {100 * HELD:.0f} % of the optical bandwidth", list(own.values()), is_largest, number=True)
     for algorithm, key in LOWER.items():
 
-        def lower(*runs: Run) -> tuple[bool, str]:
+        def is_lower(*runs: Run) -> tuple[bool, str]:
             value, middle = occupancy(runs[0]), _median(runs[1:])
             return value < middle, f"{value:.3f}, the median of the others {middle:.3f}"
 
         others = [n for a, n in own.items() if a not in LOWER]
         # A reading may run some of the algorithms only.
         need = own.get(algorithm, Need(ACCELTOR, algorithm))
-        judging.order(f"{NAMES[algorithm]} uses less than most others", [need, *others], lower)
+        judging.order(f"{NAMES[algorithm]} uses less than most others", [need, *others], is_lower)
         paper = judging.claim.paper[key]
         judging.near(key, f"{NAMES[algorithm]} uses {100 * paper:.1f} %", [need], occupancy)
     runs = drop_short_runs(comparison.runs)
@@ -112,7 +112,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     for run in runs:
         name = run.case.partition(",")[0]
         throughput[name][_label(run)] = point_or_nan(lambda r: spread(weekly(r) / 1e6), run)
-        used[name][_label(run)] = point_or_nan(lambda r: single(100 * occupancy(r)), run)
+        used[name][_label(run)] = point_or_nan(lambda r: make_point(100 * occupancy(r)), run)
     group_runs(axes[0], groups, throughput, "weekly throughput (Mbps)")
     group_runs(axes[1], groups, used, "occupancy (%)")
     axes[1].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)

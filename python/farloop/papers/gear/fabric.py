@@ -126,7 +126,7 @@ def _fig08(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
         evidence = "; ".join(f"{k} " + ", ".join(f"{a} {table[a][k]['avg']:.3g}" for a in table) for k in winners)
         return set(winners.values()) == {"annulus"}, evidence
 
-    def more(rival: Run, gear: Run) -> tuple[bool, str]:
+    def has_more(rival: Run, gear: Run) -> tuple[bool, str]:
         large, own = _slowdown_cells(rival)["large"], _slowdown_cells(gear)["large"]
         over = {s: metrics.ratio(large[s], own[s]) for s in ("avg", "p95", "p99")}
         return over["avg"] > 1, "over Gear's: " + ", ".join(f"{s} {r:.3g}" for s, r in over.items())
@@ -142,7 +142,7 @@ def _fig08(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
     judging.order("Annulus has the lowest average slowdown of small and of large flows", compared, has_lowest)
     for name in SLOWED:
         text = f"{name} slows large flows down more than Gear on average"
-        judging.order(text, [web[name], web["gear"]], more)
+        judging.order(text, [web[name], web["gear"]], has_more)
     slowed = [web[a] for a in SLOWED]
     judging.order("DCTCP, GEMINI and HPCC slow large flows down more than small ones", slowed, especially_large)
     judging.order("of these, GEMINI's slowdown grows most from small to large flows", slowed, gemini_most)

@@ -56,14 +56,14 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.measured |= {"Gear_ratio_least": low, "Gear_ratio_largest": high}
         return mean, f"{count_text(len(runs), 'start phase')}, {low:.3g} to {high:.3g}"
 
-    def fair(run: Run) -> tuple[bool, str]:
+    def is_fair(run: Run) -> tuple[bool, str]:
         return FAIR[0] <= ratio(run) <= FAIR[1], f"ratio {ratio(run):.3g}"
 
     def loses(run: Run) -> tuple[bool, str]:
         return ratio(run) < 1, f"ratio {ratio(run):.3g}"
 
     def has_not_converged(run: Run) -> tuple[bool, str]:
-        since = _since(require_duration(run, HPCC_UNTIL))
+        since = _find_balance(require_duration(run, HPCC_UNTIL))
         return since > HPCC_UNTIL, f"converged after {since:.3g} s" if math.isfinite(
             since
         ) else "has not converged at the end"
@@ -72,14 +72,14 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return metrics.ratio(1, ratio(run))
 
     def convergence_time(run: Run) -> float:
-        return _since(require_duration(run, GEMINI_RUNS))
+        return _find_balance(require_duration(run, GEMINI_RUNS))
 
     def is_starved(run: Run, victim: str) -> tuple[bool, str]:
         share = shares(run, ("intra", "cross"))[victim]
         return share < STARVED, f"its share is {100 * share:.1f} %"
 
     judging.near("Gear_ratio", "Gear's ratio is about 1", phases, gear)
-    judging.order("Annulus is fair", [Need(BASE, "annulus")], fair)
+    judging.order("Annulus is fair", [Need(BASE, "annulus")], is_fair)
     judging.order("HPCC's intra flow loses", [Need(BASE, "hpcc")], loses)
     judging.order("HPCC has not converged by 2 s", [Need(BASE, "hpcc")], has_not_converged)
     gemini = [Need(GEMINI_CASE, "gemini")]
@@ -114,6 +114,6 @@ def _caption(run: Run) -> str:
     return f"{run.algorithm} (ratio {ratio(run):.2f}; {rates} Gbps)"
 
 
-def _since(run: Run) -> float:
+def _find_balance(run: Run) -> float:
     """When the two rates have converged for good."""
     return balance_time(run, low=CONVERGED[0], high=CONVERGED[1], over=AVERAGED)

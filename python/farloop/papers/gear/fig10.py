@@ -37,7 +37,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for name, group in group_by_algorithm(comparison).items():
         judging.measure(_join_shares, name, group[0])
 
-    def fair(*runs: Run) -> tuple[bool, str]:
+    def is_fair(*runs: Run) -> tuple[bool, str]:
         mean, low, high = spread([require_duration(run, JOINED[1]) for run in runs], _jain)
         judging.measured |= {"Gear_jain": mean, "Gear_jain_least": low, "Gear_jain_largest": high}
         by_phase = ", ".join(
@@ -60,7 +60,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         name = max(cross_shares, key=lambda n: cross_shares[n])
         return cross_shares[name], f"it is {name}"
 
-    judging.order("Gear moves all three flows to fair shares", phases, fair)
+    judging.order("Gear moves all three flows to fair shares", phases, is_fair)
     judging.order(
         "in HPCC only the intra flow reacts to the join",
         [n for n in rivals if n.algorithm == "hpcc"],

@@ -37,7 +37,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging = Judging(comparison, claims["gear/fig11"])
     needs = [n for n in scheduled_runs(comparison) if n.case == MAIN] or scheduled_runs(comparison)
 
-    def fair(*runs: Run) -> tuple[bool, str]:
+    def is_fair(*runs: Run) -> tuple[bool, str]:
         fairness = {run.algorithm: _least_jain(run) for run in runs}
         evidence = (
             "least Jain's index: " + ", ".join(f"{n} {v:.3f}" for n, v in fairness.items()) + f"; good from {GOOD}"
@@ -58,7 +58,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         others = max(v for n, v in swing.items() if n not in OSCILLATING)
         return min(swing[n] for n in OSCILLATING) > others, evidence
 
-    judging.order("all algorithms show good fairness", needs, fair)
+    judging.order("all algorithms show good fairness", needs, is_fair)
     compared = [n for n in needs if n.algorithm in ("gear", *CALM)]
     judging.order("Gear oscillates slightly more than HPCC and GEMINI", compared, slightly_more)
     judging.order("DCTCP and Annulus oscillate most", needs, oscillates_most)

@@ -37,29 +37,29 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         if _is_unequal(run.case):
             judging.measure(lambda r: {f"{r.case}: ratio at the end": ratio(r, r.duration - AVERAGED)}, run)
             continue
-        judging.measure(lambda r: {f"{r.label}: balanced from (s)": _since(r)}, run)
+        judging.measure(lambda r: {f"{r.label}: balanced from (s)": _find_balance(r)}, run)
         judging.measure(lambda r: {f"{r.label}: ratio from then": ratio(r, paper["Gear_converged_s"])}, run)
     gear = [n for n in scheduled_runs(comparison, algorithm="gear") if not _is_unequal(n.case)]
     high = [n for n in gear if n.case == "66 Gbps"]
     slow, start, late = Need("10 Mbps", "hpcc"), Need("10 Mbps", "gear"), Need("66 Gbps", "hpcc")
 
     def is_balanced(run: Run) -> tuple[bool, str]:
-        since = judging.measured["Gear_converged_s"] = _since(require_duration(run, WATCHED))
+        since = judging.measured["Gear_converged_s"] = _find_balance(require_duration(run, WATCHED))
         return since <= paper["Gear_converged_s"], f"{since:.3g} s"
 
     def converges(*runs: Run) -> tuple[bool, str]:
-        times = ", ".join(f"{run.case}: {_since(require_duration(run, WATCHED)):.3g} s" for run in runs)
-        return all(_since(run) <= WATCHED for run in runs), f"balanced from {times}"
+        times = ", ".join(f"{run.case}: {_find_balance(require_duration(run, WATCHED)):.3g} s" for run in runs)
+        return all(_find_balance(run) <= WATCHED for run in runs), f"balanced from {times}"
 
     def gets_almost_nothing(run: Run) -> tuple[bool, str]:
         share = _cross_share(run)
         return share < STARVED, f"share {100 * share:.2g} %"
 
-    def more(hpcc: Run, own: Run) -> tuple[bool, str]:
+    def has_more(hpcc: Run, own: Run) -> tuple[bool, str]:
         return _cross_share(own) > _cross_share(hpcc), f"share {100 * _cross_share(own):.3g} %"
 
     def has_not_converged(run: Run) -> tuple[bool, str]:
-        since = _since(require_duration(run, WATCHED))
+        since = _find_balance(require_duration(run, WATCHED))
         judging.measured["HPCC_not_converged_by_s"] = min(since, run.duration)
         return since >= paper["HPCC_not_converged_by_s"], f"balanced after {since:.3g} s"
 
@@ -67,7 +67,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     others = [n for n in gear if n not in high]
     judging.order("from equal rates of 10 Mbps and 50 Gbps, Gear converges to fair shares", others, converges)
     judging.order("HPCC's cross flow gets almost nothing from 10 Mbps", [slow], gets_almost_nothing)
-    judging.order("Gear's cross flow gets more than HPCC's from 10 Mbps", [slow, start], more)
+    judging.order("Gear's cross flow gets more than HPCC's from 10 Mbps", [slow, start], has_more)
     judging.order("HPCC has not converged at 2 s from 66 Gbps", [late], has_not_converged)
     return [judging.finding()]
 
@@ -102,7 +102,7 @@ def _is_unequal(case: str) -> bool:
     return " and " in case
 
 
-def _since(run: Run) -> float:
+def _find_balance(run: Run) -> float:
     return balance_time(run, low=BALANCED[0], high=BALANCED[1], over=AVERAGED)
 
 
@@ -111,7 +111,7 @@ def _cross_share(run: Run) -> float:
 
 
 def _balance_caption(run: Run) -> str:
-    since = _since(run)
+    since = _find_balance(run)
     return "not balanced at the end" if math.isinf(since) else f"balanced from {since:.2g} s"
 
 

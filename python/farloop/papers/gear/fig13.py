@@ -38,23 +38,23 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         )
     planned = {n.case.removesuffix(LIGHT): n for n in scheduled_runs(comparison)}
 
-    def fair(run: Run) -> tuple[bool, str]:
+    def is_fair(run: Run) -> tuple[bool, str]:
         return FAIR[0] <= _settled_ratio(run) <= FAIR[1], f"ratio {_settled_ratio(run):.3g}"
 
     def shares_text(full: Run, longest: Run) -> str:
         shares = f"{100 * _cross_share(full):.1f} % with all entries, {100 * _cross_share(longest):.1f} % with one"
         return f"share of the cross flow {shares}"
 
-    def more(full: Run, longest: Run) -> tuple[bool, str]:
+    def has_more(full: Run, longest: Run) -> tuple[bool, str]:
         return _cross_share(longest) > _cross_share(full), shares_text(full, longest)
 
-    def little(full: Run, longest: Run) -> tuple[bool, str]:
+    def changes_little(full: Run, longest: Run) -> tuple[bool, str]:
         return abs(_cross_share(longest) - _cross_share(full)) < SIGNIFICANT, shares_text(full, longest)
 
     both = [planned["all"], planned["longest queue"]]
-    judging.order("with all entries both flows have fair shares from 0.5 s on", both[:1], fair)
-    judging.order("with the longest queue's entry alone the cross flow takes more", both, more)
-    judging.order("the difference is not significant", both, little)
+    judging.order("with all entries both flows have fair shares from 0.5 s on", both[:1], is_fair)
+    judging.order("with the longest queue's entry alone the cross flow takes more", both, has_more)
+    judging.order("the difference is not significant", both, changes_little)
     return [
         judging.finding(
             note=f"from {SETTLED} s on; background of 30 % of the servers' links, in the light cases of 1 %"

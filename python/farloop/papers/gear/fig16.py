@@ -51,7 +51,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     shared, _ = _experiments(comparison)
     judging.measure(lambda: {f"{name}_ratio": spread(group, ratio)[0] for name, group in shared.items()})
 
-    def equal(*runs: Run) -> tuple[bool, str]:
+    def is_equal(*runs: Run) -> tuple[bool, str]:
         mean, low, high = spread(runs, ratio)
         return FAIR[0] <= mean <= FAIR[1], f"ratio {mean:.3g} ({low:.3g} to {high:.3g} over {len(runs)} run(s))"
 
@@ -64,17 +64,17 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         ratios, evidence = rivals(runs)
         return all(r < 1 for r in ratios.values()), evidence
 
-    def most(*runs: Run) -> tuple[bool, str]:
+    def loses_most(*runs: Run) -> tuple[bool, str]:
         ratios, evidence = rivals(runs)
         return set(sorted(ratios, key=lambda n: ratios[n])[: len(LOSING)]) == set(LOSING), evidence
 
     # All of them, whatever ran: an order among some of the rivals says nothing.
     cases = list(dict.fromkeys(n.case for n in needs))
     others = [Need(case, name) for case in cases for name in dict.fromkeys((*QUICK[1:], *ADDITIVE))]
-    judging.order("Gear shares equally", [Need(case, "gear") for case in cases], equal)
+    judging.order("Gear shares equally", [Need(case, "gear") for case in cases], is_equal)
     lost = [n for n in needs if n.algorithm != "gear"] or others
     judging.order("the intra flow loses under all others", lost, lose)
-    judging.order("most under DCTCP and TIMELY", others, most)
+    judging.order("most under DCTCP and TIMELY", others, loses_most)
     _judge_wan(judging)
     note = "error bars of 30 repetitions: the start of the cross flow within its round trip is varied at full scale"
     return [judging.finding(note=note)]
@@ -92,7 +92,7 @@ def _judge_wan(judging: Judging) -> None:
     def share(run: Run) -> tuple[float, str]:
         return _intra_share(run), f"settled after {_settling_time(run, target):.3g} s"
 
-    def quick(run: Run) -> tuple[bool, str]:
+    def is_quick(run: Run) -> tuple[bool, str]:
         settled = _settling_time(run, target)
         return settled <= claim.paper["settle_gear_ms"] / 1e3, f"{settled:.3g} s"
 
@@ -106,7 +106,7 @@ def _judge_wan(judging: Judging) -> None:
         judging.near("intra_part", text, [need], share)
     judging.measured |= {"intra_part": judging.measured.get("gear_intra_part_WAN")}
     for name in QUICK:
-        judging.order(f"{name} settles within 100 ms", [needs[name]], quick, number=True)
+        judging.order(f"{name} settles within 100 ms", [needs[name]], is_quick, number=True)
     text = "Gear and HPCC settle before the additive-increase schemes"
     judging.order(text, [needs[n] for n in (*QUICK, *ADDITIVE)], converges_before)
     for name in ADDITIVE:

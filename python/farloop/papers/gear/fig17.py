@@ -46,21 +46,21 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Fairness before and after the bottleneck moves; what is left to the cross flows under Poseidon."""
     judging = Judging(comparison, claims["gear/fig17"])
     for run in comparison.runs:
-        for phase, flows, window in (("rack a", RACK_A, EARLY), ("end", ALL, _late(run))):
+        for phase, flows, window in (("rack a", RACK_A, EARLY), ("end", ALL, _last_window(run))):
             for kind in ("intra", "cross"):
                 name = f"{run.label}, {phase}: mean {kind} (Gbps)"
                 judging.measure(lambda n, *of: {n: _mean(*of) / 1e9}, name, run, _select_flows(flows, kind), *window)
     gear = scheduled_runs(comparison, algorithm="gear")[-1:]
     poseidon = scheduled_runs(comparison, algorithm="poseidon-partial")[:1]
 
-    def fair(run: Run, flows: tuple[str, ...], window: tuple[float, float]) -> tuple[bool, str]:
+    def is_fair(run: Run, flows: tuple[str, ...], window: tuple[float, float]) -> tuple[bool, str]:
         index = _jain(require_duration(run, window[1]), flows, *window)
         rates = "/".join(f"{throughput(run, f, *window) / 1e9:.1f}" for f in flows)
         evidence = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
         return index >= FAIR, evidence
 
     def stable(run: Run) -> tuple[bool, str]:
-        start, end = _late(require_duration(run, JOIN + 2 * LAST))
+        start, end = _last_window(require_duration(run, JOIN + 2 * LAST))
         rates = {f: throughput(run, f, start, end) for f in ALL}
         change = {f: abs(metrics.ratio(rates[f], throughput(run, f, start - LAST, start)) - 1) for f in ALL}
         moved, least = max(change, key=lambda f: change[f]), min(rates, key=lambda f: rates[f])
@@ -84,7 +84,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return cross < STARVED * FAIR_SHARE, evidence
 
     text = "Gear converges quickly while the bottleneck has telemetry"
-    judging.order(text, gear, lambda run: fair(run, RACK_A, EARLY))
+    judging.order(text, gear, lambda run: is_fair(run, RACK_A, EARLY))
     judging.order("Gear stabilizes, no flow starved, when the bottleneck has none", gear, stable)
     judging.order("PFC presses the congestion back", gear, is_paused)
     judging.order("Poseidon starves the cross flows", poseidon, is_starved)
@@ -98,7 +98,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return {"fig17": throughput_panels(runs, "Telemetry at top-of-rack switches only", columns=2)}
 
 
-def _late(run: Run) -> tuple[float, float]:
+def _last_window(run: Run) -> tuple[float, float]:
     return run.duration - LAST, run.duration
 
 

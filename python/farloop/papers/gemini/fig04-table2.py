@@ -108,13 +108,13 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         better="lower",
     )
 
-    def similar(*_: Run) -> tuple[bool, str]:
+    def is_similar(*_: Run) -> tuple[bool, str]:
         paced, raw = losses["Cubic paced"], losses["Cubic"]
         near = raw.dcn / SIMILAR <= paced.dcn <= raw.dcn * SIMILAR
         return near and paced.enough and raw.enough, f"{paced.format_loss()} against {raw.format_loss()}"
 
     text = "with pacing Cubic loses similarly much inside datacenters as without"
-    judging.order(text, select_needs("Cubic paced", "Cubic"), similar)
+    judging.order(text, select_needs("Cubic paced", "Cubic"), is_similar)
 
     def loses_few(*_: Run) -> tuple[bool, str]:
         evidence = ", ".join(f"{n} {local[n].format_loss()}" for n in MARKED)

@@ -51,12 +51,12 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         share = part("inter", min)
         return share < FULL, f"{share:.3f} of the largest, below {FULL}"
 
-    def full(*_: Run) -> tuple[bool, str]:
+    def is_full(*_: Run) -> tuple[bool, str]:
         share = part("inter", max)
         return share >= FULL, f"{share:.3f} of the largest, from {FULL}"
 
     def larger(*_: Run) -> tuple[bool, str]:
-        need = {where: least_full(by_threshold) for where, by_threshold in points.items()}
+        need = {where: find_least_full(by_threshold) for where, by_threshold in points.items()}
         return need["inter"] > need[
             "intra"
         ], f"least K with full throughput: {need['inter']} against {need['intra']} packets"
@@ -64,12 +64,12 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order("flows inside the datacenter keep their throughput at the smallest K", intra, keep)
     judging.order("their round-trip time grows with K", intra, is_growing)
     judging.order("flows across lose throughput at the smallest K", inter, lose)
-    judging.order("flows across have full throughput at the largest K", inter, full)
+    judging.order("flows across have full throughput at the largest K", inter, is_full)
     judging.order("flows across need a larger K than flows inside", [*intra, *inter], larger)
     return [judging.finding(note="eight flows; throughput is payload")]
 
 
-def least_full(points: Points) -> int:
+def find_least_full(points: Points) -> int:
     """The smallest threshold in packets from which on, at all larger ones too, throughput is undiminished."""
     largest = max(t for t, _ in points.values())
     short = [k for k, (t, _) in points.items() if t < FULL * largest]

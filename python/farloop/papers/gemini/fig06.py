@@ -45,10 +45,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def loss_text() -> str:
         return f"N = {MIN_FLOWS}: {losses[MIN_FLOWS].format_loss()}; N = {MAX_FLOWS}: {losses[MAX_FLOWS].format_loss()}"
 
-    def more(*_: Run) -> tuple[bool, str]:
+    def has_more(*_: Run) -> tuple[bool, str]:
         return losses[MAX_FLOWS].enough and lost[MAX_FLOWS] > lost[MIN_FLOWS], loss_text()
 
-    def many(*_: Run) -> tuple[bool, str]:
+    def has_many(*_: Run) -> tuple[bool, str]:
         # With too few lost at the least scale the ratio has no value, but a bound: no more than that were lost.
         least = max(lost[MIN_FLOWS], metrics.ratio(1, losses[MIN_FLOWS].sent))
         loss = lost[MAX_FLOWS] / least
@@ -57,7 +57,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return losses[MAX_FLOWS].enough and loss > claim.paper["loss_gain"], loss_text()
 
     judging.order(f"large flows are faster with N = {MAX_FLOWS} than with N = {MIN_FLOWS}", needs, faster)
-    judging.order(f"with N = {MAX_FLOWS} more is lost inside datacenters, a hundred packets or more", needs, more)
+    judging.order(f"with N = {MAX_FLOWS} more is lost inside datacenters, a hundred packets or more", needs, has_more)
     judging.near(
         "throughput_gain",
         f"large flows have {claim.paper['throughput_gain']:g} times the throughput",
@@ -66,7 +66,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         better="higher",
     )
     text = f"more than {claim.paper['loss_gain']:g} times the losses inside datacenters"
-    judging.order(text, needs, many, number=True)
+    judging.order(text, needs, has_many, number=True)
     return [judging.finding()]
 
 

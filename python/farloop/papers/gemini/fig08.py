@@ -61,18 +61,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         part = metrics.ratio(points[100][0], points[max(points)][0])
         return part >= UNDEGRADED, f"{part:.4f} of that at K = {max(points)}"
 
-    def little(*_: Run) -> tuple[bool, str]:
+    def changes_little(*_: Run) -> tuple[bool, str]:
         evidence = numbers_text({f"K = {k}:": g for k, g in gain["intra"].items()}, ".4f")
         return all(abs(g - 1) <= LITTLE for g in gain["intra"].values()), f"GEMINI over DCTCP: {evidence}"
 
-    def better(*_: Run) -> tuple[bool, str]:
+    def is_better(*_: Run) -> tuple[bool, str]:
         thresholds = [k for k, g in gain["inter"].items() if g > BETTER]
         run = longest_row([g > BETTER for g in gain["inter"].values()])
         evidence = f"by more than {100 * (BETTER - 1):.1f} % at K = {', '.join(map(str, thresholds)) or 'none'}"
         return run >= NEIGHBOURS, f"{evidence}, of {len(gain['inter'])} thresholds"
 
     judging.order("GEMINI has at least DCTCP's throughput at every K", inter, gains_at_least)
-    judging.order("GEMINI performs better than DCTCP in a range of settings", inter, better)
+    judging.order("GEMINI performs better than DCTCP in a range of settings", inter, is_better)
     judging.near("max_gain", "up to 1.49 times DCTCP's throughput", inter, lambda *_: max(gain["inter"].values()))
     largest = [n for n in inter if n.case == "inter, K = 320"]
     judging.near("gain_k320", "4 % more than DCTCP at K = 320", largest, lambda *_: gain["inter"][320])
@@ -84,7 +84,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
             lambda *_, a=algorithm: tables["inter"][a][320][0] / 1e6,
         )
     judging.order("GEMINI's throughput is not degraded at K = 100", own, is_undegraded)
-    judging.order("little difference for flows inside the datacenter", intra, little)
+    judging.order("little difference for flows inside the datacenter", intra, changes_little)
     return [judging.finding(note=f"eight flows; throughput is payload, {941 * scale.rates:.4g} Mbps at most")]
 
 

@@ -51,7 +51,7 @@ def judge(
     )
     judging.measure(lambda: {f"{c}: RTT (ms)": 1e3 * r for c, (r, _) in sweep(comparison, scale.settled).items()})
 
-    def nearly_full(*runs: Run) -> tuple[bool, str]:
+    def is_nearly_full(*runs: Run) -> tuple[bool, str]:
         rates = {run.case: measure_point(run)[1] for run in runs}
         parts = {c: metrics.ratio(t, max(rates.values())) for c, t in rates.items()}
         return all(p >= NEARLY_FULL for p in parts.values()), numbers_text(parts)
@@ -61,29 +61,29 @@ def judge(
         highest = max(points, key=lambda c: points[c])
         return 1e3 * points[highest], f"at {highest}"
 
-    def lower(*runs: Run) -> tuple[bool, str]:
+    def is_lower(*runs: Run) -> tuple[bool, str]:
         points = {run.case: measure_point(run) for run in runs}
         rows = [pairs(points, beta) for beta in sorted({c.rpartition(" ")[2] for c in points})]
         return all(row == sorted(row) for row in rows), numbers_text({c: 1e3 * r for c, (r, _) in points.items()})
 
-    def below(reference: Run, *runs: Run) -> tuple[bool, str]:
+    def is_below(reference: Run, *runs: Run) -> tuple[bool, str]:
         rtt, most = measure_point(reference)[0], max(measure_point(run)[0] for run in runs)
         return most < rtt / 2, f"{1e3 * most:.3g} against {1e3 * rtt:.3g} ms"
 
     at = f"T = {8 * scale.times:g} ms, beta = 0.2"
-    judging.order("throughput is nearly full", swept, nearly_full)
+    judging.order("throughput is nearly full", swept, is_nearly_full)
     judging.near("gemini_rtt_ms", f"the largest average RTT is {published['gemini_rtt_ms']:g} ms", swept, largest_delay)
     judging.order(
         f"it is at {at}", swept, lambda *runs: (largest_delay(*runs)[1] == f"at {at}", largest_delay(*runs)[1])
     )
-    judging.order("a lower T lowers the RTT", swept, lower)
+    judging.order("a lower T lowers the RTT", swept, is_lower)
     judging.near(
         "cubic_rtt_ms",
         f"Cubic's average RTT is about {time_text(published['cubic_rtt_ms'] / 1e3)}",
         cubic,
         lambda run: 1e3 * measure_point(run)[0],
     )
-    judging.order("GEMINI's RTT is far below Cubic's", [*cubic, *swept], below)
+    judging.order("GEMINI's RTT is far below Cubic's", [*cubic, *swept], is_below)
     judging.near(
         far_mbps,
         f"{published[far_mbps]:g} Mbps at a base RTT of {far_rtt}",

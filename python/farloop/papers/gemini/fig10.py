@@ -71,20 +71,20 @@ def judge(
             }
         )
 
-    def above(*runs: Run) -> tuple[bool, str]:
+    def is_above(*runs: Run) -> tuple[bool, str]:
         index = {SCHEMES.get(run.algorithm, run.algorithm): average_index(run) for run in runs}
         if missing := [name for name in judging.claim.paper if name not in index]:
             raise UndecidedError(f"not run: {', '.join(missing)}")
         return all(index["GEMINI"] > v for n, v in index.items() if n != "GEMINI"), numbers_text(index, ".4f")
 
-    def fair(run: Run) -> tuple[bool, str]:
+    def is_fair(run: Run) -> tuple[bool, str]:
         return average_index(run) >= at_least, f"{average_index(run):.4f}"
 
     def select_need(name: str) -> list[Need]:
         return [needs[name]] if name in needs else []
 
-    judging.order(f"GEMINI's index is at least {at_least:g}", select_need("GEMINI"), fair)
-    judging.order("GEMINI's index is above its rivals'", list(needs.values()), above)
+    judging.order(f"GEMINI's index is at least {at_least:g}", select_need("GEMINI"), is_fair)
+    judging.order("GEMINI's index is above its rivals'", list(needs.values()), is_above)
     for name in judging.claim.paper:
         judging.near(name, f"index of {name}", select_need(name), average_index)
     over = "seconds" if span == 1 else f"spans of {span:g} s"

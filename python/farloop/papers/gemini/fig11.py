@@ -50,7 +50,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         }
     )
 
-    def equal(*runs: Run) -> tuple[bool, str]:
+    def is_equal(*runs: Run) -> tuple[bool, str]:
         own = row(runs)
         worst = max(own.values(), key=lambda r: abs(np.log(r)) if r > 0 else np.inf)
         judging.measured["GEMINI, worst: intra over inter"] = worst
@@ -73,7 +73,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         ratios = row(runs)
         return ratios[max(ratios)] < 1, f"intra over inter {numbers_text({f'{k}x:': r for k, r in ratios.items()})}"
 
-    judging.order("GEMINI shares equally, whatever the round-trip times", needs["GEMINI"], equal)
+    judging.order("GEMINI shares equally, whatever the round-trip times", needs["GEMINI"], is_equal)
     for name in ("Cubic", "DCTCP"):
         text = f"{name} favours short round-trip times, the more the larger their ratio"
         judging.order(text, needs[name], favours_short)

@@ -98,7 +98,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         text = f"the 99th percentile of small flows is below {rival}'s ({', '.join(PATTERN_1)})"
         judging.order(text, select_pair(rival, PATTERN_1), lambda *_, rival=rival: tail(rival))
 
-    def best_of_all(*_: Run) -> tuple[bool, str]:
+    def is_best_of_all(*_: Run) -> tuple[bool, str]:
         rows = {f: {n: cell["all, average"] for n, cell in table[f].items()} for f in PATTERN_1}
         missing = [n for n in ("GEMINI", *RIVALS.values(), "Vegas-10") if any(n not in row for row in rows.values())]
         if missing:
@@ -109,7 +109,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return set(fastest.values()) == {"GEMINI"}, f"fastest in {evidence}"
 
     first = [n for f in PATTERN_1 for n in needs[f].values()]
-    judging.order("over all flows GEMINI is the fastest under pattern 1", first, best_of_all)
+    judging.order("over all flows GEMINI is the fastest under pattern 1", first, is_best_of_all)
 
     def compare_scaled(cell: str, figures: tuple[str, ...]) -> tuple[dict[str, float], str]:
         over = {f: metrics.ratio(table[f]["Vegas-10"][cell], table[f]["Vegas"][cell]) for f in figures}
@@ -128,12 +128,12 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order("larger thresholds speed up Vegas' large flows (fig12, fig13)", vegas, is_sped_up)
     judging.order("larger thresholds slow down Vegas' small flows (fig12)", vegas, is_slowed_down)
 
-    def few(*_: Run) -> tuple[bool, str]:
+    def has_few(*_: Run) -> tuple[bool, str]:
         own = {f: row["GEMINI"].total for f, row in losses.items() if "GEMINI" in row}
         judging.measured["loss_below"] = max(own.values())
         return max(own.values()) < claim.paper["loss_below"], numbers_text(own)
 
-    def little_behind(*_: Run) -> tuple[bool, str]:
+    def is_little_behind(*_: Run) -> tuple[bool, str]:
         behind = behind_second(table)
         worst = max(behind, key=lambda c: behind[c])
         judging.measured["worst_behind_second"] = behind[worst]
@@ -143,10 +143,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         ] <= allowed, f"{100 * behind[worst]:.1f} % behind at {worst}, accepted {100 * allowed:.1f} %"
 
     own = [row["GEMINI"] for row in needs.values() if "GEMINI" in row]
-    judging.order("GEMINI loses less than 1e-4 of its packets", own, few)
+    judging.order("GEMINI loses less than 1e-4 of its packets", own, has_few)
     everything = [n for row in needs.values() for n in row.values()]
     text = "GEMINI is the best or second best, or little behind the second best"
-    judging.order(text, everything, little_behind, number=True)
+    judging.order(text, everything, is_little_behind, number=True)
     return [judging.finding(note=_note(comparison))]
 
 

@@ -41,20 +41,20 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         (0.1, 1.0, SLIGHT, "noise up to 1 ms lowers it slightly at most"),
     ):
 
-        def little(reference: Run, *runs: Run, part: float = part) -> tuple[bool, str]:
+        def changes_little(reference: Run, *runs: Run, part: float = part) -> tuple[bool, str]:
             base = delay_and_throughput(reference)[1]
             change = {run.case: metrics.ratio(delay_and_throughput(run)[1], base) - 1 for run in runs}
             return all(c > -part for c in change.values()), numbers_text(change, "+.4f")
 
         noisy = [n for x, n in planned.items() if least < x <= most]
-        judging.order(text, [*select_need(0.0), *noisy] if select_need(0.0) and noisy else [], little)
+        judging.order(text, [*select_need(0.0), *noisy] if select_need(0.0) and noisy else [], changes_little)
 
-    def no_less(*runs: Run) -> tuple[bool, str]:
+    def is_no_less(*runs: Run) -> tuple[bool, str]:
         rates = {run.case: delay_and_throughput(run)[1] / 1e6 for run in runs}
         return rates["2 ms"] <= (1 + NO_EFFECT) * rates["1 ms"], f"Mbps: {numbers_text(rates, '.5g')}"
 
     judging.order(
-        "noise up to 2 ms costs no less than noise up to 1 ms", [*select_need(1.0), *select_need(2.0)], no_less
+        "noise up to 2 ms costs no less than noise up to 1 ms", [*select_need(1.0), *select_need(2.0)], is_no_less
     )
     return [
         judging.finding(

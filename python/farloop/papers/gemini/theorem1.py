@@ -36,14 +36,14 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging = Judging(comparison, claims["gemini/theorem1"])
     needs = scheduled_runs(comparison)
 
-    def full(*runs: Run) -> tuple[bool, str]:
+    def is_full(*runs: Run) -> tuple[bool, str]:
         used = {run.case or run.label: _utilisation(run) for run in runs}
         slowest = min(used, key=lambda n: used[n])
         return all(
             part >= FULL for part in used.values()
         ), f"least utilisation {100 * used[slowest]:.2f} % at {slowest}"
 
-    judging.order("throughput is full", needs, full)
+    judging.order("throughput is full", needs, is_full)
     for run in comparison.runs:
         judging.measure(_least_queues, run)
     note = "steady state: the second half of the run; the queue is sampled every 100 µs"

@@ -108,7 +108,7 @@ def paused_time(run: Run) -> float:
     return float(np.sum(run.ports["paused_ps"].to_numpy())) / 1e12
 
 
-def smooth(run: Run, flow: str, over: float) -> tuple[Floats, Floats]:
+def smooth_throughput(run: Run, flow: str, over: float) -> tuple[Floats, Floats]:
     """Times, and a flow's throughput averaged over the last `over` seconds."""
     times, values = run.samples.get(f"flow/{flow}", "throughput")
     step = float(np.median(np.diff(times)))

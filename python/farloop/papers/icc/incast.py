@@ -23,7 +23,7 @@ from farloop.papers.icc.common import (
     paper_name,
     paused_time,
     pauses,
-    smooth,
+    smooth_throughput,
     unfinished_text,
 )
 from farloop.results import pfc
@@ -160,7 +160,7 @@ def _throughput(judging: Judging) -> Finding:
             a, b = recovery(own), recovery(rival)
             return a < b, f"{1e3 * a:.2f} and {1e3 * b:.2f} ms"
 
-        def more(own: Run, rival: Run) -> tuple[bool, str]:
+        def has_more(own: Run, rival: Run) -> tuple[bool, str]:
             a, b = burst_throughput(own), burst_throughput(rival)
             return a > b, f"{a / 1e9:.3g} and {b / 1e9:.3g} Gbps"
 
@@ -170,7 +170,7 @@ def _throughput(judging: Judging) -> Finding:
 
         judging.order(f"{name}: F1 stands still for a time after the burst", [need(algorithm)], stands)
         judging.order(f"F1 is back sooner under ICC than under {name}", both, sooner)
-        judging.order(f"F1 gets more under ICC than under {name}", both, more)
+        judging.order(f"F1 gets more under ICC than under {name}", both, has_more)
         gain = judging.claim.paper[f"gain_{name}"]
         judging.near(
             f"gain_{name}",
@@ -197,7 +197,7 @@ def burst_throughput(run: Run) -> float:
 def recovery(run: Run) -> float:
     """Seconds from the first burst until F1 is back at its throughput before, until the second burst; infinite if it is not."""
     require_duration(run, FIRST + BETWEEN)
-    times, values = smooth(run, "f1", AVERAGED)
+    times, values = smooth_throughput(run, "f1", AVERAGED)
     inside = (times > FIRST) & (times <= FIRST + BETWEEN + 1e-9)
     low = np.flatnonzero(values[inside] < RECOVERED * _initial_throughput(run))
     if not low.size:
@@ -208,7 +208,7 @@ def recovery(run: Run) -> float:
 
 def _min_throughput(run: Run) -> float:
     """F1's least throughput from the first burst to the second."""
-    times, values = smooth(run, "f1", AVERAGED)
+    times, values = smooth_throughput(run, "f1", AVERAGED)
     return float(values[(times > FIRST) & (times <= FIRST + BETWEEN)].min())
 
 
@@ -261,7 +261,7 @@ def _queue(judging: Judging) -> Finding:
     for run in judging.comparison.runs:
         judging.measure(_queue_numbers, run)
 
-    def steady(run: Run) -> tuple[bool, str]:
+    def is_steady(run: Run) -> tuple[bool, str]:
         most = _max_queue(run, FIRST / 2, FIRST)
         return most < NEAR_ZERO, f"at most {most / 1e3:.3g} kB from 0.5 to 1 ms, accepted {NEAR_ZERO / 1e3:g} kB"
 
@@ -269,7 +269,7 @@ def _queue(judging: Judging) -> Finding:
         most = _max_queue(run, FIRST + SOON, FIRST + BETWEEN)
         return most < NEAR_ZERO, f"at most {most / 1e3:.3g} kB from {1e3 * SOON:g} ms after the burst on"
 
-    judging.order("ICC: S0's queue is near zero without bursts", [need("icc")], steady)
+    judging.order("ICC: S0's queue is near zero without bursts", [need("icc")], is_steady)
     judging.order("ICC: S0's queue is near zero soon after the burst", [need("icc")], drains_soon)
     for algorithm in ("dcqcn-2015", "timely"):
 
@@ -277,13 +277,13 @@ def _queue(judging: Judging) -> Finding:
             holds, evidence = drains_soon(run)
             return not holds, evidence
 
-        def later(own: Run, rival: Run) -> tuple[bool, str]:
+        def is_later(own: Run, rival: Run) -> tuple[bool, str]:
             a, b = settling_time(own), settling_time(rival)
             return a < b, f"below {NEAR_ZERO / 1e3:g} kB for good after {1e3 * a:.2f} and {1e3 * b:.2f} ms"
 
         name = NAMES[algorithm]
         judging.order(f"{name}: S0's queue is not near zero soon after the burst", [need(algorithm)], drains_late)
-        judging.order(f"S0's queue falls sooner under ICC than under {name}", [need("icc"), need(algorithm)], later)
+        judging.order(f"S0's queue falls sooner under ICC than under {name}", [need("icc"), need(algorithm)], is_later)
     return judging.finding(
         note=f"near zero: below {NEAR_ZERO / 1e3:g} kB, 1 % of the buffer; the first burst, until the next begins"
     )
@@ -376,7 +376,7 @@ def _paused_line(run: Run) -> tuple[Any, Any]:
 
 
 def _throughput_line(run: Run) -> tuple[Any, Any]:
-    times, values = smooth(run, "f1", AVERAGED)
+    times, values = smooth_throughput(run, "f1", AVERAGED)
     return times, values / 1e9
 
 

@@ -74,17 +74,17 @@ def average(runs: Sequence[Run], senders: str = "all") -> float:
     Raises:
         UndecidedError: there is no run, or no such flow.
     """
-    _some(runs)
+    _require_runs(runs)
     return float(np.mean([completion(run, SENDERS[senders]).mean() for run in runs]))
 
 
 def tail(runs: Sequence[Run], senders: str = "all") -> float:
     """The same for the 99th percentile."""
-    _some(runs)
+    _require_runs(runs)
     return float(np.mean([statistic(completion(run, SENDERS[senders]), "p99") for run in runs]))
 
 
-def _some(runs: Sequence[Run]) -> None:
+def _require_runs(runs: Sequence[Run]) -> None:
     if not runs:
         raise UndecidedError("no run to measure")
 
@@ -99,14 +99,14 @@ def _judge_lowest(judging: Judging, needs: Sequence[Need]) -> Finding:
         own = needs_at(needs, load, "icc")
         for algorithm, name in RIVALS.items():
 
-            def lower(*runs: Run, count: int = len(own)) -> tuple[bool, str]:
+            def is_lower(*runs: Run, count: int = len(own)) -> tuple[bool, str]:
                 a, b = average(runs[:count]), average(runs[count:])
                 seeds = ", ".join(f"{1e6 * average([r]):.4g}" for r in runs[:count])
                 other = ", ".join(f"{1e6 * average([r]):.4g}" for r in runs[count:])
                 return a < b, f"{1e6 * a:.4g} and {1e6 * b:.4g} us; by seed {seeds} and {other}"
 
             judging.order(
-                f"{load} %: ICC's average is below {name}'s", [*own, *needs_at(needs, load, algorithm)], lower
+                f"{load} %: ICC's average is below {name}'s", [*own, *needs_at(needs, load, algorithm)], is_lower
             )
     return judging.finding(note=_note(judging, needs))
 

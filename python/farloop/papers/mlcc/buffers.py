@@ -95,7 +95,7 @@ def _judge_turns(judging: Judging, needs: Sequence[Need]) -> Finding:
     for run in judging.have(needs):
         judging.measure(_turn_numbers, run)
 
-    def quiet(run: Run) -> float:
+    def measure_quiet_queue(run: Run) -> float:
         times, values = queue(require_duration(run, QUIET[1]), DCI)
         return metrics.mean(times, values, *QUIET)
 
@@ -105,7 +105,11 @@ def _judge_turns(judging: Judging, needs: Sequence[Need]) -> Finding:
 
     judging.near("peak_mb", "peak (MB)", needs, lambda run: _peak(run) / 1e6, better="lower")
     judging.near(
-        "settled_mb", "kept until the first flow ends (MB)", needs, lambda run: quiet(run) / 1e6, better="lower"
+        "settled_mb",
+        "kept until the first flow ends (MB)",
+        needs,
+        lambda run: measure_quiet_queue(run) / 1e6,
+        better="lower",
     )
     judging.order("as flows end the queue empties", needs, empties)
     return judging.finding(unit="MB", note="a flow across starts every 10 ms and sends 150 MB")

@@ -47,7 +47,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for run in comparison.runs:
         judging.measure(_numbers, run)
 
-    def quick(run: Run) -> tuple[bool, str]:
+    def is_quick(run: Run) -> tuple[bool, str]:
         after, within = _convergence_time(run), ROUND_TRIPS * _round_trip(run)
         evidence = (
             f"Jain's index {FAIR} for good {1e3 * after:.3g} ms after the last start, accepted {1e3 * within:.3g} ms"
@@ -59,7 +59,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return part >= FULL, f"{100 * part:.3g} % of the bottleneck, from {100 * FULL:g} %"
 
     for need in scheduled_runs(comparison, algorithm="mlcc"):
-        judging.order(f"{need.case}: fair within {ROUND_TRIPS} round trips across", [need], quick)
+        judging.order(f"{need.case}: fair within {ROUND_TRIPS} round trips across", [need], is_quick)
         judging.order(f"{need.case}: the bottleneck is used", [need], is_used)
     return [judging.finding(note=f"throughput averaged over {1e3 * AVERAGED:g} ms")]
 

@@ -38,7 +38,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for run in comparison.runs:
         judging.measure(_numbers, run)
 
-    def high(run: Run) -> tuple[bool, str]:
+    def is_high(run: Run) -> tuple[bool, str]:
         _, values = queue(run, DCI)
         return float(values.max()) >= HIGH, f"up to {values.max() / 1e6:.3g} MB, high from {HIGH / 1e6:g} MB"
 
@@ -48,7 +48,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     for name in SHOWN:
         needs = scheduled_runs(comparison, algorithm=name)
-        judging.order(f"{name}: the queue reaches a high level", needs, high)
+        judging.order(f"{name}: the queue reaches a high level", needs, is_high)
         judging.order(f"{name}: it falls and rises again", needs, swings)
     return [judging.finding(note="the queues to both spine switches together")]
 

@@ -134,7 +134,7 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
     sizes = point.rpartition(", ")[2]
     edges = np.array(BINS[sizes][1:])
 
-    def over(runs: Sequence[Run], chosen: Mask) -> list[float]:
+    def compute_tail_ratios(runs: Sequence[Run], chosen: Mask) -> list[float]:
         """MLCC's tail over each rival's, of the chosen sizes."""
         tails = {a: tail([r for r in runs if r.algorithm == a], sizes, kind) for a in (*RIVALS, "mlcc")}
         ratios = [tails["mlcc"][chosen] / tails[rival][chosen] for rival in RIVALS]
@@ -143,8 +143,8 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
             raise UndecidedError("no flow to measure")
         return finite
 
-    def lower(*runs: Run, chosen: Mask) -> tuple[bool, str]:
-        ratios = over(runs, chosen)
+    def is_lower(*runs: Run, chosen: Mask) -> tuple[bool, str]:
+        ratios = compute_tail_ratios(runs, chosen)
         share = metrics.ratio(sum(r < 1 for r in ratios), len(ratios))
         return (
             share >= NEARLY_ALL,
@@ -152,7 +152,7 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
         )
 
     def longer(*runs: Run, chosen: Mask) -> tuple[bool, str]:
-        ratios = over(runs, chosen)
+        ratios = compute_tail_ratios(runs, chosen)
         middle = float(np.median(ratios))
         return (
             1 < middle <= SLIGHTLY,
@@ -162,10 +162,10 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
     everything = edges > 0
     if kind == "intra":
         text = f"{point}: the tail of intra flows is lower at nearly all sizes"
-        judging.order(text, used, lambda *runs: lower(*runs, chosen=everything))
+        judging.order(text, used, lambda *runs: is_lower(*runs, chosen=everything))
         return
     text = f"{point}: the tail of cross flows is lower up to 5 MB"
-    judging.order(text, used, lambda *runs: lower(*runs, chosen=edges <= SMALL))
+    judging.order(text, used, lambda *runs: is_lower(*runs, chosen=edges <= SMALL))
     text = f"{point}: above 5 MB the tail of cross flows is slightly longer"
     judging.order(text, used, lambda *runs: longer(*runs, chosen=edges > SMALL))
 

@@ -78,7 +78,7 @@ def p99(values: np.ndarray) -> float:
     return statistic(values, "p99")
 
 
-def below(
+def make_below_test(
     measured: Callable[[Run], float], style: str = ".3g", unit: str = ""
 ) -> Callable[[Run, Run], tuple[bool, str]]:
     """Returns a test that a number of the first run is below that of the second, with both as evidence in this format and unit."""

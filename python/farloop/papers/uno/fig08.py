@@ -45,7 +45,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         own, other = closeness(uno), closeness(gemini)
         return own > other, f"first over last {own:.3f} against {other:.3f}"
 
-    def later(uno: Run, gemini: Run) -> tuple[bool, str]:
+    def is_later(uno: Run, gemini: Run) -> tuple[bool, str]:
         own, other = 1e3 * completion_times(uno).mean(), 1e3 * completion_times(gemini).mean()
         return bool(own > other), f"{own:.3g} ms against {other:.3g} ms"
 
@@ -55,7 +55,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     for mix in ("near and far", "far"):
         judging.order(f"{mix}: flows end closer together than under GEMINI", pair(mix), closer)
-    judging.order("near: flows take longer than under GEMINI on average", pair("near"), later)
+    judging.order("near: flows take longer than under GEMINI on average", pair("near"), is_later)
     judging.order("far: the last flow ends sooner than under GEMINI", pair("far"), sooner)
     return [judging.finding(note="the artifact's numbers are those of one run")]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
-from farloop.papers.uno.common import ALGORITHM, WAYS, bars, below, mean, p99, times
+from farloop.papers.uno.common import ALGORITHM, WAYS, bars, make_below_test, mean, p99, times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                         continue
                     pair = [need(load, "uno"), need(load, way)]
                     text = f"{load}, {kind} flows: uno's {word} is below that of {way}"
-                    judging.order(text, pair, below(number_of_run(word, kind), ".4g", " us"))
+                    judging.order(text, pair, make_below_test(number_of_run(word, kind), ".4g", " us"))
     return [judging.finding(unit="us", note="the artifact's numbers are those of one run")]
 
 

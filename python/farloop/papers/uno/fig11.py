@@ -10,7 +10,7 @@ import numpy as np
 
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
-from farloop.papers.uno.common import ALGORITHM, WAYS, bars, below, mean, p99, slowdowns
+from farloop.papers.uno.common import ALGORITHM, WAYS, bars, make_below_test, mean, p99, slowdowns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         for word in STATISTICS:
             for way in ("gemini", "uno, one path"):
                 pair = [need(ratio, "uno"), need(ratio, way)]
-                judging.order(f"{ratio}: uno's {word} is below that of {way}", pair, below(number_of_run(word, ratio)))
+                judging.order(
+                    f"{ratio}: uno's {word} is below that of {way}", pair, make_below_test(number_of_run(word, ratio))
+                )
     for word in STATISTICS:
 
         def falls(*runs: Run, word: str = word) -> tuple[bool, str]:
