@@ -322,7 +322,7 @@ def paired_difference(own: Sequence[float], other: Sequence[float], *, confidenc
     return mean(np.asarray(own, dtype=float) - np.asarray(other, dtype=float), confidence=confidence)
 
 
-def is_apart(own: Mapping[int, float], other: Mapping[int, float], *, comparisons: int = 1) -> bool | None:
+def differs_significantly(own: Mapping[int, float], other: Mapping[int, float], *, comparisons: int = 1) -> bool | None:
     """Returns true if seeds show two algorithms or points to differ, by ratio, or by difference where a number is not positive.
 
     Args:

@@ -126,24 +126,28 @@ def views(where):
 def test_every_algorithm_is_in_every_scenario():
     whole = plan.plan(arena_names(), seeds="1")
     assert whole.algorithms == [entry["name"] for entry in catalogue.algorithms()]
-    for contest in whole.contests:
-        names = [entry.algorithm for entry in contest.variants] + [entry.algorithm for entry in contest.refusals]
-        assert sorted(names) == sorted(whole.algorithms), contest.name
-        assert len(contest.variants) > len(contest.refusals), contest.name
-        assert contest.facts["title"]
-        assert contest.facts["source"]
-        assert all(entry.because and "expected" not in entry.because for entry in contest.refusals)
+    for scenario_plan in whole.scenario_plans:
+        names = [entry.algorithm for entry in scenario_plan.variants] + [
+            entry.algorithm for entry in scenario_plan.refusals
+        ]
+        assert sorted(names) == sorted(whole.algorithms), scenario_plan.name
+        assert len(scenario_plan.variants) > len(scenario_plan.refusals), scenario_plan.name
+        assert scenario_plan.facts["title"]
+        assert scenario_plan.facts["source"]
+        assert all(entry.because and "expected" not in entry.because for entry in scenario_plan.refusals)
 
 
 @pytest.mark.parametrize("name", arena_names())
 def test_the_full_scale_is_longer(name):
-    quick, full = (plan.plan([name], "dctcp", seeds="1", full=f).contests[0].facts["duration"] for f in (False, True))
+    quick, full = (
+        plan.plan([name], "dctcp", seeds="1", full=f).scenario_plans[0].facts["duration"] for f in (False, True)
+    )
     assert farloop.units.seconds(full) > 2 * farloop.units.seconds(quick)
     assert Scenario.load(ARENA / f"{name}.toml").resolved["title"]
 
 
 def test_what_cannot_run_says_why_in_the_simulators_words(planned, scenarios):
-    long, short = planned.contests
+    long, short = planned.scenario_plans
     assert {(r.algorithm, r.seed) for r in long.refusals} == {("bbr", 1), ("bbr", 2)}
     assert {r.algorithm for r in short.refusals} == {"hpcc", "bbr"}
     because = next(r.because for r in short.refusals if r.algorithm == "hpcc")
@@ -328,8 +332,13 @@ def test_scores_of_variations_by_other_definitions_are_left_out(command):
 
 def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, tmp_path, command):
     planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
-    assert [contest.name for contest in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
-    assert [contest.facts["start"] for contest in planned.contests] == ["own", "own", "bdp", "bdp"]
+    assert [scenario_plan.name for scenario_plan in planned.scenario_plans] == [
+        "long",
+        "short",
+        "long-same-start",
+        "short-same-start",
+    ]
+    assert [scenario_plan.facts["start"] for scenario_plan in planned.scenario_plans] == ["own", "own", "bdp", "bdp"]
     results = scenario_runs.run(planned, tmp_path, Execution(), page=arena_page.page)
     assert [len(result.standings) for result in results] == [2, 2, 2, 2] or all(result.standings for result in results)
     kept = rows(tmp_path)
@@ -357,7 +366,7 @@ def test_flows_with_starts_of_their_own_are_not_held_a_second_time(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text(LONG + '[transport]\nkind = "tcp"\ninitial_cwnd = 4\n', encoding="utf-8")
     planned = plan.plan([str(own)], "dctcp", seeds="1", same_start="bdp")
-    assert [contest.name for contest in planned.contests] == ["own"]
+    assert [scenario_plan.name for scenario_plan in planned.scenario_plans] == ["own"]
 
 
 def test_an_arena_tells_what_to_load(held):
@@ -433,10 +442,10 @@ def test_bad_input_is_told_before_anything_is_made(arguments, message, command):
 
 
 def test_a_setting_may_take_something_away(scenarios):
-    (contest,) = plan.plan([scenarios[0]], "hpcc,dctcp", seeds="1", set={"switch.int": False}).contests
-    assert [refusal.algorithm for refusal in contest.refusals] == ["hpcc"]
-    (contest,) = plan.plan([scenarios[0]], "hpcc", seeds="1", set={"switch.int": False}).contests
-    assert contest.variants == [], "nothing runs, but other algorithms would"
+    (scenario_plan,) = plan.plan([scenarios[0]], "hpcc,dctcp", seeds="1", set={"switch.int": False}).scenario_plans
+    assert [refusal.algorithm for refusal in scenario_plan.refusals] == ["hpcc"]
+    (scenario_plan,) = plan.plan([scenarios[0]], "hpcc", seeds="1", set={"switch.int": False}).scenario_plans
+    assert scenario_plan.variants == [], "nothing runs, but other algorithms would"
 
 
 def test_a_scenario_need_not_suit_the_default_algorithm(scenarios, tmp_path):
@@ -444,8 +453,8 @@ def test_a_scenario_need_not_suit_the_default_algorithm(scenarios, tmp_path):
     plain.write_text(SHORT.replace('[algorithm]\nname = "dctcp"\n', ""), encoding="utf-8")
     with pytest.raises(farloop.ScenarioError, match='"gear" needs in-band telemetry'):
         assert Scenario.load(plain).resolved
-    (contest,) = plan.plan([str(plain)], "gear,swift", seeds="1").contests
-    assert [variant.algorithm for variant in contest.variants] == ["swift"]
+    (scenario_plan,) = plan.plan([str(plain)], "gear,swift", seeds="1").scenario_plans
+    assert [variant.algorithm for variant in scenario_plan.variants] == ["swift"]
 
 
 def test_where_nothing_can_run_the_page_still_says_why(scenarios, tmp_path):

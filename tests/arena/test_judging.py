@@ -175,7 +175,11 @@ def test_a_scenario_over_a_key_shows_where_the_order_changes(tmp_path):
     planned = plan.plan(
         [str(tmp_path / "sites.toml")], "dctcp,swift", seeds="1-2", over="workload.load=0.4,0.1,0.2", must=["none"]
     )
-    assert [contest.name for contest in planned.contests] == ["sites-load-0.4", "sites-load-0.1", "sites-load-0.2"]
+    assert [scenario_plan.name for scenario_plan in planned.scenario_plans] == [
+        "sites-load-0.4",
+        "sites-load-0.1",
+        "sites-load-0.2",
+    ]
     (tmp_path / "out").mkdir()
     results = scenario_runs.run(planned, tmp_path / "out", Execution(), page=arena_page.page)
     (curve,) = order_changes.curves(results)

@@ -164,9 +164,9 @@ def test_a_number_is_fragile_beyond_its_precision(values, moves):
 def test_verdicts_that_flip_or_whose_numbers_move_say_so():
     row = {"id": "a/b", "verdict": "reproduced", "note": "n", "measured": {"x": 1.0}}
     entry = {"verdict": "reproduced", "measured": {"x": 1.0}}
-    steady = jitter.Jitter(1, {}, {"a/b": [entry, entry]})
-    flips = jitter.Jitter(1, {}, {"a/b": [entry, {"verdict": "differs", "measured": {"x": 1.01}}]})
-    moves = jitter.Jitter(1, {}, {"a/b": [entry, {"verdict": "reproduced", "measured": {"x": 0.5}}]})
+    steady = jitter.TieSensitivity(1, {}, {"a/b": [entry, entry]})
+    flips = jitter.TieSensitivity(1, {}, {"a/b": [entry, {"verdict": "differs", "measured": {"x": 1.01}}]})
+    moves = jitter.TieSensitivity(1, {}, {"a/b": [entry, {"verdict": "reproduced", "measured": {"x": 0.5}}]})
     assert jitter.of_claims([row], None) == [row]
     assert [jitter.of_claims([row], of)[0]["fragile"] for of in (steady, flips, moves)] == [False, True, True]
     assert "under other ties and starts differs" in jitter.of_claims([row], flips)[0]["note"]

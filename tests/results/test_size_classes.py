@@ -265,12 +265,12 @@ def test_a_report_divides_an_output_by_other_classes(command):
 
 
 def test_numbers_of_other_definitions_are_not_read_again():
-    numbers = jitter.Jitter(1, {"dctcp": {"Jain's index": [0.5, 0.9]}})
+    numbers = jitter.TieSensitivity(1, {"dctcp": {"Jain's index": [0.5, 0.9]}})
     row = json.loads(json.dumps(numbers.row()))
     assert row["definitions"] == measures.VERSION
-    assert jitter.Jitter.read(row) == numbers
-    assert jitter.Jitter.read(row | {"definitions": measures.VERSION - 1}) is None
-    assert jitter.Jitter.read({key: value for key, value in row.items() if key != "definitions"}) is None
+    assert jitter.TieSensitivity.read(row) == numbers
+    assert jitter.TieSensitivity.read(row | {"definitions": measures.VERSION - 1}) is None
+    assert jitter.TieSensitivity.read({key: value for key, value in row.items() if key != "definitions"}) is None
 
 
 def test_flows_that_could_finish_are_aged(run):

@@ -119,10 +119,10 @@ def test_intervals_that_are_read_together_are_wider():
     many = statistics.paired_ratio(own, other, confidence=statistics.correct_confidence(20))
     assert many.low < alone.low < alone.high < many.high
     scores, best = dict(enumerate(own)), dict(enumerate(other))
-    assert statistics.is_apart(scores, best) is True
-    assert statistics.is_apart(scores, best, comparisons=40) is False
-    assert statistics.is_apart({1: 1.0}, {1: 2.0}) is None
-    assert statistics.is_apart({1: 0.0, 2: 0.0, 3: 0.0}, {1: 1.0, 2: 1.1, 3: 1.05}) is True, (
+    assert statistics.differs_significantly(scores, best) is True
+    assert statistics.differs_significantly(scores, best, comparisons=40) is False
+    assert statistics.differs_significantly({1: 1.0}, {1: 2.0}) is None
+    assert statistics.differs_significantly({1: 0.0, 2: 0.0, 3: 0.0}, {1: 1.0, 2: 1.1, 3: 1.05}) is True, (
         "a difference where one is 0"
     )
 
@@ -134,8 +134,10 @@ def test_the_best_in_truth_is_hardly_ever_told_apart_from_the_first_place():
         scores = np.exp(draw.normal(size=8) + 0.1 * draw.normal(size=(10, 8)))
         best = scores[np.argmin(scores.mean(axis=1))]
         of = [dict(enumerate(row)) for row in scores]
-        alone += any(statistics.is_apart(scores_of, dict(enumerate(best))) for scores_of in of)
-        held += any(statistics.is_apart(scores_of, dict(enumerate(best)), comparisons=9) for scores_of in of)
+        alone += any(statistics.differs_significantly(scores_of, dict(enumerate(best))) for scores_of in of)
+        held += any(
+            statistics.differs_significantly(scores_of, dict(enumerate(best)), comparisons=9) for scores_of in of
+        )
     assert alone > 40
     assert held <= 16
 

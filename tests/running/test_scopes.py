@@ -161,9 +161,9 @@ def test_needs_of_a_pair_are_those_of_both():
 
 def test_an_arena_has_a_row_of_the_pair(sites):
     made = plan([str(sites)], "cubic,dctcp/bbr,cubic/hpcc", seeds="1", same_start="own", set=["switch.int=false"])
-    (contest,) = made.contests
-    assert [variant.algorithm for variant in contest.variants] == ["cubic", "dctcp/bbr"]
-    assert [(r.algorithm, "hpcc" in r.because) for r in contest.refusals] == [("cubic/hpcc", True)]
+    (scenario_plan,) = made.scenario_plans
+    assert [variant.algorithm for variant in scenario_plan.variants] == ["cubic", "dctcp/bbr"]
+    assert [(r.algorithm, "hpcc" in r.because) for r in scenario_plan.refusals] == [("cubic/hpcc", True)]
 
 
 def test_advice_takes_and_tunes_a_pair(sites):

@@ -8,7 +8,7 @@ from conftest import SMALL
 from farloop.output.store import Store
 from farloop.studies.sweep import definition, making
 from farloop.studies.sweep.dataset import Row
-from farloop.studies.sweep.making import Making
+from farloop.studies.sweep.making import StudyRunner
 
 
 class Notes:
@@ -44,7 +44,7 @@ def test_a_study_says_how_far_it_is_with_its_points(study, tmp_path, monkeypatch
     wanted = definition.from_file(study)
     monkeypatch.setattr(making, "LINE_EVERY", 0.0)
     monkeypatch.setattr(making, "FIRST_WORD", 0.0)
-    made = Making(wanted, store=Store(tmp_path), engine=None, counting=note)
+    made = StudyRunner(wanted, store=Store(tmp_path), engine=None, counting=note)
     made._plan(wanted.points)
     assert note.lines[0] == "0 of 600 points are worked out"
     assert note.lines[-1] == "599 of 600 points are worked out"

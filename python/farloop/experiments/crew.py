@@ -25,7 +25,7 @@ POLL = 0.2
 """Seconds between looks for an interrupt while threads work."""
 
 PATIENCE = 0.4
-"""Seconds that threads have to end by themselves; as many again after `Crew.leave` has called for its help."""
+"""Seconds that threads have to end by themselves; as many again after `AlgorithmThreads.leave` has called for its help."""
 
 LAST_PATIENCE = 2.0
 """Seconds that those left behind have before the interpreter ends."""
@@ -37,7 +37,7 @@ class BusyError(Exception):
     """Somebody else is at what a task is to do: another process, or another thread of this one."""
 
 
-class Crew:
+class AlgorithmThreads:
     """Some threads, started as they are needed.
 
     Args:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from farloop import _native, memory
 from farloop.errors import FarloopError
-from farloop.experiments.crew import BusyError, Crew
+from farloop.experiments.crew import AlgorithmThreads, BusyError
 from farloop.experiments.execution import Execution
 from farloop.experiments.threads import number_of_threads
 from farloop.results import why_chosen
@@ -115,7 +115,7 @@ def explain(
     networks: dict[int, memory.Estimate | str] = {}
     needed = [_estimate_memory(question, networks) for question in questions]
     estimates = [estimate for estimate in needed if isinstance(estimate, memory.Estimate)]
-    crew = Crew(memory.side_by_side(estimates, most))
+    crew = AlgorithmThreads(memory.side_by_side(estimates, most))
     tasks: list[Callable[[], WhyAnswer]] = []
 
     def answer_once(question: WhyQuestion, because: str) -> WhyAnswer:

@@ -13,7 +13,7 @@ from functools import partial
 from farloop import _native, memory
 from farloop.algorithm import interrupt
 from farloop.experiments import processes
-from farloop.experiments.crew import POLL, Crew
+from farloop.experiments.crew import POLL, AlgorithmThreads
 from farloop.experiments.journal import BUSY, LOOK_AGAIN
 from farloop.experiments.tasks import Outcome, Task, make_here
 
@@ -112,7 +112,7 @@ class _Batch:
     def __init__(self, threads: int, room: int | None, progress: Progress | None) -> None:
         self.rest: list[Task] = []
         self._threads, self._room, self._progress = threads, room, progress
-        self._crew, self._stop = Crew(threads), threading.Event()
+        self._crew, self._stop = AlgorithmThreads(threads), threading.Event()
         self._running: dict[Future[Outcome], Task] = {}
 
     def outcomes(self, source: Iterator[Task], until: float | None = None) -> Generator[tuple[Task, Outcome]]:

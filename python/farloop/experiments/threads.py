@@ -18,7 +18,7 @@ from functools import partial
 from farloop import _native, memory
 from farloop.algorithm import digest, explain_failure, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, clip_text
-from farloop.experiments.crew import BusyError, Crew
+from farloop.experiments.crew import AlgorithmThreads, BusyError
 from farloop.experiments.journal import BUSY, MADE, make_once
 from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
@@ -120,7 +120,7 @@ def simulate(
     keys, first, missing = plan_jobs(jobs, store, reporter)
     lanes = min(threads, _count_lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
-    crew = Crew(lanes)
+    crew = AlgorithmThreads(lanes)
     task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
     try:
         made = crew.complete({key: partial(task, first[key], key) for key in missing})

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from farloop.experiments.variants import run_variants
-from farloop.results.jitter import Jitter, measures, of_claims, read_jitter
+from farloop.results.jitter import TieSensitivity, measures, of_claims, read_jitter
 
 if TYPE_CHECKING:
     from farloop.experiments.execution import Execution
@@ -101,7 +101,7 @@ def measure_jitter(
         if judge:
             _note(verdicts, judge(replace(own, runs=runs)))
         del varied_runs, runs
-    return replace(comparison, jitter=Jitter(count, numbers, verdicts))
+    return replace(comparison, jitter=TieSensitivity(count, numbers, verdicts))
 
 
 def _relabel_run(run: Run, like: Run) -> Run:

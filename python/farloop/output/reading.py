@@ -17,7 +17,7 @@ from farloop.output import store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged_error, read_manifest
 from farloop.results import fields, tables, trace
 from farloop.results.algorithm_text import read_texts
-from farloop.results.jitter import Jitter
+from farloop.results.jitter import TieSensitivity
 from farloop.results.run import ClaimRow, Comparison, Run
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
 from farloop.safe_files import names
@@ -53,7 +53,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
                 scale=str(kept["scale"]),
                 seeds=seeds,
                 base=base,
-                jitter=Jitter.read(kept.get("jitter")),
+                jitter=TieSensitivity.read(kept.get("jitter")),
             ).by_sizes(_sizes(source, kept))
     except FarloopError:
         raise

@@ -85,7 +85,7 @@ class Effect:
             return 1.0 if above == 0 else float("inf")
         return above / below
 
-    def is_apart(self, label: str, leader: str) -> bool | None:
+    def differs_significantly(self, label: str, leader: str) -> bool | None:
         """True where the seeds tell a group from the leader; `None` where there are too few seeds to say.
 
         As many comparisons hold together as there are groups beside the leader (`farloop.statistics`).

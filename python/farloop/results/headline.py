@@ -185,11 +185,11 @@ def _lead_sentence(effect: Effect, seeds: int) -> str:
 def _is_undecided(effect: Effect) -> bool:
     """A statistic such as a 99th percentile has no interval for so few seeds, so that nothing tells whether a difference lasts."""
     leader, *others = effect.ranking
-    return any(effect.is_apart(label, leader) is None for label in others)
+    return any(effect.differs_significantly(label, leader) is None for label in others)
 
 
 def _is_behind(effect: Effect, label: str, leader: str) -> bool:
-    apart = effect.is_apart(label, leader)
+    apart = effect.differs_significantly(label, leader)
     return effect.times_worse(label, leader) > LEVEL if apart is None else apart
 
 

@@ -32,7 +32,7 @@ _FLOW = "throughput of "
 
 
 @dataclass(frozen=True)
-class Jitter:
+class TieSensitivity:
     """Numbers of a comparison's runs and of their variations.
 
     Attributes:
@@ -51,7 +51,7 @@ class Jitter:
         return {"definitions": VERSION, "count": self.count, "numbers": self.numbers, "verdicts": self.verdicts}
 
     @classmethod
-    def read(cls, row: Mapping[str, Any] | None) -> Jitter | None:
+    def read(cls, row: Mapping[str, Any] | None) -> TieSensitivity | None:
         """From a manifest; nothing where the numbers have definitions of another version, since only new simulations give them."""
         if row is None or not has_version(row):
             return None
@@ -85,7 +85,7 @@ class Varied(ComparedRuns, Protocol):
     """Runs side by side, perhaps with variations, as `farloop.Comparison`."""
 
     @property
-    def jitter(self) -> Jitter | None:
+    def jitter(self) -> TieSensitivity | None:
         """Numbers of the variations; `None` where there are none."""
 
 
@@ -184,7 +184,7 @@ def warnings(comparison: Varied) -> list[tuple[str, str]]:
     return texts
 
 
-def of_claims(rows: Sequence[Mapping[str, Any]], jitter: Jitter | None) -> list[dict[str, Any]]:
+def of_claims(rows: Sequence[Mapping[str, Any]], jitter: TieSensitivity | None) -> list[dict[str, Any]]:
     """Entries of claims.json that say where the variations give another verdict, or move a measured number."""
     if jitter is None:
         return [dict(row) for row in rows]

@@ -19,14 +19,14 @@ from farloop.results.flow_completion import MANY
 from farloop.results.seeds import group_by_label, strip_seed
 from farloop.results.showing import Drawable
 from farloop.results.size_classes import GEMINI, SizeClasses, parse
-from farloop.results.steadiness import Steadiness
+from farloop.results.steadiness import Stationarity
 from farloop.results.summary import summarise
 from farloop.results.tables import Floats, Series
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
     from farloop.results.algorithm_text import AlgorithmText
-    from farloop.results.jitter import Jitter
+    from farloop.results.jitter import TieSensitivity
     from farloop.results.trace import Trace
 
 
@@ -161,7 +161,7 @@ class Run(Drawable):
         return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
 
     @cached_property
-    def steadiness(self) -> Steadiness | None:
+    def steadiness(self) -> Stationarity | None:
         """Where the warm-up of its flows ends, and whether they drift after it; `None` where they are too few to say."""
         return steadiness.steadiness(self.flows, self.duration)
 
@@ -248,7 +248,7 @@ class Comparison(Drawable):
     seeds: tuple[int, ...] = ()
     notes: list[str] = field(default_factory=list)
     base: Scenario | None = field(default=None, repr=False)
-    jitter: Jitter | None = field(default=None, repr=False)
+    jitter: TieSensitivity | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", [ClaimRow(row) for row in self.claims])

@@ -78,7 +78,7 @@ def _number_text(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Steadiness:
+class Stationarity:
     """Warm-up and drift of a run.
 
     Attributes:
@@ -127,11 +127,11 @@ class SteadyRun(Protocol):
         """Its series."""
 
     @property
-    def steadiness(self) -> Steadiness | None:
+    def steadiness(self) -> Stationarity | None:
         """Its warm-up and drift; `None` where its flows are too few."""
 
 
-def steadiness(flows: pa.Table, end: float) -> Steadiness | None:
+def steadiness(flows: pa.Table, end: float) -> Stationarity | None:
     """Measures the warm-up and drift of a run; `None` where fewer than 200 flows with a size began before its end, or hardly any finished.
 
     A flow that has not finished counts with its age, and at least with 1.
@@ -158,7 +158,7 @@ def steadiness(flows: pa.Table, end: float) -> Steadiness | None:
     early, late = _batches(rest[: rest.size // 2]), _batches(rest[rest.size // 2 :])
     begins = Drift("mean slowdown", _mean(_batches(values[:first])), _mean(_batches(rest)))
     halves = tuple(Drift(name, of(early), of(late)) for name, of in _STATISTICS.items())
-    return Steadiness(cut, first / values.size, begins, halves)
+    return Stationarity(cut, first / values.size, begins, halves)
 
 
 def _mean(batches: list[Floats]) -> Interval:

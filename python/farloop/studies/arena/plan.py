@@ -43,7 +43,7 @@ _OWN = {
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Incompatible:
     """A simulation that cannot be: the scenario's network does not offer what the algorithm needs.
 
     Attributes:
@@ -58,7 +58,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Contest:
+class ScenarioPlan:
     """One scenario of an arena.
 
     Attributes:
@@ -74,7 +74,7 @@ class Contest:
     name: str
     base: Scenario
     variants: list[Variant]
-    refusals: list[Refusal]
+    refusals: list[Incompatible]
     facts: dict[str, str] = field(default_factory=dict)
     part_of: str = ""
     point: dict[str, str] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Plan:
     """The simulations and settings of an arena.
 
     Attributes:
-        contests: Its scenarios.
+        scenario_plans: Its scenarios.
         algorithms: The algorithms, in the order of their rows.
         seeds: The seeds.
         scale: "quick" or "full".
@@ -94,7 +94,7 @@ class Plan:
         why: True to explain why the tail is slow.
     """
 
-    contests: list[Contest]
+    scenario_plans: list[ScenarioPlan]
     algorithms: list[str]
     seeds: tuple[int, ...]
     scale: str
@@ -154,15 +154,15 @@ def plan(
         for name, scenario in loaded
         for point in (_values(over) if over else _grid(name, scenario) if full else [{}])
     ]
-    contests = [_contest(*point, chosen, replicated, full) for point in points]
+    scenario_plans = [_contest(*point, chosen, replicated, full) for point in points]
     start = read_same_start(same_start)
     if start not in (None, OWN):
         again = (
             _plan_same_start(name, scenario, own, point, chosen, replicated, full, str(start))
             for name, scenario, own, point in points
         )
-        contests += [contest for contest in again if contest.variants]
-    return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter), required, why)
+        scenario_plans += [scenario_plan for scenario_plan in again if scenario_plan.variants]
+    return Plan(scenario_plans, chosen, replicated, "full" if full else "quick", read_jitter(jitter), required, why)
 
 
 def _values(over: str) -> list[dict[str, str]]:
@@ -226,7 +226,7 @@ def _contest(
     algorithms: Sequence[str],
     seeds: Sequence[int],
     full: bool,
-) -> Contest:
+) -> ScenarioPlan:
     plain = _resolve_scenario(scenario)
     cases = {str(case["name"]): case["set"] for case in plain.get("case", [])}
     base = scenario.override(cases.get(FULL) if full else None).override([f"{k}={v}" for k, v in settings])
@@ -237,14 +237,14 @@ def _contest(
             try:
                 _check(own)
             except _native.ScenarioError as error:
-                refusals.append(Refusal(algorithm, seed, _error_text(error)))
+                refusals.append(Incompatible(algorithm, seed, _error_text(error)))
             else:
                 variants.append(Variant(algorithm + seed_suffix(seed), "", algorithm, own))
     if not variants:
         # A wrong scenario or setting would give the same message for any algorithm.
         _resolve_scenario(base)
     facts = _scenario_facts(variants[0].scenario.resolved if variants else plain)
-    return Contest(_point_name(name, point), base, variants, refusals, facts, name, dict(point))
+    return ScenarioPlan(_point_name(name, point), base, variants, refusals, facts, name, dict(point))
 
 
 def _point_name(name: str, point: dict[str, str]) -> str:
@@ -263,12 +263,12 @@ def _plan_same_start(
     seeds: Sequence[int],
     full: bool,
     start: str,
-) -> Contest:
+) -> ScenarioPlan:
     """The same scenario with one start for all algorithms; without variants where its flows have starts of their own."""
     try:
         return _contest(f"{name}{ALIKE}", scenario, [*settings, (KEY, start)], point, algorithms, seeds, full)
     except _native.ScenarioError:
-        return Contest(f"{name}{ALIKE}", scenario, [], [])
+        return ScenarioPlan(f"{name}{ALIKE}", scenario, [], [])
 
 
 def _check(scenario: Scenario) -> None:

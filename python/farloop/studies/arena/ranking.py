@@ -137,7 +137,7 @@ def standings(
             against_best=_ratio_to_best(own, scores[best], statistics.correct_confidence(others))
             if comparable and best is not None
             else NONE,
-            is_apart=statistics.is_apart(own, scores[best], comparisons=others)
+            is_apart=statistics.differs_significantly(own, scores[best], comparisons=others)
             if comparable and best is not None and state == RANKED
             else None,
             multiples=_multiples(scored[name], least),
@@ -199,7 +199,7 @@ def _groups(scores: Mapping[str, dict[int, float]], paused: Mapping[str, float])
             for name in left
             if name not in close
             # Where there are too few seeds to say, the estimates do.
-            and statistics.is_apart(scores[name], scores[leader], comparisons=comparisons) is False
+            and statistics.differs_significantly(scores[name], scores[leader], comparisons=comparisons) is False
         ]
         alike = sorted(close, key=lambda name: (round(paused[name] / PAUSED_ALIKE), _middle(scores[name])))
         groups.append(alike + group[len(close) :])

@@ -16,7 +16,7 @@ from farloop.results.starts import OWN
 from farloop.safe_files import names
 from farloop.studies.arena import constraints, table, tails
 from farloop.studies.arena.measuring import measure_run
-from farloop.studies.arena.plan import Contest, Plan, Refusal
+from farloop.studies.arena.plan import Incompatible, Plan, ScenarioPlan
 from farloop.studies.arena.table import Result
 from farloop.studies.arena.tails import Tail
 
@@ -44,7 +44,7 @@ def run(
         FarloopError: `threads` is no number of threads.
     """
     with execution:
-        results = [_run_scenario(contest, plan, into, execution) for contest in plan.contests]
+        results = [_run_scenario(scenario_plan, plan, into, execution) for scenario_plan in plan.scenario_plans]
     write_views(results, plan.algorithms, plan.seeds, plan.scale, into, page=page)
     content: dict[str, Any] = {
         "farloop": _native.version(),
@@ -58,15 +58,15 @@ def run(
         "measures": {field.name: field.measure for field in fields.CELLS if field.measure},
         "scenarios": [
             {
-                "name": contest.name,
-                "part_of": contest.part_of,
-                "point": contest.point,
-                **contest.facts,
-                "cannot_run": [vars(refusal) for refusal in contest.refusals],
+                "name": scenario_plan.name,
+                "part_of": scenario_plan.part_of,
+                "point": scenario_plan.point,
+                **scenario_plan.facts,
+                "cannot_run": [vars(refusal) for refusal in scenario_plan.refusals],
                 "perturbed": result.perturbed,
                 **({"why": [vars(tail) for tail in result.tails.values()]} if plan.why else {}),
             }
-            for contest, result in zip(plan.contests, results, strict=True)
+            for scenario_plan, result in zip(plan.scenario_plans, results, strict=True)
         ],
     }
     content |= manifest.circumstances_of_study()
@@ -74,67 +74,67 @@ def run(
     return results
 
 
-def _run_scenario(contest: Contest, plan: Plan, into: Path, execution: Execution) -> Result:
+def _run_scenario(scenario_plan: ScenarioPlan, plan: Plan, into: Path, execution: Execution) -> Result:
     """Runs one scenario, writes its runs, and measures them; their tables are gone afterwards."""
     from farloop.experiments.variants import run_variants
     from farloop.output import saving
     from farloop.results.run import Comparison
 
-    if not contest.variants:
+    if not scenario_plan.variants:
         return Result(
-            contest.name,
-            contest.facts,
+            scenario_plan.name,
+            scenario_plan.facts,
             [],
-            contest.refusals,
+            scenario_plan.refusals,
             constraints=plan.constraints,
-            part_of=contest.part_of,
-            point=contest.point,
+            part_of=scenario_plan.part_of,
+            point=scenario_plan.point,
         )
-    runs = run_variants(contest.variants, execution, group=contest.name)
+    runs = run_variants(scenario_plan.variants, execution, group=scenario_plan.name)
     # Before the runs are written, so that the explanations are written with them.
-    tails_by_algorithm = _tails(contest, plan, runs, execution)
-    comparison = Comparison(contest.facts["title"], runs, seeds=plan.seeds, base=contest.base)
-    where = into / contest.name
+    tails_by_algorithm = _tails(scenario_plan, plan, runs, execution)
+    comparison = Comparison(scenario_plan.facts["title"], runs, seeds=plan.seeds, base=scenario_plan.base)
+    where = into / scenario_plan.name
     where.mkdir()
     saving.fill_comparison(comparison, where, execution.run_store, report=False)
-    measurements = [measure_run(measured_run, contest.name) for measured_run in runs]
+    measurements = [measure_run(measured_run, scenario_plan.name) for measured_run in runs]
     del comparison, runs
-    moved = _score_variations(contest, plan, execution)
+    moved = _score_variations(scenario_plan, plan, execution)
     return Result(
-        contest.name,
-        contest.facts,
+        scenario_plan.name,
+        scenario_plan.facts,
         measurements,
-        contest.refusals,
+        scenario_plan.refusals,
         moved,
         plan.constraints,
-        contest.part_of,
-        contest.point,
+        scenario_plan.part_of,
+        scenario_plan.point,
         tails_by_algorithm,
     )
 
 
-def _tails(contest: Contest, plan: Plan, runs: list[Run], execution: Execution) -> dict[str, Tail]:
+def _tails(scenario_plan: ScenarioPlan, plan: Plan, runs: list[Run], execution: Execution) -> dict[str, Tail]:
     """Why the tail of each algorithm is slow under the first seed; nothing where the plan does not ask."""
     if not plan.why:
         return {}
     first = [run for run in runs if run.seed == plan.seeds[0]]
-    return tails.of_runs(first, contest.name, execution)
+    return tails.of_runs(first, scenario_plan.name, execution)
 
 
-def _score_variations(contest: Contest, plan: Plan, execution: Execution) -> dict[str, list[float | None]]:
+def _score_variations(scenario_plan: ScenarioPlan, plan: Plan, execution: Execution) -> dict[str, list[float | None]]:
     """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
     from farloop.experiments.variants import run_variants
     from farloop.experiments.variations import vary_variants
 
-    if contest.facts["start"] != OWN:
+    if scenario_plan.facts["start"] != OWN:
         return {}
     ending = seed_suffix(plan.seeds[0])
-    first = [variant for variant in contest.variants if variant.label.endswith(ending)]
+    first = [variant for variant in scenario_plan.variants if variant.label.endswith(ending)]
     scores: dict[str, list[float | None]] = {}
     for number in range(1, plan.jitter + 1):
         wanted = vary_variants(first, number)
-        for run in run_variants(wanted, execution, group=contest.name):
-            scores.setdefault(run.algorithm, []).append(measure_run(run, contest.name).score)
+        for run in run_variants(wanted, execution, group=scenario_plan.name):
+            scores.setdefault(run.algorithm, []).append(measure_run(run, scenario_plan.name).score)
     return scores
 
 
@@ -173,18 +173,18 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path, page: Page) -> None
     # An arena of a version that had no constraints is judged by the usual ones.
     required = tuple(map(constraints.parse, kept.get("must", constraints.ARENA)))
     results = []
-    for contest in kept["scenarios"]:
-        contest = rename_keys(contest, {"shaken": "perturbed"}, manifest.MANIFEST)
-        name = str(contest["name"])
-        refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
+    for scenario_plan in kept["scenarios"]:
+        scenario_plan = rename_keys(scenario_plan, {"shaken": "perturbed"}, manifest.MANIFEST)
+        name = str(scenario_plan["name"])
+        refusals = [Incompatible(**refusal) for refusal in scenario_plan["cannot_run"]]
         facts = {
             key: value
-            for key, value in contest.items()
+            for key, value in scenario_plan.items()
             if key not in ("name", "cannot_run", "perturbed", "part_of", "point", "why")
         }
         runs = list(load(names.resolve_within(source, name))) if (source / name).is_dir() else []
-        moved = dict(contest.get("perturbed", {})) if has_version(kept) else {}
-        point = dict(contest.get("point", {}))
+        moved = dict(scenario_plan.get("perturbed", {})) if has_version(kept) else {}
+        point = dict(scenario_plan.get("point", {}))
         measurements = [measure_run(kept_run, name) for kept_run in runs]
         results.append(
             Result(
@@ -194,9 +194,9 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path, page: Page) -> None
                 refusals,
                 moved,
                 required,
-                str(contest.get("part_of", name)),
+                str(scenario_plan.get("part_of", name)),
                 point,
-                tails.read(contest.get("why", [])),
+                tails.read(scenario_plan.get("why", [])),
             )
         )
         del runs

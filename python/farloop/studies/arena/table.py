@@ -17,7 +17,7 @@ from farloop.results import fields, tables
 from farloop.studies.arena import requirements
 from farloop.studies.arena.constraints import Requirement
 from farloop.studies.arena.measuring import Measured
-from farloop.studies.arena.plan import Refusal
+from farloop.studies.arena.plan import Incompatible
 from farloop.studies.arena.ranking import Standing, standings
 from farloop.studies.arena.tails import Tail
 
@@ -45,7 +45,7 @@ class Result:
     name: str
     facts: Mapping[str, str]
     runs: list[Measured]
-    refusals: list[Refusal]
+    refusals: list[Incompatible]
     perturbed: Mapping[str, list[float | None]] = field(default_factory=dict)
 
     constraints: tuple[Requirement, ...] = ()

@@ -63,7 +63,7 @@ class Counts:
 
 
 @dataclass
-class Making:
+class StudyRunner:
     """The runs of a study, as far as they are made.
 
     Attributes:

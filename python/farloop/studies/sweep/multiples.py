@@ -14,7 +14,7 @@ from farloop.results.curves import find_bands
 from farloop.results.measures import LESS
 from farloop.results.metric_titles import metric_title
 from farloop.results.tables import Floats
-from farloop.statistics import Interval, is_apart
+from farloop.statistics import Interval, differs_significantly
 from farloop.studies.sweep.dataset import DONE
 from farloop.studies.sweep.points import ALGORITHM
 from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, count_text, rate_text, time_text, unit_for
@@ -312,8 +312,8 @@ def standings(
             seeds.setdefault(row["point"], {})[row["seed"]] = row[metric]
     of = [seeds.get(row["point"], {}) for row in ordered]
     pairs = 2 * count - 3  # Each with the first, and each but the first with the last.
-    first = [is_apart(by_seed, of[0], comparisons=pairs) for by_seed in of]
-    last = [is_apart(by_seed, of[-1], comparisons=pairs) for by_seed in of]
+    first = [differs_significantly(by_seed, of[0], comparisons=pairs) for by_seed in of]
+    last = [differs_significantly(by_seed, of[-1], comparisons=pairs) for by_seed in of]
     shown = []
     for place, row in best_and_worst(ordered):
         i = place - 1

@@ -27,7 +27,7 @@ from farloop.running.progress import Counting, Uncounted
 from farloop.studies.sweep import dataset, precision
 from farloop.studies.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.studies.sweep.definition import Definition
-from farloop.studies.sweep.making import Counts, Making, rows_by_point
+from farloop.studies.sweep.making import Counts, StudyRunner, rows_by_point
 from farloop.studies.sweep.points import ALGORITHM, SEED
 from farloop.studies.sweep.precision import Unmet
 
@@ -157,7 +157,7 @@ def sweep(
             trouble = journal_trouble(where)
             with execution:
                 shown = counting or Uncounted()
-                making = Making(definition, kept, lambda: execution.engine(where), shown, retry, execution.threads)
+                making = StudyRunner(definition, kept, lambda: execution.engine(where), shown, retry, execution.threads)
                 making.make()
             runs, points = _fill(making, out.path)
             unmet = making.unmet()
@@ -181,11 +181,11 @@ def sweep(
     return Study(target, definition.title, runs, points, making.counts, messages, unmet, _cautions(making))
 
 
-def _cautions(making: Making) -> list[str]:
+def _cautions(making: StudyRunner) -> list[str]:
     return [str(caution["text"]) for caution in making.noted.content()["cautions"]]
 
 
-def _find_unused(making: Making) -> list[str]:
+def _find_unused(making: StudyRunner) -> list[str]:
     """Returns notes about algorithms in Python that no point names."""
     if not making.definition.base.classes:
         return []
@@ -204,7 +204,7 @@ def _check_names(definition: Definition) -> None:
             )
 
 
-def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
+def _fill(making: StudyRunner, into: Path) -> tuple[pa.Table, pa.Table]:
     """Writes the runs into an existing directory, and measures them; the tables."""
     definition = making.definition
     keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
@@ -227,7 +227,7 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
     return runs, points
 
 
-def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: Path) -> None:
+def _measure(making: StudyRunner, row: Row, samples: dict[str, list[Floats]], into: Path) -> None:
     """Writes a run, unless another row has the same one, and measures it."""
     run = making.run(row).by_sizes(making.definition.sizes)
     row.path = f"{RUNS}/{row.key[:16]}"
@@ -245,7 +245,7 @@ def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: P
 
 
 def _write(
-    making: Making, runs: pa.Table, points: pa.Table, unmet: Sequence[Unmet], into: Path, draw: Draw | None
+    making: StudyRunner, runs: pa.Table, points: pa.Table, unmet: Sequence[Unmet], into: Path, draw: Draw | None
 ) -> list[str]:
     """Writes the tables, the views and the manifest; notes on what could not be drawn."""
     definition = making.definition
