@@ -151,7 +151,7 @@ def write_views(
     table.write(table.cells(results, algorithms, seeds), into, "cells")
     table.write(table.ranking(results), into, "ranking")
     if any(result.tails for result in results):
-        table.write(table.why(results), into, "why")
+        table.write(table.tabulate_causes(results), into, "why")
     if page is not None:
         (into / manifest.REPORT).write_text(page(results, algorithms, seeds, scale), encoding="utf-8")
 

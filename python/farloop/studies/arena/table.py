@@ -145,7 +145,7 @@ def ranking(results: Sequence[Result]) -> pa.Table:
     return _table(fields.RANKING, rows)
 
 
-def why(results: Sequence[Result]) -> pa.Table:
+def tabulate_causes(results: Sequence[Result]) -> pa.Table:
     """A row for every scenario and algorithm that ran; see [WHY][farloop.results.fields.WHY]."""
     rows = [
         {"scenario": result.name, "start": result.start, **vars(tail)} | {"because": tail.because or None}

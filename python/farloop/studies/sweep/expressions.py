@@ -99,7 +99,7 @@ class Expression:
             raise FarloopError(f"{clip_text(self.text)}: cannot be worked out{where}: {error}") from None
 
 
-def to_comparable(value: object) -> object:
+def convert_value(value: object) -> object:
     """A value of a scenario as constraints see it: a quantity as a number in s, bit/s or B, anything else as it is."""
     if isinstance(value, str):
         for read in (units.seconds, units.rate, units.size):
@@ -157,10 +157,10 @@ def _name(node: ast.expr) -> str | None:
 def _value(node: ast.expr, value: Callable[[str], object]) -> Any:
     name = _name(node)
     if name is not None:
-        return to_comparable(value(name))
+        return convert_value(value(name))
     match node:
         case ast.Constant(value=constant):
-            return to_comparable(constant)
+            return convert_value(constant)
         case ast.BoolOp(op=op, values=parts):
             if isinstance(op, ast.And):
                 return all(_value(part, value) for part in parts)
