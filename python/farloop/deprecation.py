@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 
@@ -12,6 +12,16 @@ def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     warnings.warn(
         f"{old} is called {new} now; the old name goes with the next version", DeprecationWarning, stacklevel=stacklevel
     )
+
+
+def forward_method(owner: str, old: str, new: str) -> Callable[..., Any]:
+    """Returns a method that warns and calls the one of the new name, for a class whose users know the old one."""
+
+    def call(self: object, *arguments: Any, **named: Any) -> Any:
+        warn_renamed(f"{owner}.{old}", f"{owner}.{new}")
+        return getattr(self, new)(*arguments, **named)
+
+    return call
 
 
 class RenamedKeys(dict[str, Any]):

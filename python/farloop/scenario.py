@@ -17,6 +17,7 @@ from typing import Any
 from farloop import _native, memory
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, check_class, describe_class, name_of, refuse_twins
+from farloop.deprecation import forward_method
 from farloop.errors import FarloopError, clip_text, require_utf8
 from farloop.formats.inputs import open_input
 from farloop.formats.scenario_text import TABLES, CaseSettings, from_tables, worded_for_python
@@ -209,6 +210,8 @@ class Scenario:
         """
         parsed: dict[str, Any] = json.loads(self.prepare_handle().parsed())
         return parsed
+
+    prepared = forward_method("Scenario", "prepared", "prepare_handle")
 
     def attach_resolved(self, resolved: dict[str, Any]) -> Scenario:
         """The same scenario, where it is known already what it is `resolved` to."""

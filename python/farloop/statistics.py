@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from farloop.deprecation import warn_renamed
+from farloop.deprecation import forward_method
 
 Floats = npt.NDArray[np.float64]
 
@@ -134,10 +134,8 @@ class Interval:
             return "–"
         return text(self.estimate) + (f" {self.range(text)}" if self.half_width else "")
 
-    def told(self, text: Callable[[float], str]) -> str:
-        """The old name of `format`."""
-        warn_renamed("Interval.told", "Interval.format")
-        return self.format(text)
+    told = forward_method("Interval", "told", "format")
+    within = forward_method("Interval", "within", "clamp_ends")
 
     def range(self, text: Callable[[float], str]) -> str:
         """The interval alone, such as "[6.9, 9.1]"; empty where there is none."""

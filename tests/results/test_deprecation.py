@@ -20,6 +20,11 @@ CLAIM = {"id": "gear/fig09", "verdict": "differs", "verdict_text": "differs (cal
 def test_old_attributes_give_what_the_new_ones_give(tmp_path):
     with pytest.warns(DeprecationWarning, match=r"Interval\.told is called Interval\.format now"):
         assert Interval(7.42, 6.9, 9.1, 5).told("{:.3g}".format) == "7.42 [6.9, 9.1]"
+    with pytest.warns(DeprecationWarning, match=r"Interval\.within is called Interval\.clamp_ends now"):
+        assert Interval(0.5, 0.2, 0.8, 5).within(0.3).low == 0.3
+    scenario = farloop.Scenario.load(EXAMPLE)
+    with pytest.warns(DeprecationWarning, match=r"Scenario\.prepared is called Scenario\.prepare_handle now"):
+        assert scenario.prepared() is scenario.prepare_handle()
     study = Study(tmp_path, "s", None, None, notes=["a run failed"])
     with pytest.warns(DeprecationWarning, match=r"Study\.told is called Study\.notes now"):
         assert study.told == ["a run failed"]
