@@ -33,8 +33,8 @@ PARTICIPLES = set(
     re.findall(
         r"\w+",
         "been begun bent bought broken brought built caught chosen dealt done drawn driven eaten fallen felt found frozen given gone grown "
-        "held hidden hung kept known laid led left lent lost made meant met paid said seen sent shaken shown slept sold sought spent spoken "
-        "stolen stood struck taken taught thought thrown told torn understood won worn written",
+        "held hidden hung kept known laid led left lent lost made meant met paid said seen sent shaken shown slept sold sought spent "
+        "spoken stolen stood struck taken taught thought thrown told torn understood won worn written",
     )
 )
 ADJECTIVES = set(
