@@ -49,7 +49,7 @@ def search_head(page: PurePath) -> str:
 
 
 def search_boost(page: PurePath) -> float:
-    """The factor of a page's score in search. Sources become pages with two suffixes, such as cut.rs.md."""
+    """The factor of a page's score in search. Sources become pages with two suffixes, such as partition.rs.md."""
     if len(page.suffixes) > 1:
         return SOURCE_BOOST
     return next(boost for pattern, boost in SEARCH_BOOSTS.items() if page.match(pattern))

@@ -15,7 +15,7 @@ def test_sources_weigh_less_in_search_than_every_page(scripts):
         "CHANGELOG.md",
         "spec/index.md",
     )
-    sources = ("crates/net/src/cut.rs.md", "examples/failure.toml.md", "validation/uno/make.py.md")
+    sources = ("crates/net/src/partition.rs.md", "examples/failure.toml.md", "validation/uno/make.py.md")
     assert min(boost(PurePath(page)) for page in pages) > 10 * max(boost(PurePath(source)) for source in sources)
     assert (
         boost(PurePath("docs/questions.md"))

@@ -7,53 +7,53 @@ mod plan;
 mod recorded;
 
 use crate::check::BuildError;
-use crate::cut::{Cores, Cut};
 use crate::host::Agenda;
 use crate::ids::{FlowId, HostNumber, Key, Table};
 use crate::network::Network;
 use crate::part::Part;
+use crate::partition::{Cores, Partition};
 use crate::spec::NetworkSpec;
 use farloop_units::Time;
 use plan::Plan;
 use recorded::Recorded;
 use std::sync::Arc;
 
-/// A network ready to run: its parts, and the cut between them.
+/// A network ready to run: its partition, and the parts.
 pub(crate) struct Built {
     pub network: Arc<Network>,
     pub parts: Vec<Part>,
-    pub cut: Cut,
+    pub partition: Partition,
     /// The part of each host.
     pub part_of_host: Table<HostNumber, usize>,
     /// True if some switch does PFC.
     pub pauses: bool,
 }
 
-/// Builds a network from its specification, cut for `cores`; `go_on` is called often enough for every wish to stop.
+/// Builds a network from its specification, partitioned for `cores`; `go_on` is called often enough for every wish to stop.
 pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Built, BuildError> {
     let mut plan = Plan::new(&spec, go_on)?;
     let recorded = Recorded::new(&spec)?;
     let network = Arc::new(plan.take_network(spec, go_on)?);
-    let cut = Cut::new(&network, cores);
-    let mut parts = Vec::with_capacity(cut.parts);
-    for part in 0..cut.parts {
+    let partition = Partition::new(&network, cores);
+    let mut parts = Vec::with_capacity(partition.parts);
+    for part in 0..partition.parts {
         if !go_on() {
             return Err(BuildError::Cancelled);
         }
-        parts.push(part::part(&mut plan, &network, &cut, part, cores, &recorded)?);
+        parts.push(part::part(&mut plan, &network, &partition, part, cores, &recorded)?);
     }
-    fill_agendas(&network, &cut, &mut parts);
+    fill_agendas(&network, &partition, &mut parts);
     for part in &mut parts {
         // All else that happens at time zero comes later.
         while part.change(Time::ZERO) {}
     }
     let node_of = |h: HostNumber| network.ends[network.host_ports[h]].node as usize;
-    let part_of_host = network.host_ports.keys().map(|h| cut.part_of[node_of(h)]).collect();
-    Ok(Built { network, parts, cut, part_of_host, pauses: plan.pauses })
+    let part_of_host = network.host_ports.keys().map(|h| partition.part_of[node_of(h)]).collect();
+    Ok(Built { network, parts, partition, part_of_host, pauses: plan.pauses })
 }
 
 /// Sorts starts and stops by host and schedules the first of each.
-fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
+fn fill_agendas(network: &Network, partition: &Partition, parts: &mut [Part]) {
     let mut agendas: Table<HostNumber, Vec<Agenda>> = network.host_ports.keys().map(|_| Vec::new()).collect();
     for (i, spec) in network.flows.iter().enumerate() {
         let agenda = &mut agendas[network.host_of(spec.src)];
@@ -67,7 +67,7 @@ fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
     }
     let mut next = vec![0; parts.len()];
     for (number, agenda) in network.host_ports.keys().zip(agendas.into_rows()) {
-        let part = cut.part_of[network.ends[network.host_ports[number]].node as usize];
+        let part = partition.part_of[network.ends[network.host_ports[number]].node as usize];
         // Hosts of a part are in the order of their numbers.
         let Part { context, hosts, .. } = &mut parts[part];
         hosts.set_agenda(context, Key::new(next[part]), agenda);

@@ -5,7 +5,7 @@
 //!
 //! # A packet's way
 //!
-//! `sim` runs the parts of the network (`cut`), each with its own calendar (`part`). In a part:
+//! `sim` runs the parts of the network (`partition`), each with its own calendar (`part`). In a part:
 //!
 //! 1. A host's NIC (`host`, `nic.rs`) chooses a flow; its sender (`sender.rs`) makes the packet, as its endpoint (`rdma.rs` or `tcp/`) and
 //!    its algorithm (`farloop-cc`) allow.
@@ -27,7 +27,6 @@ mod changes;
 mod check;
 mod circuit;
 mod counters;
-mod cut;
 mod deadlock;
 mod departures;
 mod drops;
@@ -44,6 +43,7 @@ mod network;
 mod packet;
 mod part;
 mod part_context;
+mod partition;
 mod pauses;
 mod port;
 mod queue_names;
@@ -60,12 +60,12 @@ mod watched;
 mod worst;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
-pub use cut::Cores;
 pub use host::ranks::path::{JobPath, Step, Stretch};
 pub use livelock::{Livelock, Offender};
 pub use memory::{OutOfMemory, available as available_memory, total as total_memory};
 pub use network::queue_pairs::pairs_of;
 pub use network::timeline::route_tables;
+pub use partition::Cores;
 pub use result::RunResult;
 pub use sim::{Progress, Simulation, Stopped};
 pub use spec::NetworkSpec;

@@ -1,5 +1,5 @@
 //! A part of the network: its hosts, its switches, its clock. One part is one logical process; a simulation has one or several
-//! ([`crate::cut`]).
+//! ([`crate::partition`]).
 //!
 //! A link between two parts lies with both: the sender's part has the port that transmits, the receiver's part a stand-in for it, at the
 //! same place in the pair of the link's ports, with the packets that are on their way. A packet that the one part launches goes into an

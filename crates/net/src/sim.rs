@@ -3,7 +3,6 @@
 use crate::build::{Built, build};
 use crate::check::BuildError;
 use crate::counters::{FlowRecord, InFlightSampler};
-use crate::cut::{Cores, Cut, MAX_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::host::ranks::path::{JobPath, PathLog};
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
@@ -15,6 +14,7 @@ use crate::network::queue_pairs::QueuePair;
 use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
 use crate::part::{Gauge, Part};
+use crate::partition::{Cores, MAX_WINDOW, Partition};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::name_queues;
@@ -93,8 +93,8 @@ impl Simulation {
     /// As [`Simulation::new`], for the threads of `cores`; `go_on` is called often enough for every wish to stop, and answers `false` to
     /// have [`BuildError::Cancelled`].
     pub fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
-        let Built { network, parts, cut, part_of_host, pauses } = build(spec, cores, go_on)?;
-        let Cut { lookahead, .. } = cut;
+        let Built { network, parts, partition, part_of_host, pauses } = build(spec, cores, go_on)?;
+        let Partition { lookahead, .. } = partition;
         let (lanes, watch) = (cores.lanes(), Watch::default());
         let (events_left, pace) = (EVENTS, Pace::new(LOOK_EVERY, Instant::now()));
         let hops_of_jobs = OnceCell::new();

@@ -8,7 +8,6 @@ use crate::changes::Changes;
 use crate::check::BuildError;
 use crate::circuit::{CircuitSwitch, CircuitSwitches};
 use crate::counters::Counters;
-use crate::cut::{Cores, Cut};
 use crate::departures::{all_punctual, punctual};
 use crate::events::Events;
 use crate::fast_path;
@@ -22,6 +21,7 @@ use crate::network::{LinkEnd, Network, NodeRef};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::part_context::PartContext;
+use crate::partition::{Cores, Partition};
 use crate::pauses::Pauses;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
@@ -45,12 +45,12 @@ const PACKED_FROM: u64 = 1024;
 pub(super) fn part(
     plan: &mut Plan,
     network: &Arc<Network>,
-    cut: &Cut,
+    partition: &Partition,
     part: usize,
     cores: Cores,
     recorded: &Recorded,
 ) -> Result<Part, BuildError> {
-    let layout = Layout::new(plan, network, cut, part);
+    let layout = Layout::new(plan, network, partition, part);
     let all_punctual = cores.takes_the_general_path() || all_punctual(network, plan.ties.arrivals_first());
     let OwnPorts { packets, ports, stats, ingress, agents, disciplines, outboxes, inlets } =
         layout.ports(plan, all_punctual);
@@ -68,7 +68,7 @@ pub(super) fn part(
     };
     let circuits = layout.circuits();
     let changes = Changes::of_part(&network.timeline, &layout.ids, routes);
-    let recorder = recorded.of_part(network, cut, part, &layout.ids);
+    let recorder = recorded.of_part(network, partition, part, &layout.ids);
     let mut context = PartContext {
         now: Time::ZERO,
         network: network.clone(),
@@ -164,7 +164,7 @@ struct OwnPorts {
 /// The nodes of a part, and the ids of its ports.
 struct Layout<'a> {
     network: &'a Arc<Network>,
-    cut: &'a Cut,
+    partition: &'a Partition,
     part: usize,
     own: OwnNodes,
     numbers: Table<PortId, PortNumber>,
@@ -176,8 +176,8 @@ struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn new(plan: &Plan, network: &'a Arc<Network>, cut: &'a Cut, part: usize) -> Layout<'a> {
-        let here = |node: u32| cut.part_of[node as usize] == part;
+    fn new(plan: &Plan, network: &'a Arc<Network>, partition: &'a Partition, part: usize) -> Layout<'a> {
+        let here = |node: u32| partition.part_of[node as usize] == part;
         let touches = |end: &LinkEnd| here(end.node) || here(end.peer_node);
         let mut numbers: Vec<PortNumber> =
             network.ends.iter().filter(|(_, end)| touches(end)).map(|(number, _)| number).collect();
@@ -187,7 +187,7 @@ impl<'a> Layout<'a> {
         for (id, number) in numbers.iter() {
             ids[number.index()] = id;
         }
-        Layout { network, cut, part, own: OwnNodes::new(network, here), numbers, ids, reordered, seed: plan.seed }
+        Layout { network, partition, part, own: OwnNodes::new(network, here), numbers, ids, reordered, seed: plan.seed }
     }
 
     fn ports(&self, plan: &mut Plan, all_punctual: bool) -> OwnPorts {
@@ -217,7 +217,7 @@ impl<'a> Layout<'a> {
 
     /// The parts of a port and of its peer.
     fn parts_of(&self, end: &LinkEnd) -> (usize, usize) {
-        (self.cut.part_of[end.node as usize], self.cut.part_of[end.peer_node as usize])
+        (self.partition.part_of[end.node as usize], self.partition.part_of[end.peer_node as usize])
     }
 
     /// A port with its link.
@@ -268,7 +268,7 @@ impl<'a> Layout<'a> {
 
     fn hosts(&self) -> Hosts {
         let network = self.network;
-        let mut hosts = Hosts::new(network, self.cut, self.part);
+        let mut hosts = Hosts::new(network, self.partition, self.part);
         for (_, number) in &self.own.hosts {
             let port = self.ids[network.host_ports[*number].index()];
             hosts.add(*number, port, self.seed, network.nic_order, network.stalls);
@@ -317,7 +317,7 @@ impl<'a> Layout<'a> {
     /// The routes of the part's switches, one for each change of the network's.
     fn routes(&self) -> Vec<Routes<SwitchId, PortId>> {
         let own: Vec<SwitchNumber> = self.own.switches.iter().map(|(_, s)| *s).collect();
-        let of_part = |routes: &Routes<SwitchNumber, PortNumber>| match self.cut.parts {
+        let of_part = |routes: &Routes<SwitchNumber, PortNumber>| match self.partition.parts {
             1 if !self.reordered => routes.of_whole(),
             _ => routes.of_part(&own, &self.ids),
         };

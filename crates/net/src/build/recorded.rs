@@ -1,9 +1,9 @@
 //! Turns the specification of a recording into the objects that each part watches.
 
 use crate::check::BuildError;
-use crate::cut::Cut;
 use crate::ids::{FlowId, Key, PortId, PortNumber};
 use crate::network::Network;
+use crate::partition::Partition;
 use crate::sample::{RecordedFlow, RecordedPort, RecordedQueues, Recorder, WatchedPorts};
 use crate::spec::{NetworkSpec, QueueRecordSpec, WorstRecordSpec};
 use farloop_units::Delta;
@@ -53,8 +53,8 @@ impl Recorded {
     }
 
     /// Returns the recorder of one part.
-    pub fn of_part(&self, network: &Network, cut: &Cut, part: usize, ids: &[PortId]) -> Recorder {
-        let here = |node: u32| cut.part_of[node as usize] == part;
+    pub fn of_part(&self, network: &Network, partition: &Partition, part: usize, ids: &[PortId]) -> Recorder {
+        let here = |node: u32| partition.part_of[node as usize] == part;
         let flows = self.flows.iter().enumerate().map(|(place, flow)| RecordedFlow {
             place,
             flow: *flow,

@@ -8,7 +8,7 @@
 //! on; a flow is a range of them, and over when the last one is acknowledged.
 //!
 //! Both ends know at once which connection carries a flow, as if each request began with a header: a network with persistent connections
-//! is therefore one part ([`crate::cut`]).
+//! is therefore one part ([`crate::partition`]).
 
 use crate::ids::{FlowId, Key, SenderId};
 use crate::spec::FlowSpec;

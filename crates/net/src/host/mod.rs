@@ -44,13 +44,13 @@ pub(crate) mod tcp;
 pub(crate) mod thresholds;
 pub(crate) mod timers;
 
-use crate::cut::Cut;
 use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::livelock::{Livelock, MAX_EVENTS, Offender};
 use crate::network::Network;
 use crate::packet::{DATA, Packet, PacketKind};
 use crate::part_context::{PartContext, PauseChange};
+use crate::partition::Partition;
 use crate::spec::{NicOrder, StallSpec};
 use dependent_flows::DependentFlows;
 use farloop_engine::RandomStream;
@@ -120,14 +120,14 @@ impl Agenda {
 
 impl Hosts {
     /// Hosts without flows.
-    pub fn new(network: &Network, cut: &Cut, part: usize) -> Hosts {
+    pub fn new(network: &Network, partition: &Partition, part: usize) -> Hosts {
         let flows = network.flows.len();
         Hosts {
             hosts: Table::new(),
             senders: Senders::new(flows, network.persistent, network.nic_order),
             receivers: Receivers::new(flows),
             dependent_flows: DependentFlows::new(network),
-            ranks: Ranks::new(network, cut, part),
+            ranks: Ranks::new(network, partition, part),
         }
     }
 

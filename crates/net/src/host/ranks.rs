@@ -9,11 +9,11 @@ mod meter;
 pub(crate) mod path;
 
 use super::receiver::Receivers;
-use crate::cut::Cut;
 use crate::ids::{FlowId, HostId, HostNumber, Key};
 use crate::network::Network;
 use crate::network::queue_pairs::{QueuePair, stream_bytes};
 use crate::part_context::PartContext;
+use crate::partition::Partition;
 use crate::result::RankRow;
 use crate::trace::Traced;
 use farloop_job::{Input, Message, Output, Rank, Work};
@@ -106,11 +106,11 @@ pub(crate) type Posted = Vec<(FlowId, u64)>;
 
 impl Ranks {
     /// The part's own of all ranks.
-    pub fn new(network: &Network, cut: &Cut, part: usize) -> Ranks {
+    pub fn new(network: &Network, partition: &Partition, part: usize) -> Ranks {
         let mut ranks = Ranks::default();
         for (number, job) in (0..).zip(&network.jobs) {
             for (rank, host) in (0..).zip(&job.hosts) {
-                let its = cut.part_of[*host as usize];
+                let its = partition.part_of[*host as usize];
                 if its != part {
                     ranks.elsewhere.insert((number, rank), its);
                 }

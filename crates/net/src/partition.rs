@@ -1,4 +1,4 @@
-//! Where a network is cut into parts that run side by side.
+//! The partition of a network into parts that run side by side.
 //!
 //! Traffic across a cut takes at least the delay of the link: the longer the links that are cut, the longer may parts run on their own. So
 //! the longest links are tried first (between datacenters), then shorter ones (between racks and the switches above them), until the parts
@@ -102,7 +102,7 @@ impl Cores {
 
 /// The parts of a network.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct Partition {
     /// By node.
     pub part_of: Vec<usize>,
     pub parts: usize,
@@ -119,38 +119,36 @@ const PACKET: u64 = 800;
 /// Packet-hops of half a second on one thread: in a shorter run there is little to gain from others, and something to lose.
 const MIN_RUN: u64 = 10_000_000;
 
-impl Cut {
+impl Partition {
     /// The network in one piece.
-    fn uncut(network: &Network) -> Cut {
-        Cut { part_of: vec![0; network.nodes.len()], parts: 1, lookahead: Delta::MAX }
+    fn whole(network: &Network) -> Partition {
+        Partition { part_of: vec![0; network.nodes.len()], parts: 1, lookahead: Delta::MAX }
     }
 
-    /// Where to cut.
-    pub fn new(network: &Network, cores: Cores) -> Cut {
+    /// The partition for so many cores.
+    pub fn new(network: &Network, cores: Cores) -> Partition {
         // Both ends of a persistent connection know which flow has it.
         if cores.parts == Parts::Exactly(1) || network.persistent {
-            return Cut::uncut(network);
+            return Partition::whole(network);
         }
         let graph = Graph::new(network);
         let wanted = cores.part_count(graph.packet_hops(), free_processors);
         if wanted < 2 {
-            return Cut::uncut(network);
+            return Partition::whole(network);
         }
         let delays: BTreeSet<Delta> = graph.links.iter().filter(|l| l.cuttable).map(|l| l.delay).collect();
-        let cuts = delays.into_iter().rev().filter_map(|delay| graph.cut(wanted, delay));
-        let cut = match cores.parts {
-            Parts::Exactly(_) => cuts.max_by_key(|cut| cut.parts),
+        let mut partitions = delays.into_iter().rev().filter_map(|delay| graph.partition(wanted, delay));
+        let best = match cores.parts {
+            Parts::Exactly(_) => partitions.max_by_key(|partition| partition.parts),
             Parts::Worthwhile => {
-                let pays = |cut: &Cut| graph.is_balanced(cut) && graph.is_busy(network, cut);
-                let mut cuts = cuts;
-                cuts.find(pays)
+                partitions.find(|partition| graph.is_balanced(partition) && graph.is_busy(network, partition))
             }
         };
-        cut.unwrap_or_else(|| Cut::uncut(network))
+        best.unwrap_or_else(|| Partition::whole(network))
     }
 }
 
-/// The network as cutting sees it.
+/// The network as the partition sees it.
 struct Graph {
     /// Work of each node, in bytes to send.
     work: Vec<u64>,
@@ -196,7 +194,7 @@ impl Graph {
     }
 
     /// The network cut at links of `delay` and longer ones into at most `wanted` parts; `None` if it stays in one piece.
-    fn cut(&self, wanted: usize, delay: Delta) -> Option<Cut> {
+    fn partition(&self, wanted: usize, delay: Delta) -> Option<Partition> {
         let mut pieces = Pieces::new(self.work.len());
         for link in self.links.iter().filter(|l| !l.cuttable || l.delay < delay) {
             pieces.join(link.a, link.b);
@@ -253,23 +251,23 @@ impl Graph {
         }
         let part_of: Vec<usize> = piece_of.iter().map(|piece| part_of_piece[*piece].unwrap_or(0)).collect();
         let lookahead = self.links.iter().filter(|l| part_of[l.a] != part_of[l.b]).map(|l| l.delay).min()?;
-        Some(Cut { part_of, parts, lookahead })
+        Some(Partition { part_of, parts, lookahead })
     }
 
-    fn load(&self, cut: &Cut) -> Vec<u64> {
-        let mut load = vec![0; cut.parts];
-        for (node, part) in cut.part_of.iter().enumerate() {
+    fn load(&self, partition: &Partition) -> Vec<u64> {
+        let mut load = vec![0; partition.parts];
+        for (node, part) in partition.part_of.iter().enumerate() {
             load[*part] += self.work[node];
         }
         load
     }
 
     /// Returns true if no part has so much more work than the others that they would mostly wait for it.
-    fn is_balanced(&self, cut: &Cut) -> bool {
-        let load = self.load(cut);
+    fn is_balanced(&self, partition: &Partition) -> bool {
+        let load = self.load(partition);
         let (most, total) = (load.iter().max().copied().unwrap_or(0), load.iter().sum::<u64>());
         // With two parts one may have 70 %.
-        u128::from(most) * 10 * cut.parts as u128 <= u128::from(total) * 14
+        u128::from(most) * 10 * partition.parts as u128 <= u128::from(total) * 14
     }
 
     /// Returns an upper bound of the packet-hops in the whole run.
@@ -278,16 +276,16 @@ impl Graph {
     }
 
     /// Returns true if a part has enough work in a window, on average.
-    fn is_busy(&self, network: &Network, cut: &Cut) -> bool {
+    fn is_busy(&self, network: &Network, partition: &Partition) -> bool {
         let total: u64 = self.work.iter().sum();
         let slowest = network.ends.rows().map(|end| end.rate).max();
         let duration = match network.end {
             Time::NEVER => slowest.map_or(Delta::MAX, |rate| rate.time_to_send(Bytes::new(total / 8))),
             end => end.since(Time::ZERO),
         };
-        let window = cut.lookahead.min(MAX_WINDOW);
+        let window = partition.lookahead.min(MAX_WINDOW);
         let hops = u128::from(total / PACKET) * u128::from(window.as_ps()) / u128::from(duration.as_ps().max(1));
-        hops >= u128::from(MIN_WORK) * cut.parts as u128
+        hops >= u128::from(MIN_WORK) * partition.parts as u128
     }
 }
 
@@ -358,22 +356,26 @@ mod tests {
     #[test]
     fn datacenters_first_then_racks() {
         let graph = graph([10; 10]);
-        let two = graph.cut(2, Delta::from_us(3000)).expect("two datacenters");
+        let two = graph.partition(2, Delta::from_us(3000)).expect("two datacenters");
         assert_eq!((two.part_of.clone(), two.lookahead), (vec![0, 0, 0, 0, 0, 1, 1, 1, 1, 1], Delta::from_us(3000)));
         assert!(graph.is_balanced(&two));
-        let four = graph.cut(4, Delta::from_us(1)).expect("four racks");
+        let four = graph.partition(4, Delta::from_us(1)).expect("four racks");
         assert_eq!((four.parts, four.lookahead), (4, Delta::from_us(1)));
         // Hosts with their leaves.
         assert!([(0, 2), (1, 3), (5, 7), (6, 8)].iter().all(|(host, leaf)| four.part_of[*host] == four.part_of[*leaf]));
-        assert_eq!(graph.cut(3, Delta::from_us(3000)).map(|cut| cut.parts), Some(2), "no more than there are");
+        assert_eq!(
+            graph.partition(3, Delta::from_us(3000)).map(|partition| partition.parts),
+            Some(2),
+            "no more than there are"
+        );
     }
 
     #[test]
     fn where_one_datacenter_has_all_the_work_its_racks_are_cut() {
         let graph = graph([50, 50, 50, 50, 50, 1, 1, 1, 1, 1]);
-        let by_datacenter = graph.cut(2, Delta::from_us(3000)).expect("two datacenters");
+        let by_datacenter = graph.partition(2, Delta::from_us(3000)).expect("two datacenters");
         assert!(!graph.is_balanced(&by_datacenter));
-        let by_rack = graph.cut(2, Delta::from_us(1)).expect("racks");
+        let by_rack = graph.partition(2, Delta::from_us(1)).expect("racks");
         assert!(graph.is_balanced(&by_rack));
         assert_ne!(by_rack.part_of[0], by_rack.part_of[1]);
     }
