@@ -19,7 +19,11 @@ KINDS = ("algorithms", "paths", "scenarios", "arena", "workloads", "claims")
 
 
 def algorithms() -> list[dict[str, Any]]:
-    """Every algorithm and preset: name, preset_of, summary, source, needs, and parameters with kind, default and range."""
+    """Every algorithm and preset: name, preset_of, summary, source, needs, shipped, and parameters with kind, default and range.
+
+    `shipped` says which hosts have it without somebody writing it: "linux" as a module, "cards" for RDMA, "program" where
+    `farloop kernel load` puts it; None for the others.
+    """
     known: list[dict[str, Any]] = json.loads(_native.algorithms())
     return known
 

@@ -13,6 +13,7 @@
 use crate::credit::{Granter, HostInfo};
 use crate::int::IntRecord;
 pub use crate::needs::Needs;
+pub use crate::preset::{Listed, Preset, Setting, Shipped};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Params, Rate, Time};
 
@@ -501,17 +502,6 @@ pub trait PortAgent: Send {
 pub struct NoPortAgent;
 impl PortAgent for NoPortAgent {}
 
-/// A named variant of an algorithm: some parameters set differently from their defaults.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Preset {
-    /// Its name in scenarios and on the command line.
-    pub name: &'static str,
-    /// One line: what it is.
-    pub summary: &'static str,
-    /// Parameter names and values, each value as a scenario would write it, texts without quotes.
-    pub settings: &'static [(&'static str, &'static str)],
-}
-
 /// One algorithm: its halves, needs and source.
 pub trait Algorithm: 'static {
     /// Its name in scenarios and on the command line: lower case.
@@ -522,6 +512,12 @@ pub trait Algorithm: 'static {
     const SOURCE: &'static str;
     /// Features that the network must offer, with the default parameters.
     const NEEDS: Needs;
+    /// The reason for [`Algorithm::NEEDS`].
+    const NEEDS_REASON: &'static str = "losses and round-trip times are enough";
+    /// The hosts that have it or a preset of it without somebody writing it: names, and where each is.
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[];
+    /// Its place in the README.
+    const LISTED: Listed = Listed::No;
     /// Its parameters.
     type Params: Params;
     /// Its half at the source.

@@ -26,6 +26,12 @@ pub struct AlgorithmInfo {
     pub source: String,
     /// Features that the network must offer.
     pub needs: Needs,
+    /// The reason for its needs.
+    pub needs_reason: String,
+    /// The hosts that have it without somebody writing it.
+    pub shipped: Option<Shipped>,
+    /// Its place in the README.
+    pub listed: Listed,
     /// Its parameters with defaults; for a preset, with the preset's values as defaults.
     pub params: Vec<ParamSpec>,
 }
@@ -112,6 +118,11 @@ impl Catalog {
         of_host.map_or(&[], |h| &h.settings)
     }
 
+    /// The parameters of the algorithm `base` on each kind of hosts, with the sources of the values.
+    pub fn hosts(&self, base: &str) -> &[Variant] {
+        self.entry(base).map_or(&[], |e| &e.hosts)
+    }
+
     fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.info.name == name)
     }
@@ -119,10 +130,18 @@ impl Catalog {
     /// Adds an algorithm and its presets, all or nothing.
     fn add(&mut self, params: AnyParams) -> Result<(), RegisterError> {
         let about = params.describe();
-        let presets = about.presets.clone();
+        let (presets, shipped) = (about.presets.clone(), about.shipped.clone());
         let mut new = vec![base(about, params)?];
         for preset in presets {
             new.push(of_preset(&new[0], preset)?);
+        }
+        for (name, hosts) in shipped {
+            let Some(entry) = new.iter_mut().find(|entry| entry.info.name == name) else {
+                let problem =
+                    format!("it says which hosts have {name}, which it is not; expected its name or a preset's");
+                return Err(RegisterError::Declaration { algorithm: new[0].info.name.clone(), problem });
+            };
+            entry.info.shipped = Some(hosts);
         }
         for (i, entry) in new.iter().enumerate() {
             let name = &entry.info.name;
@@ -240,7 +259,7 @@ fn check_name(name: &str) -> Result<(), RegisterError> {
 
 /// The entry of an algorithm, after all checks of its description.
 fn base(about: About, params: AnyParams) -> Result<Entry, RegisterError> {
-    let About { name, summary, source, hosts, .. } = about;
+    let About { name, summary, source, needs_reason, listed, hosts, .. } = about;
     let wrong = |problem: &str| RegisterError::Declaration { algorithm: name.clone(), problem: problem.to_string() };
     if summary.is_empty() || source.is_empty() {
         return Err(wrong("it has no summary or no source; expected one line each"));
@@ -262,6 +281,9 @@ fn base(about: About, params: AnyParams) -> Result<Entry, RegisterError> {
         preset_of: None,
         summary,
         source,
+        needs_reason,
+        shipped: None,
+        listed,
     };
     Ok(Entry { info, params, settings: Vec::new(), hosts })
 }
@@ -269,13 +291,24 @@ fn base(about: About, params: AnyParams) -> Result<Entry, RegisterError> {
 /// The entry of a preset of `base`, once it can be applied.
 fn of_preset(base: &Entry, preset: Variant) -> Result<Entry, RegisterError> {
     let params = apply(&base.info.name, &base.params, &preset)?;
+    let needs = params.needs();
+    let same_needs = needs == base.info.needs;
+    let mut specs = with_defaults(base.info.params.clone(), &params);
+    for ((key, _), source) in preset.settings.iter().zip(preset.sources) {
+        if let Some(spec) = specs.iter_mut().find(|spec| spec.name == *key) {
+            spec.source = source.into();
+        }
+    }
     let info = AlgorithmInfo {
         name: preset.name,
         preset_of: Some(base.info.name.clone()),
         summary: preset.summary,
         source: base.info.source.clone(),
-        needs: params.needs(),
-        params: with_defaults(base.info.params.clone(), &params),
+        needs,
+        needs_reason: if same_needs { base.info.needs_reason.clone() } else { "what the preset is for".to_string() },
+        shipped: None,
+        listed: Listed::No,
+        params: specs,
     };
     Ok(Entry { info, params, settings: preset.settings, hosts: Vec::new() })
 }

@@ -52,7 +52,7 @@ impl Clone for Box<dyn DynAlgorithm> {
 }
 
 /// The description of an algorithm: its name, source and variants.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct About {
     /// Its name in scenarios and on the command line; [`Algorithm::NAME`].
     pub name: String,
@@ -60,6 +60,12 @@ pub struct About {
     pub summary: String,
     /// Where it is specified.
     pub source: String,
+    /// The reason for its needs; [`Algorithm::NEEDS_REASON`].
+    pub needs_reason: String,
+    /// Hosts that have it or a preset of it; [`Algorithm::SHIPPED`].
+    pub shipped: Vec<(String, Shipped)>,
+    /// Its place in the README; [`Algorithm::LISTED`].
+    pub listed: Listed,
     /// Named variants of it, which scenarios name as they name algorithms; [`Algorithm::PRESETS`].
     pub presets: Vec<Variant>,
     /// Its parameters on the hosts that `[transport] preset` names; [`Algorithm::HOSTS`].
@@ -73,6 +79,9 @@ impl About {
             name: A::NAME.to_string(),
             summary: A::SUMMARY.to_string(),
             source: A::SOURCE.to_string(),
+            needs_reason: A::NEEDS_REASON.to_string(),
+            shipped: A::SHIPPED.iter().map(|(name, hosts)| (name.to_string(), *hosts)).collect(),
+            listed: A::LISTED,
             presets: A::PRESETS.iter().map(Variant::from).collect(),
             hosts: A::HOSTS.iter().map(Variant::from).collect(),
         }
@@ -80,7 +89,7 @@ impl About {
 }
 
 /// Some parameters set differently from their defaults, under a name: a [`Preset`] whose texts are owned.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct Variant {
     /// Its name.
     pub name: String,
@@ -88,12 +97,18 @@ pub struct Variant {
     pub summary: String,
     /// Parameter names and values.
     pub settings: Vec<(String, Value)>,
+    /// The sources of these values, in the same order; may be empty.
+    pub sources: Vec<String>,
 }
 
 impl From<&Preset> for Variant {
     fn from(preset: &Preset) -> Variant {
-        let settings = preset.settings.iter().map(|(key, text)| (key.to_string(), value(text))).collect();
-        Variant { name: preset.name.to_string(), summary: preset.summary.to_string(), settings }
+        Variant {
+            name: preset.name.to_string(),
+            summary: preset.summary.to_string(),
+            settings: preset.settings.iter().map(|(key, text, _)| (key.to_string(), value(text))).collect(),
+            sources: preset.settings.iter().map(|(.., source)| source.to_string()).collect(),
+        }
     }
 }
 

@@ -36,6 +36,7 @@ pub mod dynamic;
 pub mod int;
 pub mod needs;
 pub mod paths;
+pub mod preset;
 pub mod testing;
 
 pub use algorithms::{AnyParams, AnyPort, AnyReceiver, AnySender};

@@ -1,24 +1,17 @@
-//! Every default of every algorithm and preset stands in `spec/defaults.md` with its source, and so does what each needs of the network: a
-//! changed number, a parameter without an entry and an entry without a parameter all fail here.
+//! The pages that list algorithms and parameters are made from the declarations: `spec/defaults.md`, the tables of `spec/*.md`, and the
+//! algorithms that the README names. Every default has a source.
 
-use farloop_cc::{Catalog, Needs};
-use farloop_test_support::assert_stored;
+use farloop_cc::{AlgorithmInfo, Catalog, Listed, Needs};
+use farloop_test_support::{assert_stored, fill, replace_blocks};
+use farloop_units::{Kind, ParamSpec, Value};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/defaults.md");
+/// The root of the checkout.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Default and source of each parameter of the table.
-fn table() -> BTreeMap<String, (String, String)> {
-    let text = std::fs::read_to_string(FILE).expect("spec/defaults.md is part of the checkout");
-    let mut rows = BTreeMap::new();
-    for line in text.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(|cell| cell.trim().trim_matches('`')).collect();
-        let [name, default, source] = cells[..] else { panic!("three columns wanted: {line}") };
-        let before = rows.insert(name.to_string(), (default.to_string(), source.to_string()));
-        assert!(before.is_none(), "{name} stands twice");
-    }
-    rows
-}
+/// The begin of the README's sentence about algorithms.
+const README_SENTENCE: &str = "farloop implements the algorithms designed for this mix";
 
 /// What an algorithm needs, in words.
 fn words(needs: Needs) -> String {
@@ -67,61 +60,182 @@ fn words(needs: Needs) -> String {
     if words.is_empty() { "nothing".to_string() } else { words.join(", ") }
 }
 
-/// What the registry says: all parameters of the algorithms, what the presets set, and what each needs.
-fn registered() -> BTreeMap<String, String> {
-    let mut rows = BTreeMap::new();
-    let catalog = Catalog::builtin();
-    for info in catalog.infos() {
-        let params = catalog.lookup(&info.name).expect("listed");
-        rows.insert(format!("{} needs", info.name), words(params.needs()));
-        let set: Vec<&str> = catalog.preset_settings(&info.name).iter().map(|(name, _)| name.as_str()).collect();
-        for spec in &info.params {
-            if info.preset_of.is_none() || set.contains(&&*spec.name) {
-                let value = params.get(&spec.name).expect("listed");
-                let text = value.map_or("none".to_string(), |v| v.to_string().trim_matches('"').to_string());
-                rows.insert(format!("{}.{}", info.name, spec.name), text);
+/// A value as the pages write it; "none" where it is not set.
+fn shown(value: Option<&Value>) -> String {
+    value.map_or("none".to_string(), |value| value.to_string().trim_matches('"').to_string())
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// The parameters of an algorithm; of a preset those that it sets.
+fn listed<'a>(catalog: &Catalog, info: &'a AlgorithmInfo) -> Vec<&'a ParamSpec> {
+    let set: Vec<&str> = catalog.preset_settings(&info.name).iter().map(|(name, _)| name.as_str()).collect();
+    info.params.iter().filter(|spec| info.preset_of.is_none() || set.contains(&&*spec.name)).collect()
+}
+
+/// Every algorithm and preset with its needs and defaults, and the sources of these.
+fn defaults(catalog: &Catalog) -> String {
+    let infos: BTreeMap<&str, &AlgorithmInfo> = catalog.infos().map(|info| (info.name.as_str(), info)).collect();
+    let section = |info: &&AlgorithmInfo| {
+        let name = &info.name;
+        let mut text = format!("## {name}\n\n| parameter | default | source |\n| --- | --- | --- |\n");
+        text += &format!("| `{name} needs` | `{}` | {} |\n", words(info.needs), cell(&info.needs_reason));
+        let specs: BTreeMap<&str, &ParamSpec> = listed(catalog, info).into_iter().map(|s| (&*s.name, s)).collect();
+        for (key, spec) in specs {
+            text += &format!("| `{name}.{key}` | `{}` | {} |\n", shown(spec.default.as_ref()), cell(&spec.source));
+        }
+        text
+    };
+    infos.values().map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// The unit of a parameter, which its kind says where the declaration does not.
+fn unit(spec: &ParamSpec) -> &str {
+    match spec.kind {
+        _ if !spec.unit.is_empty() => &spec.unit,
+        Kind::Time => "time",
+        Kind::Bytes => "bytes",
+        Kind::Rate => "rate",
+        _ => "–",
+    }
+}
+
+/// The accepted values: a range, or words.
+fn accepted(spec: &ParamSpec) -> String {
+    match &spec.kind {
+        Kind::Bool => "true, false".to_string(),
+        Kind::Choice(words) => words.iter().collect::<Vec<_>>().join(", "),
+        _ => spec.range.clone(),
+    }
+}
+
+/// The values of a parameter on the hosts of `[transport] preset`: value, hosts that have it, source.
+fn on_hosts<'a>(catalog: &'a Catalog, info: &AlgorithmInfo, key: &str) -> Vec<(String, Vec<&'a str>, &'a str)> {
+    let mut values: Vec<(String, Vec<&str>, &str)> = Vec::new();
+    for host in catalog.hosts(&info.name) {
+        for ((_, value), source) in host.settings.iter().zip(&host.sources).filter(|((name, _), _)| name == key) {
+            let value = shown(Some(value));
+            match values.iter_mut().find(|(other, ..)| *other == value) {
+                Some((_, hosts, _)) => hosts.push(&host.name),
+                None => values.push((value, vec![&host.name], source)),
             }
         }
     }
-    rows
+    values
 }
 
-/// The page with the registry's defaults: rows that nothing is registered for are gone, and new ones ask for their source.
-fn update(text: &str) -> String {
-    let mut registered = registered();
-    let mut lines: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let Some(name) = line.strip_prefix("| `").and_then(|rest| rest.split('`').next()) else {
-            lines.push(line.to_string());
-            continue;
-        };
-        if let Some(value) = registered.remove(name) {
-            let source = line.trim_end_matches('|').splitn(3, " | ").nth(2).unwrap_or("its source, please").trim();
-            lines.push(format!("| `{name}` | `{value}` | {source} |"));
+/// The table of an algorithm's parameters, with the values of its presets and of hosts.
+fn parameters(catalog: &Catalog, info: &AlgorithmInfo) -> String {
+    let presets: Vec<&AlgorithmInfo> = catalog.infos().filter(|p| p.preset_of.as_ref() == Some(&info.name)).collect();
+    let row = |spec: &ParamSpec| {
+        let (mut default, mut source) = (format!("`{}`", shown(spec.default.as_ref())), spec.source.to_string());
+        for preset in &presets {
+            for set in listed(catalog, preset).into_iter().filter(|set| set.name == spec.name) {
+                default += &format!("; `{}` in `{}`", shown(set.default.as_ref()), preset.name);
+                source += &format!("; `{}`: {}", preset.name, set.source);
+            }
+        }
+        for (value, hosts, from) in on_hosts(catalog, info, &spec.name) {
+            default += &format!("; `{value}` with `{}`", hosts.join("` and `"));
+            source += &format!("; {from}");
+        }
+        let cells = [&spec.name, unit(spec), &default, &accepted(spec), &cell(&spec.doc), &cell(&source)];
+        format!("| `{}` | {} |", cells[0], cells[1..].join(" | "))
+    };
+    let head =
+        "| name | unit | default | range | meaning | source of the default |\n| --- | --- | --- | --- | --- | --- |";
+    let rows: Vec<String> = info.params.iter().map(row).collect();
+    format!("{head}\n{}\n", rows.join("\n"))
+}
+
+/// The sentence of the README about algorithms, from its first words on.
+fn readme_sentence(catalog: &Catalog) -> String {
+    let [mut across, mut multipath, mut baselines] = [const { Vec::new() }; 3];
+    for info in catalog.infos() {
+        match info.listed {
+            Listed::No => {}
+            Listed::AcrossDatacenters(name) => across.push(name),
+            Listed::Multipath(name) => multipath.push(name),
+            Listed::Baseline(name) => baselines.push(name),
         }
     }
-    for (name, value) in registered {
-        let algorithm = &name[..name.find(['.', ' ']).expect("a parameter, or needs")];
-        let of_it = |line: &String| {
-            line.starts_with(&format!("| `{algorithm}.")) || line.starts_with(&format!("| `{algorithm} "))
-        };
-        let place = lines.iter().rposition(of_it).map_or(lines.len(), |last| last + 1);
-        lines.insert(place, format!("| `{name}` | `{value}` | its source, please |"));
+    // AccelToR is a schedule of circuits, and no algorithm of the catalog.
+    format!(
+        "{README_SENTENCE} ({}, AccelToR), the multipath transports of today's AI fabrics ({}), and the usual baselines ({}).",
+        across.join(", "),
+        multipath.join(", "),
+        baselines.join(", ")
+    )
+}
+
+/// The pages of algorithms with a line `<!-- parameters of NAME -->`, and the names.
+fn pages() -> Vec<(PathBuf, String, Vec<String>)> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(Path::new(ROOT).join("spec"))
+        .expect("spec is part of the checkout")
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    files.sort();
+    let read = |file: PathBuf| {
+        let text = std::fs::read_to_string(&file).expect("a page");
+        let name = |line: &str| line.strip_prefix("<!-- parameters of ")?.strip_suffix(" -->").map(str::to_string);
+        let names = text.lines().filter_map(name).collect();
+        (file, text, names)
+    };
+    files.into_iter().map(read).collect()
+}
+
+#[test]
+fn tables_of_parameters_are_the_stored_ones() {
+    let catalog = Catalog::builtin();
+    for (file, text, names) in pages() {
+        let marks: Vec<String> = names.iter().map(|name| format!("parameters of {name}")).collect();
+        let table = |name: &String| parameters(&catalog, catalog.info(name).unwrap_or_else(|| panic!("no {name}")));
+        let blocks: Vec<(&str, String)> = marks.iter().map(String::as_str).zip(names.iter().map(table)).collect();
+        assert_stored(file, &replace_blocks(&text, &blocks));
     }
-    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+#[test]
+fn every_algorithm_has_its_table_on_a_page() {
+    let catalog = Catalog::builtin();
+    let pages = pages();
+    for info in catalog.infos().filter(|info| info.preset_of.is_none() && info.name != "fixed") {
+        let pages = pages.iter().filter(|(.., names)| names.contains(&info.name)).count();
+        assert_eq!(pages, 1, "pages in spec with a line <!-- parameters of {} -->", info.name);
+    }
 }
 
 #[test]
 fn every_default_is_the_stored_one() {
-    let text = std::fs::read_to_string(FILE).expect("spec/defaults.md is part of the checkout");
-    assert_stored(FILE, &update(&text));
+    let file = Path::new(ROOT).join("spec/defaults.md");
+    let text = std::fs::read_to_string(&file).expect("spec/defaults.md is part of the checkout");
+    assert_stored(file, &replace_blocks(&text, &[("defaults", defaults(&Catalog::builtin()))]));
+}
+
+#[test]
+fn the_algorithms_of_the_readme_are_the_stored_ones() {
+    let file = Path::new(ROOT).join("README.md");
+    let text = std::fs::read_to_string(&file).expect("README.md is part of the checkout");
+    let paragraph = |text: &&str| text.contains(README_SENTENCE);
+    let old = text.split("\n\n").find(paragraph).expect("the README says which algorithms there are");
+    let (before, rest) = old.split_once(README_SENTENCE).expect("it begins so");
+    let (_, after) = rest.split_once(").").expect("it ends with a list");
+    let new = fill(&format!("{before}{}{after}", readme_sentence(&Catalog::builtin())));
+    assert_stored(file, &text.replace(old, &new));
 }
 
 #[test]
 fn every_default_has_a_source() {
-    let rows = table();
-    assert!(rows.len() > 150, "{} rows", rows.len());
-    for (name, (_, source)) in rows {
-        assert!(source.len() > 3 && !source.contains("please"), "{name}: no source");
+    let catalog = Catalog::builtin();
+    let mut count = 0;
+    for info in catalog.infos() {
+        assert!(info.needs_reason.len() > 3, "{}: no reason for its needs", info.name);
+        for spec in listed(&catalog, info) {
+            assert!(spec.source.len() > 3, "{}.{}: no source of the default", info.name, spec.name);
+            count += 1;
+        }
     }
+    assert!(count > 150, "{count} parameters");
 }

@@ -31,7 +31,7 @@ impl DynAlgorithm for Counting {
     fn describe(&self) -> About {
         let text = |t: &str| t.to_string();
         let (name, summary, source) = (text("counting"), text("counts packets and queues"), text("none: a test"));
-        About { name, summary, source, presets: Vec::new(), hosts: Vec::new() }
+        About { name, summary, source, ..About::default() }
     }
     fn specs(&self) -> Vec<ParamSpec> {
         Vec::new()

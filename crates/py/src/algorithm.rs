@@ -128,8 +128,7 @@ impl PyAlgorithm {
                 name: text("name")?,
                 summary: text("summary")?,
                 source: text("source")?,
-                presets: Vec::new(),
-                hosts: Vec::new(),
+                ..About::default()
             },
             needs: Needs {
                 ecn: has("ecn"),

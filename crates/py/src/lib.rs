@@ -16,8 +16,8 @@ mod writer;
 
 use algorithm::{Failure, catalog, of_classes};
 use errors::HandlerError;
-use farloop_cc::AlgorithmInfo;
 use farloop_cc::paths::ChooserInfo;
+use farloop_cc::{AlgorithmInfo, Shipped};
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_units::{Kind, ParamSpec, Value};
 use output::{RunOutput, TraceOutput};
@@ -92,6 +92,11 @@ fn described(info: &AlgorithmInfo) -> Json {
             "multipath": info.needs.multipath,
             "credit": info.needs.credit,
         },
+        "shipped": info.shipped.map(|hosts| match hosts {
+            Shipped::Linux => "linux",
+            Shipped::Cards => "cards",
+            Shipped::Program => "program",
+        }),
         "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
     })
 }

@@ -54,7 +54,16 @@ pub fn parameter(described: &Bound<'_, PyAny>) -> PyResult<Parameter> {
             return Err(PyValueError::new_err(format!("parameter {name}: the default {default} is outside {range}")));
         }
     }
-    let spec = ParamSpec { name: name.into(), doc: text("doc")?, kind, optional: false, default: Some(default), range };
+    let spec = ParamSpec {
+        name: name.into(),
+        doc: text("doc")?,
+        kind,
+        optional: false,
+        default: Some(default),
+        range,
+        unit: "".into(),
+        source: "".into(),
+    };
     Ok(Parameter { spec, low, high })
 }
 

@@ -289,6 +289,8 @@ pub fn switch_override_specs() -> Vec<ParamSpec> {
         optional: false,
         default: None,
         range: String::new(),
+        unit: "".into(),
+        source: "".into(),
     };
     let unset = |spec| ParamSpec { default: None, ..spec };
     [pattern].into_iter().chain(Switch::specs().into_iter().map(unset)).collect()

@@ -27,8 +27,7 @@ impl DynAlgorithm for Restless {
             name: "restless".into(),
             summary: "never waits".into(),
             source: "none: a test".into(),
-            presets: Vec::new(),
-            hosts: Vec::new(),
+            ..About::default()
         }
     }
     fn specs(&self) -> Vec<ParamSpec> {

@@ -111,6 +111,10 @@ pub struct ParamSpec {
     pub default: Option<Value>,
     /// The accepted values, as text: "0.5 to 1". Empty where the type says it all.
     pub range: String,
+    /// The unit of a number, such as "packets". Empty without one, and where the kind says it.
+    pub unit: Cow<'static, str>,
+    /// The source of the default. Empty where the documentation is enough.
+    pub source: Cow<'static, str>,
 }
 
 /// Why a parameter could not be set.
@@ -318,7 +322,8 @@ macro_rules! choice {
     };
 }
 
-/// Declares a struct of parameters: `name: type = default, in lowest => highest;`.
+/// Declares a struct of parameters: `name: type = default, in lowest => highest, unit "text", from "source of the default";`.
+/// Range, unit and source may be left out.
 ///
 /// ```
 /// use farloop_units::{params, Params, Delta, Value};
@@ -326,7 +331,7 @@ macro_rules! choice {
 ///     /// Parameters of an example.
 ///     pub struct Example {
 ///         /// Target utilisation.
-///         eta: f64 = 0.95, in 0.5 => 1.0;
+///         eta: f64 = 0.95, in 0.5 => 1.0, from "HPCC, SIGCOMM 2019, §3.3";
 ///         /// How long to wait.
 ///         patience: Delta = Delta::from_ms(5);
 ///         /// Additive increase; derived from the path where it is not given.
@@ -341,7 +346,8 @@ macro_rules! choice {
 #[macro_export]
 macro_rules! params {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[doc = $doc:literal])* $field:ident : $t:ty = $default:expr $(, in $low:expr => $high:expr)? ;)*
+        $($(#[doc = $doc:literal])* $field:ident : $t:ty = $default:expr
+            $(, in $low:expr => $high:expr)? $(, unit $unit:literal)? $(, from $source:literal)? ;)*
     }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
@@ -366,6 +372,8 @@ macro_rules! params {
                         optional: <$t as $crate::ParamType>::OPTIONAL,
                         default: $crate::ParamType::to_value(&defaults.$field),
                         range,
+                        unit: concat!($($unit)?).into(),
+                        source: concat!($($source)?).into(),
                     }
                 },)*]
             }

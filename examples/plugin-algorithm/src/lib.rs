@@ -35,7 +35,7 @@ impl Algorithm for Aimd {
     const PRESETS: &'static [Preset] = &[Preset {
         name: "aimd-gentle",
         summary: "AIMD that gives up an eighth of its window",
-        settings: &[("decrease", "0.875")],
+        settings: &[("decrease", "0.875", "an example")],
     }];
     type Params = AimdParams;
     type Sender = AimdSender;

@@ -52,7 +52,7 @@ def new_algorithm(
     else:
         written = scaffold.create(name, here, source=from_)
         do = "translate its handlers" if from_ else "write it"
-        hint = f"describe it in spec/{name}.md, {do}, run `cargo test -p farloop-cc` and `make build`"
+        hint = f"describe it in spec/{name}.md, {do}, run `make accept`, `cargo test -p farloop-cc` and `make build`"
     for path in written:
         typer.echo(f"wrote {path}")
     typer.echo(f"next: {hint}")

@@ -222,7 +222,8 @@ class _Param:
             low = least[self.kind] if self.low is None else self.value(self.low)
             high = most.get(self.kind, f"{self.type}::MAX") if self.high is None else self.value(self.high)
             kept = f", in {low} => {high}"
-        return f"        /// {self.doc}\n        {self.name}: {self.type} = {self.value(self.default)}{kept};\n"
+        source = ', from "the class in Python"'
+        return f"        /// {self.doc}\n        {self.name}: {self.type} = {self.value(self.default)}{kept}{source};\n"
 
     def value(self, given: Any) -> str:
         """A value of it as an expression."""

@@ -42,62 +42,74 @@ farloop_units::params! {
     /// Parameters of [`Annulus`].
     pub struct AnnulusParams {
         /// Bytes on the wire between two samples of a port (Gear §IV-A: 15 kB; IEEE 802.1Q: 150 kB, shorter under congestion).
-        sampling: Bytes = Bytes::new(15_000), in Bytes::new(1) => Bytes::new(1_000_000_000);
+        sampling: Bytes = Bytes::new(15_000), in Bytes::new(1) => Bytes::new(1_000_000_000),
+            unit "bytes on the wire", from "Gear §IV-A: 15 kB";
         /// Each sampling interval is drawn uniformly from 1 ± this times `sampling`, lest samples lock to the packet pattern
         /// (QCN's published pseudocode: 0.15).
-        sampling_jitter: f64 = 0.15, in 0.0 => 1.0;
+        sampling_jitter: f64 = 0.15, in 0.0 => 1.0, from "QCN's published pseudocode: ± 15 %";
         /// Queue that the near-source loop aims at; "none" for 26 kB per 10 Gbps of the port (IEEE 802.1Q,
         /// CpQueueSizeSetPoint: 26,000 B).
-        q_eq: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000));
+        q_eq: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000)),
+            unit "bytes", from "IEEE 802.1Q, IEEE8021-CN-MIB: CpQueueSizeSetPoint 26 kB, per 10 Gbps of the port";
         /// Weight of the queue's growth in F_b (IEEE 802.1Q, CpFeedbackWeight: 2^1; Gear §IV-A: 8).
-        w: f64 = 2.0, in 0.0 => 1000.0;
+        w: f64 = 2.0, in 0.0 => 1000.0, from "IEEE 802.1Q, IEEE8021-CN-MIB: CpFeedbackWeight 2^1";
         /// Decrease per unit of quantized feedback (Gear §IV-A and IEEE 802.1Q, RpgGd: 1/128, so that 63 units nearly halve).
-        gd: f64 = 1.0 / 128.0, in 0.0 => 1.0;
+        gd: f64 = 1.0 / 128.0, in 0.0 => 1.0, from "IEEE 802.1Q, IEEE8021-CN-MIB: RpgGd 1/128; Gear §IV-A: 1/128";
         /// Least factor of one near-source cut (IEEE 802.1Q, RpgMinDecFac: 1/2).
-        min_decrease_factor: f64 = 0.5, in 0.0 => 1.0;
+        min_decrease_factor: f64 = 0.5, in 0.0 => 1.0, from "IEEE 802.1Q, IEEE8021-CN-MIB: RpgMinDecFac 1/2";
         /// Near-source increase timer; "none" for 15 ms at 10 Gbps, shorter in proportion at higher line rates
         /// (IEEE 802.1Q, RpgTimeReset: 15 ms).
-        near_interval: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10));
+        near_interval: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10)),
+            from "IEEE 802.1Q, IEEE8021-CN-MIB: RpgTimeReset 15 ms, at 10 Gbps";
         /// Near-source byte counter; "none" for the timer alone, as in the DCQCN loop. IEEE 802.1Q has one of 150 kB
         /// (RpgByteReset): growth is then in proportion to the rate, and two flows keep whatever shares they came to.
-        near_byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000));
+        near_byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000)),
+            unit "payload", from "ours: none, see `annulus.md`";
         /// Near-source additive step; "none" for 1/2000 of the line rate (IEEE 802.1Q, RpgAiRate: 5 Mbps; at 10 Gbps).
-        near_ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        near_ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            from "IEEE 802.1Q, IEEE8021-CN-MIB: RpgAiRate 5 Mbps, at 10 Gbps";
         /// Near-source hyper step; "none" for ten additive ones (IEEE 802.1Q, RpgHaiRate: 50 Mbps).
-        near_hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        near_hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            from "IEEE 802.1Q, IEEE8021-CN-MIB: RpgHaiRate 50 Mbps, at 10 Gbps";
         /// Near-source events of fast recovery (IEEE 802.1Q, RpgThreshold: 5).
-        near_fast_recovery: u32 = 5, in 0 => 1000;
+        near_fast_recovery: u32 = 5, in 0 => 1000, from "IEEE 802.1Q, IEEE8021-CN-MIB: RpgThreshold 5";
         /// No loop's rate falls below this.
-        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000),
+            from "as `dcqcn`: HPCC's simulator, MinRate";
         /// DCQCN: how marks reach the sender, and when α moves.
-        notification: Notification = Notification::Echo;
+        notification: Notification = Notification::Echo, unit "| as DCQCN", from "as `dcqcn`: HPCC's simulator";
         /// DCQCN: least time between two cuts of a flow's rate.
-        cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1);
+        cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1),
+            unit "| as DCQCN", from "as `dcqcn`: HPCC, T_d";
         /// DCQCN: gain of α.
-        g: f64 = 1.0 / 256.0, in 0.0 => 1.0;
+        g: f64 = 1.0 / 256.0, in 0.0 => 1.0, unit "| as DCQCN", from "as `dcqcn`: DCQCN: 1/256";
         /// DCQCN: time per step of α's decay.
-        alpha_interval: Delta = Delta::from_us(1), in Delta::from_ns(1) => Delta::from_secs(1);
+        alpha_interval: Delta = Delta::from_us(1), in Delta::from_ns(1) => Delta::from_secs(1),
+            unit "| as DCQCN", from "as `dcqcn`: HPCC's simulator, run.py";
         /// DCQCN: period of the increase timer.
-        increase_interval: Delta = Delta::from_us(300), in Delta::from_ns(100) => Delta::from_secs(10);
+        increase_interval: Delta = Delta::from_us(300), in Delta::from_ns(100) => Delta::from_secs(10),
+            unit "| as DCQCN", from "as `dcqcn`: HPCC, T_i";
         /// DCQCN: increase events of fast recovery.
-        fast_recovery: u32 = 1, in 0 => 1000;
+        fast_recovery: u32 = 1, in 0 => 1000, unit "| as DCQCN", from "as `dcqcn`: HPCC's simulator, run.py";
         /// DCQCN: additive step; "none" for 1/5000 of the line rate.
-        ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            unit "| as DCQCN", from "as `dcqcn`: HPCC's simulator, run.py";
         /// DCQCN: hyper step; "none" for ten additive ones.
-        hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            unit "| as DCQCN", from "as `dcqcn`: HPCC's simulator, run.py";
         /// Loops of cross-datacenter flows whose additive steps are multiplied by CRTT/IRTT (Gear §IV-A scales the
         /// "AI factor").
-        ai_scaling: AiScaling = AiScaling::None;
+        ai_scaling: AiScaling = AiScaling::None, from "ours: none; Gear's scenarios set end_to_end";
         /// Largest factor of `ai_scaling` (Gear §IV-A: 500).
-        ai_scaling_cap: f64 = 500.0, in 1.0 => 1e6;
+        ai_scaling_cap: f64 = 500.0, in 1.0 => 1e6, from "Gear §IV-A: 500";
         /// A flow is cross-datacenter when its base RTT exceeds this many intra-datacenter RTTs (Gear §III-B: 100).
-        cross_threshold: f64 = 100.0, in 1.0 => 1e6;
+        cross_threshold: f64 = 100.0, in 1.0 => 1e6, unit "intra RTTs", from "Gear §III-B: k = 100";
         /// Vegas: fewer own packets than this in queues: grow.
-        vegas_alpha: f64 = 2.0, in 0.0 => 1e6;
+        vegas_alpha: f64 = 2.0, in 0.0 => 1e6, unit "packets", from "as `vegas`: SIGCOMM 1994";
         /// Vegas: more own packets than this in queues: shrink.
-        vegas_beta: f64 = 4.0, in 0.0 => 1e6;
+        vegas_beta: f64 = 4.0, in 0.0 => 1e6, unit "packets", from "as `vegas`: SIGCOMM 1994";
         /// Vegas: more own packets than this in queues end slow start.
-        vegas_gamma: f64 = 1.0, in 0.0 => 1e6;
+        vegas_gamma: f64 = 1.0, in 0.0 => 1e6, unit "packets", from "as `vegas`: SIGCOMM 1994";
     }
 }
 
@@ -109,6 +121,8 @@ impl Algorithm for Annulus {
     const SUMMARY: &'static str = "QCN feedback from nearby switches beside DCQCN, and Vegas for the WAN";
     const SOURCE: &'static str = "Saeed et al., SIGCOMM 2020; loops: Gear, IEEE ToN 2025, §IV-A; QCN: IEEE 802.1Qau";
     const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, port_agent: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "DCQCN's loop needs marks, the near loop the switches' feedback";
+    const LISTED: Listed = Listed::AcrossDatacenters("Annulus");
     type Params = AnnulusParams;
     type Sender = AnnulusSender;
     type Receiver = DcqcnReceiver;

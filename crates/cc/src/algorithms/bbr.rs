@@ -53,29 +53,33 @@ farloop_units::params! {
     pub struct BbrParams {
         /// Pacing and window gain of STARTUP: 2/ln 2 is the least that doubles the rate each round trip (draft §4.3.2.1). DRAIN paces at
         /// its inverse.
-        high_gain: f64 = 2.885, in 1.0 => 10.0;
+        high_gain: f64 = 2.885, in 1.0 => 10.0, from "draft-cardwell-iccrg-bbr-congestion-control, §4.3.2.1: 2/ln 2";
         /// Window in bandwidth-delay products outside STARTUP: 2, for ACKs that come late and together (draft §4.2.3).
-        cwnd_gain: f64 = 2.0, in 1.0 => 10.0;
+        cwnd_gain: f64 = 2.0, in 1.0 => 10.0, unit "BDP", from "draft-cardwell-iccrg-bbr-congestion-control, §4.2.3: 2";
         /// Round trips over which the largest delivery rate counts: a cycle of eight, and two to spare (draft §4.1.1).
-        bw_window: u32 = 10, in 1 => 1000;
+        bw_window: u32 = 10, in 1 => 1000,
+            unit "rounds", from "draft-cardwell-iccrg-bbr-congestion-control, §4.1.1: 10 round trips";
         /// Time for which the smallest RTT counts (draft §4.1.2).
-        min_rtt_window: Delta = Delta::from_secs(10), in Delta::from_ms(1) => Delta::from_secs(1000);
+        min_rtt_window: Delta = Delta::from_secs(10), in Delta::from_ms(1) => Delta::from_secs(1000),
+            from "draft-cardwell-iccrg-bbr-congestion-control, §4.1.2: 10 s";
         /// Time for which PROBE_RTT keeps the window small: 2 % of the 10 s, and longer than most round trips (draft
         /// §4.3.4).
-        probe_rtt_time: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(10);
+        probe_rtt_time: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(10),
+            from "draft-cardwell-iccrg-bbr-congestion-control, §4.3.4: 200 ms";
         /// Least window in packets, and the window of PROBE_RTT: two pairs of packets keep ACKs coming even if every other is delayed.
-        min_window: u32 = 4, in 1 => 1000;
+        min_window: u32 = 4, in 1 => 1000,
+            unit "packets", from "draft-cardwell-iccrg-bbr-congestion-control, §4.2.3: 4 packets";
         /// Packets that the host sends at once; three times as many are allowed beyond the model. "none": as Linux (bbr_tso_segs_goal) what
         /// the pacing rate carries in 2^-10 s, up to 64 kB, at least 2 packets, or 1 below 1.2 Mbps.
-        send_quantum: Option<u32> = None, in Some(1) => Some(1000);
+        send_quantum: Option<u32> = None, in Some(1) => Some(1000), unit "packets", from "Linux: bbr_tso_segs_goal";
         /// Add to the window what ACKs have brought beyond the model at once, seen over the last 5 to 10 round trips (Linux 5.1 and later,
         /// bbr_update_ack_aggregation).
-        ack_aggregation: bool = true;
-        /// Where two intervals of 4 to 16 round trips in a row lose a fifth of what they deliver and deliver alike, take their rate for a
-        /// policer's: pace at it for 48 round trips, without probing (Linux, bbr_lt_bw_sampling).
-        lt_bw: bool = false;
+        ack_aggregation: bool = true, from "Linux 5.1 and later: bbr_update_ack_aggregation";
+        /// Where two intervals of 4 to 16 round trips in a row lose a fifth of the data that they deliver and deliver alike, take their
+        /// rate for a policer's: pace at it for 48 round trips, without probing (Linux, bbr_lt_bw_sampling).
+        lt_bw: bool = false, from "no part of the draft; Linux has it: bbr_lt_bw_sampling";
         /// Fraction by which pacing stays below the model, so that queues drain in the long run (Linux: 1 %).
-        pacing_margin: f64 = 0.01, in 0.0 => 0.5;
+        pacing_margin: f64 = 0.01, in 0.0 => 0.5, from "Linux, tcp_bbr.c: bbr_pacing_margin_percent 1";
     }
 }
 
@@ -87,13 +91,23 @@ impl Algorithm for Bbr {
     const SUMMARY: &'static str = "BBR v1, as in mainline kernels: paced at the largest delivery rate seen, two bandwidth-delay products in flight at most";
     const SOURCE: &'static str = "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 2016";
     const NEEDS: Needs = Needs { delivery_rate: true, exact_window: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "its model is made of them; it has its own floor of four packets";
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("bbr", Shipped::Linux)];
+    const LISTED: Listed = Listed::Baseline("BBR version 1");
     const HOSTS: &'static [Preset] = &[
         Preset {
             name: "linux-4.9",
             summary: "BBR before Linux 5.1",
-            settings: &[("ack_aggregation", "false"), ("lt_bw", "true")],
+            settings: &[
+                ("ack_aggregation", "false", "Linux before 5.1"),
+                ("lt_bw", "true", "Linux, bbr_lt_bw_sampling"),
+            ],
         },
-        Preset { name: "linux-6", summary: "BBR as Linux 6 has it", settings: &[("lt_bw", "true")] },
+        Preset {
+            name: "linux-6",
+            summary: "BBR as Linux 6 has it",
+            settings: &[("lt_bw", "true", "Linux, bbr_lt_bw_sampling")],
+        },
     ];
     type Params = BbrParams;
     type Sender = BbrSender;

@@ -40,6 +40,8 @@ impl Algorithm for Bbr3 {
         "BBR v3: paced at the measured rate, in flight no more than what probes have shown to fit";
     const SOURCE: &'static str = "draft-ietf-ccwg-bbr-06; google/bbr, tcp_bbr.c at 001a430b";
     const NEEDS: Needs = Needs { delivery_rate: true, exact_window: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "its model is made of them; it has its own floor of four packets";
+    const LISTED: Listed = Listed::Baseline("BBR version 3");
     type Params = Bbr3Params;
     type Sender = Bbr3Sender;
     type Receiver = EchoReceiver;

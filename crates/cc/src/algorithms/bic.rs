@@ -26,18 +26,18 @@ farloop_units::params! {
     /// Parameters of [`Bic`].
     pub struct BicParams {
         /// Fraction of the flight kept at a loss (Linux, tcp_bic.c, beta: 819/1024).
-        beta: f64 = 0.8, in 0.1 => 0.99;
+        beta: f64 = 0.8, in 0.1 => 0.99, from "Linux, tcp_bic.c, beta: 819/1024";
         /// Window in segments up to which it is Reno (low_window; INFOCOM 2004; Linux: 14).
-        low_window: f64 = 14.0, in 0.0 => 1_000_000.0;
+        low_window: f64 = 14.0, in 0.0 => 1_000_000.0, unit "segments", from "INFOCOM 2004; Linux, low_window: 14";
         /// Largest increase in segments per round trip (S_max; INFOCOM 2004: 32; Linux, max_increment: 16).
-        max_increment: f64 = 16.0, in 0.1 => 100_000.0;
+        max_increment: f64 = 16.0, in 0.1 => 100_000.0, unit "segments per round trip", from "Linux, max_increment: 16";
         /// Round trips that the window takes over the last `divisor` segments below W_max, and over the first beyond it (Linux,
         /// smooth_part: 20).
-        smooth_part: f64 = 20.0, in 1.0 => 100_000.0;
+        smooth_part: f64 = 20.0, in 1.0 => 100_000.0, unit "round trips", from "Linux, smooth_part: 20";
         /// A round trip goes one such part of the distance to W_max (Linux, BICTCP_B: 4; INFOCOM 2004: half the way, 2).
-        divisor: f64 = 4.0, in 1.5 => 100.0;
+        divisor: f64 = 4.0, in 1.5 => 100.0, from "Linux, BICTCP_B: 4";
         /// Give up more of W_max when a loss comes below the last one (INFOCOM 2004; Linux, fast_convergence).
-        fast_convergence: bool = true;
+        fast_convergence: bool = true, from "INFOCOM 2004; Linux, fast_convergence";
     }
 }
 
@@ -49,6 +49,7 @@ impl Algorithm for Bic {
     const SUMMARY: &'static str = "BIC: binary search for the window of the last loss";
     const SOURCE: &'static str = "Xu, Harfoush, Rhee, INFOCOM 2004; Linux, tcp_bic.c";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("bic", Shipped::Linux)];
     type Params = BicParams;
     type Sender = Tcp<Search>;
     type Receiver = EchoReceiver;

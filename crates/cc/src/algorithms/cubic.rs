@@ -39,24 +39,25 @@ farloop_units::params! {
     /// Parameters of [`Cubic`].
     pub struct CubicParams {
         /// Aggressiveness C in segments per second cubed (RFC 9438, §5.1).
-        c: f64 = 0.4, in 0.001 => 1000.0;
+        c: f64 = 0.4, in 0.001 => 1000.0, unit "segments/s³", from "RFC 9438 §5.1: C = 0.4";
         /// Fraction of the flight kept at a loss (β_cubic; RFC 9438, §4.6).
-        beta: f64 = 0.7, in 0.1 => 0.99;
+        beta: f64 = 0.7, in 0.1 => 0.99, from "RFC 9438 §4.6: β_cubic = 0.7";
         /// Follow Reno's estimate where it is larger (RFC 9438, §4.3).
-        reno_friendly: bool = true;
+        reno_friendly: bool = true, from "RFC 9438 §4.3";
         /// Give up more of W_max when a loss comes below the last one (RFC 9438, §4.7).
-        fast_convergence: bool = true;
+        fast_convergence: bool = true, from "RFC 9438 §4.7";
         /// Answer an ECN mark as a loss, once per window of data (RFC 9438, §4.6). Without it packets are not ECN-capable.
-        ecn: bool = false;
+        ecn: bool = false, from "RFC 3168 leaves it to the host; Linux, tcp_ecn: not requested";
         /// Beyond the window of the last loss Reno's estimate grows by a whole segment per round trip (RFC 9438, §4.3). False: by α = 0.53
         /// there, too, as in Linux (tcp_cubic.c, bictcp_update).
-        alpha_one: bool = true;
+        alpha_one: bool = true, from "RFC 9438 §4.3";
         /// While no loss has shown a W_max (before the first, and after a timeout) the window grows by at least this fraction per round
         /// trip. Zero: along the curve only, as RFC 9438 has it. Linux: 0.05 (tcp_cubic.c, bictcp_update).
-        growth_before_loss: f64 = 0.0, in 0.0 => 0.5;
+        growth_before_loss: f64 = 0.0, in 0.0 => 0.5,
+            from "RFC 9438 §4.8 and §4.10 have the curve only; Linux, `bictcp_update`: 0.05";
         /// Leave slow start when the round-trip time grows, not only at a loss. "rfc9406": HyStart++, the first slow start only.
         /// "linux-4.9", "linux-6": HyStart of Linux (tcp_cubic.c, hystart_update), also by the length of trains of ACKs.
-        hystart: HyStartChoice = HyStartChoice::None;
+        hystart: HyStartChoice = HyStartChoice::None, from "RFC 9438 §4.10 leaves it open; off";
     }
 }
 
@@ -68,21 +69,31 @@ impl Algorithm for Cubic {
     const SUMMARY: &'static str = "CUBIC: windows cubic in the time since the last loss";
     const SOURCE: &'static str = "RFC 9438";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("cubic", Shipped::Linux), ("cubic-ecn", Shipped::Linux)];
+    const LISTED: Listed = Listed::Baseline("CUBIC");
     const PRESETS: &'static [Preset] = &[Preset {
         name: "cubic-ecn",
         summary: "CUBIC that answers ECN marks as losses, as GEMINI compares with",
-        settings: &[("ecn", "true")],
+        settings: &[("ecn", "true", "what the preset is for")],
     }];
     const HOSTS: &'static [Preset] = &[
         Preset {
             name: "linux-4.9",
             summary: "CUBIC of Linux 4.9",
-            settings: &[("alpha_one", "false"), ("growth_before_loss", "0.05"), ("hystart", "linux-4.9")],
+            settings: &[
+                ("alpha_one", "false", "Linux, bictcp_update: 0.53"),
+                ("growth_before_loss", "0.05", "Linux, bictcp_update: 5 %"),
+                ("hystart", "linux-4.9", "Linux, hystart_update"),
+            ],
         },
         Preset {
             name: "linux-6",
             summary: "CUBIC of Linux 6",
-            settings: &[("alpha_one", "false"), ("growth_before_loss", "0.05"), ("hystart", "linux-6")],
+            settings: &[
+                ("alpha_one", "false", "Linux, bictcp_update: 0.53"),
+                ("growth_before_loss", "0.05", "Linux, bictcp_update: 5 %"),
+                ("hystart", "linux-6", "Linux, hystart_update"),
+            ],
         },
     ];
     type Params = CubicParams;

@@ -42,40 +42,49 @@ farloop_units::params! {
     /// Parameters of [`Dcqcn`].
     pub struct DcqcnParams {
         /// Path of marks to the sender, and the times at which α moves (HPCC's simulator: "echo"; DCQCN: "cnp").
-        notification: Notification = Notification::Echo;
+        notification: Notification = Notification::Echo, from "HPCC's simulator, rdma-hw.cc, cnp_received_mlx";
         /// Least time between two CNPs of a flow, N of DCQCN (50 µs), or between two cuts, T_d of HPCC's tuning (4 µs).
-        cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1);
+        cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1),
+            from "HPCC, evaluation: T_d = 4 µs";
         /// Gain of α per CNP or interval (DCQCN and HPCC's simulator: g = 1/256).
-        g: f64 = 1.0 / 256.0, in 0.0 => 1.0;
+        g: f64 = 1.0 / 256.0, in 0.0 => 1.0, from "DCQCN: g = 1/256; HPCC's simulator, run.py";
         /// Time per step of α's decay: K of DCQCN (55 µs), 1 µs in HPCC's simulator.
-        alpha_interval: Delta = Delta::from_us(1), in Delta::from_ns(1) => Delta::from_secs(1);
+        alpha_interval: Delta = Delta::from_us(1), in Delta::from_ns(1) => Delta::from_secs(1),
+            from "HPCC's simulator, run.py: 1 µs";
         /// Period of the increase timer: T of DCQCN (55 µs), T_i of HPCC's tuning (300 µs).
-        increase_interval: Delta = Delta::from_us(300), in Delta::from_ns(100) => Delta::from_secs(10);
+        increase_interval: Delta = Delta::from_us(300), in Delta::from_ns(100) => Delta::from_secs(10),
+            from "HPCC, evaluation: T_i = 300 µs";
         /// Payload sent between two increase events of the byte counter (DCQCN: B = 10 MB); "none" for the timer alone (HPCC's simulator).
-        byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000));
+        byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000)),
+            unit "payload", from "HPCC's simulator, rdma-hw.cc: none";
         /// Increase events of fast recovery: F of DCQCN (5), 1 in HPCC's simulator.
-        fast_recovery: u32 = 1, in 0 => 1000;
+        fast_recovery: u32 = 1, in 0 => 1000, from "HPCC's simulator, run.py: 1";
         /// Additive step R_AI; "none" for 1/5000 of the line rate (HPCC's simulator: 5 Mbps per 25 Gbps).
-        ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            from "HPCC's simulator, run.py: 5 Mbps per 25 Gbps";
         /// Hyper step R_HAI; "none" for ten additive steps (HPCC's simulator: 50 Mbps per 25 Gbps).
-        hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            from "HPCC's simulator, run.py: 50 Mbps per 25 Gbps";
         /// The rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
-        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000),
+            from "HPCC's simulator, MinRate of rdma-hw.cc: 100 Mbps";
         /// Every CNP sets the target rate (DCQCN); otherwise only one after an increase event does (QCN, HPCC's simulator).
-        clamp_target: bool = false;
+        clamp_target: bool = false, from "HPCC's simulator, run.py: 0";
         /// Limit the payload in flight (the "+win" variants of the HPCC paper; HAS_WIN of its simulator).
-        window_cap: bool = false;
+        window_cap: bool = false, from "HPCC's simulator, run.py: HAS_WIN 0 for DCQCN";
         /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the
         /// flow's line rate times its base RTT.
-        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000)),
+            unit "payload", from "ours: the flow's own BDP; HPCC's simulator: the largest of the network with GLOBAL_T";
         /// With window_cap: "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
-        window_cap_scaling: CapScaling = CapScaling::Fixed;
+        window_cap_scaling: CapScaling = CapScaling::Fixed,
+            from "HPCC's simulator, VarWin: false; run.py: VAR_WIN 1 for its variants with a window";
         /// Multiply R_AI and R_HAI of cross-datacenter flows by base RTT over intra-datacenter RTT (Gear §IV-A does so for DCTCP).
-        ai_scaling: bool = false;
+        ai_scaling: bool = false, from "DCQCN has none";
         /// Largest factor of `ai_scaling` (Gear §IV-A: 500).
-        ai_scaling_cap: f64 = 500.0, in 1.0 => 1e6;
+        ai_scaling_cap: f64 = 500.0, in 1.0 => 1e6, from "Gear §IV-A: 500";
         /// A flow is cross-datacenter when its base RTT exceeds this many intra-datacenter RTTs (Gear §III-B: 100).
-        cross_threshold: f64 = 100.0, in 1.0 => 1e6;
+        cross_threshold: f64 = 100.0, in 1.0 => 1e6, unit "intra RTTs", from "Gear §III-B: k = 100";
     }
 }
 
@@ -88,19 +97,22 @@ impl Algorithm for Dcqcn {
     const SOURCE: &'static str = "Zhu et al., SIGCOMM 2015; tuning: Li et al. (HPCC), SIGCOMM 2019";
     // RoCEv2 packets are all ECN-capable, those that are sent again too.
     const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "the fraction of marked packets is its signal";
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("dcqcn", Shipped::Cards), ("dcqcn-2015", Shipped::Cards)];
+    const LISTED: Listed = Listed::Baseline("DCQCN");
     const PRESETS: &'static [Preset] = &[Preset {
         name: "dcqcn-2015",
         summary: "DCQCN with the timers and counters of the SIGCOMM 2015 paper",
         settings: &[
-            ("notification", "cnp"),
-            ("cnp_interval", "50us"),
-            ("alpha_interval", "55us"),
-            ("increase_interval", "55us"),
-            ("byte_counter", "10MB"),
-            ("fast_recovery", "5"),
-            ("ai", "40Mbps"),
-            ("hai", "200Mbps"),
-            ("clamp_target", "true"),
+            ("notification", "cnp", "DCQCN §3.1"),
+            ("cnp_interval", "50us", "DCQCN: N = 50 µs"),
+            ("alpha_interval", "55us", "DCQCN: K = 55 µs"),
+            ("increase_interval", "55us", "DCQCN: T = 55 µs"),
+            ("byte_counter", "10MB", "DCQCN: B = 10 MB"),
+            ("fast_recovery", "5", "DCQCN: F = 5"),
+            ("ai", "40Mbps", "DCQCN: R_AI = 40 Mbps"),
+            ("hai", "200Mbps", "bobzhuyb/ns3-rdma: 200 Mbps"),
+            ("clamp_target", "true", "DCQCN, Eq. 1"),
         ],
     }];
     type Params = DcqcnParams;

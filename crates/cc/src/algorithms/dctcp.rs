@@ -50,43 +50,47 @@ farloop_units::params! {
     /// Parameters of [`Dctcp`].
     pub struct DctcpParams {
         /// Gain of the estimate of the marked fraction (g; DCTCP Eq. 1; 1/16 in RFC 8257).
-        g: f64 = 0.0625, in 0.0001 => 1.0;
+        g: f64 = 0.0625, in 0.0001 => 1.0, from "RFC 8257: 1/16";
         /// Marked fraction assumed at the start (1 in RFC 8257: the first mark halves the window).
-        initial_alpha: f64 = 1.0, in 0.0 => 1.0;
+        initial_alpha: f64 = 1.0, in 0.0 => 1.0, from "RFC 8257: 1";
         /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion
         /// avoidance, as RDMA-like networks do.
-        slow_start: bool = false;
+        slow_start: bool = false, from "ours: networks whose flows start at line rate, see `dctcp.md`";
         /// Additive increase in segments per round trip.
-        increase: f64 = 1.0, in 0.001 => 100_000.0;
+        increase: f64 = 1.0, in 0.001 => 100_000.0, unit "segments per round trip", from "DCTCP: as TCP, one segment";
         /// Part that a loss takes from the window, and a timeout from the threshold. "half": as RFC 8257 (§3.5) and Linux
         /// since 5.1 (dctcp_react_to_loss). "alpha": α/2, as Linux before (dctcp_ssthresh).
-        loss_cut: LossCut = LossCut::Half;
+        loss_cut: LossCut = LossCut::Half, from "RFC 8257 §3.5";
         /// Multiply `increase` by min(`ai_scaling_cap`, base RTT / intra-datacenter RTT) for flows across datacenters (Gear §IV-A).
-        ai_scaling: bool = false;
+        ai_scaling: bool = false, from "DCTCP has none; Gear §IV-A";
         /// Largest factor of `ai_scaling` (Gear §IV-A).
-        ai_scaling_cap: f64 = 500.0, in 1.0 => 1_000_000.0;
+        ai_scaling_cap: f64 = 500.0, in 1.0 => 1_000_000.0, from "Gear §IV-A: 500";
         /// A flow is across datacenters when its base RTT exceeds this many intra-datacenter RTTs (k in Gear).
-        cross_rtt_factor: f64 = 100.0, in 1.0 => 1_000_000.0;
+        cross_rtt_factor: f64 = 100.0, in 1.0 => 1_000_000.0, from "Gear §III-B: k = 100";
         /// Pace packets at `pacing_gain` windows per base RTT; otherwise ACKs alone clock them, as in the paper.
-        pacing: bool = false;
+        pacing: bool = false, from "DCTCP: ACKs clock";
         /// Windows per base RTT at which `pacing` sends.
-        pacing_gain: f64 = 1.0, in 0.1 => 10.0;
+        pacing_gain: f64 = 1.0, in 0.1 => 10.0, unit "windows per base RTT", from "ours: one window per base RTT";
         /// Quantity that marks and round trips change: a window, as in the paper, or a rate, as in HPCC's simulator. With a
         /// rate, slow_start, increase, loss_cut, pacing and pacing_gain mean nothing.
-        control: DctcpControl = DctcpControl::Window;
+        control: DctcpControl = DctcpControl::Window, from "DCTCP, RFC 8257: a window";
         /// With control = "rate": additive increase per round trip (DCTCP_RATE_AI of HPCC's simulator, whose scripts set 615 Mbps: 1 kB per
         /// 13 µs).
-        increase_rate: Rate = Rate::from_mbps(615), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        increase_rate: Rate = Rate::from_mbps(615), in Rate::from_bps(1) => Rate::from_gbps(1000),
+            unit "rate per round trip", from "HPCC's simulator, run.py: DCTCP_RATE_AI";
         /// With control = "rate": the rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps),
         /// nor below 1 bps.
-        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000),
+            from "HPCC's simulator, MinRate";
         /// Limit the payload in flight, as HPCC's simulator does for its DCTCP (HAS_WIN); TCP's has no such bound (RFC 8257).
-        window_cap: bool = false;
+        window_cap: bool = false, from "RFC 8257: no such bound";
         /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the
         /// flow's line rate times its base RTT.
-        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000)),
+            unit "payload", from "ours: the flow's own BDP; HPCC's simulator: the largest of the network with GLOBAL_T";
         /// With window_cap and control = "rate": "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
-        window_cap_scaling: CapScaling = CapScaling::Fixed;
+        window_cap_scaling: CapScaling = CapScaling::Fixed,
+            from "HPCC's simulator, VarWin: false; run.py: VAR_WIN 1 for DCTCP";
     }
 }
 
@@ -98,25 +102,39 @@ impl Algorithm for Dctcp {
     const SUMMARY: &'static str = "DCTCP: windows cut in proportion to the fraction of ECN-marked bytes";
     const SOURCE: &'static str = "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010; RFC 8257";
     const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "the fraction of marked packets is its signal";
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("dctcp", Shipped::Linux)];
+    const LISTED: Listed = Listed::Baseline("DCTCP");
     const PRESETS: &'static [Preset] = &[
         Preset {
             name: "dctcp-scaled",
             summary: "DCTCP with the additive increase of cross-datacenter flows scaled by their RTT, as Gear compares with",
-            settings: &[("ai_scaling", "true")],
+            settings: &[("ai_scaling", "true", "Gear §IV-A")],
         },
         Preset {
             name: "dctcp-rate",
             summary: "DCTCP as the HPCC paper's simulator has it: a rate, paced, and a window of one BDP that falls with it",
-            settings: &[("control", "rate"), ("window_cap", "true"), ("window_cap_scaling", "rate")],
+            settings: &[
+                ("control", "rate", "HPCC's simulator: m_rate"),
+                ("window_cap", "true", "HPCC's simulator, run.py: HAS_WIN 1 for DCTCP"),
+                ("window_cap_scaling", "rate", "HPCC's simulator, run.py: VAR_WIN 1 for DCTCP"),
+            ],
         },
     ];
     const HOSTS: &'static [Preset] = &[
         Preset {
             name: "linux-4.9",
             summary: "DCTCP of Linux before 5.1",
-            settings: &[("slow_start", "true"), ("loss_cut", "alpha")],
+            settings: &[
+                ("slow_start", "true", "Linux: TCP starts in slow start"),
+                ("loss_cut", "alpha", "Linux before 5.1, dctcp_ssthresh"),
+            ],
         },
-        Preset { name: "linux-6", summary: "DCTCP of Linux", settings: &[("slow_start", "true")] },
+        Preset {
+            name: "linux-6",
+            summary: "DCTCP of Linux",
+            settings: &[("slow_start", "true", "Linux: TCP starts in slow start")],
+        },
     ];
     type Params = DctcpParams;
     type Sender = DctcpSender;

@@ -9,9 +9,11 @@ farloop_units::params! {
     /// Parameters of [`Fixed`].
     pub struct FixedParams {
         /// Congestion window in payload bytes; "none" for no limit.
-        cwnd: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        cwnd: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000)),
+            from "no limit: what the algorithm is for";
         /// Pacing rate; "none" for the flow's initial rate.
-        rate: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(10_000));
+        rate: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(10_000)),
+            from "the flow's initial rate: what the algorithm is for";
     }
 }
 
@@ -23,6 +25,7 @@ impl Algorithm for Fixed {
     const SUMMARY: &'static str = "constant window and rate, no reaction to congestion";
     const SOURCE: &'static str = "none: a tool for experiments";
     const NEEDS: Needs = Needs { exact_window: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "it has no signal, and is for experiments with its window";
     type Params = FixedParams;
     type Sender = FixedSender;
     type Receiver = EchoReceiver;

@@ -27,30 +27,30 @@ params! {
     /// Parameters of [`GearPlus`].
     pub struct GearPlusParams {
         /// η: the target of a flow that had the whole link, if others were there.
-        eta: f64 = 0.85, in 0.1 => 1.0;
+        eta: f64 = 0.85, in 0.1 => 1.0, from "ours";
         /// k: how much the target rises where the rate is e times smaller.
-        slope: f64 = 0.13, in 0.001 => 1.0;
+        slope: f64 = 0.13, in 0.001 => 1.0, from "ours";
         /// η_alone: the target of a flow that has the whole link; HPCC's.
-        eta_alone: f64 = 0.95, in 0.1 => 1.0;
-        /// From this part of what the link carries on a flow begins to count as alone.
-        alone_from: f64 = 0.75, in 0.5 => 0.99;
+        eta_alone: f64 = 0.95, in 0.1 => 1.0, from "HPCC §3.3: 95 %";
+        /// From this part of the link's traffic on a flow begins to count as alone.
+        alone_from: f64 = 0.75, in 0.5 => 0.99, from "ours";
         /// m: the part of the step, as an exponent, that a cross-DC flow takes per CRTT.
-        step: f64 = 0.5, in 0.01 => 1.0;
+        step: f64 = 0.5, in 0.01 => 1.0, from "ours";
         /// Largest change of a cross-DC flow's rate per CRTT, upwards, as a logarithm.
-        most_up: f64 = 0.4, in 0.01 => 3.0;
-        /// Largest u that a cross-DC flow's step counts: a queue that stands for a CRTT says nothing of how much too fast flows are.
-        most_seen: f64 = 1.4, in 1.01 => 100.0;
+        most_up: f64 = 0.4, in 0.01 => 3.0, from "ours";
+        /// Largest u that a cross-DC flow's step counts: a queue that lasts for a CRTT says nothing of how much too fast flows are.
+        most_seen: f64 = 1.4, in 1.01 => 100.0, from "ours";
         /// Overload: utilisation, with the queue counted over the flow's own round trip, from which on a cross-DC flow takes the whole
         /// step.
-        overload: f64 = 1.1, in 1.0 => 100.0;
+        overload: f64 = 1.1, in 1.0 => 100.0, from "ours";
         /// Part of the rate that a cross-DC flow keeps at a loss, once per round trip.
-        loss_factor: f64 = 0.7, in 0.1 => 1.0;
+        loss_factor: f64 = 0.7, in 0.1 => 1.0, from "CUBIC's (RFC 9438)";
         /// Part of its initial rate with which a cross-DC flow starts, where that is the line rate.
-        cross_start: f64 = 0.25, in 0.001 => 1.0;
+        cross_start: f64 = 0.25, in 0.001 => 1.0, from "ours";
         /// A flow is a cross-DC flow from so many IRTTs on.
-        cross_factor: f64 = 4.0, in 1.0 => 1e9;
+        cross_factor: f64 = 4.0, in 1.0 => 1e9, from "ours";
         /// IRTT: base round-trip time inside a datacenter; "none" to take the network's.
-        irtt: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_ms(100));
+        irtt: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_ms(100)), from "the network's";
     }
 }
 
@@ -63,6 +63,7 @@ impl Algorithm for GearPlus {
         "telemetry; Gear's two gears with targets that fall with the rate, fair from any start";
     const SOURCE: &'static str = "farloop; from Gear (IEEE ToN 2025) and Poseidon (NSDI 2023)";
     const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "telemetry is its signal";
     type Params = GearPlusParams;
     type Sender = GearPlusSender;
     type Receiver = EchoReceiver;

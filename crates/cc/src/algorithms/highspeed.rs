@@ -22,15 +22,16 @@ farloop_units::params! {
     /// Parameters of [`HighSpeed`].
     pub struct HighSpeedParams {
         /// Window in segments up to which it is Reno (Low_Window; RFC 3649, §5).
-        low_window: f64 = 38.0, in 2.0 => 10_000.0;
+        low_window: f64 = 38.0, in 2.0 => 10_000.0, unit "segments", from "RFC 3649 §5: Low_Window = 38";
         /// Window in segments that the loss rate `high_p` gives (High_Window; RFC 3649, §5); more than `low_window` is used.
-        high_window: f64 = 83_000.0, in 100.0 => 100_000_000.0;
+        high_window: f64 = 83_000.0, in 100.0 => 100_000_000.0,
+            unit "segments", from "RFC 3649 §5: High_Window = 83000";
         /// Loss rate at `low_window` (Low_P; RFC 3649, §5).
-        low_p: f64 = 1e-3, in 1e-6 => 0.5;
+        low_p: f64 = 1e-3, in 1e-6 => 0.5, from "RFC 3649 §5: Low_P = 10^-3";
         /// Loss rate at `high_window` (High_P; RFC 3649, §5); less than `low_p` is used.
-        high_p: f64 = 1e-7, in 1e-12 => 0.1;
+        high_p: f64 = 1e-7, in 1e-12 => 0.1, from "RFC 3649 §5: High_P = 10^-7";
         /// Fraction that a loss takes of a window of `high_window` (High_Decrease; RFC 3649, §5).
-        high_decrease: f64 = 0.1, in 0.01 => 0.5;
+        high_decrease: f64 = 0.1, in 0.01 => 0.5, from "RFC 3649 §5: High_Decrease = 0.1";
     }
 }
 
@@ -42,6 +43,7 @@ impl Algorithm for HighSpeed {
     const SUMMARY: &'static str = "HighSpeed TCP: larger windows grow faster and give up less";
     const SOURCE: &'static str = "RFC 3649";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("highspeed", Shipped::Linux)];
     type Params = HighSpeedParams;
     type Sender = Tcp<Response>;
     type Receiver = EchoReceiver;

@@ -28,20 +28,24 @@ farloop_units::params! {
     /// Parameters of [`Hpcc`].
     pub struct HpccParams {
         /// Target utilisation of the bottleneck (η; HPCC §3.3).
-        eta: f64 = 0.95, in 0.5 => 1.0;
+        eta: f64 = 0.95, in 0.5 => 1.0, from "HPCC §3.3: 95 %";
         /// Rounds of additive increase before the window may grow multiplicatively (maxStage; HPCC §3.3). Also the default in the code of
         /// the published simulation, whose scripts set 0.
-        max_stage: u32 = 5, in 0 => 1000;
+        max_stage: u32 = 5, in 0 => 1000, unit "rounds", from "HPCC §3.3: 5; HPCC's simulator, MiThresh 5";
         /// W_AI as a fraction of line rate times the flow's own base RTT, added once per round trip: (1 - η)/N of HPCC §3.3 with η = 0.95
         /// and N = 100 flows, beyond which additive increase alone exceeds the target.
-        w_ai_fraction: f64 = 0.0005, in 0.0 => 1.0;
+        w_ai_fraction: f64 = 0.0005, in 0.0 => 1.0,
+            unit "of `line_rate · T`", from "HPCC §3.3: (1 - η)/N with η = 0.95, N = 100";
         /// W_AI in bytes on the wire, the same for every flow whatever its RTT; "none" for `w_ai_fraction`.
-        w_ai: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
+        w_ai: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000)),
+            unit "bytes on the wire", from "the rule in its place";
         /// Lowest sending rate: the default in the code of the published simulation, whose scripts set 1 Gbps.
-        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000),
+            unit "bit/s", from "HPCC's simulator, MinRate of rdma-hw.cc: 100 Mbps";
         /// T, the same for every flow, as in the published simulation, which takes the largest base RTT of all pairs of hosts; "none" for
         /// each flow's own.
-        base_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        base_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10)),
+            from "ours: each flow's own; see `hpcc.md`";
     }
 }
 
@@ -53,6 +57,8 @@ impl Algorithm for Hpcc {
     const SUMMARY: &'static str = "HPCC: windows from the load of each hop, reported by in-band telemetry";
     const SOURCE: &'static str = "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019";
     const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "telemetry is its signal";
+    const LISTED: Listed = Listed::Baseline("HPCC");
     type Params = HpccParams;
     type Sender = HpccSender;
     type Receiver = EchoReceiver;

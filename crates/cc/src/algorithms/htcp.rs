@@ -29,31 +29,35 @@ farloop_units::params! {
     /// Parameters of [`HTcp`].
     pub struct HTcpParams {
         /// Time after a loss for which the increase is Reno's (Δ_L; draft).
-        delta_l: Delta = Delta::from_secs(1), in Delta::ZERO => Delta::from_secs(1000);
+        delta_l: Delta = Delta::from_secs(1), in Delta::ZERO => Delta::from_secs(1000),
+            from "draft-leith-tcp-htcp-06: 1 s";
         /// Least fraction of the flight that a loss leaves, and that after a change of throughput (draft).
-        beta_min: f64 = 0.5, in 0.1 => 0.99;
+        beta_min: f64 = 0.5, in 0.1 => 0.99, from "draft-leith-tcp-htcp-06: 0.5";
         /// Largest fraction that a loss leaves (draft); at least `beta_min` is used.
-        beta_max: f64 = 0.8, in 0.1 => 0.99;
+        beta_max: f64 = 0.8, in 0.1 => 0.99, from "draft-leith-tcp-htcp-06: 0.8";
         /// Relative change of the throughput from which on a loss leaves `beta_min` (Δ_B; draft).
-        throughput_change: f64 = 0.2, in 0.0 => 1000.0;
+        throughput_change: f64 = 0.2, in 0.0 => 1000.0, from "draft-leith-tcp-htcp-06: 0.2";
         /// Least RTT from which on β is RTTmin/RTTmax; below it a loss leaves `beta_min` (Linux, htcp_beta_update: 10 ms, a clock tick).
-        adaptive_from: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1000);
+        adaptive_from: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1000),
+            from "draft-leith-tcp-htcp-06 sets no bound";
         /// Scale the increase by RTTmin/100 ms, between 0.1 and 2, but not below Reno's, so that flows with short RTTs get no more (Linux,
         /// tcp_htcp.c, use_rtt_scaling).
-        rtt_scaling: bool = false;
+        rtt_scaling: bool = false, from "draft-leith-tcp-htcp-06 leaves it open; off";
     }
 }
 
 /// H-TCP.
 pub struct HTcp;
 
-const LINUX: &[(&str, &str)] = &[("adaptive_from", "10ms"), ("rtt_scaling", "true")];
+const LINUX: &[Setting] =
+    &[("adaptive_from", "10ms", "Linux, htcp_beta_update: 10 ms"), ("rtt_scaling", "true", "Linux, use_rtt_scaling")];
 
 impl Algorithm for HTcp {
     const NAME: &'static str = "htcp";
     const SUMMARY: &'static str = "H-TCP: grows with the time since the last loss, gives up what queues";
     const SOURCE: &'static str = "draft-leith-tcp-htcp-06";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("htcp", Shipped::Linux)];
     const HOSTS: &'static [Preset] = &[
         Preset { name: "linux-4.9", summary: "H-TCP as Linux has it", settings: LINUX },
         Preset { name: "linux-6", summary: "H-TCP as Linux has it", settings: LINUX },

@@ -21,9 +21,11 @@ farloop_units::params! {
     /// Parameters of [`Hybla`].
     pub struct HyblaParams {
         /// Reference round-trip time, below which it is Reno (RTT0 = 25 ms; Caini, Firrincieli).
-        rtt0: Delta = Delta::from_ms(25), in Delta::from_us(1) => Delta::from_secs(10);
+        rtt0: Delta = Delta::from_ms(25), in Delta::from_us(1) => Delta::from_secs(10),
+            from "Caini, Firrincieli 2004: RTT0 = 25 ms; Linux, rtt0: 25";
         /// Largest window in segments to which slow start grows (Linux, tcp_hybla.c, snd_cwnd_clamp): 2^ρ knows no bounds.
-        slow_start_limit: f64 = 65_535.0, in 10.0 => 1_000_000_000.0;
+        slow_start_limit: f64 = 65_535.0, in 10.0 => 1_000_000_000.0,
+            unit "segments", from "Linux, tcp_hybla.c, snd_cwnd_clamp: 65535";
     }
 }
 
@@ -35,6 +37,7 @@ impl Algorithm for Hybla {
     const SUMMARY: &'static str = "Hybla: grows on long round trips as Reno on one of 25 ms";
     const SOURCE: &'static str = "Caini, Firrincieli, Int. J. of Satellite Communications and Networking 22, 2004";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("hybla", Shipped::Linux)];
     type Params = HyblaParams;
     type Sender = Tcp<Reference>;
     type Receiver = EchoReceiver;

@@ -27,30 +27,34 @@ farloop_units::params! {
     /// Parameters of [`Illinois`].
     pub struct IllinoisParams {
         /// Increase in segments per round trip without queueing (α_max = 10; Liu, Başar, Srikant).
-        alpha_max: f64 = 10.0, in 1.0 => 10_000.0;
+        alpha_max: f64 = 10.0, in 1.0 => 10_000.0,
+            unit "segments per round trip", from "Liu, Başar, Srikant 2008: α_max = 10";
         /// Increase at the largest delay (α_min = 0.3; Liu, Başar, Srikant).
-        alpha_min: f64 = 0.3, in 0.01 => 1.0;
+        alpha_min: f64 = 0.3, in 0.01 => 1.0,
+            unit "segments per round trip", from "Liu, Başar, Srikant 2008: α_min = 0.3";
         /// Fraction of the flight that a loss without queueing takes (β_min = 1/8; Liu, Başar, Srikant).
-        beta_min: f64 = 0.125, in 0.01 => 0.5;
+        beta_min: f64 = 0.125, in 0.01 => 0.5, from "Liu, Başar, Srikant 2008: β_min = 1/8";
         /// Fraction that a loss takes at a delay of 0.8·d_m or more (β_max = 1/2; Liu, Başar, Srikant).
-        beta_max: f64 = 0.5, in 0.5 => 0.9;
+        beta_max: f64 = 0.5, in 0.5 => 0.9, from "Liu, Başar, Srikant 2008: β_max = 1/2";
         /// Window in segments below which it is Reno (W_thresh = 10; Liu, Başar, Srikant). Linux: 15 (tcp_illinois.c, win_thresh).
-        window_threshold: f64 = 10.0, in 0.0 => 1_000_000.0;
+        window_threshold: f64 = 10.0, in 0.0 => 1_000_000.0,
+            unit "segments", from "Liu, Başar, Srikant 2008: W_thresh = 10";
         /// Round trips in a row with almost no delay after which the increase is α_max again (θ = 5; Liu, Başar, Srikant).
-        theta: u32 = 5, in 1 => 1000;
+        theta: u32 = 5, in 1 => 1000, unit "round trips", from "Liu, Başar, Srikant 2008: θ = 5";
     }
 }
 
 /// TCP-Illinois.
 pub struct Illinois;
 
-const LINUX: &[(&str, &str)] = &[("window_threshold", "15.0")];
+const LINUX: &[Setting] = &[("window_threshold", "15.0", "Linux, tcp_illinois.c, win_thresh: 15")];
 
 impl Algorithm for Illinois {
     const NAME: &'static str = "illinois";
     const SUMMARY: &'static str = "Illinois: increase and decrease by queueing delay, cut at losses";
     const SOURCE: &'static str = "Liu, Başar, Srikant, Performance Evaluation 65(6-7), 2008";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("illinois", Shipped::Linux)];
     const HOSTS: &'static [Preset] = &[
         Preset { name: "linux-4.9", summary: "Illinois as Linux has it", settings: LINUX },
         Preset { name: "linux-6", summary: "Illinois as Linux has it", settings: LINUX },

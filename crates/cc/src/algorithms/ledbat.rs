@@ -24,17 +24,18 @@ farloop_units::params! {
     /// Parameters of [`Ledbat`].
     pub struct LedbatParams {
         /// Queueing delay to keep (TARGET, at most 100 ms; RFC 6817, §2.5).
-        target: Delta = Delta::from_ms(100), in Delta::from_ns(1) => Delta::from_secs(10);
+        target: Delta = Delta::from_ms(100), in Delta::from_ns(1) => Delta::from_secs(10),
+            from "RFC 6817 §2.5: TARGET, at most 100 ms";
         /// Growth in segments per round trip without queueing (GAIN, at most 1, so that it grows no faster than Reno; RFC 6817, §2.5).
-        gain: f64 = 1.0, in 0.001 => 1.0;
+        gain: f64 = 1.0, in 0.001 => 1.0, unit "segments per round trip", from "RFC 6817 §2.5: GAIN, at most 1";
         /// Segments by which the window may exceed what was in flight (ALLOWED_INCREASE; RFC 6817, §2.5).
-        allowed_increase: f64 = 1.0, in 0.0 => 1000.0;
+        allowed_increase: f64 = 1.0, in 0.0 => 1000.0, unit "segments", from "RFC 6817 §2.5: ALLOWED_INCREASE, 1";
         /// Minutes of which the least delay is the base delay (BASE_HISTORY; RFC 6817, §2.5).
-        base_history: u32 = 10, in 1 => 1000;
+        base_history: u32 = 10, in 1 => 1000, unit "minutes", from "RFC 6817 §2.5: BASE_HISTORY, 10 minutes";
         /// Samples of which the least is the current delay (CURRENT_FILTER; RFC 6817, §2.4.2, leaves it open; ns-3: 4).
-        current_filter: u32 = 4, in 1 => 1000;
+        current_filter: u32 = 4, in 1 => 1000, unit "samples", from "ns-3, TcpLedbat, NoiseFilterLen: 4";
         /// Begin in Reno's slow start, also after a timeout, as ns-3 does. RFC 6817's algorithm (§2.4.2) has none.
-        slow_start: bool = false;
+        slow_start: bool = false, from "RFC 6817 §2.4.2 has none";
     }
 }
 

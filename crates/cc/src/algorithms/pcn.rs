@@ -23,17 +23,18 @@ farloop_units::params! {
     /// Parameters of [`Pcn`].
     pub struct PcnParams {
         /// Period T of the receiver's verdicts and of the sender's increases (PCN: 50 µs).
-        interval: Delta = Delta::from_us(50), in Delta::from_ns(100) => Delta::from_secs(1);
+        interval: Delta = Delta::from_us(50), in Delta::from_ns(100) => Delta::from_secs(1), from "PCN: 50 µs";
         /// Share of marked packets from which a flow counts as congested (PCN: 95 %).
-        congested_share: f64 = 0.95, in 0.0 => 1.0;
+        congested_share: f64 = 0.95, in 0.0 => 1.0, from "PCN: 95 %";
         /// Smallest weight of an increase, and the share of the receiving rate that a decrease gives up (PCN: 1/128).
-        w_min: f64 = 1.0 / 128.0, in 0.000001 => 0.5;
+        w_min: f64 = 1.0 / 128.0, in 0.000001 => 0.5, from "PCN: 1/128";
         /// Weight that increases tend to (PCN: 1/2).
-        w_max: f64 = 0.5, in 0.000001 => 1.0;
+        w_max: f64 = 0.5, in 0.000001 => 1.0, from "PCN: 1/2";
         /// A port marks when more than this waits behind the packet that leaves (ours).
-        threshold: Bytes = Bytes::ZERO, in Bytes::ZERO => Bytes::new(1_000_000_000);
+        threshold: Bytes = Bytes::ZERO, in Bytes::ZERO => Bytes::new(1_000_000_000),
+            unit "bytes", from "ours, see `pcn.md`";
         /// The rate never falls below this, nor below 1 bps (ours).
-        min_rate: Rate = Rate::from_mbps(1), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(1), in Rate::from_bps(1) => Rate::from_gbps(1000), from "ours, see `pcn.md`";
     }
 }
 
@@ -45,6 +46,7 @@ impl Algorithm for Pcn {
     const SUMMARY: &'static str = "marks that spare victims of pauses, and rates from what the receiver gets";
     const SOURCE: &'static str = "Cheng et al., NSDI 2020";
     const NEEDS: Needs = Needs { port_agent: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "the switches mark by its own rule";
     type Params = PcnParams;
     type Sender = PcnSender;
     type Receiver = PcnReceiver;

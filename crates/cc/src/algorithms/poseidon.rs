@@ -40,29 +40,32 @@ farloop_units::params! {
     pub struct PoseidonParams {
         /// Range of the target: MPT is k + p at `min_rate` (40 µs in ns-3's RoCEv2 model after the paper; the authors' simulator: 525 kB of
         /// queue, 42 µs at 100 Gbps).
-        p: Delta = Delta::from_us(40), in Delta::from_ns(1) => Delta::from_secs(1);
+        p: Delta = Delta::from_us(40), in Delta::from_ns(1) => Delta::from_secs(1),
+            from "Poseidon's RoCEv2 model: 40 µs";
         /// Smallest target: MPT is k at `max_rate` (authors' simulator: 25 kB of queue, 2 µs at 100 Gbps).
-        k: Delta = Delta::from_us(2), in Delta::ZERO => Delta::from_secs(1);
+        k: Delta = Delta::from_us(2), in Delta::ZERO => Delta::from_secs(1), from "Poseidon's RoCEv2 model: 2 µs";
         /// Step: the exponent of U. 1 jumps to the rate whose target is MPD within one round trip, less goes part of the way
         /// (authors' simulator: 0.25).
-        m: f64 = 0.25, in 0.001 => 1.0;
+        m: f64 = 0.25, in 0.001 => 1.0, from "Poseidon's RoCEv2 model: 0.25";
         /// Rate with the largest target (authors' simulator: 100 Mbps unless told otherwise).
-        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000),
+            from "Clark5/Poseidon: 100 Mbps";
         /// Rate with the smallest target; "none" for the flow's line rate. All flows of a network must agree on it, or they are
         /// not fair to each other.
-        max_rate: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        max_rate: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            from "Clark5/Poseidon: the NIC's";
         /// Smallest U (authors' simulator: 0.4).
-        min_ratio: f64 = 0.4, in 0.01 => 1.0;
+        min_ratio: f64 = 0.4, in 0.01 => 1.0, from "Clark5/Poseidon: 0.4";
         /// Largest U (authors' simulator: 2.5).
-        max_ratio: f64 = 2.5, in 1.0 => 100.0;
+        max_ratio: f64 = 2.5, in 1.0 => 100.0, from "Clark5/Poseidon: 2.5";
         /// Fraction of the window that a loss takes (max_mdf of Swift).
-        max_mdf: f64 = 0.5, in 0.0 => 0.99;
+        max_mdf: f64 = 0.5, in 0.0 => 0.99, from "as `swift`";
         /// Smallest window in packets (as in Swift).
-        min_cwnd: f64 = 0.01, in 0.0001 => 1.0;
+        min_cwnd: f64 = 0.01, in 0.0001 => 1.0, unit "packets", from "as `swift`";
         /// Timeouts in a row that reset the window to `min_cwnd` (as in Swift).
-        retransmit_reset: u32 = 3, in 1 => 1000;
+        retransmit_reset: u32 = 3, in 1 => 1000, unit "timeouts", from "as `swift`";
         /// Delay assumed for hops that do not stamp telemetry.
-        infer_fabric: InferFabric = InferFabric::None;
+        infer_fabric: InferFabric = InferFabric::None, from "Poseidon has telemetry at each hop";
     }
 }
 
@@ -74,10 +77,11 @@ impl Algorithm for Poseidon {
     const SUMMARY: &'static str = "the largest per-hop delay against a target that falls with the rate";
     const SOURCE: &'static str = "Wang et al., NSDI 2023; hops without telemetry: Gear, IEEE ToN 2025, §V-A";
     const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "telemetry is its signal";
     const PRESETS: &'static [Preset] = &[Preset {
         name: "poseidon-partial",
         summary: "Poseidon where some switches have no telemetry: congestion there is inferred from RTT - MPD (Gear §V-A)",
-        settings: &[("infer_fabric", "rtt_minus_mpd")],
+        settings: &[("infer_fabric", "rtt_minus_mpd", "Gear §V-A")],
     }];
     type Params = PoseidonParams;
     type Sender = PoseidonSender;

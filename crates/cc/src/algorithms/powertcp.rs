@@ -27,14 +27,16 @@ farloop_units::params! {
     /// Parameters of [`PowerTcp`] and [`ThetaPowerTcp`].
     pub struct PowerTcpParams {
         /// Weight of the new window in the average (γ; PowerTCP and its authors' Linux implementation: 0.9).
-        gamma: f64 = 0.9, in 0.01 => 1.0;
+        gamma: f64 = 0.9, in 0.01 => 1.0, from "PowerTCP: γ = 0.9";
         /// Additive increase (β) in bytes on the wire; "none" for the rule with `expected_flows`.
-        beta: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
+        beta: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000)),
+            unit "bytes on the wire", from "the rule in its place";
         /// N in β = line rate · τ / N: flows expected to share the sender's NIC (10 in the authors' Linux implementation).
-        expected_flows: u32 = 10, in 1 => 1_000_000;
+        expected_flows: u32 = 10, in 1 => 1_000_000, unit "flows", from "PowerTCP's Linux implementation: 10";
         /// τ, the same for every flow, as in the published simulation, which takes the largest base RTT of all pairs of hosts; "none" for
         /// each flow's own.
-        base_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        base_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10)),
+            from "ours: each flow's own; see `powertcp.md`";
     }
 }
 
@@ -46,6 +48,7 @@ impl Algorithm for PowerTcp {
     const SUMMARY: &'static str = "windows from current times voltage at the bottleneck, by in-band telemetry";
     const SOURCE: &'static str = "Addanki et al., NSDI 2022, Algorithm 1";
     const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "telemetry is its signal";
     type Params = PowerTcpParams;
     type Sender = PowerTcpSender;
     type Receiver = EchoReceiver;
@@ -67,6 +70,7 @@ impl Algorithm for ThetaPowerTcp {
     const SUMMARY: &'static str = "PowerTCP without telemetry: power from the round-trip time and its gradient";
     const SOURCE: &'static str = "Addanki et al., NSDI 2022, Algorithm 2";
     const NEEDS: Needs = Needs::NONE;
+    const NEEDS_REASON: &'static str = "round-trip times are its signal";
     type Params = PowerTcpParams;
     type Sender = ThetaPowerTcpSender;
     type Receiver = EchoReceiver;

@@ -24,23 +24,23 @@ farloop_units::params! {
     /// Parameters of [`Rccc`].
     pub struct RcccParams {
         /// Credit of the start, and most that is held, in bandwidth-delay products (uet-htsim, initRccc: 1.5).
-        cap: f64 = 1.5, in 0.01 => 100.0;
+        cap: f64 = 1.5, in 0.01 => 100.0, unit "BDP", from "uet-htsim, uec.cpp: initRccc, 1.5 BDP";
         /// Packets of credit per pull, in payload (uet-htsim, _mtus_per_pull: 4).
-        packets_per_pull: u32 = 4, in 1 => 1000;
+        packets_per_pull: u32 = 4, in 1 => 1000, unit "packets", from "uet-htsim, uec.cpp: _mtus_per_pull";
         /// Part of its link's rate that a host grants (uet-htsim, UecPullPacer: 0.99).
-        share: f64 = 0.99, in 0.01 => 1.0;
+        share: f64 = 0.99, in 0.01 => 1.0, from "uet-htsim, uec.cpp: UecPullPacer, 0.99 of the link's rate";
         /// Oversubscription of the network's core; none: that of the topology, and no core control without (uet-htsim: of the topology).
-        oversubscription: Option<f64> = None, in Some(1.0) => Some(1000.0);
+        oversubscription: Option<f64> = None, in Some(1.0) => Some(1000.0), from "uet-htsim: that of its topology";
         /// Part of marked packets above which the core's rate falls (uet-htsim, _target_congestion: 0.3).
-        core_target: f64 = 0.3, in 0.0 => 1.0;
+        core_target: f64 = 0.3, in 0.0 => 1.0, from "uet-htsim, oversubscribed_cc.cpp: _target_congestion";
         /// Part of the excess by which it falls (uet-htsim, _Md: 0.5).
-        core_decrease: f64 = 0.5, in 0.0 => 1.0;
+        core_decrease: f64 = 0.5, in 0.0 => 1.0, from "uet-htsim, oversubscribed_cc.cpp: _Md";
         /// Growth step, as a part of the link's rate (uet-htsim, _Ai: 0.01).
-        core_increase: f64 = 0.01, in 0.0 => 1.0;
+        core_increase: f64 = 0.01, in 0.0 => 1.0, from "uet-htsim, oversubscribed_cc.cpp: _Ai";
         /// Weight of a new part of marked packets in its average (uet-htsim, _alpha: 0.5).
-        core_weight: f64 = 0.5, in 0.0 => 1.0;
+        core_weight: f64 = 0.5, in 0.0 => 1.0, from "uet-htsim, oversubscribed_cc.cpp: _alpha";
         /// Smallest rate times the oversubscription (uet-htsim, setOversubscriptionRatio: 0.9).
-        core_least: f64 = 0.9, in 0.01 => 1.0;
+        core_least: f64 = 0.9, in 0.01 => 1.0, from "uet-htsim, oversubscribed_cc.cpp: setOversubscriptionRatio";
     }
 }
 
@@ -54,6 +54,8 @@ impl Algorithm for Rccc {
     const SOURCE: &'static str =
         "uet-htsim, htsim/sim/uec.cpp and oversubscribed_cc.cpp, commit 40ccb05 (Ultra Ethernet Specification 1.0)";
     const NEEDS: Needs = Needs { multipath: true, credit: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "credit from receiving hosts; what is lost, packet by packet";
+    const LISTED: Listed = Listed::Multipath("RCCC");
     type Params = RcccParams;
     type Sender = RcccSender;
     type Receiver = EchoReceiver;

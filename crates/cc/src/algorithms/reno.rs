@@ -19,12 +19,12 @@ farloop_units::params! {
     /// Parameters of [`Reno`].
     pub struct RenoParams {
         /// Additive increase in segments per round trip (1 in RFC 5681, Eq. 3).
-        increase: f64 = 1.0, in 0.001 => 100_000.0;
+        increase: f64 = 1.0, in 0.001 => 100_000.0, unit "segments per round trip", from "RFC 5681, Eq. 3: 1";
         /// Fraction of the flight that is kept at a loss (1/2 in RFC 5681, Eq. 4).
-        decrease: f64 = 0.5, in 0.1 => 0.99;
+        decrease: f64 = 0.5, in 0.1 => 0.99, from "RFC 5681, Eq. 4: 1/2";
         /// As Linux: congestion avoidance adds whole segments (tcp_cong_avoid_ai), slow start all that an ACK acknowledges
         /// (tcp_slow_start), and a loss leaves half the window, used or not (tcp_reno_ssthresh), in whole segments.
-        linux: bool = false;
+        linux: bool = false, from "RFC 5681; RFC 3465";
     }
 }
 
@@ -36,17 +36,30 @@ impl Algorithm for Reno {
     const SUMMARY: &'static str = "TCP Reno: additive increase, halved at a loss";
     const SOURCE: &'static str = "RFC 5681; RFC 3465";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("reno-linux", Shipped::Linux)];
     const PRESETS: &'static [Preset] = &[
         Preset {
             name: "newreno",
             summary: "Reno by the other name; what NewReno adds (RFC 6582) is recovery, which the endpoint does for all",
             settings: &[],
         },
-        Preset { name: "reno-linux", summary: "Reno as Linux has it: whole segments", settings: &[("linux", "true")] },
+        Preset {
+            name: "reno-linux",
+            summary: "Reno as Linux has it: whole segments",
+            settings: &[("linux", "true", "what the preset is for")],
+        },
     ];
     const HOSTS: &'static [Preset] = &[
-        Preset { name: "linux-4.9", summary: "Reno as Linux has it", settings: &[("linux", "true")] },
-        Preset { name: "linux-6", summary: "Reno as Linux has it", settings: &[("linux", "true")] },
+        Preset {
+            name: "linux-4.9",
+            summary: "Reno as Linux has it",
+            settings: &[("linux", "true", "Linux, tcp_cong.c")],
+        },
+        Preset {
+            name: "linux-6",
+            summary: "Reno as Linux has it",
+            settings: &[("linux", "true", "Linux, tcp_cong.c")],
+        },
     ];
     type Params = RenoParams;
     type Sender = RenoSender;

@@ -21,27 +21,31 @@ farloop_units::params! {
     /// Parameters of [`Scalable`].
     pub struct ScalableParams {
         /// Growth per acknowledged segment, in segments (a = 0.01; Kelly).
-        increase: f64 = 0.01, in 0.0001 => 1.0;
+        increase: f64 = 0.01, in 0.0001 => 1.0, unit "segments per segment", from "Kelly 2003: a = 0.01";
         /// Fraction of the flight that a loss takes (b = 1/8; Kelly).
-        decrease: f64 = 0.125, in 0.01 => 0.9;
+        decrease: f64 = 0.125, in 0.01 => 0.9, from "Kelly 2003: b = 1/8";
         /// Window in segments up to which it is Reno (lwnd = 16; Kelly). Linux: 100, from where on a window grows faster than Reno's
         /// (tcp_scalable.c, TCP_SCALABLE_AI_CNT).
-        legacy_window: f64 = 16.0, in 0.0 => 1_000_000.0;
+        legacy_window: f64 = 16.0, in 0.0 => 1_000_000.0, unit "segments", from "Kelly 2003: lwnd = 16";
         /// Fraction of the flight that a loss takes up to `legacy_window` (1/2, as Reno). Linux: 1/8, as beyond (tcp_scalable_ssthresh).
-        legacy_decrease: f64 = 0.5, in 0.01 => 0.9;
+        legacy_decrease: f64 = 0.5, in 0.01 => 0.9, from "Kelly 2003: Reno's below lwnd";
     }
 }
 
 /// Scalable TCP.
 pub struct Scalable;
 
-const LINUX: &[(&str, &str)] = &[("legacy_window", "100.0"), ("legacy_decrease", "0.125")];
+const LINUX: &[Setting] = &[
+    ("legacy_window", "100.0", "Linux, TCP_SCALABLE_AI_CNT: 100"),
+    ("legacy_decrease", "0.125", "Linux, tcp_scalable_ssthresh: 1/8"),
+];
 
 impl Algorithm for Scalable {
     const NAME: &'static str = "scalable";
     const SUMMARY: &'static str = "Scalable TCP: 1 % more per round trip, 1/8 less at a loss";
     const SOURCE: &'static str = "Kelly, Scalable TCP, ACM CCR 33(2), 2003";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("scalable", Shipped::Linux)];
     const HOSTS: &'static [Preset] = &[
         Preset { name: "linux-4.9", summary: "Scalable as Linux has it", settings: LINUX },
         Preset { name: "linux-6", summary: "Scalable as Linux has it", settings: LINUX },
@@ -127,7 +131,7 @@ mod tests {
     fn linux_is_reno_up_to_a_hundred_segments_but_for_the_decrease() {
         let mut params = ScalableParams::default();
         for host in Scalable::HOSTS {
-            for (key, value) in host.settings {
+            for (key, value, _) in host.settings {
                 use farloop_units::{Params, Value};
                 params.set(key, &Value::Float(value.parse().expect("a number"))).expect("accepted");
             }

@@ -24,40 +24,44 @@ const TRIMMED: f64 = 64.0;
 farloop_units::params! {
     /// Parameters of [`Smartt`].
     pub struct SmarttParams {
-        /// Round-trip time over the base one that is aimed at (spcl/HTSIM, -target_rtt_percentage_over_base: 50, and one more in uec.cpp).
-        target: f64 = 1.51, in 1.0 => 100.0;
+        /// Round-trip time to aim at, over the base one (spcl/HTSIM, -target_rtt_percentage_over_base: 50, and one more in uec.cpp).
+        target: f64 = 1.51, in 1.0 => 100.0,
+            unit "base RTT", from "spcl/HTSIM, README.md: -target_rtt_percentage_over_base 50, and one more in uec.cpp";
         /// Fair increase in packets per round trip, at the reference rate (spcl/HTSIM, README.md, -x_gain: 2 at 800 Gbps).
-        fair: f64 = 0.25, in 0.0 => 1000.0;
+        fair: f64 = 0.25, in 0.0 => 1000.0, unit "packets per RTT", from "spcl/HTSIM, README.md: -x_gain 2 at 800 Gbps";
         /// Rate at which it is that; at others in proportion (README.md has 2 at 800 Gbps, that of branch elias_dev 0.25 at 100 Gbps).
-        reference_rate: Rate = Rate::from_gbps(100), in Rate::from_mbps(1) => Rate::from_gbps(100_000);
-        /// Increase by what is missing to the target, in packets per round trip (spcl/HTSIM, README.md, -y_gain: 2.5).
-        proportional: f64 = 2.5, in 0.0 => 1000.0;
+        reference_rate: Rate = Rate::from_gbps(100), in Rate::from_mbps(1) => Rate::from_gbps(100_000),
+            from "spcl/HTSIM, README.md of two branches: 2 packets at 800 Gbps, 0.25 at 100 Gbps";
+        /// Increase by the distance to the target, in packets per round trip (spcl/HTSIM, README.md, -y_gain: 2.5).
+        proportional: f64 = 2.5, in 0.0 => 1000.0, unit "packets per RTT", from "spcl/HTSIM, README.md: -y_gain 2.5";
         /// Fair decrease per marked byte at a window of one bandwidth-delay product (spcl/HTSIM, README.md, -z_gain: 0.8).
-        fair_decrease: f64 = 0.8, in 0.0 => 100.0;
+        fair_decrease: f64 = 0.8, in 0.0 => 100.0, from "spcl/HTSIM, README.md: -z_gain 0.8";
         /// Decrease by the excess over the target, per marked byte (spcl/HTSIM, README.md, -w_gain: 2).
-        decrease: f64 = 2.0, in 0.0 => 100.0;
+        decrease: f64 = 2.0, in 0.0 => 100.0, from "spcl/HTSIM, README.md: -w_gain 2";
         /// Decreases wait until the average of marks is above its threshold (spcl/HTSIM, -use_exp_avg_ecn: false).
-        wait_to_decrease: bool = false;
+        wait_to_decrease: bool = false, from "spcl/HTSIM, uec.cpp: use_exp_avg_ecn";
         /// Weight of an ACK in that average (spcl/HTSIM, exp_avg_alpha: 0.125).
-        mark_weight: f64 = 0.125, in 0.0001 => 1.0;
+        mark_weight: f64 = 0.125, in 0.0001 => 1.0, from "spcl/HTSIM, uec.cpp: exp_avg_alpha";
         /// Its threshold (spcl/HTSIM, exp_avg_ecn_value: 0.3).
-        mark_threshold: f64 = 0.3, in 0.0 => 1.0;
+        mark_threshold: f64 = 0.3, in 0.0 => 1.0, from "spcl/HTSIM, uec.cpp: exp_avg_ecn_value";
         /// Fast increase (6) (spcl/HTSIM, README.md, -use_fast_increase: 1).
-        fast_increase: bool = true;
+        fast_increase: bool = true, from "spcl/HTSIM, README.md: -use_fast_increase 1";
         /// Fast increase per acknowledged byte (spcl/HTSIM, fast_increase with -use_super_fast_increase 1: 1.2).
-        fast: f64 = 1.2, in 0.0 => 1000.0;
+        fast: f64 = 1.2, in 0.0 => 1000.0,
+            from "spcl/HTSIM, uec.cpp, fast_increase, with -use_super_fast_increase 1 of README.md";
         /// Queueing delay up to which an ACK counts as without delay, in packets at line rate (spcl/HTSIM, adjust_window: 5).
-        fast_packets: f64 = 5.0, in 0.0 => 1e6;
+        fast_packets: f64 = 5.0, in 0.0 => 1e6, unit "packets", from "spcl/HTSIM, uec.cpp, adjust_window";
         /// Quick adapt (7) (spcl/HTSIM, README.md, -fast_drop: 1).
-        quick_adapt: bool = true;
+        quick_adapt: bool = true, from "spcl/HTSIM, README.md: -fast_drop 1";
         /// Part of what arrived that the window becomes (spcl/HTSIM, bonus_drop: 1).
-        quick_adapt_factor: f64 = 1.0, in 0.01 => 100.0;
+        quick_adapt_factor: f64 = 1.0, in 0.01 => 100.0, from "spcl/HTSIM, uec.cpp: bonus_drop";
         /// Base round-trip times between two of them (spcl/HTSIM, next_qa: 3).
-        quick_adapt_pause: f64 = 3.0, in 0.0 => 1e6;
+        quick_adapt_pause: f64 = 3.0, in 0.0 => 1e6, unit "base RTT", from "spcl/HTSIM, uec.cpp, quick_adapt: next_qa";
         /// Packets that a trimmed one takes off the window (spcl/HTSIM, decrease_on_nack: 1).
-        trim_decrease: f64 = 1.0, in 0.0 => 1000.0;
+        trim_decrease: f64 = 1.0, in 0.0 => 1000.0, unit "packets", from "spcl/HTSIM, uec.cpp: decrease_on_nack";
         /// Largest window in bandwidth-delay products, and that of the start (spcl/HTSIM, -starting_cwnd_ratio: 1 where it is not given).
-        cap: f64 = 1.0, in 0.01 => 100.0;
+        cap: f64 = 1.0, in 0.01 => 100.0,
+            unit "BDP", from "spcl/HTSIM, main_uec_entry_modern.cpp: starting_cwnd_ratio, 1 BDP where it is not given";
     }
 }
 
@@ -70,6 +74,8 @@ impl Algorithm for Smartt {
         "SMaRTT: marks and round-trip time in four cases per ACK for sprayed packets, cut to what arrives";
     const SOURCE: &'static str = "spcl/HTSIM, sim/uec.cpp, commit 9851dbb (SMaRTT-REPS, arXiv 2404.01630)";
     const NEEDS: Needs = Needs { ecn: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "marks and round-trip times are its signals";
+    const LISTED: Listed = Listed::Multipath("SMaRTT");
     type Params = SmarttParams;
     type Sender = SmarttSender;
     type Receiver = EchoReceiver;

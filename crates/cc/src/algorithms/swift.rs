@@ -31,25 +31,27 @@ farloop_units::params! {
     /// Parameters of [`Swift`].
     pub struct SwiftParams {
         /// Additive increase in packets per round trip (ai of Algorithm 1; Google's Falcon simulator: 1).
-        ai: f64 = 1.0, in 0.0 => 1000.0;
+        ai: f64 = 1.0, in 0.0 => 1000.0, unit "packets per RTT", from "Google's Falcon simulator, Swift: 1";
         /// Multiplicative decrease per relative excess of the delay (β of Algorithm 1; Falcon simulator: 0.8).
-        beta: f64 = 0.8, in 0.0 => 1.0;
+        beta: f64 = 0.8, in 0.0 => 1.0, from "Google's Falcon simulator, Swift: 0.8";
         /// Largest fraction of the window that one cut takes (max_mdf of Algorithm 1; Falcon simulator: 0.5).
-        max_mdf: f64 = 0.5, in 0.0 => 0.99;
+        max_mdf: f64 = 0.5, in 0.0 => 0.99, from "Google's Falcon simulator, Swift: 0.5";
         /// Queueing that a large window is allowed, beyond the flow's unloaded round-trip time (base_target of §3.5, whose value in
-        /// the Falcon simulator is 25 µs). The unloaded round-trip time stands for hop scaling.
-        base_target: Delta = Delta::from_us(25), in Delta::ZERO => Delta::from_secs(1);
+        /// the Falcon simulator is 25 µs). The unloaded round-trip time takes the place of hop scaling.
+        base_target: Delta = Delta::from_us(25), in Delta::ZERO => Delta::from_secs(1),
+            from "Google's Falcon simulator, Swift: 25 µs";
         /// Most that flow scaling adds (fs_range of §3.5; Falcon simulator: 100 µs); 0 turns it off.
-        fs_range: Delta = Delta::from_us(100), in Delta::ZERO => Delta::from_secs(1);
+        fs_range: Delta = Delta::from_us(100), in Delta::ZERO => Delta::from_secs(1),
+            from "Google's Falcon simulator, Swift: 100 µs";
         /// Window in packets at and below which flow scaling adds `fs_range` (fs_min_cwnd of §3.5; Falcon simulator: 0.1).
-        fs_min_cwnd: f64 = 0.1, in 0.001 => 1000.0;
+        fs_min_cwnd: f64 = 0.1, in 0.001 => 1000.0, unit "packets", from "Google's Falcon simulator, Swift: 0.1";
         /// Window in packets from which flow scaling adds nothing (fs_max_cwnd of §3.5; csg-htsim: 100); must be above
         /// `fs_min_cwnd`, or flow scaling is off.
-        fs_max_cwnd: f64 = 100.0, in 0.001 => 1e6;
+        fs_max_cwnd: f64 = 100.0, in 0.001 => 1e6, unit "packets", from "csg-htsim: 100";
         /// Smallest window in packets (min_cwnd of Algorithm 1; Falcon simulator: 0.01).
-        min_cwnd: f64 = 0.01, in 0.0001 => 1.0;
+        min_cwnd: f64 = 0.01, in 0.0001 => 1.0, unit "packets", from "Google's Falcon simulator, Swift: 0.01";
         /// Timeouts in a row that reset the window to `min_cwnd` (RETX_RESET_THRESHOLD of Algorithm 1; Falcon simulator: 3).
-        retransmit_reset: u32 = 3, in 1 => 1000;
+        retransmit_reset: u32 = 3, in 1 => 1000, unit "timeouts", from "Google's Falcon simulator, Swift: 3";
     }
 }
 
@@ -61,6 +63,8 @@ impl Algorithm for Swift {
     const SUMMARY: &'static str = "a window that keeps the round-trip time at a target, with pacing below one packet";
     const SOURCE: &'static str = "Kumar et al., SIGCOMM 2020, Algorithm 1 and §3.5";
     const NEEDS: Needs = Needs::NONE;
+    const NEEDS_REASON: &'static str = "round-trip times are its signal";
+    const LISTED: Listed = Listed::Baseline("Swift");
     type Params = SwiftParams;
     type Sender = SwiftSender;
     type Receiver = EchoReceiver;

@@ -64,42 +64,50 @@ farloop_units::params! {
     /// Parameters of [`Timely`].
     pub struct TimelyParams {
         /// Below this RTT the rate always grows (TIMELY, and the code that its authors published: 50 µs).
-        t_low: Delta = Delta::from_us(50), in Delta::from_ns(1) => Delta::from_secs(10);
+        t_low: Delta = Delta::from_us(50), in Delta::from_ns(1) => Delta::from_secs(10),
+            from "TIMELY; HPCC's simulator, TimelyTLow 50 µs";
         /// Above this RTT the rate always shrinks (TIMELY, "ECN or Delay", HPCC's simulator: 500 µs; the authors' published code: 1 ms;
         /// Gear, Fig. 9, sets 55 ms).
-        t_high: Delta = Delta::from_us(500), in Delta::from_ns(1) => Delta::from_secs(10);
+        t_high: Delta = Delta::from_us(500), in Delta::from_ns(1) => Delta::from_secs(10),
+            from "TIMELY; HPCC's simulator, TimelyTHigh 500 µs";
         /// RTT that the gradient is divided by (HPCC's simulator: 20 µs); "none" for the flow's base RTT.
-        min_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        min_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10)),
+            from "ours: the flow's base RTT, see `timely.md`";
         /// Weight of the newest RTT difference in the moving average (0.875: "ECN or Delay" and HPCC's simulator; 0.02: the
         /// authors' published code).
-        alpha: f64 = 0.875, in 0.0 => 1.0;
+        alpha: f64 = 0.875, in 0.0 => 1.0, from "\"ECN or Delay\"; HPCC's simulator, TimelyAlpha 0.875";
         /// Multiplicative decrease factor (TIMELY: 0.8; patched, "ECN or Delay": 0.008).
-        beta: f64 = 0.8, in 0.0 => 1.0;
+        beta: f64 = 0.8, in 0.0 => 1.0, from "TIMELY: 0.8; HPCC's simulator, TimelyBeta 0.8";
         /// Additive step; "none" for 1/1000 of the line rate, which is the paper's 10 Mbps on its 10 Gbps links.
-        delta: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        delta: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000)),
+            from "TIMELY: 10 Mbps at 10 Gbps; HPCC's simulator, run.py";
         /// When growth is hyperactive (TIMELY: "gradient"; HPCC's simulator: "any").
-        hai: TimelyHai = TimelyHai::Gradient;
+        hai: TimelyHai = TimelyHai::Gradient, from "TIMELY, Algorithm 1";
         /// Events in a row after which growth is hyperactive (TIMELY: 5).
-        hai_events: u32 = 5, in 1 => 1000;
+        hai_events: u32 = 5, in 1 => 1000, from "TIMELY: 5";
         /// Additive steps per event while growth is hyperactive (Algorithm 1: N = 5).
-        hai_steps: u32 = 5, in 1 => 1000;
+        hai_steps: u32 = 5, in 1 => 1000, from "TIMELY, Algorithm 1: N = 5";
         /// Payload per completion event (TIMELY: segments of 16 to 64 kB).
-        segment: Bytes = Bytes::new(16_000), in Bytes::new(1) => Bytes::new(1_000_000_000);
+        segment: Bytes = Bytes::new(16_000), in Bytes::new(1) => Bytes::new(1_000_000_000),
+            unit "payload", from "TIMELY: 16 to 64 kB";
         /// When the rate is updated.
-        update: TimelyUpdate = TimelyUpdate::Segment;
+        update: TimelyUpdate = TimelyUpdate::Segment, from "TIMELY, Algorithm 1";
         /// Rule between the two thresholds.
-        variant: TimelyVariant = TimelyVariant::Original;
+        variant: TimelyVariant = TimelyVariant::Original, from "TIMELY, Algorithm 1";
         /// Largest fraction of the rate that one update takes away (0.5 in the authors' published code; 1 for no bound).
-        max_decrease: f64 = 0.5, in 0.0 => 1.0;
+        max_decrease: f64 = 0.5, in 0.0 => 1.0, from "TIMELY's code in eRPC: 0.5";
         /// The rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
-        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000),
+            from "HPCC's simulator, MinRate of rdma-hw.cc: 100 Mbps";
         /// Limit the payload in flight (the "+win" variants of the HPCC paper; HAS_WIN of its simulator).
-        window_cap: bool = false;
+        window_cap: bool = false, from "HPCC's simulator, run.py: HAS_WIN 0 for TIMELY";
         /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the
         /// flow's line rate times its base RTT.
-        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000)),
+            unit "payload", from "ours: the flow's own BDP; HPCC's simulator: the largest of the network with GLOBAL_T";
         /// With window_cap: "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
-        window_cap_scaling: CapScaling = CapScaling::Fixed;
+        window_cap_scaling: CapScaling = CapScaling::Fixed,
+            from "HPCC's simulator, VarWin: false; run.py: VAR_WIN 1 for its variants with a window";
     }
 }
 
@@ -111,10 +119,11 @@ impl Algorithm for Timely {
     const SUMMARY: &'static str = "rate control by the gradient of the round-trip time";
     const SOURCE: &'static str = "Mittal et al., SIGCOMM 2015, Algorithm 1; patched: Zhu et al., CoNEXT 2016";
     const NEEDS: Needs = Needs::NONE;
+    const NEEDS_REASON: &'static str = "round-trip times are its signal";
     const PRESETS: &'static [Preset] = &[Preset {
         name: "timely-patched",
         summary: "TIMELY with a unique fixed point: decrease by the distance from T_low (Zhu et al., CoNEXT 2016)",
-        settings: &[("variant", "patched"), ("beta", "0.008")],
+        settings: &[("variant", "patched", "what the preset is for"), ("beta", "0.008", "\"ECN or Delay\": 0.008")],
     }];
     type Params = TimelyParams;
     type Sender = TimelySender;

@@ -23,39 +23,42 @@ farloop_units::params! {
     /// Parameters of [`Uno`].
     pub struct UnoParams {
         /// Increase per round trip, as a part of the bandwidth-delay product (Uno_SC25, ai_bytes: 0.001).
-        increase: f64 = 0.001, in 0.0 => 1.0;
+        increase: f64 = 0.001, in 0.0 => 1.0, unit "BDP per RTT", from "Uno_SC25, lcp.cpp: ai_bytes, 0.001 BDP";
         /// Weight of an epoch's marked part in the average (Uno_SC25, -ecnAlpha: 0.65 in Fig. 8 and 13, 0.5 in Fig. 10 to 12).
-        weight: f64 = 0.65, in 0.0 => 1.0;
+        weight: f64 = 0.65, in 0.0 => 1.0, from "Uno_SC25, fig8_rate.py: -ecnAlpha 0.65";
         /// K in packets: the gain of a cut is 4K/(BDP + K) (Uno_SC25, -lcpK: 6).
-        k: f64 = 6.0, in 0.0 => 1e6;
+        k: f64 = 6.0, in 0.0 => 1e6, unit "packets", from "Uno_SC25, fig8_rate.py: -lcpK 6";
         /// Long round-trip times mean congestion, too: (1), (5), (6) (Uno_SC25, set_use_rtt: false with -interEcn, so in all figures).
-        delay: bool = false;
-        /// Round-trip time over the base one that is long, and how often quick adapt looks (Uno_SC25, TARGET_TO_BAREMETAL_RATIO: 1.05).
-        target: f64 = 1.05, in 1.0 => 100.0;
+        delay: bool = false, from "Uno_SC25, main_lcp_entry_modern.cpp: set_use_rtt(false) with -interEcn";
+        /// Round-trip time that is long, over the base one, and how often quick adapt looks (Uno_SC25, TARGET_TO_BAREMETAL_RATIO: 1.05).
+        target: f64 = 1.05, in 1.0 => 100.0, unit "base RTT", from "Uno_SC25, common.cpp: TARGET_TO_BAREMETAL_RATIO";
         /// The same up to which only the phantom queue is taken for long (Uno_SC25, processEpochEnd: 1.055).
-        phantom_limit: f64 = 1.055, in 1.0 => 100.0;
+        phantom_limit: f64 = 1.055, in 1.0 => 100.0, unit "base RTT", from "Uno_SC25, lcp.cpp, processEpochEnd";
         /// Factor of a cut then (Uno_SC25, processEpochEnd: 0.35).
-        phantom_factor: f64 = 0.35, in 0.0 => 1.0;
+        phantom_factor: f64 = 0.35, in 0.0 => 1.0, from "Uno_SC25, lcp.cpp, processEpochEnd";
         /// Average above which the window is cut though it falls (Uno_SC25, processEpochEnd: 0.9).
-        high: f64 = 0.9, in 0.0 => 1.0;
+        high: f64 = 0.9, in 0.0 => 1.0, from "Uno_SC25, lcp.cpp, processEpochEnd";
         /// Largest window in bandwidth-delay products, and that of the start (Uno_SC25, STARTING_CWND_BDP_RATIO and MAX_CWND_BDP_RATIO: 1).
-        cap: f64 = 1.0, in 0.01 => 100.0;
+        cap: f64 = 1.0, in 0.01 => 100.0, unit "BDP", from "Uno_SC25, common.cpp: MAX_CWND_BDP_RATIO";
         /// Length of an epoch; none: the round-trip time, times that inside a datacenter over the base one (Uno_SC25, bdp_intra /
         /// bdp_inter).
-        epoch: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        epoch: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10)),
+            from "Uno_SC25, main_lcp_entry_modern.cpp: bdp_intra / bdp_inter";
         /// Quick adapt (6) (Uno_SC25, LCP_USE_QUICK_ADAPT: true).
-        quick_adapt: bool = true;
+        quick_adapt: bool = true, from "Uno_SC25, common.cpp: LCP_USE_QUICK_ADAPT_INTER and _INTRA";
         /// Part of a window below which it acts (Uno_SC25, QA_CWND_RATIO_THRESHOLD: 0.5).
-        quick_adapt_below: f64 = 0.5, in 0.0 => 1.0;
+        quick_adapt_below: f64 = 0.5, in 0.0 => 1.0,
+            unit "window", from "Uno_SC25, common.cpp: QA_CWND_RATIO_THRESHOLD";
         /// Part of what arrived that the window becomes (Uno_SC25, processQaMeasurementEnd: 0.96).
-        quick_adapt_factor: f64 = 0.96, in 0.01 => 1.0;
+        quick_adapt_factor: f64 = 0.96, in 0.01 => 1.0, from "Uno_SC25, lcp.cpp, processQaMeasurementEnd";
         /// With `delay`, a round-trip time of the base and 0.9 of the time that this queue takes at line rate is a reason as well
         /// (Uno_SC25: 1 MB, of -forceQueueSize).
-        quick_adapt_queue: Bytes = Bytes::new(1_000_000), in Bytes::new(1) => Bytes::new(100_000_000_000);
+        quick_adapt_queue: Bytes = Bytes::new(1_000_000), in Bytes::new(1) => Bytes::new(100_000_000_000),
+            unit "size", from "Uno_SC25, fig8_rate.py: -forceQueueSize 1000000";
         /// A timeout takes its packet off the window (Uno_SC25: -noRto in all figures, so false).
-        timeout_decrease: bool = false;
+        timeout_decrease: bool = false, from "Uno_SC25, fig8_rate.py: -noRto";
         /// One window per base round-trip time is paced (Uno_SC25, -usePacing: 1).
-        pacing: bool = true;
+        pacing: bool = true, from "Uno_SC25, fig8_rate.py: -usePacing 1";
     }
 }
 
@@ -68,6 +71,9 @@ impl Algorithm for Uno {
         "one law inside and between datacenters: epochs of equal length, marks of phantom queues";
     const SOURCE: &'static str = "spcl/Uno_SC25, sim/lcp.cpp, commit 68d164e (SC 2025)";
     const NEEDS: Needs = Needs { ecn: true, coding: Some((8, 2)), ..Needs::NONE };
+    const NEEDS_REASON: &'static str =
+        "marks of phantom queues; Uno_SC25, sc25_fig13.sh: `-parityGroup 10 -parityCorrect 2`";
+    const LISTED: Listed = Listed::Multipath("Uno");
     type Params = UnoParams;
     type Sender = UnoSender;
     type Receiver = EchoReceiver;
@@ -75,7 +81,7 @@ impl Algorithm for Uno {
     const PRESETS: &'static [Preset] = &[Preset {
         name: "uno-slow",
         summary: "uno with the average of its Fig. 10 to 12: half of the last epoch",
-        settings: &[("weight", "0.5")],
+        settings: &[("weight", "0.5", "Uno_SC25, scripts of Fig. 10 to 12: -ecnAlpha 0.5")],
     }];
 
     fn sender(params: &UnoParams, flow: &FlowInfo) -> UnoSender {

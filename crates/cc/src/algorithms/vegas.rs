@@ -37,14 +37,23 @@ impl Algorithm for Vegas {
     const SUMMARY: &'static str = "window control that keeps a few packets queued, measured by the round-trip time";
     const SOURCE: &'static str = "Brakmo, O'Malley, Peterson, SIGCOMM 1994; Brakmo, Peterson, JSAC 1995";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("vegas", Shipped::Linux)];
     const PRESETS: &'static [Preset] = &[Preset {
         name: "vegas-10",
         summary: "Vegas with thresholds of 20 and 40 packets, as GEMINI compares with",
-        settings: &[("scale", "10.0")],
+        settings: &[("scale", "10.0", "GEMINI, Fig. 6: N = 10")],
     }];
     const HOSTS: &'static [Preset] = &[
-        Preset { name: "linux-4.9", summary: "Vegas as Linux has it", settings: &[("linux", "true")] },
-        Preset { name: "linux-6", summary: "Vegas as Linux has it", settings: &[("linux", "true")] },
+        Preset {
+            name: "linux-4.9",
+            summary: "Vegas as Linux has it",
+            settings: &[("linux", "true", "Linux, tcp_vegas.c")],
+        },
+        Preset {
+            name: "linux-6",
+            summary: "Vegas as Linux has it",
+            settings: &[("linux", "true", "Linux, tcp_vegas.c")],
+        },
     ];
     type Params = VegasParams;
     type Sender = VegasSender;

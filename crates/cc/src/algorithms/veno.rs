@@ -24,13 +24,14 @@ farloop_units::params! {
     /// Parameters of [`Veno`].
     pub struct VenoParams {
         /// Queued segments from which on the path counts as congested (β = 3; Fu, Liew).
-        beta: f64 = 3.0, in 0.0 => 1_000_000.0;
+        beta: f64 = 3.0, in 0.0 => 1_000_000.0, unit "segments", from "Fu, Liew 2003: β = 3; Linux, tcp_veno.c, beta";
         /// Fraction of the flight that a random loss leaves (4/5; Fu, Liew).
-        random_keep: f64 = 0.8, in 0.1 => 0.99;
+        random_keep: f64 = 0.8, in 0.1 => 0.99, from "Fu, Liew 2003: 4/5";
         /// Fraction of the flight that a loss by congestion leaves (1/2, as Reno; Fu, Liew).
-        keep: f64 = 0.5, in 0.1 => 0.99;
+        keep: f64 = 0.5, in 0.1 => 0.99, from "Fu, Liew 2003: 1/2";
         /// Growth on a congested path, in segments per round trip (every other ACK counts: 1/2; Fu, Liew).
-        congested_increase: f64 = 0.5, in 0.0 => 1.0;
+        congested_increase: f64 = 0.5, in 0.0 => 1.0,
+            unit "segments per round trip", from "Fu, Liew 2003: every other ACK";
     }
 }
 
@@ -42,6 +43,7 @@ impl Algorithm for Veno {
     const SUMMARY: &'static str = "Veno: a loss without a queue is taken for a random one, and takes a fifth";
     const SOURCE: &'static str = "Fu, Liew, IEEE JSAC 21(2), 2003";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("veno", Shipped::Linux)];
     type Params = VenoParams;
     type Sender = Tcp<Judge>;
     type Receiver = EchoReceiver;

@@ -22,24 +22,30 @@ farloop_units::params! {
     /// Parameters of [`Westwood`].
     pub struct WestwoodParams {
         /// Share of the old estimate in the new one (α = 0.9; Grieco, Mascolo). Linux: 7/8 (tcp_westwood.c, westwood_do_filter).
-        alpha: f64 = 0.9, in 0.0 => 0.999;
+        alpha: f64 = 0.9, in 0.0 => 0.999, from "Grieco, Mascolo 2004: α = 0.9";
         /// Such filters in a row (1; Grieco, Mascolo). Linux: 2 (westwood_filter).
-        stages: u32 = 1, in 1 => 2;
+        stages: u32 = 1, in 1 => 2, from "Grieco, Mascolo 2004: one filter";
         /// Least time that a sample takes, where the round trip is shorter (none; Linux, TCP_WESTWOOD_RTT_MIN: 50 ms).
-        min_interval: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(10);
+        min_interval: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(10),
+            from "Grieco, Mascolo 2004: a sample per round trip";
     }
 }
 
 /// TCP Westwood+.
 pub struct Westwood;
 
-const LINUX: &[(&str, &str)] = &[("alpha", "0.875"), ("stages", "2"), ("min_interval", "50ms")];
+const LINUX: &[Setting] = &[
+    ("alpha", "0.875", "Linux, westwood_do_filter: 7/8"),
+    ("stages", "2", "Linux, westwood_filter"),
+    ("min_interval", "50ms", "Linux, TCP_WESTWOOD_RTT_MIN: 50 ms"),
+];
 
 impl Algorithm for Westwood {
     const NAME: &'static str = "westwood";
     const SUMMARY: &'static str = "Westwood+: a loss leaves what the path was seen to carry";
     const SOURCE: &'static str = "Grieco, Mascolo, ACM CCR 34(2), 2004";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("westwood", Shipped::Linux)];
     const HOSTS: &'static [Preset] = &[
         Preset { name: "linux-4.9", summary: "Westwood+ as Linux has it", settings: LINUX },
         Preset { name: "linux-6", summary: "Westwood+ as Linux has it", settings: LINUX },
@@ -246,7 +252,7 @@ mod tests {
     #[test]
     fn linux_filters_twice_and_takes_at_least_50_ms() {
         let mut params = WestwoodParams::default();
-        for (key, value) in LINUX {
+        for (key, value, _) in LINUX {
             let value = value.parse::<f64>().map_or(Value::Text(value.to_string()), Value::Float);
             let value = if *key == "stages" { Value::Int(2) } else { value };
             params.set(key, &value).expect("accepted");

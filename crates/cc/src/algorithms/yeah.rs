@@ -32,21 +32,24 @@ farloop_units::params! {
     /// Parameters of [`Yeah`].
     pub struct YeahParams {
         /// Queued segments up to which the window grows fast (Q_max = 80; PFLDnet 2007; Linux, TCP_YEAH_ALPHA).
-        queue: f64 = 80.0, in 1.0 => 1_000_000.0;
+        queue: f64 = 80.0, in 1.0 => 1_000_000.0,
+            unit "segments", from "PFLDnet 2007: Q_max = 80; Linux, TCP_YEAH_ALPHA";
         /// Queueing delay over the base RTT up to which it does (1/φ, φ = 8; PFLDnet 2007; Linux, TCP_YEAH_PHY).
-        delay: f64 = 0.125, in 0.001 => 1000.0;
+        delay: f64 = 0.125, in 0.001 => 1000.0, from "PFLDnet 2007: φ = 8; Linux, TCP_YEAH_PHY";
         /// Fraction of the queue that precautionary decongestion removes (1/γ, γ = 1; PFLDnet 2007; Linux, TCP_YEAH_GAMMA).
-        drain: f64 = 1.0, in 0.01 => 1.0;
+        drain: f64 = 1.0, in 0.01 => 1.0, from "PFLDnet 2007: γ = 1; Linux, TCP_YEAH_GAMMA";
         /// Largest fraction of the window that it removes (ε = 1/2; PFLDnet 2007; Linux, TCP_YEAH_EPSILON).
-        drain_limit: f64 = 0.5, in 0.01 => 0.9;
+        drain_limit: f64 = 0.5, in 0.01 => 0.9, from "PFLDnet 2007: ε = 1/2; Linux, TCP_YEAH_EPSILON";
         /// Least fraction of the flight that a loss takes (δ = 1/8; PFLDnet 2007; Linux, TCP_YEAH_DELTA).
-        least_decrease: f64 = 0.125, in 0.01 => 0.5;
+        least_decrease: f64 = 0.125, in 0.01 => 0.5, from "PFLDnet 2007: δ = 1/8; Linux, TCP_YEAH_DELTA";
         /// Round trips in slow mode after which a loss takes half: others compete (ρ = 16; PFLDnet 2007; Linux, TCP_YEAH_RHO).
-        competing_after: u32 = 16, in 1 => 1_000_000;
+        competing_after: u32 = 16, in 1 => 1_000_000,
+            unit "round trips", from "PFLDnet 2007: ρ = 16; Linux, TCP_YEAH_RHO";
         /// Round trips in fast mode after which nobody competes any more (ζ = 50; PFLDnet 2007; Linux, TCP_YEAH_ZETA).
-        alone_after: u32 = 50, in 1 => 1_000_000;
+        alone_after: u32 = 50, in 1 => 1_000_000, unit "round trips", from "PFLDnet 2007: ζ = 50; Linux, TCP_YEAH_ZETA";
         /// Growth in fast mode per acknowledged segment, in segments (Scalable's 0.01; Linux, TCP_SCALABLE_AI_CNT).
-        increase: f64 = 0.01, in 0.0001 => 1.0;
+        increase: f64 = 0.01, in 0.0001 => 1.0,
+            unit "segments per segment", from "Kelly 2003: a = 0.01; Linux, TCP_SCALABLE_AI_CNT: 100";
     }
 }
 
@@ -58,6 +61,7 @@ impl Algorithm for Yeah {
     const SUMMARY: &'static str = "YeAH: Scalable while the queue is short, else Reno that drains it";
     const SOURCE: &'static str = "Baiocchi, Castellani, Vacirca, PFLDnet 2007";
     const NEEDS: Needs = Needs::NONE;
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("yeah", Shipped::Linux)];
     type Params = YeahParams;
     type Sender = Tcp<Modes>;
     type Receiver = EchoReceiver;

@@ -108,7 +108,7 @@ fn taken_and_malformed_names_are_refused_and_leave_the_catalog_as_it_was() {
     let before: Vec<AlgorithmInfo> = catalog.infos().cloned().collect();
     let taken = |name: &str| Err(RegisterError::NameTaken { name: name.to_string() });
     let made = |name: &str| Box::new(MadeAtRunTime::new(name, "window"));
-    let preset = |name: &str| Variant { name: name.into(), summary: "x".into(), settings: Vec::new() };
+    let preset = |name: &str| Variant { name: name.into(), summary: "x".into(), ..Variant::default() };
     assert_eq!(catalog.register::<Aimd>(), taken("sample-aimd"));
     assert_eq!(catalog.register::<crate::algorithms::reno::Reno>(), taken("reno"));
     assert_eq!(catalog.register_dyn(made("vegas-10")), taken("vegas-10"));
@@ -133,6 +133,7 @@ fn unsound_declarations_are_refused() {
         name: "mine-2".into(),
         summary: "x".into(),
         settings: vec![(key.into(), Value::Text(value.into()))],
+        ..Variant::default()
     };
     let refused = |algorithm: MadeAtRunTime| {
         let mut catalog = Catalog::builtin();
@@ -149,6 +150,10 @@ fn unsound_declarations_are_refused() {
         (made().map_description(|a| a.presets = vec![set("window", "7 apples")]), "\"mine-2\": window = \"7 apples\""),
         (made().map_description(|a| a.presets = vec![set("window", "9GB")]), "outside the accepted range, 1B to 1GB"),
         (made().map_description(|a| a.hosts = vec![set("window", "1kB")]), "linux-4.9, linux-6"),
+        (
+            made().map_description(|a| a.shipped = vec![("other".into(), Shipped::Linux)]),
+            "expected its name or a preset's",
+        ),
         (MadeAtRunTime::new("mine", "Window"), "parameter \"Window\""),
         (MadeAtRunTime::new("mine", ""), "parameter \"\""),
     ] {

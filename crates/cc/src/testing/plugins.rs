@@ -29,10 +29,10 @@ impl Algorithm for Aimd {
     const PRESETS: &'static [Preset] = &[Preset {
         name: "sample-aimd-watched",
         summary: "the same with a half in the switches",
-        settings: &[("watch", "50kB"), ("decrease", "0.8")],
+        settings: &[("watch", "50kB", "an example"), ("decrease", "0.8", "an example")],
     }];
     const HOSTS: &'static [Preset] =
-        &[Preset { name: "linux-6", summary: "with a larger window", settings: &[("least", "3kB")] }];
+        &[Preset { name: "linux-6", summary: "with a larger window", settings: &[("least", "3kB", "an example")] }];
     type Params = AimdParams;
     type Sender = AimdSender;
     type Receiver = EchoReceiver;
@@ -113,8 +113,7 @@ impl MadeAtRunTime {
             name: name.to_string(),
             summary: "a constant window".to_string(),
             source: "none: a test".to_string(),
-            presets: Vec::new(),
-            hosts: Vec::new(),
+            ..About::default()
         };
         MadeAtRunTime { about, parameter: parameter.to_string(), window: Bytes::new(10_000), needs: Needs::NONE }
     }
@@ -144,6 +143,8 @@ impl DynAlgorithm for MadeAtRunTime {
             optional: false,
             default: None,
             range: "1B to 1GB".to_string(),
+            unit: "".into(),
+            source: "".into(),
         }]
     }
     fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {

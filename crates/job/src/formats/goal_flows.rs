@@ -4,9 +4,9 @@
 //! it depends on. Each operation has two moments, its start and its end, and each moment is the latest of some ends of messages, each with
 //! a delay, and a constant: `requires` joins ends into a start, `irequires` joins starts.
 
-use super::source::Progress;
 use super::goal_line::Kind;
 use super::goal_text::{MAX_NUMBER, Rules, Statement, Target, read_into};
+use super::source::Progress;
 use crate::error::{JobError, Place};
 use crate::job::{Operation, Program, ProgramBuilder, Work};
 use farloop_units::shown;

@@ -43,6 +43,9 @@ impl Algorithm for Gear {
     const SOURCE: &'static str =
         "Han et al., In-Band Network Telemetry-Based Congestion Control for Cross-Datacenter Networks, IEEE ToN 2025";
     const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "telemetry is its signal";
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("gear", Shipped::Program)];
+    const LISTED: Listed = Listed::AcrossDatacenters("Gear");
     type Params = GearParams;
     type Sender = GearSender;
     type Receiver = EchoReceiver;
@@ -53,28 +56,28 @@ impl Algorithm for Gear {
             name: "gear-literal",
             summary: "Gear by the letter of its paper",
             settings: &[
-                ("scale_intra_additive", "false"),
-                ("queue_horizon", "own"),
-                ("step_threshold", "0"),
-                ("step_factor_min", "0"),
-                ("step_factor_max", "1e9"),
-                ("step_feedback", "half-round"),
-                ("first_rtt_consecutive", "false"),
-                ("cross_first_update", "false"),
-                ("cross_additive_in_reference", "false"),
-                ("own_correction", "printed"),
-                ("cross_window_limit", "true"),
+                ("scale_intra_additive", "false", "Gear, Eq. 4"),
+                ("queue_horizon", "own", "Gear, Eq. 1"),
+                ("step_threshold", "0", "Gear, line 11: always"),
+                ("step_factor_min", "0", "Gear, Eq. 7: no bound"),
+                ("step_factor_max", "1e9", "Gear, Eq. 7: no bound"),
+                ("step_feedback", "half-round", "Gear, §III-C, step II"),
+                ("first_rtt_consecutive", "false", "Gear, §III-B"),
+                ("cross_first_update", "false", "Gear, lines 24-28"),
+                ("cross_additive_in_reference", "false", "Gear, line 21"),
+                ("own_correction", "printed", "Gear, Eq. 10"),
+                ("cross_window_limit", "true", "Gear, §III-C: sends by w(t)"),
             ],
         },
         Preset {
             name: "gear-without-intra",
             summary: "Gear, intra-DC flows under HPCC: an ablation",
-            settings: &[("intra", "hpcc")],
+            settings: &[("intra", "hpcc", "Gear §IV-C5")],
         },
         Preset {
             name: "gear-without-cross",
             summary: "Gear, cross-DC flows under HPCC: an ablation",
-            settings: &[("cross", "hpcc")],
+            settings: &[("cross", "hpcc", "Gear §IV-C5")],
         },
     ];
 

@@ -31,35 +31,40 @@ farloop_units::params! {
     /// Parameters of [`Gemini`].
     pub struct GeminiParams {
         /// Configured bandwidth C; "none" for the line rate of the flow's NIC.
-        capacity: Option<Rate> = None, in Some(Rate::from_mbps(1)) => Some(Rate::from_gbps(10_000));
+        capacity: Option<Rate> = None, in Some(Rate::from_mbps(1)) => Some(Rate::from_gbps(10_000)),
+            unit "bit/s", from "ours: the NIC's rate";
         /// ECN marking threshold K of the switches; "none" for 50 full-size packets per Gbps of C (GEMINI §III-C).
-        ecn_threshold: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000));
+        ecn_threshold: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000)),
+            unit "bytes on the wire", from "GEMINI §III-C: 50 packets per Gbps";
         /// Queueing delay T above the base RTT that means congestion in the WAN (GEMINI §III-C).
-        delay_threshold: Delta = Delta::from_ms(5), in Delta::from_ns(1) => Delta::from_secs(10);
+        delay_threshold: Delta = Delta::from_ms(5), in Delta::from_ns(1) => Delta::from_secs(10),
+            from "GEMINI §III-C: T = 5 ms";
         /// Fraction of the window that delay takes (β; GEMINI §III-C).
-        beta: f64 = 0.2, in 0.0 => 1.0;
+        beta: f64 = 0.2, in 0.0 => 1.0, from "GEMINI §III-C: β = 0.2";
         /// Window increase H in segments per bit of C·RTT_base (GEMINI §III-C: 1 Gbps and 8 ms make one segment per round trip).
-        h: f64 = 1.2e-7, in 0.0 => 0.001;
+        h: f64 = 1.2e-7, in 0.0 => 0.001, unit "segments per bit", from "GEMINI §III-C: H = 1.2e-7";
         /// Smallest increase h in segments per round trip; "none" for no bound.
-        h_min: Option<f64> = Some(0.1), in Some(0.0) => Some(1_000_000.0);
+        h_min: Option<f64> = Some(0.1), in Some(0.0) => Some(1_000_000.0),
+            unit "segments per round trip", from "GEMINI §III-C: 0.1";
         /// Largest increase h in segments per round trip; "none" for no bound, as Gear's appendix has it.
-        h_max: Option<f64> = Some(5.0), in Some(0.0) => Some(1_000_000.0);
+        h_max: Option<f64> = Some(5.0), in Some(0.0) => Some(1_000_000.0),
+            unit "segments per round trip", from "GEMINI §III-C: 5";
         /// Floor on F (Gear's appendix: 0.05 at 100 Gbps; 0 for none).
-        f_min: f64 = 0.0, in 0.0 => 4.0;
+        f_min: f64 = 0.0, in 0.0 => 4.0, from "GEMINI has none";
         /// Largest fraction of the window taken by one cut; also at 1 two segments remain.
-        max_cut: f64 = 1.0, in 0.01 => 1.0;
+        max_cut: f64 = 1.0, in 0.01 => 1.0, from "GEMINI has none";
         /// Gain of the estimate of the marked fraction (g of DCTCP).
-        g: f64 = 0.0625, in 0.0001 => 1.0;
+        g: f64 = 0.0625, in 0.0001 => 1.0, from "as `dctcp`: RFC 8257";
         /// Marked fraction assumed at the start (as DCTCP's).
-        initial_alpha: f64 = 1.0, in 0.0 => 1.0;
+        initial_alpha: f64 = 1.0, in 0.0 => 1.0, from "as `dctcp`: RFC 8257";
         /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion
         /// avoidance.
-        slow_start: bool = false;
+        slow_start: bool = false, from "as `dctcp`: ours";
         /// Windows per smoothed RTT at which packets are paced; twice that in slow start, where windows double.
-        pacing_gain: f64 = 1.25, in 0.1 => 10.0;
+        pacing_gain: f64 = 1.25, in 0.1 => 10.0, unit "windows per RTT", from "ours, see `gemini.md`";
         /// Leave out the RTTs of packets that left before a cut, which still met the queue that it answered: delay then cuts in every other
         /// round trip at most. Algorithm 1 judges each round trip, and cuts in each.
-        skip_after_cut: bool = false;
+        skip_after_cut: bool = false, from "GEMINI, Algorithm 1, line 5: more than one RTT since the last cut";
     }
 }
 
@@ -73,14 +78,31 @@ impl Algorithm for Gemini {
     const SOURCE: &'static str = "Zeng et al., Congestion Control for Cross-Datacenter Networks, IEEE/ACM ToN 2022";
     // "Evenly paces each packet" (GEMINI §III-B).
     const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, even_pacing: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str =
+        "the fraction of marked packets is its signal; \"evenly paces each packet\" (§III-B)";
+    const SHIPPED: &'static [(&'static str, Shipped)] = &[("gemini", Shipped::Program)];
+    const LISTED: Listed = Listed::AcrossDatacenters("GEMINI");
     const PRESETS: &'static [Preset] = &[Preset {
         name: "gemini-gear",
         summary: "GEMINI as Gear compares with at 100 Gbps: F at least 0.05, H = 3e-7, h unbounded",
-        settings: &[("f_min", "0.05"), ("h", "3e-7"), ("h_min", "none"), ("h_max", "none")],
+        settings: &[
+            ("f_min", "0.05", "Gear, appendix: 0.05"),
+            ("h", "3e-7", "Gear §IV-A: 3e-7"),
+            ("h_min", "none", "Gear, appendix: no bound"),
+            ("h_max", "none", "Gear, appendix: no bound"),
+        ],
     }];
     const HOSTS: &'static [Preset] = &[
-        Preset { name: "linux-4.9", summary: "GEMINI as TCP starts", settings: &[("slow_start", "true")] },
-        Preset { name: "linux-6", summary: "GEMINI as TCP starts", settings: &[("slow_start", "true")] },
+        Preset {
+            name: "linux-4.9",
+            summary: "GEMINI as TCP starts",
+            settings: &[("slow_start", "true", "Linux: TCP starts in slow start")],
+        },
+        Preset {
+            name: "linux-6",
+            summary: "GEMINI as TCP starts",
+            settings: &[("slow_start", "true", "Linux: TCP starts in slow start")],
+        },
     ];
     type Params = GeminiParams;
     type Sender = GeminiSender;

@@ -40,6 +40,8 @@ impl Algorithm for Icc {
     const SOURCE: &'static str = "Wang et al., CMC 75(1), 2023";
     const NEEDS: Needs =
         Needs { port_agent: true, symmetric: true, fields: 1, header_bytes: Verdict::BYTES, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "ports write into the ACKs of their own flows";
+    const LISTED: Listed = Listed::AcrossDatacenters("ICC");
     type Params = IccParams;
     type Sender = IccSender;
     type Receiver = EchoReceiver;
@@ -49,17 +51,17 @@ impl Algorithm for Icc {
         Preset {
             name: "icc-drain",
             summary: "ICC whose bounds empty the queue in a round trip",
-            settings: &[("bounds", "drain")],
+            settings: &[("bounds", "drain", "what the preset is for")],
         },
         Preset {
             name: "icc-fair",
             summary: "ICC whose rates grow by equal shares of what is free",
-            settings: &[("increase", "fair")],
+            settings: &[("increase", "fair", "what the preset is for")],
         },
         Preset {
             name: "icc-printed",
             summary: "ICC with the bounds that its paper prints",
-            settings: &[("bounds", "printed")],
+            settings: &[("bounds", "printed", "ICC: Equations 2 and 3")],
         },
     ];
 

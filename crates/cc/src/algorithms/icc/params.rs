@@ -38,26 +38,29 @@ params! {
     /// Parameters of [`Icc`](super::Icc).
     pub struct IccParams {
         /// Rule for the rate while there is a queue (ours; the paper's is "printed").
-        bounds: IccBounds = IccBounds::Balanced;
+        bounds: IccBounds = IccBounds::Balanced, from "ours, see `icc.md`";
         /// Growth of the rate where there is no queue (ICC: Equation 6, "printed").
-        increase: IccIncrease = IccIncrease::Printed;
+        increase: IccIncrease = IccIncrease::Printed, from "ICC: Equation 6";
         /// Queues that a port reports at once (ICC: Fig. 7, whose second condition can be read either way).
-        reports: IccReports = IccReports::Standing;
+        reports: IccReports = IccReports::Standing, from "ICC: Fig. 7, see `icc.md`";
         /// The queue that must not be exceeded, Q_d, safely below the threshold of PFC: half of it (ours; the default is that of a buffer
         /// of 5 MB with xoff_alpha = 0.11).
-        q_d: Bytes = Bytes::new(275_000), in Bytes::new(1) => Bytes::new(1_000_000_000_000);
+        q_d: Bytes = Bytes::new(275_000), in Bytes::new(1) => Bytes::new(1_000_000_000_000),
+            unit "bytes", from "ours: half of 0.11 of a buffer of 5 MB, ICC's";
         /// Over what time a port measures the rate of change of its queue and its utilisation (ICC: 5 µs between the two rates).
-        window: Delta = Delta::from_us(5), in Delta::from_ns(100) => Delta::from_ms(10);
+        window: Delta = Delta::from_us(5), in Delta::from_ns(100) => Delta::from_ms(10),
+            from "ICC: 5 µs between the two rates";
         /// With bounds = "balanced": over how many T a queue that does not grow is emptied (ours; 1 as the paper means it).
-        emptying: f64 = 2.0, in 0.1 => 100.0;
+        emptying: f64 = 2.0, in 0.1 => 100.0, unit "T", from "ours, see `icc.md`";
         /// Interval of a port's unconditional reports (ICC: 15 µs).
-        interval: Delta = Delta::from_us(15), in Delta::from_ns(100) => Delta::from_ms(10);
+        interval: Delta = Delta::from_us(15), in Delta::from_ns(100) => Delta::from_ms(10), from "ICC: 15 µs";
         /// Utilisation from which a queue is congestion (ICC: 70 %).
-        busy: f64 = 0.7, in 0.0 => 1.0;
+        busy: f64 = 0.7, in 0.0 => 1.0, from "ICC: 70 %";
         /// The round-trip time T of the bounds, and for how long a port counts a flow after a packet; "none" for the one inside a
         /// datacenter, at sources the flow's own if that is longer.
-        rtt: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10));
+        rtt: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10)),
+            from "ours: from the network";
         /// The rate never falls below this (ours).
-        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000), from "ours, see `icc.md`";
     }
 }

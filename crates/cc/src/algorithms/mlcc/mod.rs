@@ -61,6 +61,9 @@ impl Algorithm for Mlcc {
         symmetric: true,
         ..Needs::NONE
     };
+    const NEEDS_REASON: &'static str =
+        "telemetry, halves in DCI switches that write into passing ACKs; C_D and Q_c, C_R, R_credit and R_DQM";
+    const LISTED: Listed = Listed::AcrossDatacenters("MLCC");
     type Params = MlccParams;
     type Sender = MlccSender;
     type Receiver = MlccReceiver;
@@ -70,12 +73,12 @@ impl Algorithm for Mlcc {
         Preset {
             name: "mlcc-powertcp",
             summary: "MLCC with PowerTCP's law in its short loops",
-            settings: &[("law", "powertcp")],
+            settings: &[("law", "powertcp", "the preset")],
         },
         Preset {
             name: "mlcc-printed",
             summary: "MLCC with the smoothing of Eqs. 6-9 as printed",
-            settings: &[("smoothing", "printed")],
+            settings: &[("smoothing", "printed", "the preset: MLCC, Eqs. 6-9")],
         },
     ];
 

@@ -34,40 +34,47 @@ farloop_units::params! {
     pub struct NsccParams {
         /// Largest unloaded round-trip time of the network, which scales increases; none: the larger of the flow's own and that inside a
         /// datacenter (uet-htsim: network_max_unloaded_rtt, of its one topology).
-        network_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        network_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10)),
+            from "uet-htsim, uec.cpp: network_max_unloaded_rtt";
         /// Queueing delay that is aimed at; none: 0.75 network round-trip times with trimming, one without (uet-htsim: initNsccParams).
-        target_delay: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        target_delay: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10)),
+            from "uet-htsim, uec.cpp: initNsccParams, 0.75 or 1 network RTT";
         /// Rate of the reference network, for which the increases were chosen (uet-htsim: 100 Gbps).
-        reference_rate: Rate = Rate::from_gbps(100), in Rate::from_mbps(1) => Rate::from_gbps(100_000);
+        reference_rate: Rate = Rate::from_gbps(100), in Rate::from_mbps(1) => Rate::from_gbps(100_000),
+            from "uet-htsim, uec.cpp: _reference_network_linkspeed";
         /// Its round-trip time (uet-htsim: 12 us).
-        reference_rtt: Delta = Delta::from_us(12), in Delta::from_ns(1) => Delta::from_secs(10);
+        reference_rtt: Delta = Delta::from_us(12), in Delta::from_ns(1) => Delta::from_secs(10),
+            from "uet-htsim, uec.cpp: _reference_network_rtt";
         /// Round-trip time that gains per round trip grow up to; none: they grow with all of it (uet-htsim: none; ours in `nscc-long`:
         /// 12 us).
-        gain_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        gain_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10)),
+            from "uet-htsim, uec.cpp: gains grow with the round-trip time";
         /// Proportional increase in packets per reference round trip (uet-htsim, _alpha: 4).
-        proportional: f64 = 4.0, in 0.0 => 1000.0;
+        proportional: f64 = 4.0, in 0.0 => 1000.0, unit "packets", from "uet-htsim, uec.cpp: _alpha";
         /// Increase of unmarked ACKs beyond the target, in packets per reference round trip (uet-htsim, _fi: 5).
-        fair: f64 = 5.0, in 0.0 => 1000.0;
+        fair: f64 = 5.0, in 0.0 => 1000.0, unit "packets", from "uet-htsim, uec.cpp: _fi";
         /// Increase once per round trip, in packets (uet-htsim, _eta: 0.15).
-        eta: f64 = 0.15, in 0.0 => 1000.0;
+        eta: f64 = 0.15, in 0.0 => 1000.0, unit "packets", from "uet-htsim, uec.cpp: _eta";
         /// Fast increase per acknowledged byte (uet-htsim, _fi_scale: 0.25).
-        fast: f64 = 0.25, in 0.0 => 1000.0;
+        fast: f64 = 0.25, in 0.0 => 1000.0, from "uet-htsim, uec.cpp: _fi_scale";
         /// Delay below which a window of ACKs leads to the fast increase (uet-htsim: 1 us).
-        fast_delay: Delta = Delta::from_us(1), in Delta::ZERO => Delta::from_secs(1);
+        fast_delay: Delta = Delta::from_us(1), in Delta::ZERO => Delta::from_secs(1),
+            from "uet-htsim, uec.cpp: fast_increase";
         /// Part of the relative excess of the average delay that a cut takes (uet-htsim, _gamma: 0.8).
-        gamma: f64 = 0.8, in 0.0 => 1.0;
+        gamma: f64 = 0.8, in 0.0 => 1.0, from "uet-htsim, uec.cpp: _gamma";
         /// Smallest factor of a cut (uet-htsim: 0.5).
-        least_factor: f64 = 0.5, in 0.01 => 1.0;
+        least_factor: f64 = 0.5, in 0.01 => 1.0, from "uet-htsim, uec.cpp: multiplicative_decrease";
         /// Weight of a sample in the average delay (uet-htsim, _delay_alpha: 0.0125).
-        delay_weight: f64 = 0.0125, in 0.0001 => 1.0;
+        delay_weight: f64 = 0.0125, in 0.0001 => 1.0, from "uet-htsim, uec.cpp: _delay_alpha";
         /// Packets after which collected increases enter the window (uet-htsim, _adjust_bytes_threshold: 8).
-        adjust_packets: u32 = 8, in 1 => 100_000;
+        adjust_packets: u32 = 8, in 1 => 100_000,
+            unit "packets", from "uet-htsim, uec.cpp: _adjust_bytes_threshold, 8 MTU";
         /// Largest window in bandwidth-delay products, and that of the start (uet-htsim: 1.5).
-        cap: f64 = 1.5, in 0.01 => 100.0;
+        cap: f64 = 1.5, in 0.01 => 100.0, unit "BDP", from "uet-htsim, uec.cpp: initNscc, 1.5 BDP";
         /// Quick adapt (10) (uet-htsim, _disable_quick_adapt: false).
-        quick_adapt: bool = true;
+        quick_adapt: bool = true, from "uet-htsim, uec.cpp: _disable_quick_adapt is false";
         /// It acts where less than the largest window over two to this power arrived (uet-htsim, _qa_gate: 3).
-        quick_adapt_gate: u8 = 3, in 0 => 32;
+        quick_adapt_gate: u8 = 3, in 0 => 32, unit "powers of two", from "uet-htsim, uec.cpp: _qa_gate";
     }
 }
 
@@ -81,6 +88,8 @@ impl Algorithm for Nscc {
     const SOURCE: &'static str =
         "uet-htsim, htsim/sim/uec.cpp, commit 40ccb05 (Ultra Ethernet Specification 1.0, §3.6)";
     const NEEDS: Needs = Needs { ecn: true, ..Needs::NONE };
+    const NEEDS_REASON: &'static str = "marks and delays are its signals";
+    const LISTED: Listed = Listed::Multipath("NSCC");
     type Params = NsccParams;
     type Sender = NsccSender;
     type Receiver = EchoReceiver;
@@ -88,7 +97,7 @@ impl Algorithm for Nscc {
     const PRESETS: &'static [Preset] = &[Preset {
         name: "nscc-long",
         summary: "nscc with gains per round trip that stop to grow at a round-trip time of 12 us: for long links",
-        settings: &[("gain_rtt", "12us")],
+        settings: &[("gain_rtt", "12us", "ours: the round-trip time of the reference network, see `nscc.md`")],
     }];
 
     fn sender(params: &NsccParams, flow: &FlowInfo) -> NsccSender {
