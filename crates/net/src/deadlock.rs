@@ -72,7 +72,7 @@ fn paused_ports(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTre
     }
     let mut since = BTreeMap::new();
     for part in parts {
-        for (p, number) in part.context.numbers.iter().filter(|(_, number)| stopped.contains(number)) {
+        for (p, number) in part.context.numbers.table().iter().filter(|(_, number)| stopped.contains(number)) {
             if let Some(begin) = part.context.pauses.paused_since(p, class).filter(|begin| now.since(*begin) >= lasting)
             {
                 since.insert(*number, begin);

@@ -74,7 +74,7 @@ pub(crate) struct Mail {
 impl Part {
     /// Executes events before or at `last`, at most `limit` of them, which it counts down; `false` when none is left.
     pub fn step(&mut self, last: Time, limit: &mut u64) -> bool {
-        match self.context.fast_path {
+        match self.context.fast_path.part {
             true => self.run::<true>(last, limit),
             false => self.run::<false>(last, limit),
         }
@@ -314,7 +314,7 @@ impl Part {
         }
         match peer.owner() {
             Owner::Switch(s) => self.switches.receive::<FAST>(cx, s, own, slot),
-            Owner::Host(h) if FAST || cx.fast_path_hosts => self.hosts.receive::<true>(cx, h, slot),
+            Owner::Host(h) if FAST || cx.fast_path.hosts => self.hosts.receive::<true>(cx, h, slot),
             Owner::Host(h) => self.hosts.receive::<false>(cx, h, slot),
             Owner::Circuit(c) => self.circuits[c].receive(cx, own, slot),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),

@@ -3,7 +3,8 @@
 
 use crate::counters::{Counters, Request};
 use crate::events::Events;
-use crate::ids::{DisciplineId, FlowId, HostId, Key, PortId, PortNumber, Slot, Table};
+use crate::host_notices::HostNotices;
+use crate::ids::{DisciplineId, FlowId, HostId, PortId, PortNumber, Slot, Table};
 use crate::livelock::Livelock;
 use crate::network::Network;
 use crate::packet::arena::Packets;
@@ -12,6 +13,7 @@ use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{MarkAt, PortStats};
+use crate::port_numbers::PortNumbers;
 use crate::spec::{DATA_CLASSES, TransportKind};
 use crate::trace::{Observers, Traced};
 use farloop_cc::{Effect, IntRecord, Signal};
@@ -30,32 +32,38 @@ pub(crate) struct PartContext {
     pub ports: Table<PortId, Port>,
     pub stats: Table<PortId, PortStats>,
     pub disciplines: Table<DisciplineId, Discipline>,
-    /// The ports' numbers in the network.
-    pub numbers: Table<PortId, PortNumber>,
-    /// The ports by their numbers, where these do not ascend.
-    pub places: Option<Vec<PortId>>,
+    pub numbers: PortNumbers,
     pub pauses: Pauses,
     pub counters: Counters,
     /// Index of the network's routes that hold now.
     pub routing: usize,
-    /// For handlers of algorithms; empty between two steps.
-    pub effects: Vec<Effect>,
-    /// Effects of a port agent that its switch has to carry out; empty between two steps.
-    pub agent_effects: Vec<Effect>,
-    /// Flows that are over at a host, where others may follow; empty when time goes on.
-    pub over: Vec<(HostId, FlowId)>,
-    /// Queue pairs that have a message for a rank at a host; empty when time goes on.
-    pub delivered: Vec<(HostId, FlowId)>,
-    /// Telemetry that does not lie in one piece.
-    pub scratch: Vec<IntRecord>,
+    pub buffers: HandlerBuffers,
+    pub notices: HostNotices,
     /// The run is to end for it.
     pub livelock: Option<Livelock>,
-    /// True if the part takes the fast path ([`crate::fast_path`]).
-    pub fast_path: bool,
-    /// True if its hosts do, even if its switches do not.
-    pub fast_path_hosts: bool,
+    pub fast_path: FastPath,
     /// Registered observers, if any.
     pub observers: Option<Box<Observers>>,
+}
+
+/// Memory that handlers of algorithms reuse: who calls a handler takes what it needs, and puts it back without effects.
+#[derive(Default)]
+pub(crate) struct HandlerBuffers {
+    /// Effects of a handler.
+    pub effects: Vec<Effect>,
+    /// Effects of a port agent that its switch has to carry out.
+    pub agent_effects: Vec<Effect>,
+    /// Telemetry that does not lie in one piece.
+    pub telemetry: Vec<IntRecord>,
+}
+
+/// The use of the fast path ([`crate::fast_path`]), decided when the part is built.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FastPath {
+    /// True if the part takes it.
+    pub part: bool,
+    /// True if its hosts do, even if its switches do not.
+    pub hosts: bool,
 }
 
 /// The effect of a PFC frame on the port that it stops or lets go on.
@@ -82,23 +90,20 @@ impl PartContext {
     #[inline]
     pub fn note_over(&mut self, host: HostId, flow: FlowId) {
         if !self.network.flow_dependencies.is_empty() {
-            self.over.push((host, flow));
+            self.notices.push_over(host, flow);
             self.calendar.set(self.events.agenda(host), self.now);
         }
     }
 
     /// A message of a job may be complete at a host, whose agenda sees to it.
     pub fn note_delivered(&mut self, host: HostId, flow: FlowId) {
-        self.delivered.push((host, flow));
+        self.notices.push_delivered(host, flow);
         self.calendar.set(self.events.agenda(host), self.now);
     }
 
     /// The port of this number, where the part has it.
     pub fn port_of(&self, number: PortNumber) -> Option<PortId> {
-        match &self.places {
-            None => self.numbers.find(&number),
-            Some(places) => Some(places[number.index()]).filter(|port| port.exists()),
-        }
+        self.numbers.find(number)
     }
 
     /// Asks for the memory that an event will need, if it is an arrival.
@@ -282,7 +287,7 @@ impl PartContext {
     pub fn observe(&mut self) -> &mut Observers {
         // Observers see every packet, in the order of time.
         self.be_punctual();
-        (self.fast_path, self.fast_path_hosts) = (false, false);
+        self.fast_path = FastPath::default();
         self.observers.get_or_insert_default()
     }
 

@@ -374,7 +374,7 @@ impl Simulation {
         for part in self.parts {
             starts.add(&part.context.counters.starts);
             limits.add(&part.context.counters.limits);
-            pauses.extend(part.context.pauses.into_rows(&part.context.numbers, end));
+            pauses.extend(part.context.pauses.into_rows(part.context.numbers.table(), end));
             samples.push(part.samples);
         }
         pauses.sort_unstable_by_key(|row| (row.port, row.cause, row.root));

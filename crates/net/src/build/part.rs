@@ -12,6 +12,7 @@ use crate::departures::{all_punctual, punctual};
 use crate::events::Events;
 use crate::fast_path;
 use crate::host::Hosts;
+use crate::host_notices::HostNotices;
 use crate::ids::{
     AgentId, CircuitNumber, DisciplineId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table,
 };
@@ -20,12 +21,13 @@ use crate::network::routing::Routes;
 use crate::network::{LinkEnd, Network, NodeRef};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
-use crate::part_context::PartContext;
+use crate::part_context::{FastPath, HandlerBuffers, PartContext};
 use crate::partition::{Cores, Partition};
 use crate::pauses::Pauses;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
 use crate::port::{Owner, Port};
+use crate::port_numbers::PortNumbers;
 use crate::sample::Samples;
 use crate::spec::LinkSpec;
 use crate::switch::agent::Agent;
@@ -79,24 +81,21 @@ pub(super) fn part(
         ports,
         stats,
         disciplines,
-        numbers: layout.numbers,
-        places: layout.reordered.then_some(layout.ids),
+        numbers: PortNumbers::new(layout.numbers, layout.reordered.then_some(layout.ids)),
         counters: Counters::new(),
         routing: 0,
-        effects: Vec::new(),
-        agent_effects: Vec::new(),
-        over: Vec::new(),
-        delivered: Vec::new(),
-        scratch: Vec::new(),
+        buffers: HandlerBuffers::default(),
+        notices: HostNotices::default(),
         livelock: None,
-        fast_path: false,
-        fast_path_hosts: false,
+        fast_path: FastPath::default(),
         observers: None,
     };
     let recipients = outboxes.keys().copied().chain(hosts.ranks.recipients()).collect::<BTreeSet<usize>>();
     hosts.ranks.begin(network, &mut context, &layout.own.hosts);
-    context.fast_path = !all_punctual && fast_path::of_part(&context, &switches);
-    context.fast_path_hosts = !all_punctual && fast_path::of_hosts(&context);
+    if !all_punctual {
+        let (part, hosts) = (fast_path::of_part(&context, &switches), fast_path::of_hosts(&context));
+        context.fast_path = FastPath { part, hosts };
+    }
     Ok(Part {
         context,
         hosts,

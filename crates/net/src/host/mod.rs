@@ -248,7 +248,7 @@ impl Hosts {
         if self.hosts[id].stalls.is_some() {
             self.release(cx, id);
         }
-        if !cx.over.is_empty() {
+        if cx.notices.has_over() {
             self.follow(cx, id);
         }
         if !cx.network.jobs.is_empty() {
@@ -290,15 +290,10 @@ impl Hosts {
     #[inline(never)]
     fn follow(&mut self, cx: &mut PartContext, id: HostId) {
         let host = &mut self.hosts[id];
-        let mut over = std::mem::take(&mut cx.over);
-        over.retain(|(there, flow)| {
-            if *there == id {
-                let begin = &mut |flow, at| host.late.push(Reverse((at, flow)));
-                self.dependent_flows.note_over(&cx.network, host.number, *flow, cx.now, begin);
-            }
-            *there != id
-        });
-        cx.over = over;
+        for flow in cx.notices.take_over(id) {
+            let begin = &mut |flow, at| host.late.push(Reverse((at, flow)));
+            self.dependent_flows.note_over(&cx.network, host.number, flow, cx.now, begin);
+        }
     }
 
     /// The first timers of a host have come due.
@@ -404,7 +399,7 @@ impl Host {
     fn post_all(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         for at in 0..self.host_cx.outgoing.len() {
             let slot = self.host_cx.outgoing[at];
-            if cx.fast_path_hosts {
+            if cx.fast_path.hosts {
                 self.reply(cx, senders, slot);
             } else {
                 cx.enqueue::<false>(self.port, slot);
@@ -473,7 +468,7 @@ impl Host {
             let slot = cx.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
             self.launch(cx, slot);
         } else if let Some(sender) = self.nic.take(senders, port.paused, cx.now) {
-            if cx.fast_path_hosts
+            if cx.fast_path.hosts
                 && let Some(slot) = senders.depart_quietly(cx, &mut self.host_cx, sender)
             {
                 cx.launch::<true>(self.port, slot);
@@ -492,7 +487,7 @@ impl Host {
     /// Puts a packet on the wire.
     #[inline]
     fn launch(&mut self, cx: &mut PartContext, slot: Slot) {
-        if cx.fast_path_hosts {
+        if cx.fast_path.hosts {
             return cx.launch::<true>(self.port, slot);
         }
         let late = if cx.network.noisy { self.lateness(cx, slot) } else { Delta::ZERO };

@@ -203,13 +203,7 @@ impl Ranks {
         if self.ranks.is_empty() {
             return;
         }
-        let mut arrived = Vec::new();
-        cx.delivered.retain(|(there, flow)| {
-            if *there == host {
-                arrived.push(*flow);
-            }
-            *there != host
-        });
+        let arrived: Vec<FlowId> = cx.notices.take_delivered(host).collect();
         for flow in arrived {
             self.deliver_messages(cx, flow, receivers, posted);
         }

@@ -346,14 +346,14 @@ impl Receivers {
         seq: u64,
         payload: u64,
     ) -> (Feedback, Fields) {
-        let mut effects = std::mem::take(&mut cx.effects);
+        let mut effects = std::mem::take(&mut cx.buffers.effects);
         let receiver = &mut self.states[id];
         let marked = cx.packets[slot].flags & MARKED != 0;
         let data = Data {
             seq: Bytes::new(seq),
             payload: Bytes::new(payload),
             ecn_marked: marked,
-            int: cx.packets.int(slot, &mut cx.scratch),
+            int: cx.packets.int(slot, &mut cx.buffers.telemetry),
             fields: &cx.packets.notes(slot)[..usize::from(receiver.fields).min(cx.packets.notes(slot).len())],
         };
         let feedback = receiver.cc.on_data(&mut Ctx::new(cx.now, &mut host_cx.random, &mut effects), &data);
@@ -362,7 +362,7 @@ impl Receivers {
             count => as_many(&receiver.cc.fields(&data), count),
         };
         self.take_effects(cx, host_cx, id, &mut effects);
-        cx.effects = effects;
+        cx.buffers.effects = effects;
         (feedback, fields)
     }
 
@@ -400,10 +400,10 @@ impl Receivers {
         id: ReceiverId,
         f: impl FnOnce(&mut AnyReceiver, &mut Ctx<'_>),
     ) {
-        let mut effects = std::mem::take(&mut cx.effects);
+        let mut effects = std::mem::take(&mut cx.buffers.effects);
         f(&mut self.states[id].cc, &mut Ctx::new(cx.now, &mut host_cx.random, &mut effects));
         self.take_effects(cx, host_cx, id, &mut effects);
-        cx.effects = effects;
+        cx.buffers.effects = effects;
     }
 
     #[inline]

@@ -285,9 +285,9 @@ impl Senders {
             cx.packets.remove(slot);
             return After::Nothing;
         };
-        let mut scratch = std::mem::take(&mut cx.scratch);
+        let mut scratch = std::mem::take(&mut cx.buffers.telemetry);
         let records = cx.packets.int(slot, &mut scratch).to_vec();
-        cx.scratch = scratch;
+        cx.buffers.telemetry = scratch;
         cx.packets.remove(slot);
         self.call(cx, host_cx, id, |cc, ctx| cc.on_telemetry(ctx, &records));
         After::Changed(id)
@@ -416,7 +416,7 @@ impl Senders {
             self.note_start(cx, id, &info);
         }
         let sender = &mut self.states[id];
-        let mut effects = std::mem::take(&mut cx.effects);
+        let mut effects = std::mem::take(&mut cx.buffers.effects);
         let mut ctx = Ctx::new(cx.now, &mut host_cx.random, &mut effects);
         for loss in meaning.spurious.iter().chain(&meaning.loss) {
             sender.cc.on_loss(&mut ctx, loss);
@@ -424,7 +424,7 @@ impl Senders {
         if meaning.is_ack {
             let (ack_seq, snd_nxt, in_flight) = sender.endpoint.progress();
             let (int, notes) = match slot {
-                Some(slot) => (cx.packets.int(slot, &mut cx.scratch), cx.packets.notes(slot)),
+                Some(slot) => (cx.packets.int(slot, &mut cx.buffers.telemetry), cx.packets.notes(slot)),
                 None => (&[][..], &[][..]),
             };
             let ack = Ack {
@@ -447,7 +447,7 @@ impl Senders {
         sender.offload(cx.now);
         cx.trace_progress(sender.view(), meaning, slot);
         self.take_effects(cx, host_cx, id, &mut effects);
-        cx.effects = effects;
+        cx.buffers.effects = effects;
         if cx.network.persistent {
             self.end_request(cx, host_cx, id);
         }
@@ -465,14 +465,14 @@ impl Senders {
         id: SenderId,
         f: impl FnOnce(&mut AnySender, &mut Ctx<'_>),
     ) {
-        let mut effects = std::mem::take(&mut cx.effects);
+        let mut effects = std::mem::take(&mut cx.buffers.effects);
         let sender = &mut self.states[id];
         f(&mut sender.cc, &mut Ctx::new(cx.now, &mut host_cx.random, &mut effects));
         let control = sender.cc.control();
         sender.take_control(control, cx.now);
         cx.trace_change(sender.view());
         self.take_effects(cx, host_cx, id, &mut effects);
-        cx.effects = effects;
+        cx.buffers.effects = effects;
     }
 
     /// Records the beginning of a flow, which `info` describes: the algorithm's window and rate as its endpoint lets them be.

@@ -29,16 +29,16 @@ impl Agent {
         random: &mut RandomStream,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>) -> R,
     ) -> R {
-        let mut effects = std::mem::take(&mut cx.effects);
+        let mut effects = std::mem::take(&mut cx.buffers.effects);
         let result = handler(&mut self.agent, &mut Ctx::new(cx.now, random, &mut effects));
         for effect in effects.drain(..) {
             match effect {
                 Effect::Arm(timer, at) => self.arm(cx, id, timer, at.max(cx.now)),
                 Effect::Cancel(timer) => self.arm(cx, id, timer, Time::NEVER),
-                other => cx.agent_effects.push(other),
+                other => cx.buffers.agent_effects.push(other),
             }
         }
-        cx.effects = effects;
+        cx.buffers.effects = effects;
         result
     }
 

@@ -187,7 +187,7 @@ impl Switches {
     /// [`Switches::catch_up`] of a port at which something is due.
     #[inline(always)]
     pub fn send_due(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId) {
-        match cx.fast_path {
+        match cx.fast_path.part {
             true => self.send_each::<true>(cx, s, p),
             false => self.send_each::<false>(cx, s, p),
         }
@@ -517,7 +517,7 @@ impl Switches {
         let id = cx.ports[p].agent;
         let (agent, random) = (&mut self.agents[id], &mut self.switches[s].random);
         let result = agent.call(cx, id, random, handler);
-        if !cx.agent_effects.is_empty() {
+        if !cx.buffers.agent_effects.is_empty() {
             self.carry_out(cx, s, p, slot);
         }
         result
@@ -525,7 +525,7 @@ impl Switches {
 
     /// Carries out the effects of an agent of port `p`, about the packet in `slot` where there is one.
     fn carry_out(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
-        let mut effects = std::mem::take(&mut cx.agent_effects);
+        let mut effects = std::mem::take(&mut cx.buffers.agent_effects);
         for effect in effects.drain(..).filter(|_| slot.exists()) {
             let flow = cx.packets[slot].flow;
             match effect {
@@ -548,7 +548,7 @@ impl Switches {
                 Effect::Pace(_) | Effect::Arm(..) | Effect::Cancel(_) => {}
             }
         }
-        cx.agent_effects = effects;
+        cx.buffers.agent_effects = effects;
     }
 
     /// Sends a packet that switch `s` itself has made, at its port `p`.
