@@ -5,13 +5,15 @@
 //! memory of `farloop import-job`; the tests hold the estimate to allocations counted there. Readers of files, whose size says little,
 //! count as they go on ([`MemoryMeter`]).
 
+mod budget;
+mod meter;
 mod size;
 
+pub use budget::Budget;
+pub use meter::MemoryMeter;
 pub use size::{Calls, Patterns, Size, of_job};
 
-use crate::collectives::{Choice, Location};
 use crate::error::{JobError, Place};
-use size::{DEPENDENCY_READ, GROUP, MEMBER, OPERATION};
 use std::fmt::Write;
 
 /// Bytes that a process takes without a job: the interpreter and its libraries.
@@ -91,34 +93,6 @@ fn text(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
-/// The use of a job and the limit of its memory, which a reader needs before it makes the job.
-#[derive(Clone, Copy)]
-pub struct Budget<'a> {
-    /// The limit of its memory.
-    pub limit: MemoryLimit,
-    /// The algorithm of its collectives.
-    pub choice: Choice,
-    /// Where a rank is.
-    pub locate: &'a dyn Fn(u32) -> Location,
-    /// True if its critical path is computed.
-    pub path: bool,
-}
-
-impl Budget<'_> {
-    /// Any amount.
-    pub const NONE: Budget<'static> = Budget {
-        limit: MemoryLimit::NONE,
-        choice: Choice::Fixed(crate::collectives::Algorithm::Ring),
-        locate: &|_| Location { site: 0, host: 0 },
-        path: false,
-    };
-
-    /// Refuses a job of that name and size if it takes too much.
-    pub fn check(&self, name: &str, size: &Size, keys: Keys) -> Result<(), JobError> {
-        self.limit.check_job(name, &size.shares(self.choice, self.path, keys))
-    }
-}
-
 /// Keys that decide about memory, by where the job comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keys {
@@ -126,59 +100,6 @@ pub enum Keys {
     Plan,
     /// A file.
     File,
-}
-
-/// Counts the memory that a reader of a file takes, and refuses files that exceed a limit. The bytes of the file that are
-/// read by then say how much it would be at the end.
-#[derive(Debug)]
-pub struct MemoryMeter {
-    limit: MemoryLimit,
-    used: u64,
-    read: u64,
-    total: u64,
-}
-
-impl MemoryMeter {
-    /// Of files of so many bytes.
-    pub fn new(limit: MemoryLimit, total: u64) -> MemoryMeter {
-        MemoryMeter { limit, used: 0, read: 0, total }
-    }
-
-    /// So many bytes of the files are read.
-    pub fn set_read(&mut self, read: u64) {
-        self.read = read;
-    }
-
-    /// An operation, and so many dependencies.
-    pub fn add_operations(&mut self, operations: u64, dependencies: u64) -> Result<(), String> {
-        let bytes = operations as f64 * OPERATION + dependencies as f64 * DEPENDENCY_READ;
-        self.add(bytes as u64)
-    }
-
-    /// A group, whose list of ranks is another one's.
-    pub fn add_group(&mut self) -> Result<(), String> {
-        self.add(GROUP as u64)
-    }
-
-    /// A list of so many ranks.
-    pub fn add_members(&mut self, members: u64) -> Result<(), String> {
-        self.add((MEMBER * members as f64) as u64)
-    }
-
-    fn add(&mut self, bytes: u64) -> Result<(), String> {
-        self.used = self.used.saturating_add(bytes);
-        let Some(limit) = self.limit.0 else { return Ok(()) };
-        if self.used.saturating_add(PROCESS) <= limit {
-            return Ok(());
-        }
-        let part = (self.total as f64 / self.read.max(1) as f64).max(1.0);
-        let shares = [MemoryShare {
-            what: "operations, dependencies and groups",
-            bytes: (self.used as f64 * part) as u64,
-            keys: "what the file has",
-        }];
-        self.limit.check("the job", &shares)
-    }
 }
 
 #[cfg(test)]

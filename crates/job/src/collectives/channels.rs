@@ -10,7 +10,7 @@
 //! Left out are the buffers of a connection, eight steps, which hold back a sender where the round trip is longer than they last, and
 //! NCCL's further doubling of channels for fast NVLink.
 
-use super::Location;
+use super::location::Location;
 use super::nccl::{Chosen, Machine, Members, Protocol, graph_channels};
 use super::schedule::{Schedule, group_members, part};
 use super::tree::{Tree, double_tree, reduce_and_broadcast};

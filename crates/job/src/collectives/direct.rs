@@ -1,7 +1,6 @@
 //! Direct: each member sends each other its part, first to the next, then to the one behind it, and so on.
 
-use super::Traffic;
-use super::schedule::{Schedule, part};
+use super::schedule::{Schedule, Traffic, part};
 use crate::job::Collective;
 
 /// Adds the collective for all members. Of all-gather a member sends its part to all; a root is the first.

@@ -3,8 +3,7 @@
 //! All-reduce of n that is no power of two: the first 2 r members, r = n - 2^k, fold in pairs before and unfold after (Thakur et al. 2005,
 //! section 4.5).
 
-use super::Traffic;
-use super::schedule::Schedule;
+use super::schedule::{Schedule, Traffic};
 use crate::job::Collective;
 
 /// Adds the collective for all members.

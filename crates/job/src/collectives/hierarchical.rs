@@ -3,8 +3,8 @@
 //! Across a site's border goes 1/m of the data per member, with m members in a site, so that each byte crosses once. Sites must have
 //! equally many members.
 
-use super::schedule::{Schedule, group_members, part};
-use super::{Traffic, ring};
+use super::ring;
+use super::schedule::{Schedule, Traffic, group_members, part};
 use crate::job::Collective;
 
 /// Members by site, in the order of the sites' first members; `None` where sites differ in size or there is one.

@@ -15,12 +15,14 @@ pub mod channels;
 mod direct;
 mod doubling;
 mod hierarchical;
+mod location;
 pub mod nccl;
 mod ring;
 mod schedule;
 mod tree;
 
-pub use schedule::{LANES, Schedule, Step};
+pub use location::Location;
+pub use schedule::{LANES, Schedule, Step, Traffic};
 
 use crate::error::{JobError, Missing, Place};
 use crate::job::{Collective, Group, Job, MemberIndex, Operation, Program, ProgramBuilder, Work};
@@ -73,15 +75,6 @@ pub enum Choice {
     Nccl(nccl::Machine),
 }
 
-/// Where a rank is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub struct Location {
-    /// Its site.
-    pub site: u32,
-    /// Its host.
-    pub host: u32,
-}
-
 /// Messages of a job's collectives beyond which channels and chunks of NCCL are merged: operations and what they wait for take about a
 /// gigabyte.
 pub const MAX_MESSAGES: u64 = 1 << 22;
@@ -132,15 +125,6 @@ pub fn schedule(algorithm: Algorithm, kind: Collective, bytes: u64, sites: &[u32
         Algorithm::Hierarchical => hierarchical::add(&mut made, kind, bytes, sites),
     }
     made
-}
-
-/// Counts of a collective's messages, for all of its members together.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Traffic {
-    /// Sends and receives.
-    pub steps: f64,
-    /// Pairs of a sender and a receiver, each lane by itself.
-    pub channels: f64,
 }
 
 /// Counts of the members of a collective that decide how much it is.

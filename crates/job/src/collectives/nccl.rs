@@ -6,7 +6,7 @@
 //! chosen one. Left out are NVLS, CollNet and PAT, which need switches or networks that compute, and chips but Hopper. The
 //! latencies are NCCL's constants, whatever the network's are.
 
-use super::Location;
+use super::location::Location;
 use std::collections::BTreeSet;
 
 /// Rates of the hosts that do a collective.

@@ -1,7 +1,6 @@
 //! Rings: in each step a member sends one of n parts to the next, and gets another from the last.
 
-use super::Traffic;
-use super::schedule::{Schedule, part};
+use super::schedule::{Schedule, Traffic, part};
 use crate::job::Collective;
 
 /// Adds a ring of `members`, after their present steps.

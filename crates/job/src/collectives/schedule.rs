@@ -18,6 +18,15 @@ pub struct Step {
     pub after: Box<[u32]>,
 }
 
+/// Counts of a collective's messages, for all of its members together.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Traffic {
+    /// Sends and receives.
+    pub steps: f64,
+    /// Pairs of a sender and a receiver, each lane by itself.
+    pub channels: f64,
+}
+
 /// Members by key, such as their site, in the order of the keys' first members.
 pub(super) fn group_members(keys: impl Iterator<Item = u32>) -> Vec<Vec<usize>> {
     // Nobody goes through the map in its order.

@@ -1,7 +1,6 @@
 //! Trees: binomial ones from a root, and for all-reduce two binary trees, each with half of the data in chunks.
 
-use super::Traffic;
-use super::schedule::{Schedule, part};
+use super::schedule::{Schedule, Traffic, part};
 use crate::job::Collective;
 
 /// Bytes of a chunk on its way through a binary tree; at most [`MAX_CHUNKS`] of them.

@@ -2,8 +2,8 @@
 //!
 //! It counts the operations of [`super::stage`]: all ranks of a stage do the same, but for stalls.
 
+use super::plan::{At, Groups, Plan, Zero};
 use super::stage::Stage;
-use super::{At, Groups, Plan, Zero};
 use crate::collectives::Location;
 use crate::job::Collective;
 use crate::memory::{Calls, Patterns, Size};

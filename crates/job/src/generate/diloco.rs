@@ -5,8 +5,8 @@
 //! Inner steps are whole training steps of a replica. After inner step t those fragments go out whose turn it is: fragment p after step
 //! (p + 1) H / P; the step that begins `delay_steps` later waits for it. The outer optimizer costs nothing.
 
+use super::plan::{Groups, OUTER, Plan};
 use super::stage::Stage;
-use super::{Groups, OUTER, Plan};
 use crate::job::Program;
 
 pub fn program(plan: &Plan, rank: u32, groups: &Groups) -> Program {

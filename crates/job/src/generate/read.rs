@@ -1,6 +1,6 @@
 //! Plans as TOML: one key a line, such as `model = "llama3-70b"` and `tensor = 8`.
 
-use super::Plan;
+use super::plan::Plan;
 use crate::error::{JobError, Place};
 use farloop_units::{ParamError, Params, Value};
 use toml_edit::{Document, Value as Toml};

@@ -9,9 +9,10 @@
 //! - A backward pass takes twice the operations of a forward pass. The optimizer's step moves 30 bytes for each parameter that it has
 //!   (master, two moments, read and written, gradient, parameter).
 
-use super::{
-    At, BACKWARD, EXPERT, FORWARD, GRADIENTS, Groups, OPTIMIZER, PIPELINE, Plan, STALL, Shape, Slot, Stall, TENSOR,
-    Zero, interleaved, one_f_one_b,
+use super::model::Shape;
+use super::order::{Slot, interleaved, one_f_one_b};
+use super::plan::{
+    At, BACKWARD, EXPERT, FORWARD, GRADIENTS, Groups, OPTIMIZER, PIPELINE, Plan, STALL, Stall, TENSOR, Zero,
 };
 use crate::job::{Collective, Program, ProgramBuilder, Work};
 use farloop_engine::random::RandomStream;

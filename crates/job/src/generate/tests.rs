@@ -1,10 +1,11 @@
+use super::plan::STALL;
 use super::*;
 use crate::collectives::{Algorithm, Choice, expand};
 use crate::ideal::{Level, Network, Outcome, run};
 use crate::job::{Collective, Work};
 use crate::survey::survey;
 use crate::validate::check;
-use farloop_units::Rate;
+use farloop_units::{Delta, Rate};
 
 fn expanded(plan: &Plan) -> Job {
     expand(&generate(plan, "plan").unwrap(), Choice::Fixed(Algorithm::Ring), &|_| {

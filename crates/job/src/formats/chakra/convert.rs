@@ -13,7 +13,9 @@
 //! - `comm_size` is the size of a rank's input (astra-sim, Ring.cc): an all-gather of n ranks gives n times as much.
 //! - CPU nodes of type COMM_COLL launch a collective that a GPU node does; they take their duration.
 
+use super::counts::Counts;
 use super::frames::Frames;
+use super::lane::{Lane, is_cpu, lane};
 use super::order::{keep_streams, without_contradictions};
 use super::schema::{Node, kind};
 use crate::error::{JobError, Missing, Place};
@@ -98,54 +100,6 @@ fn by_rank(paths: &[String]) -> Result<Vec<String>, JobError> {
         }
     }
     Ok(numbered.into_iter().map(|n| n.1.clone()).collect())
-}
-
-#[derive(Default)]
-pub(super) struct Counts {
-    absent: u64,
-    dependencies: u64,
-    /// Control dependencies that contradict others.
-    contradicted: u64,
-    pub(super) ordered: u64,
-    pub(super) followed: u64,
-    computed: u64,
-    invalid: u64,
-}
-
-impl Counts {
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut note = |count: u64, text: String| {
-            if count > 0 {
-                notes.push(text);
-            }
-        };
-        let (absent, all) = (self.absent, self.dependencies);
-        note(
-            absent,
-            format!(
-                "{absent} of {all} dependencies name nodes that the trace has not; they are kept and hold nothing up"
-            ),
-        );
-        let contradicted = self.contradicted;
-        note(
-            contradicted,
-            format!("{contradicted} control dependencies contradict other dependencies; they hold nothing up"),
-        );
-        let (ordered, pairs) = (self.ordered, self.ordered + self.followed);
-        note(
-            ordered,
-            format!(
-                "{ordered} of {pairs} neighbours on GPU streams had no direct dependency that keeps their order; it is kept"
-            ),
-        );
-        note(
-            self.computed,
-            format!("{} durations follow from num_ops, tensor_size and the host's speed", self.computed),
-        );
-        note(self.invalid, format!("{} nodes have no type; they do nothing", self.invalid));
-        notes
-    }
 }
 
 struct Groups {
@@ -259,17 +213,6 @@ impl Groups {
     }
 }
 
-/// A node's stream: of a thread of the CPU or of the GPU.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
-    Thread(i128),
-    Stream(i128),
-    Computing,
-    Communicating,
-    /// The stream of the original program, in a trace that farloop wrote; it keeps no order.
-    Processor(u16),
-}
-
 fn rank(
     reader: &mut impl BufRead,
     path: &str,
@@ -348,25 +291,6 @@ fn rank(
     }
     keep_streams(path, &mut builder, edges, &starts, &lanes, counts)?;
     Ok(builder.finish())
-}
-
-fn is_cpu(node: &Node) -> bool {
-    node.attribute("is_cpu_op").and_then(|a| a.integer()).is_some_and(|v| v != 0)
-}
-
-fn lane(node: &Node) -> Lane {
-    let number = |name| node.attribute(name).and_then(|a| a.integer());
-    if let Some(stream) = number(super::write::PROCESSOR).and_then(|s| u16::try_from(s).ok()) {
-        return Lane::Processor(stream);
-    }
-    if is_cpu(node) || node.kind == kind::METADATA {
-        return Lane::Thread(number("tid").unwrap_or(0));
-    }
-    match number("stream").or_else(|| number("tid")) {
-        Some(stream) => Lane::Stream(stream),
-        None if matches!(node.kind, kind::COMM_SEND | kind::COMM_RECV | kind::COMM_COLL) => Lane::Communicating,
-        None => Lane::Computing,
-    }
 }
 
 /// Why a node is refused.

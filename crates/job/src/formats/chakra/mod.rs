@@ -2,7 +2,9 @@
 //! other (mlcommons/chakra, schema/protobuf/et_def.proto and src/third_party/utils/protolib.py, at 21585d8).
 
 mod convert;
+mod counts;
 mod frames;
+mod lane;
 mod order;
 pub mod schema;
 mod write;

@@ -1,6 +1,7 @@
 //! Orders of nodes: without contradictions, and along streams.
 
-use super::convert::{Counts, Lane};
+use super::counts::Counts;
+use super::lane::Lane;
 use crate::error::{JobError, Place};
 use crate::job::ProgramBuilder;
 use std::cmp::Reverse;
