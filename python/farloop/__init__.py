@@ -12,6 +12,8 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from farloop.results.showing import set_renderer as _set_renderer
+
 if TYPE_CHECKING:
     from farloop import metrics
     from farloop._native import ScenarioError
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from farloop.formats.sndlib import flows_from_sndlib, from_sndlib
     from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison, Run
+    from farloop.results.showing import Renderer
     from farloop.results.trace import Trace
     from farloop.results.why import Explanation
     from farloop.results.why_job import JobExplanation
@@ -125,6 +128,15 @@ def __getattr__(name: str) -> Any:
     if importlib.util.find_spec(f"farloop.{name}") is not None:
         return importlib.import_module(f"farloop.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _load_renderer() -> Renderer:
+    from farloop.views import notebook
+
+    return notebook
+
+
+_set_renderer(_load_renderer)
 
 
 def __dir__() -> list[str]:

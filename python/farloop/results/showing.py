@@ -1,11 +1,44 @@
-"""Forms in which results show themselves: as a figure, and in notebooks. The one way from a result up to what draws it."""
+"""Forms in which results show themselves: as a figure, and in notebooks. Results know no view; `farloop` sets what draws them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class Renderer(Protocol):
+    """Draws results: the module `farloop.views.notebook`."""
+
+    def plot(
+        self,
+        result: object,
+        *,
+        metric: str | None = None,
+        kind: str | None = None,
+        group: str | None = None,
+        size: str | None = None,
+        style: str = "screen",
+        width: str | None = None,
+        height: str | None = None,
+    ) -> Figure:
+        """Draws one metric of a result, as `Drawable.plot` describes."""
+        ...
+
+    def as_html(self, result: object) -> str:
+        """Returns a result as a fragment of HTML."""
+        ...
+
+
+_load_renderer: Callable[[], Renderer]
+
+
+def set_renderer(load: Callable[[], Renderer]) -> None:
+    """Sets the function that loads the renderer. It is called when a result is drawn, so that other users do not wait for it."""
+    global _load_renderer
+    _load_renderer = load
 
 
 class Drawable:
@@ -36,13 +69,9 @@ class Drawable:
         Raises:
             FarloopError: the result has no such metric or kind; the text says what is accepted.
         """
-        from farloop.views import notebook
-
-        return notebook.plot(
+        return _load_renderer().plot(
             self, metric=metric, kind=kind, group=group, size=size, style=style, width=width, height=height
         )
 
     def _repr_html_(self) -> str:
-        from farloop.views import notebook
-
-        return notebook.as_html(self)
+        return _load_renderer().as_html(self)
