@@ -1,6 +1,6 @@
 """The simulator, compiled from Rust (crates/py). Text and columns go in and out; there is no logic on this side."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BufferedReader
 from typing import Any, Protocol
 
@@ -188,6 +188,11 @@ class Loss:
     @property
     def snd_nxt(self) -> int: ...
 
+PORT_EVENTS: list[str]
+PACKET_KINDS: list[str]
+NO_FLOW: int
+
+def port_records(file: BufferedReader, flows: Mapping[str, int], max: int) -> tuple[list[bytes], bool]: ...
 def version() -> str: ...
 def build_facts() -> str: ...
 def algorithms(classes: list[dict[str, Any]] = ...) -> str: ...

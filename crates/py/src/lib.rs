@@ -12,6 +12,7 @@ mod parameters;
 mod reader;
 mod scenario;
 mod signals;
+mod trace;
 mod writer;
 
 use algorithm::{Failure, catalog, of_classes};
@@ -227,6 +228,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(total_memory, module)?)?;
     module.add_function(wrap_pyfunction!(out_of_memory::end_without_memory, module)?)?;
+    trace::add(module)?;
     module.add_function(wrap_pyfunction!(delay::delay, module)?)?;
     module.add_function(wrap_pyfunction!(job::import_job, module)?)?;
     module.add_function(wrap_pyfunction!(job::job_formats, module)?)?;

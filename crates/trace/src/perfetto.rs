@@ -3,11 +3,17 @@
 //! One track for each port (what happened to packets, as instants), with its queue as a counter and its pauses as slices below; one for
 //! each flow (ACKs, losses, timers, as instants), with window, pacing rate and round-trip time as counters below.
 //!
-//! The messages are declared here with the fields that we write, numbered as in Perfetto's `protos/perfetto/trace`; a test reads what
-//! comes out with Perfetto's own definitions.
+//! [`port_records`] reads the events at ports again, for the report's player. The messages are declared with the fields that we write; a
+//! test reads what comes out with Perfetto's own definitions.
+
+mod messages;
+mod read;
+
+pub use read::{EVENTS, KINDS, NO_FLOW, PortRecords, ReadError, port_records};
 
 use crate::{Event, Names, Packet, Place, Record, Trace};
 use farloop_units::{Bytes, Rate};
+use messages::{CounterDescriptor, DebugAnnotation, Kind, TracePacket, TrackDescriptor, TrackEvent, Unit};
 use prost::Message;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -300,79 +306,3 @@ fn text(name: &str, value: &str) -> DebugAnnotation {
 }
 
 const SEQ_INCREMENTAL_STATE_CLEARED: u32 = 1;
-
-#[derive(Clone, Copy)]
-enum Kind {
-    SliceBegin = 1,
-    SliceEnd = 2,
-    Instant = 3,
-    Counter = 4,
-}
-
-#[derive(Clone, Copy)]
-enum Unit {
-    TimeNs = 1,
-    SizeBytes = 3,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TracePacket {
-    #[prost(uint64, optional, tag = "8")]
-    timestamp: Option<u64>,
-    #[prost(uint32, tag = "10")]
-    trusted_packet_sequence_id: u32,
-    #[prost(message, optional, tag = "11")]
-    track_event: Option<TrackEvent>,
-    #[prost(uint32, optional, tag = "13")]
-    sequence_flags: Option<u32>,
-    #[prost(message, optional, tag = "60")]
-    track_descriptor: Option<TrackDescriptor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackDescriptor {
-    #[prost(uint64, tag = "1")]
-    uuid: u64,
-    #[prost(string, optional, tag = "2")]
-    name: Option<String>,
-    #[prost(uint64, optional, tag = "5")]
-    parent_uuid: Option<u64>,
-    #[prost(message, optional, tag = "8")]
-    counter: Option<CounterDescriptor>,
-    #[prost(string, optional, tag = "14")]
-    description: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct CounterDescriptor {
-    #[prost(int32, optional, tag = "3")]
-    unit: Option<i32>,
-    #[prost(string, optional, tag = "6")]
-    unit_name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackEvent {
-    #[prost(message, repeated, tag = "4")]
-    debug_annotations: Vec<DebugAnnotation>,
-    #[prost(int32, tag = "9")]
-    kind: i32,
-    #[prost(uint64, tag = "11")]
-    track_uuid: u64,
-    #[prost(string, optional, tag = "23")]
-    name: Option<String>,
-    #[prost(int64, optional, tag = "30")]
-    counter_value: Option<i64>,
-    #[prost(double, optional, tag = "44")]
-    double_counter_value: Option<f64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct DebugAnnotation {
-    #[prost(uint64, optional, tag = "3")]
-    uint_value: Option<u64>,
-    #[prost(string, optional, tag = "6")]
-    string_value: Option<String>,
-    #[prost(string, optional, tag = "10")]
-    name: Option<String>,
-}
