@@ -240,8 +240,7 @@ class Gallery:
     def __init__(self, stage: Stage, reproductions: Sequence[Path]) -> None:
         self.stage = stage
         self.presets = {preset["id"] for preset in build_playground.presets()} if stage.live else set()
-        known = tally.known_claims()
-        self.claims = tally.shown(tally.read_record(), known, tally.stated_today(known))
+        known, self.claims = tally.known_claims(), tally.shown_today()
         self.what = {name: claim["what"] for name, claim in known.items()}
         self.of = {name: [c for c in self.claims if known[c["id"]]["scenario"] == name] for name in figure_names()}
         self.pictures: dict[str, tuple[str, list[str]]] = {}
@@ -285,7 +284,7 @@ class Gallery:
             "[findings](../docs/findings/README.md). All algorithms ranked: [the arena](../docs/arena.md).\n"
         )
         counts = (
-            "\n## How many claims hold\n\nEach picture is named with the scale and the commit that drew it; one whose verdict or numbers "
+            "\n## How many claims hold\n\nEach picture is named with the scale and the date of its runs; one whose verdict or numbers "
             f"are no longer those of the record is marked as stale.\n\n{tally.tally(self.claims)}\n\nStatement by statement, with the "
             "cause of each that does not hold ([all of them](../docs/findings/statements.md)):\n\n"
             f"{statements.tally(self.claims)}\n"
@@ -367,9 +366,7 @@ class Gallery:
         if kept is None:
             return f"*{scale.capitalize()} scale.*\n"
         verdicts = "; ".join(f"{claim} {verdict}" for claim, verdict in kept.verdicts.items())
-        verdict = f"*{scale.capitalize()} scale, drawn at commit {kept.commit}" + (
-            f": {verdicts}.*\n" if verdicts else ".*\n"
-        )
+        verdict = f"*{scale.capitalize()} scale, drawn on {kept.date}" + (f": {verdicts}.*\n" if verdicts else ".*\n")
         if name not in self.stale:
             return verdict
         return f'{verdict}\n!!! warning "Stale"\n    {self.stale[name][:1].upper()}{self.stale[name][1:]}. Anew: `{kept.command}`\n'

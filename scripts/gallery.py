@@ -5,22 +5,22 @@
     scripts/gallery.py out/fig12          keeps its pictures
     scripts/gallery.py                    says which pictures are stale, with the command that makes them anew; then the status is 1
 
-`make site` shows them. A picture is kept with the scale, the commit and the verdicts of the reproduction that drew it. It is stale as
-soon as docs/findings/verdicts.json has another verdict or other numbers for a claim of that figure at that scale. Pictures are kept with
-64 colours, which suits curves; those that farloop draws of any run, such as the map of the network, are not kept.
+`make site` shows them. A picture is kept with the scale and the date of the reproduction that drew it, its verdicts, and digests of its
+numbers. It is stale as soon as docs/findings/verdicts.json has another verdict or other numbers for a claim of that figure at that scale;
+what draws it may change. Pictures are kept with 64 colours, which suits curves; those that farloop draws of any run, such as the map of
+the network, are not kept.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import provenance
 import tally
 from PIL import Image
 
@@ -44,8 +44,7 @@ class Kept:
     Attributes:
         figure: The figure's name, such as "gear/fig12".
         scale: "quick" or "full".
-        commit: Of the checkout that drew them.
-        date: When.
+        date: Of the reproduction.
         verdicts: The verdict of each of its claims at that time.
         digests: Of verdict and numbers of each claim.
         pictures: Names of the files in the figure's directory.
@@ -53,7 +52,6 @@ class Kept:
 
     figure: str
     scale: str
-    commit: str
     date: str
     verdicts: dict[str, str]
     digests: dict[str, str]
@@ -87,14 +85,6 @@ def read_index(path: Path = INDEX) -> dict[str, Kept]:
     return {figure: Kept(figure, **entry) for figure, entry in json.loads(path.read_text("utf-8")).items()}
 
 
-def digest(entry: Mapping[str, Any]) -> str:
-    """What is compared of a claim's entry in the record: its verdict, and its numbers with the three digits that pages show."""
-    known = {k: v for k, v in entry["measured"].items() if v is not None}
-    numbers = {k: f"{v:.3g}" if isinstance(v, int | float) else str(v) for k, v in known.items()}
-    text = json.dumps([entry["verdict"], entry["calibrated"], numbers], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def stale(kept: Iterable[Kept], record: tally.Claims) -> dict[str, str]:
     """Why pictures are stale, by figure.
 
@@ -106,24 +96,24 @@ def stale(kept: Iterable[Kept], record: tally.Claims) -> dict[str, str]:
         changed = []
         for claim, then in picture.digests.items():
             now = known.get((claim, picture.scale))
-            if now is None or digest(now) == then:
+            if now is None or provenance.numbers_digest(now) == then:
                 continue
             other = f"is {now['verdict']}, the picture's was {picture.verdicts[claim]}"
             same = picture.verdicts[claim] == now["verdict"]
-            changed.append(f"{claim} {'has other numbers' if same else other} (commit {now['commit']})")
+            changed.append(f"{claim} {'has other numbers' if same else other} ({now['date']})")
         if changed:
-            reasons[picture.figure] = f"drawn at commit {picture.commit}; in the record {'; '.join(changed)}"
+            reasons[picture.figure] = f"drawn on {picture.date}; in the record {'; '.join(changed)}"
     return reasons
 
 
-def take(reproduction: Path, commit: str) -> list[Kept]:
+def take(reproduction: Path) -> list[Kept]:
     """Keeps the pictures of a reproduction in place of older ones of the same figures; says what it has kept.
 
     Raises:
         tally.RefusedError: it is no complete reproduction of the papers' figures.
     """
     known = tally.known_claims()
-    entries = tally.entries(reproduction / "claims.json", known, commit)
+    entries = tally.entries(reproduction / "claims.json", known)
     try:
         manifest = json.loads((reproduction / "manifest.json").read_text("utf-8"))
         figures, scale = [str(figure) for figure in manifest["figures"]], str(manifest["scale"])
@@ -145,10 +135,9 @@ def take(reproduction: Path, commit: str) -> list[Kept]:
         kept = Kept(
             figure=figure,
             scale=scale,
-            commit=commit,
             date=max((entry["date"] for entry in own), default=""),
             verdicts={entry["id"]: entry["verdict"] for entry in own},
-            digests={entry["id"]: digest(entry) for entry in own},
+            digests={entry["id"]: provenance.numbers_digest(entry) for entry in own},
             pictures=[path.name for path in chosen],
         )
         _copy(chosen, kept)
@@ -172,19 +161,16 @@ def _copy(chosen: Sequence[Path], kept: Kept) -> None:
 def _write(index: Mapping[str, Kept]) -> None:
     ordered = {figure: vars(index[figure]) for figure in figure_names() if figure in index}
     content = {figure: {k: v for k, v in entry.items() if k != "figure"} for figure, entry in ordered.items()}
-    INDEX.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    INDEX.write_text(tally.lines(content) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Keeps pictures, or says which are stale; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reproduction", nargs="*", type=Path, help="what `farloop reproduce --out` wrote")
-    parser.add_argument("--commit", help="that the reproductions were made with (default: the one that is checked out)")
     options = parser.parse_args(arguments)
     try:
-        taken = [
-            picture for path in options.reproduction for picture in take(path, options.commit or tally.checked_out())
-        ]
+        taken = [picture for path in options.reproduction for picture in take(path)]
     except tally.RefusedError as error:
         sys.stderr.write(f"gallery.py: {error}\n")
         return 2

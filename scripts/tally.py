@@ -7,28 +7,37 @@ Its tables stand in README.md and docs/findings/README.md, the statements that d
 
 The files are what `farloop reproduce --out out/quick` and `farloop reproduce gear/fig09 --full --out out/full` wrote. What they have
 replaces the record's entry of the same claim and scale; everything else in the record stays, so a reproduction of one figure is enough to
-bring that one up to date. The tables show a claim at full scale where that has run, and at quick scale otherwise; one that never ran stands
-as not judged. Between the markers of the two pages everything is replaced; nothing else is touched. Without files only the pages are
-written.
+bring that one up to date. An entry carries digests of the scenarios and of the judge that its verdict rests on (scripts/provenance.py); it
+is stale as soon as today's are others, and a test fails. The script refuses results of other scenarios or of another judge than today's.
+
+    scripts/tally.py --unchanged "the judge reads its rates from a table" --of gear/fig09
+
+marks stale entries as still valid, with the reason: for code that was only rewritten.
+
+The tables show a claim at full scale where that has run, and at quick scale otherwise; one that never ran stands as not judged. Between
+the markers of the two pages everything is replaced; nothing else is touched. Without files only the pages are written.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import provenance
 import statements
 
+import farloop
 from farloop import catalogue
 from farloop.deprecation import rename_keys
+from farloop.errors import FarloopError
 from farloop.judging import verdicts
 from farloop.results.run import ClaimRow
 
@@ -40,6 +49,9 @@ SCALES = ("quick", "full")
 
 STATED = ("text", "holds", "evidence", "number", "side")
 """What is kept of a statement. Its cause is not: that is in the paper's `causes.toml`, and can become known later."""
+
+MAX_COLUMNS = 100
+"""Of a list in the record that stands on one line."""
 
 FINDINGS = ROOT / "docs" / "findings"
 RECORD = FINDINGS / "verdicts.json"
@@ -121,13 +133,12 @@ def pages(claim: str) -> list[str]:
     return [p.name for p in pages if pattern.search(p.read_text("utf-8"))]
 
 
-def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> list[dict[str, Any]]:
-    """The record's entries of a reproduction.
+def entries(path: Path, known: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The record's entries of a reproduction, without what they rest on.
 
     Args:
         path: Its claims.json.
         known: Every claim of the papers, by its identifier.
-        commit: Of the checkout that made it.
 
     Raises:
         RefusedError: it is no such file, or no reproduction of the papers' claims.
@@ -136,24 +147,7 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
         content = [rename_keys(claim, ClaimRow.RENAMED, path.name) for claim in json.loads(path.read_text("utf-8"))]
         version = json.loads((path.parent / "manifest.json").read_text("utf-8"))["farloop"]
         date = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
-        rows = [
-            {
-                "id": claim["id"],
-                "scale": claim["scale"],
-                "verdict": claim["verdict"],
-                "verdict_text": claim["verdict_text"],
-                "calibrated": claim["calibrated"],
-                # Numbers that stand beside the paper's; all others are in claims.json.
-                "measured": {name: claim["measured"].get(name) for name in claim["paper"]},
-                "held": claim["held"],
-                "judged": claim["judged"],
-                "statements": [{key: s[key] for key in STATED} for s in claim["statements"]],
-                "date": date,
-                "version": version,
-                "commit": commit,
-            }
-            for claim in content
-        ]
+        rows = [_entry(claim) | {"date": date, "version": version} for claim in content]
     except OSError as error:
         raise RefusedError(
             f"{error.filename or path}: {error.strerror}; expected claims.json of `farloop reproduce`"
@@ -171,6 +165,116 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
                 "at quick or full scale"
             )
     return rows
+
+
+def _entry(claim: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": claim["id"],
+        "scale": claim["scale"],
+        "verdict": claim["verdict"],
+        "verdict_text": claim["verdict_text"],
+        "calibrated": claim["calibrated"],
+        # Numbers that stand beside the paper's; all others are in claims.json.
+        "measured": {name: claim["measured"].get(name) for name in claim["paper"]},
+        "held": claim["held"],
+        "judged": claim["judged"],
+        "statements": [{key: s[key] for key in STATED} for s in claim["statements"]],
+    }
+
+
+def add_digests(
+    rows: Claims, path: Path, known: Mapping[str, Mapping[str, Any]], keys: provenance.KnownKeys
+) -> list[dict[str, Any]]:
+    """The entries of a reproduction with the digests of what they rest on; adds keys of scenarios that are new.
+
+    Raises:
+        RefusedError: it ran other scenarios than today's figures, or today's judges find something else in its tables.
+    """
+    figures = list(dict.fromkeys(known[entry["id"]]["scenario"] for entry in rows))
+    scale = rows[0]["scale"] if rows else ""
+    scenarios = {figure: _scenarios(path.parent, figure, scale) for figure in figures}
+    for entry in rows:
+        again = _judged_today(path.parent / known[entry["id"]]["scenario"]).get(entry["id"])
+        if again != {key: entry[key] for key in again or ()}:
+            raise RefusedError(
+                f"{path}: {entry['id']}: today's judge finds something else in these tables; `farloop report {path.parent}` judges them "
+                "anew"
+            )
+    keys.add(key for figure in figures for key in provenance.keys_of(scenarios[figure]))
+    digests = [_digests(entry, known, keys, keys.newest, scenarios) for entry in rows]
+    return [{**entry, **digest} for entry, digest in zip(rows, digests, strict=True)]
+
+
+def _scenarios(reproduction: Path, figure: str, scale: str) -> provenance.Scenarios:
+    """What was run for a figure of a reproduction, which must be what it runs today."""
+    try:
+        ran = provenance.output_scenarios(reproduction / figure)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RefusedError(
+            f"{reproduction / figure}: {type(error).__name__}: {error}; expected what `farloop reproduce --out` wrote"
+        ) from None
+    today = provenance.figure_scenarios(figure, scale)
+    for run in dict.fromkeys([*today, *ran]):
+        if ran.get(run) != today.get(run):
+            raise RefusedError(
+                f"{reproduction}: {figure}: {', '.join(run)}: ran with another scenario or other seeds than today's figure; expected "
+                f"what `farloop reproduce {figure}` writes"
+            )
+    return ran
+
+
+@functools.cache
+def _judged_today(output: Path) -> dict[str, dict[str, Any]]:
+    """What today's judge finds in the tables of a figure's output, by claim."""
+    try:
+        comparison = farloop.load(output)
+    except FarloopError as error:
+        raise RefusedError(str(error)) from None
+    return {claim["id"]: _entry(claim) for claim in verdicts.judge_again(comparison).claims}
+
+
+def _digests(
+    entry: Mapping[str, Any],
+    known: Mapping[str, Mapping[str, Any]],
+    keys: provenance.KnownKeys,
+    generation: int,
+    scenarios: Mapping[str, provenance.Scenarios] | None = None,
+) -> dict[str, str]:
+    """The digests of what an entry rests on: of today's scenarios, or of those that are given by figure."""
+    claim, scale, figure = entry["id"], entry["scale"], known[entry["id"]]["scenario"]
+    every = provenance.figure_scenarios(figure, scale) if scenarios is None else scenarios[figure]
+    own = provenance.claim_scenarios(figure, claim, scale, every)
+    return {
+        "scenarios": provenance.scenario_digest(own, keys, generation),
+        "judge": provenance.judge_digest(figure, claim),
+    }
+
+
+def stale(
+    record: Claims, known: Mapping[str, Mapping[str, Any]], keys: provenance.KnownKeys
+) -> dict[tuple[str, str], dict[str, str]]:
+    """The entries that rest on other scenarios or another judge than today's, by claim and scale: today's digests in place of theirs.
+
+    Entries from before there were digests name a commit in place of the judge's.
+    """
+    found = {}
+    for entry in record:
+        today = _digests(entry, known, keys, int(entry["scenarios"].partition(":")[0]))
+        if changed := {name: digest for name, digest in today.items() if entry.get(name, digest) != digest}:
+            found[entry["id"], entry["scale"]] = changed
+    return found
+
+
+def keep_unchanged(
+    record: Claims, found: Mapping[tuple[str, str], Mapping[str, str]], reason: str, prefix: str
+) -> list[dict[str, Any]]:
+    """The record with today's digests in stale entries of claims that begin with a prefix, and the reason why these still hold."""
+    return [
+        {**entry, **found[key], "unchanged": [*entry.get("unchanged", []), reason]}
+        if (key := (entry["id"], entry["scale"])) in found and entry["id"].startswith(prefix)
+        else dict(entry)
+        for entry in record
+    ]
 
 
 def updated(record: Claims, entries: Claims, known: Iterable[str]) -> list[dict[str, Any]]:
@@ -228,10 +332,42 @@ def stated_today(known: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str]
     }
 
 
+def shown_today() -> list[dict[str, Any]]:
+    """What pages show: an entry of the record for each claim, as today's judges leave it."""
+    known = known_claims()
+    return shown(read_record(), known, stated_today(known))
+
+
 def read_record() -> list[dict[str, Any]]:
-    """The record as it stands."""
-    record: list[dict[str, Any]] = json.loads(RECORD.read_text("utf-8"))
+    """The entries of the record as it stands."""
+    record: list[dict[str, Any]] = json.loads(RECORD.read_text("utf-8"))["claims"]
     return record
+
+
+def read_keys() -> provenance.KnownKeys:
+    """The keys of scenarios that the record's digests know."""
+    return provenance.KnownKeys(json.loads(RECORD.read_text("utf-8"))["keys"])
+
+
+def write_record(record: Claims, keys: provenance.KnownKeys) -> None:
+    """Writes the record."""
+    RECORD.write_text(lines({"keys": keys.generations, "claims": record}) + "\n", encoding="utf-8")
+
+
+def lines(value: Any, depth: int = 0) -> str:
+    """A value as JSON, where an object of plain values is one line, and a list of such that is short."""
+    inner = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else []
+    nested = any(isinstance(one, list | Mapping) and one for one in inner)
+    line = json.dumps(value, ensure_ascii=False)
+    if not nested and not (isinstance(value, list) and len(line) > MAX_COLUMNS):
+        return line
+    indent = " " * (depth + 1)
+    if isinstance(value, Mapping):
+        parts = [f"{json.dumps(key)}: {lines(one, depth + 1)}" for key, one in value.items()]
+    else:
+        parts = [lines(one, depth + 1) for one in value]
+    opening, closing = "{}" if isinstance(value, Mapping) else "[]"
+    return f"{opening}\n{indent}" + f",\n{indent}".join(parts) + f"\n{' ' * depth}{closing}"
 
 
 def known_claims() -> dict[str, dict[str, Any]]:
@@ -243,31 +379,29 @@ def main(arguments: Sequence[str]) -> int:
     """Brings the record up to date and rewrites both pages; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("claims", nargs="*", type=Path, help="claims.json of a reproduction")
-    parser.add_argument("--commit", help="that the reproductions were made with (default: the one that is checked out)")
+    parser.add_argument(
+        "--unchanged", metavar="REASON", help="take stale entries over: why what they rest on was only rewritten"
+    )
+    parser.add_argument(
+        "--of", metavar="CLAIM", default="", help="with --unchanged: only claims that begin so, such as gear/fig09"
+    )
     options = parser.parse_args(arguments)
-    known = known_claims()
+    known, keys = known_claims(), read_keys()
     try:
-        judged = [e for path in options.claims for e in entries(path, known, options.commit or checked_out())]
+        judged = [entry for path in options.claims for entry in add_digests(entries(path, known), path, known, keys)]
     except RefusedError as error:
         sys.stderr.write(f"tally.py: {error}\n")
         return 2
     record = updated(read_record(), judged, known)
-    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if options.unchanged:
+        record = keep_unchanged(record, stale(record, known, keys), options.unchanged, options.of)
+    write_record(record, keys)
     claims = shown(record, known, stated_today(known))
     for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", led(claims))):
         path.write_text(between(path.read_text("utf-8"), content), encoding="utf-8")
     (FINDINGS / "statements.md").write_text(statements.page(claims), encoding="utf-8")
     (FINDINGS / "statements.json").write_text(statements.as_json(claims), encoding="utf-8")
     return 0
-
-
-def checked_out() -> str:
-    """The commit that is checked out, with "-dirty" where files differ from it; empty where git does not say."""
-    try:
-        command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 if __name__ == "__main__":

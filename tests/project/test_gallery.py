@@ -1,15 +1,12 @@
 """The pictures that the site shows without a reproduction: kept small, and with the verdict that they belong to."""
 
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from farloop.scenario import figure_names
 
-REPOSITORY = Path(__file__).parents[2]
 MAX_BYTES = 3_000_000
 """Of all pictures together."""
 
@@ -44,7 +41,7 @@ def entry(**changes):
     measured = {"ratio": 1.23}
     return {
         "id": "gear/fig12", "scale": "quick", "verdict": "reproduced", "calibrated": False, "measured": measured,
-        "commit": "abcdef0",
+        "date": "2026-11-27",
     } | changes  # fmt: skip
 
 
@@ -63,25 +60,14 @@ def test_the_index_and_the_files_belong_together(scripts):
     named = {path for picture in kept.values() for path in picture.paths}
     assert named == set(gallery.KEPT.rglob("*.png"))
     assert sum(path.stat().st_size for path in named) < MAX_BYTES
-    assert all(picture.pictures and picture.commit and picture.scale in ("quick", "full") for picture in kept.values())
-
-
-def test_the_commits_of_pictures_are_commits_before_this_one(scripts):
-    commits = {picture.commit for picture in scripts("gallery").read_index().values()}
-    asked = ["git", "-C", str(REPOSITORY), "rev-parse", "--is-shallow-repository"]
-    known = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if known.stdout.strip() != "false":
-        pytest.skip("no whole history of git")
-    for commit in commits:
-        ancestor = ["git", "-C", str(REPOSITORY), "merge-base", "--is-ancestor", commit, "HEAD"]
-        assert subprocess.run(ancestor, check=False, capture_output=True).returncode == 0, commit
+    assert all(picture.pictures and picture.date and picture.scale in ("quick", "full") for picture in kept.values())
 
 
 def test_pictures_are_kept_with_what_they_belong_to(gallery, tmp_path):
-    taken = gallery.take(reproduction(tmp_path / "out"), "1234567")
+    taken = gallery.take(reproduction(tmp_path / "out"))
     assert [figure.pictures for figure in taken] == [["fig12.png"]], "neither the map nor the schedule"
     kept = gallery.read_index(gallery.INDEX)["gear/fig12"]
-    assert (kept.scale, kept.commit, kept.verdicts) == ("quick", "1234567", {"gear/fig12": "reproduced"})
+    assert (kept.scale, kept.verdicts) == ("quick", {"gear/fig12": "reproduced"})
     with Image.open(kept.paths[0]) as picture:
         assert picture.mode == "P"
     assert gallery.stale([kept], [entry()]) == {}, "three digits are what pages show"
@@ -91,13 +77,13 @@ def test_pictures_are_kept_with_what_they_belong_to(gallery, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"verdict": "differs"}, "gear/fig12 is differs, the picture's was reproduced (commit abcdef0)"),
-        ({"measured": {"ratio": 1.31}}, "gear/fig12 has other numbers (commit abcdef0)"),
+        ({"verdict": "differs"}, "gear/fig12 is differs, the picture's was reproduced (2026-11-27)"),
+        ({"measured": {"ratio": 1.31}}, "gear/fig12 has other numbers (2026-11-27)"),
         ({"calibrated": True}, "gear/fig12 has other numbers"),
     ],
 )
 def test_a_picture_is_stale_where_the_record_has_moved_on(changes, said, gallery, tmp_path):
-    kept = gallery.take(reproduction(tmp_path / "out"), "1234567")
+    kept = gallery.take(reproduction(tmp_path / "out"))
     assert said in gallery.stale(kept, [entry(**changes)])["gear/fig12"]
     assert gallery.stale(kept, [entry(scale="full", **changes)]) == {}, "of another scale"
     assert kept[0].command.startswith("farloop reproduce gear/fig12 --out out/gear-fig12 && scripts/tally.py")
@@ -105,12 +91,12 @@ def test_a_picture_is_stale_where_the_record_has_moved_on(changes, said, gallery
 
 def test_what_is_no_reproduction_is_refused(gallery, scripts, tmp_path):
     with pytest.raises(scripts("tally").RefusedError, match=r"expected claims\.json"):
-        gallery.take(tmp_path, "1234567")
+        gallery.take(tmp_path)
     hostile = reproduction(tmp_path / "out")
     manifest = {"farloop": "0.1.0", "figures": ["../../elsewhere"], "scale": "quick"}
     (hostile / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(scripts("tally").RefusedError, match="no figure of a paper"):
-        gallery.take(hostile, "1234567")
+        gallery.take(hostile)
     assert not list(gallery.KEPT.iterdir())
 
 
@@ -120,7 +106,7 @@ def test_the_site_marks_what_is_stale_and_says_where_no_picture_is_kept(scripts,
     kept = scripts("gallery").read_index()
     old = next(iter(kept))
     monkeypatch.setattr(
-        scripts("gallery"), "stale", lambda *_: {old: "drawn at commit 1234567; in the record another verdict"}
+        scripts("gallery"), "stale", lambda *_: {old: "drawn on 2026-11-23; in the record another verdict"}
     )
     site.Gallery(site.Stage(tmp_path), []).write()
     page = (tmp_path / "gallery" / f"{old.partition('/')[0]}.md").read_text("utf-8")

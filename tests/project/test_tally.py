@@ -105,7 +105,7 @@ def reproduced(directory, **change):
 
 
 def test_entries_of_a_reproduction(tmp_path):
-    (entry,) = tally.entries(reproduced(tmp_path), KNOWN, "abc1234")
+    (entry,) = tally.entries(reproduced(tmp_path), KNOWN)
     assert entry.pop("date") == datetime.datetime.now(datetime.UTC).date().isoformat()
     assert entry == {
         "id": "a/fig1",
@@ -121,7 +121,6 @@ def test_entries_of_a_reproduction(tmp_path):
             {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
         ],
         "version": "0.1.0",
-        "commit": "abc1234",
     }
 
 
@@ -136,7 +135,7 @@ def test_entries_of_a_reproduction(tmp_path):
 )
 def test_what_is_no_reproduction_is_refused(change, said, tmp_path):
     with pytest.raises(tally.RefusedError, match=re.escape(said)):
-        tally.entries(reproduced(tmp_path, **change), KNOWN, "")
+        tally.entries(reproduced(tmp_path, **change), KNOWN)
 
 
 def test_claims_of_the_version_before_are_read(tmp_path):
@@ -169,7 +168,7 @@ def test_only_what_is_between_the_markers_is_replaced():
 def test_the_pages_are_what_the_record_says():
     record, known = tally.read_record(), tally.known_claims()
     assert tally.updated(record, [], known) == record
-    claims = tally.shown(record, known, tally.stated_today(known))
+    claims = tally.shown_today()
     assert tally.inside((ROOT / "README.md").read_text()) == tally.tally(claims)
     assert tally.inside((tally.FINDINGS / "README.md").read_text()) == tally.led(claims)
     assert [c["id"] for c in claims] == [c.id for f in figure_names() for c in read_claims(own_scenario(f).resolved)]
@@ -178,9 +177,7 @@ def test_the_pages_are_what_the_record_says():
 def test_a_verdict_never_stands_without_what_it_owes_to_calibration():
     claims = {c.id: c for f in figure_names() for c in read_claims(own_scenario(f).resolved)}
     assert tally.VERDICTS == VERDICTS
-    known = tally.known_claims()
-    shown = tally.shown(tally.read_record(), known, tally.stated_today(known))
-    judged = [e for e in shown if e["verdict"] in VERDICTS[:3]]
+    judged = [e for e in tally.shown_today() if e["verdict"] in VERDICTS[:3]]
     assert judged
     assert all(e["calibrated"] == bool(claims[e["id"]].calibrated) for e in judged)
     assert all(("(calibrated" in e["verdict_text"]) == e["calibrated"] for e in judged)

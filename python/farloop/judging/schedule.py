@@ -133,21 +133,25 @@ def _different_keys(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[st
     return [k for k in dict.fromkeys([*own, *other]) if k not in own or k not in other or own[k] != other[k]]
 
 
-def flatten_scenario(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A resolved scenario as dotted keys, without what changes no outcome and without algorithms that nothing in it uses."""
+def drop_unused_algorithms(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A resolved scenario without the parameters of algorithms that nothing in it uses."""
     algorithm = document.get("algorithm", {})
     # `[workload]` may be a single table.
     workloads = document.get("workload", [])
     lists = [*document.get("flow", []), *([workloads] if isinstance(workloads, dict) else workloads)]
     named = {algorithm.get("name"), *(entry.get("algorithm") for entry in lists)}
     used = {side for name in named if name is not None for side in by_scope(name)}
-    kept = dict(document)
-    kept["algorithm"] = {k: v for k, v in algorithm.items() if not isinstance(v, dict) or k in used}
+    kept = {k: v for k, v in algorithm.items() if not isinstance(v, dict) or k in used}
+    return {**document, "algorithm": kept}
+
+
+def flatten_scenario(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A resolved scenario as dotted keys, without what changes no outcome and without algorithms that nothing in it uses."""
     replicated = document.get("figure", {}).get("replicas", 1) > 1
     ignored = (*NO_OUTCOME, REPLICA) if replicated else NO_OUTCOME
     below = tuple(f"{name}." for name in ignored)
     dotted: dict[str, Any] = {}
-    _put_dotted("", kept, dotted)
+    _put_dotted("", drop_unused_algorithms(document), dotted)
     return {key: value for key, value in dotted.items() if key not in ignored and not key.startswith(below)}
 
 
