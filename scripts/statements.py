@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Writes docs/findings/statements.md and statements.json: every statement that does not hold, with its cause and the commands that show it.
+"""Makes docs/findings/statements.md: every statement that does not hold, with its cause and the commands that show it.
 
-`scripts/tally.py` calls it with the record of verdicts; the causes are those of `causes.toml` in each paper's directory. The page is for
-readers, the other file for what runs the commands (tests/papers/test_causes.py runs those that take little time).
+`scripts/tally.py` calls it with the record of verdicts and writes the page; the causes are those of `causes.toml` in each paper's
+directory.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections import Counter
@@ -32,8 +31,8 @@ A claim of a paper is several statements, each of which holds or not. This page 
 - **open**: no cause is known. The commands run what was tried.
 
 *Better* and *worse* say on which side of the published number ours is. The times of commands are processor time on one core.
-`scripts/tally.py` writes this page and [statements.json](statements.json), which maps each statement to its commands; a test runs those
-that take less than ten seconds. With options such as `--set` `farloop reproduce` prints what every statement says under that reading."""
+`make accept` writes this page from the record of verdicts and the papers' causes; `make statements` runs the commands that take less than
+ten seconds. With options such as `--set` `farloop reproduce` prints what every statement says under that reading."""
 
 
 def failing(claims: Claims) -> Iterator[dict[str, Any]]:
@@ -144,8 +143,3 @@ def _wrapped(item: str) -> str:
 def _plain(text: str) -> str:
     """A text in which Markdown finds nothing to do."""
     return text.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;").replace("|", "\\|")
-
-
-def as_json(claims: Claims) -> str:
-    """The file for programs."""
-    return json.dumps(list(failing(claims)), indent=1, ensure_ascii=False) + "\n"

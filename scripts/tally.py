@@ -400,7 +400,6 @@ def main(arguments: Sequence[str]) -> int:
     for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", led(claims))):
         path.write_text(between(path.read_text("utf-8"), content), encoding="utf-8")
     (FINDINGS / "statements.md").write_text(statements.page(claims), encoding="utf-8")
-    (FINDINGS / "statements.json").write_text(statements.as_json(claims), encoding="utf-8")
     return 0
 
 
