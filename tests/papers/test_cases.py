@@ -63,7 +63,7 @@ def test_the_line_of_a_case_is_found_by_the_names_that_it_extends():
         SCENARIO
         + '[template]\nx = {}\ny = {}\n[[case]]\nname = "z"\nextends = "x"\n[[case]]\nextends = [["x", "z"], "y"]\n'
     )
-    cases = {case["name"]: CaseSettings.of(case, text).line for case in Scenario.from_text(text).parsed["case"]}
+    cases = {case["name"]: CaseSettings.from_text(case, text).line for case in Scenario.from_text(text).parsed["case"]}
     assert cases == {"z": 13, "x, y": 16, "z, y": 16}
 
 
