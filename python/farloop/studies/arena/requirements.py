@@ -11,18 +11,6 @@ from farloop.algorithm import by_scope
 _REFERENCES = re.compile(r"fixed|.*-(?:printed|literal)|.*-without-.*")
 """An algorithm that ignores congestion, readings of a paper by its letter, ablations: they show what something costs; nobody runs them."""
 
-_LINUX = {
-    *("bic", "bbr", "cubic", "cubic-ecn", "dctcp", "highspeed", "htcp", "hybla"),
-    *("illinois", "reno-linux", "scalable", "vegas", "veno", "westwood", "yeah"),
-}
-"""Those that Linux has as modules (net/ipv4/tcp_*.c)."""
-
-_CARDS = {"dcqcn", "dcqcn-2015"}
-"""Those that network cards for RDMA have."""
-
-_PROGRAMS = {"gemini", "gear"}
-"""Those of the papers' that `farloop kernel load` puts into a Linux host."""
-
 OWN = "its file of Python"
 """Requirement on hosts of an algorithm that does not come with farloop."""
 
@@ -73,14 +61,17 @@ def on_linux(algorithm: str) -> str:
     ways = [on_linux(side) for side in by_scope(algorithm)] if "/" in algorithm else []
     if ways:
         return next((way for way in ("", "farloop kernel") if way in ways), "in Linux")
-    if algorithm in _LINUX:
-        return "in Linux"
-    return "farloop kernel" if algorithm in _PROGRAMS else ""
+    return {"linux": "in Linux", "program": "farloop kernel"}.get(_shipped(algorithm), "")
 
 
 def is_shipped(algorithm: str) -> bool:
     """Returns true if hosts have the algorithm as they are bought: in Linux, or in network cards."""
-    return all(side in _LINUX or side in _CARDS for side in by_scope(algorithm))
+    return all(_shipped(side) in {"linux", "cards"} for side in by_scope(algorithm))
+
+
+def _shipped(algorithm: str) -> str:
+    """Returns the word of the algorithm's declaration for the hosts that have it, or ""."""
+    return catalogue.algorithm(algorithm)["shipped"] or "" if catalogue.is_algorithm(algorithm) else ""
 
 
 def in_words(algorithm: str) -> str:
