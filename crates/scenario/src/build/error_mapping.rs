@@ -11,6 +11,7 @@ use crate::topology::Layout;
 use crate::transport::EndpointKeys;
 use farloop_net::spec::NodeId;
 use farloop_net::{BuildError, CircuitPart};
+use farloop_units::Bytes;
 
 /// Maps an error of [`farloop_net::spec::NetworkSpec::check`] about `layout`, with the algorithms of these names.
 pub(crate) fn of_network(
@@ -33,17 +34,7 @@ pub(crate) fn of_network(
             scenario.at(&link.rate_key.path(), problem, expected)
         }
         BuildError::BufferTooSmall { switch, buffer, headroom, packet } => {
-            let problem = format!(
-                "the buffer of {buffer} is too small for switch \"{switch}\": PFC reserves {} of headroom for packets that \
-                 arrive after a pause, more the longer a link",
-                rounded_up(*headroom)
-            );
-            let pfc = setting_path(scenario, layout, named(layout, switch), "pfc").join(".");
-            let expected = format!(
-                "expected at least {} (headroom and two packets of {packet}), shorter links, or {pfc} = false",
-                rounded_up(*headroom + 2 * u128::from(packet.get()))
-            );
-            scenario.at(&setting_path(scenario, layout, named(layout, switch), "buffer"), problem, expected)
+            of_buffer(scenario, layout, switch, *buffer, *headroom, *packet)
         }
         BuildError::NoPayload { algorithm, mtu, headers } => {
             let name = &algorithms[*algorithm];
@@ -77,34 +68,9 @@ pub(crate) fn of_network(
             let path = setting_path(scenario, layout, named(layout, switch), "discipline");
             scenario.at(&path, problem, "expected discipline = \"fifo\" there")
         }
-        BuildError::Circuit { circuit, part, problem } => {
-            let id = named(layout, circuit);
-            let whole = format!("circuit switch \"{circuit}\": {problem}");
-            match part {
-                CircuitPart::Slot(slot) => circuits::at_slot(scenario, layout, id, *slot, whole),
-                CircuitPart::Link(link) => {
-                    let path = layout.links[*link].rate_key.path();
-                    let path = if path[0] == "link" { &path[..2] } else { &path[..] };
-                    scenario.at(path, whole, "expected one link to each of several packet switches, all of one rate")
-                }
-                CircuitPart::Cycle => scenario.at(&["circuits"], whole, "expected slots, fewer or longer ones"),
-            }
-        }
+        BuildError::Circuit { circuit, part, problem } => of_circuit(scenario, layout, circuit, part, problem),
         BuildError::Scheduling { switch, setting, problem } => {
-            let whole = format!("switch \"{switch}\" {problem}");
-            match setting {
-                Some(setting) => {
-                    let path = setting_path(scenario, layout, named(layout, switch), setting);
-                    let expected = match *setting {
-                        "pfc" => "expected pfc = false there",
-                        "ecn_at" => "expected ecn_at = \"arrival\" there",
-                        "discipline" => "expected discipline = \"fifo\" there",
-                        _ => "expected ecmp = \"flow\" or \"packet\" there",
-                    };
-                    scenario.at(&path, whole, expected)
-                }
-                None => scenario.at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch"),
-            }
+            of_scheduling(scenario, layout, switch, *setting, problem)
         }
         BuildError::Trim { switch, problem } => {
             let path = setting_path(scenario, layout, named(layout, switch), "trim");
@@ -132,6 +98,64 @@ pub(crate) fn of_network(
         | BuildError::Record { .. }
         | BuildError::Cancelled => scenario.at(&["network"], error.to_string(), ""),
     }
+}
+
+/// A switch whose buffer cannot hold the headroom of its ports.
+fn of_buffer(
+    scenario: &Scenario,
+    layout: &Layout,
+    switch: &str,
+    buffer: Bytes,
+    headroom: u128,
+    packet: Bytes,
+) -> Diagnostic {
+    let setting = |key| setting_path(scenario, layout, named(layout, switch), key);
+    let reserved = rounded_up(headroom);
+    let problem = format!(
+        "the buffer of {buffer} is too small for switch \"{switch}\": PFC reserves {reserved} of headroom for packets that \
+         arrive after a pause, more the longer a link"
+    );
+    let expected = format!(
+        "expected at least {} (headroom and two packets of {packet}), shorter links, or {} = false",
+        rounded_up(headroom + 2 * u128::from(packet.get())),
+        setting("pfc").join(".")
+    );
+    scenario.at(&setting("buffer"), problem, expected)
+}
+
+/// A circuit switch that cannot be as the scenario says.
+fn of_circuit(scenario: &Scenario, layout: &Layout, circuit: &str, part: &CircuitPart, problem: &str) -> Diagnostic {
+    let whole = format!("circuit switch \"{circuit}\": {problem}");
+    match part {
+        CircuitPart::Slot(slot) => circuits::at_slot(scenario, layout, named(layout, circuit), *slot, whole),
+        CircuitPart::Link(link) => {
+            let path = layout.links[*link].rate_key.path();
+            let path = if path[0] == "link" { &path[..2] } else { &path[..] };
+            scenario.at(path, whole, "expected one link to each of several packet switches, all of one rate")
+        }
+        CircuitPart::Cycle => scenario.at(&["circuits"], whole, "expected slots, fewer or longer ones"),
+    }
+}
+
+/// A switch that cannot schedule circuits: by one of its settings, or by its links.
+fn of_scheduling(
+    scenario: &Scenario,
+    layout: &Layout,
+    switch: &str,
+    setting: Option<&'static str>,
+    problem: &str,
+) -> Diagnostic {
+    let whole = format!("switch \"{switch}\" {problem}");
+    let Some(setting) = setting else {
+        return scenario.at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch");
+    };
+    let expected = match setting {
+        "pfc" => "expected pfc = false there",
+        "ecn_at" => "expected ecn_at = \"arrival\" there",
+        "discipline" => "expected discipline = \"fifo\" there",
+        _ => "expected ecmp = \"flow\" or \"packet\" there",
+    };
+    scenario.at(&setting_path(scenario, layout, named(layout, switch), setting), whole, expected)
 }
 
 /// Maps an error that only the finished network can find: flows and their paths. `flow_name` and `node_name` give the names
