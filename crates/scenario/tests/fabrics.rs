@@ -104,6 +104,33 @@ fn a_spine_leaf_network_joins_every_leaf_with_every_spine() {
     assert_eq!(b.spec.record.ports.len(), 4 * 3 * 2);
 }
 
+/// Hosts of one rail and pod are two links apart, others four, with as many paths as spines.
+#[test]
+fn a_rail_joins_the_same_host_of_every_server() {
+    let network = "[network]\ntopology = \"rail\"\npods = 2\nservers_per_pod = 4\nrails = 3\nspines = 5\nfabric_rate = \"800Gbps\"";
+    let b = build(network, "h2", "h5", 1);
+    assert_eq!([count(&b, "spine"), count(&b, "leaf"), count(&b, "h")], [5, 2 * 3, 2 * 4 * 3]);
+    assert_eq!(b.spec.links.len(), 2 * 3 * (4 + 5));
+    for (server, pod) in [(0, 1), (3, 1), (4, 2), (7, 2)] {
+        for rail in 1..=3 {
+            let host = format!("h{}", 3 * server + rail);
+            let linked = link(&b, &host, &format!("leaf{pod}-{rail}"));
+            assert_eq!(linked, Some((Rate::from_gbps(400), Delta::from_ns(500))), "{host}");
+        }
+    }
+    assert_eq!(link(&b, "leaf2-3", "spine5"), Some((Rate::from_gbps(800), Delta::from_ns(500))));
+    assert_eq!(b.spec.record.ports.len(), 2 * 3 * 5 * 2);
+    let hops = |from: &str, to: &str| {
+        let b = build(network, from, to, 60);
+        let simulation = Simulation::new(b.spec).expect("can be simulated");
+        let paths: BTreeSet<_> = (0..60).map(|flow| simulation.path_of(flow)).collect();
+        (paths.first().expect("one").len(), paths.len())
+    };
+    assert_eq!(hops("h2", "h11"), (2, 1), "rail 2 of pod 1");
+    assert_eq!(hops("h2", "h3"), (4, 5), "two rails of one server");
+    assert_eq!(hops("h2", "h14"), (4, 5), "rail 2 of both pods");
+}
+
 /// MLCC (ICPP 2025, §4.1): 1 us to the servers, 5 us between the switches of a datacenter, DCI switches at its border.
 #[test]
 fn hosts_links_may_have_a_delay_of_their_own() {

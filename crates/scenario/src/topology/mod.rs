@@ -15,6 +15,7 @@ mod dumbbell;
 mod fat_tree;
 mod hybrid;
 mod links;
+mod rail;
 mod spine_leaf;
 mod three_racks;
 
@@ -36,6 +37,8 @@ topologies! {
     FatTree = "fat-tree" in fat_tree,
     /// Two tiers of switches.
     SpineLeaf = "spine-leaf" in spine_leaf,
+    /// Servers whose i-th hosts share a leaf switch.
+    Rail = "rail" in rail,
     /// Several equal datacenters, joined by long-haul links.
     Datacenters = "datacenters" in datacenters,
     /// Two racks in one datacenter and one in another.

@@ -212,6 +212,11 @@ fn fabrics_and_overrides() {
             "topology = \"spine-leaf\"\nleaves = 1024\nhosts_per_leaf = 1024\n".into(),
             &["bad.toml:8: network.leaves: the network would have 1048576 hosts"],
         ),
+        (
+            "topology = \"rail\"\npods = 1024\nservers_per_pod = 1024\n".into(),
+            &["network.pods: the network would have 8388608 hosts and", "expected fewer"],
+        ),
+        ("topology = \"rail\"\nleaves = 4\n".into(), &["network.leaves: is no key of topology \"rail\"", "rails"]),
         ("topology = \"spine-leaf\"\nleafs = 4\n".into(), &["network.leafs: unknown key; did you mean \"leaves\"?"]),
         ("topology = \"three-racks\"\nhosts_per_rack = 0\n".into(), &["network.hosts_per_rack: 0 is outside"]),
         (
