@@ -72,6 +72,17 @@ class RunOutput:
     @property
     def trace(self) -> TraceOutput | None: ...
 
+class InvalidTomlError(Exception):
+    """A text that is no TOML, or has what nobody needs. Its arguments: line, problem, and true if it is no TOML."""
+
+class TomlFile:
+    """A TOML file; `expected` says in errors what kind of file is accepted."""
+
+    def __new__(cls, text: str, expected: str) -> TomlFile: ...
+    def content(self) -> dict[str, Any]: ...
+    def line(self, way: Sequence[str | int]) -> int: ...
+    def part(self, table: str) -> str: ...
+
 class GoalTrace:
     """A GOAL trace; `ranks` and `hosts` have the order of the file.
 

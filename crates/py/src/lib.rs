@@ -12,6 +12,7 @@ mod parameters;
 mod reader;
 mod scenario;
 mod signals;
+mod toml;
 mod trace;
 mod writer;
 
@@ -205,6 +206,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
     module.add("HandlerError", py.get_type::<HandlerError>())?;
+    module.add("InvalidTomlError", py.get_type::<toml::InvalidTomlError>())?;
+    module.add_class::<toml::PyTomlFile>()?;
     module.add_class::<PyScenario>()?;
     module.add_class::<RunOutput>()?;
     module.add_class::<TraceOutput>()?;

@@ -87,14 +87,19 @@ pub(crate) struct Document {
 impl Document {
     /// Parses TOML.
     pub fn parse(text: &str, file: &str) -> Result<Document, Diagnostic> {
-        let mut document = Document { file: file.to_string(), text: text.to_string(), root: Table::default() };
-        let toml = toml_edit::Document::parse(text).map_err(|e| {
+        Document::try_parse(text, file).map_err(|e| {
+            let document = Document { file: file.to_string(), text: text.to_string(), root: Table::default() };
             let place = Location::Text(e.span().map_or(0, |s| s.start));
             let expected = if e.message() == "duplicate key" { "expected each key once" } else { "" };
             document.diagnostic(place, "", format!("not valid TOML: {}", e.message().replace('\n', "; ")), expected)
-        })?;
-        document.root = table(toml.as_table(), &|span| Location::Text(span.map_or(0, |s| s.start)));
-        Ok(document)
+        })
+    }
+
+    /// Parses TOML, with the errors of its reader.
+    pub fn try_parse(text: &str, file: &str) -> Result<Document, toml_edit::TomlError> {
+        let toml = toml_edit::Document::parse(text)?;
+        let root = table(toml.as_table(), &|span| Location::Text(span.map_or(0, |s| s.start)));
+        Ok(Document { file: file.to_string(), text: text.to_string(), root })
     }
 
     /// The name that the file was given.

@@ -82,6 +82,8 @@ mod schema;
 mod slices;
 mod switch;
 mod testbed;
+mod toml_file;
+mod toml_outline;
 mod topology;
 mod trace;
 mod transport;
@@ -104,6 +106,8 @@ pub use run::{Outcome, Prepared, Settings, run, run_with};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;
+pub use toml_file::{TomlFile, TomlKey, TomlValue};
+pub use toml_outline::TomlError;
 pub use topology::{
     Example, KeyTable, NetworkAlternative, NetworkKeys, Page, TopologyInfo, network_alternatives, topologies,
 };

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,7 @@ from farloop.studies.arena import constraints, requirements
 from farloop.studies.arena.constraints import Requirement
 from farloop.studies.arena.measuring import Measured
 from farloop.studies.arena.quantities import RATE, SHARE, TIME, Quantity, quantity
-from farloop.studies.sweep import toml_lines
-from farloop.studies.sweep.document import Document
+from farloop.studies.sweep.document import Document, NotTomlError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -164,18 +162,15 @@ def budget_text(budget: float) -> str:
 
 def _document(path: Path) -> Document | None:
     """A question's file; `None` for a file that is a scenario."""
-    text = read_text(path, str(path))
-    if isinstance(trouble := toml_lines.spans(text), toml_lines.Trouble):
-        raise FarloopError(f"{path}:{trouble.line}: {trouble.problem}")
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        document = Document.from_text(read_text(path, str(path)), str(path))
+    except NotTomlError:
         # The scenario's reader says where.
         return None
+    content = document.content
     of_question = [key for key in ("goal", "must", "can") if key in content]
     if "scenario" not in content and not of_question:
         return None
-    document = Document.from_text(text, str(path))
     if "scenario" not in content:
         problem = f'expected the file of a scenario beside {of_question[0]}, such as scenario = "sites.toml"'
         raise document.error((of_question[0],), f"is missing; {problem}", "scenario")

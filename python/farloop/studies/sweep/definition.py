@@ -15,7 +15,7 @@ from farloop.results.size_classes import SizeClasses
 from farloop.results.size_classes import parse as parse_sizes
 from farloop.scenario import Scenario, Source, figure_names
 from farloop.studies.sweep import points
-from farloop.studies.sweep.document import Document, Key, blanked
+from farloop.studies.sweep.document import Document, Key
 from farloop.studies.sweep.expressions import Expression
 from farloop.studies.sweep.measures import DEFAULT, Measure, from_function, measure
 from farloop.studies.sweep.points import ALGORITHM, SEED, Point, Range, Value
@@ -231,7 +231,7 @@ def _base(document: Document) -> Scenario:
             'missing; expected the name of a scenario file, as in base = "scenario.toml", or tables such as [base.run]',
         )
     if isinstance(base, Mapping):
-        return Scenario.from_text(blanked(document, "base"), document.file)
+        return Scenario.from_text(document.part("base"), document.file)
     if not isinstance(base, str):
         raise document.error(("base",), f"{clip_text(repr(base))}: expected the name of a scenario file")
     beside = Path(document.file).parent / base
