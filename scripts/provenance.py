@@ -1,4 +1,4 @@
-"""What a recorded number rests on, as digests: the scenarios that were run, the judge of their results, and the numbers themselves.
+"""Digests of what a recorded number rests on: the scenarios that were run, the judge of their results, and the numbers themselves.
 
 A digest of scenarios is of every key that they resolve to, not of their text, and not of keys that came later and stand at their defaults:
 a new key makes no record stale, a default that changes makes those stale that rest on it. One of a judge is of its code in the form that
@@ -73,7 +73,7 @@ class KnownKeys:
 
 
 def figure_scenarios(figure: str, scale: str) -> Scenarios:
-    """What a reproduction of a figure runs at a scale, resolved."""
+    """The resolved scenarios that a reproduction of a figure runs at a scale."""
     chosen = {case.name for case in cases(figure) if case.quick or scale == "full"}
     return {run: scenario for run, scenario in _all_scenarios(figure).items() if run[0] in chosen}
 
@@ -82,38 +82,38 @@ def figure_scenarios(figure: str, scale: str) -> Scenarios:
 def _all_scenarios(figure: str) -> Scenarios:
     planned = plan(figure, full=True)
     find = functools.partial(_digest_of_file, PAPERS / figure.partition("/")[0])
-    found: Scenarios = {}
+    scenarios: Scenarios = {}
     for variant in planned.variants:
         resolved = variant.scenario.parsed
         seeds = planned.replicas or (int(resolved["run"]["seed"]),)
-        found[variant.case, variant.algorithm] = scenario = settings(resolved, find)
+        scenarios[variant.case, variant.algorithm] = scenario = settings(resolved, find)
         scenario["run"]["seeds"] = list(seeds)
-    return found
+    return scenarios
 
 
 def output_scenarios(output: Path) -> Scenarios:
-    """What was run for a figure's output on disk, as its runs' manifests say.
+    """The resolved scenarios of a figure's output on disk, as its runs' manifests have them.
 
     Raises:
         OSError, ValueError, KeyError: it is no output of a figure.
     """
     seeds: dict[tuple[str, str], list[int]] = {}
-    found: Scenarios = {}
+    scenarios: Scenarios = {}
     for path in sorted((output / "runs").glob("*/manifest.json")):
         kept = json.loads(path.read_text("utf-8"))
         inputs = {Path(name).name: str(digest) for name, digest in (kept.get("inputs") or {}).items()}
         scenario = settings(kept["scenario"], functools.partial(_recorded_digest, inputs))
         run = (kept["case"], kept["algorithm"])
-        if found.setdefault(run, scenario) != scenario:
+        if scenarios.setdefault(run, scenario) != scenario:
             raise ValueError(f"{', '.join(run)}: ran with several scenarios")
         seeds.setdefault(run, []).append(int(kept["scenario"]["run"]["seed"]))
-    for run, scenario in found.items():
+    for run, scenario in scenarios.items():
         scenario["run"]["seeds"] = sorted(seeds[run])
-    return found
+    return scenarios
 
 
 def settings(resolved: Mapping[str, Any], find_file: Callable[[str], str | None]) -> dict[str, Any]:
-    """What decides the outcome of a resolved scenario; files that it names are there by the digest of their content."""
+    """The part of a resolved scenario that decides its outcome; files that it names are there by the digest of their content."""
     kept = {key: value for key, value in drop_unused_algorithms(resolved).items() if key not in APART}
     kept["record"] = {key: value for key, value in kept.get("record", {}).items() if key not in RECORDED}
     # Replicas differ in their seed and in how they break ties, which follows from the seed.
@@ -196,8 +196,8 @@ def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _pruned(prefix: str, value: Any, counts: Callable[[str, Any], bool]) -> Any:
     """A value without the leaves that do not count; `None` where nothing is left."""
     if isinstance(value, dict):
-        inner = {key: _pruned(f"{prefix}.{key}" if prefix else key, one, counts) for key, one in value.items()}
-        return {key: one for key, one in inner.items() if one is not None} or None
+        inner = {key: _pruned(f"{prefix}.{key}" if prefix else key, part, counts) for key, part in value.items()}
+        return {key: part for key, part in inner.items() if part is not None} or None
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
         return [_pruned(prefix, entry, counts) for entry in value]
     return value if value != [] and counts(prefix, value) else None
@@ -206,11 +206,11 @@ def _pruned(prefix: str, value: Any, counts: Callable[[str, Any], bool]) -> Any:
 @functools.cache
 def _defaults() -> dict[str, set[str]]:
     """The defaults of all keys as JSON; a key of several kinds of network may have several."""
-    found: dict[str, set[str]] = {}
+    defaults: dict[str, set[str]] = {}
 
     def read(prefix: str, schema: Mapping[str, Any]) -> None:
         if "default" in schema:
-            found.setdefault(prefix, set()).add(json.dumps(schema["default"]))
+            defaults.setdefault(prefix, set()).add(json.dumps(schema["default"]))
         for choice in ("oneOf", "anyOf", "allOf"):
             for inner in schema.get(choice, ()):
                 read(prefix, inner)
@@ -220,4 +220,4 @@ def _defaults() -> dict[str, set[str]]:
             read(f"{prefix}.{key}" if prefix else key, inner)
 
     read("", json.loads(_native.schema()))
-    return found
+    return defaults

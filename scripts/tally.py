@@ -206,7 +206,7 @@ def add_digests(
 
 
 def _scenarios(reproduction: Path, figure: str, scale: str) -> provenance.Scenarios:
-    """What was run for a figure of a reproduction, which must be what it runs today."""
+    """The scenarios of a figure in a reproduction, which must be those of today."""
     try:
         ran = provenance.output_scenarios(reproduction / figure)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -225,7 +225,7 @@ def _scenarios(reproduction: Path, figure: str, scale: str) -> provenance.Scenar
 
 @functools.cache
 def _judged_today(output: Path) -> dict[str, dict[str, Any]]:
-    """What today's judge finds in the tables of a figure's output, by claim."""
+    """The entries that today's judge makes of a figure's output, by claim."""
     try:
         comparison = farloop.load(output)
     except FarloopError as error:
@@ -257,21 +257,21 @@ def stale(
 
     Entries from before there were digests name a commit in place of the judge's.
     """
-    found = {}
+    outdated = {}
     for entry in record:
         today = _digests(entry, known, keys, int(entry["scenarios"].partition(":")[0]))
         if changed := {name: digest for name, digest in today.items() if entry.get(name, digest) != digest}:
-            found[entry["id"], entry["scale"]] = changed
-    return found
+            outdated[entry["id"], entry["scale"]] = changed
+    return outdated
 
 
 def keep_unchanged(
-    record: Claims, found: Mapping[tuple[str, str], Mapping[str, str]], reason: str, prefix: str
+    record: Claims, outdated: Mapping[tuple[str, str], Mapping[str, str]], reason: str, prefix: str
 ) -> list[dict[str, Any]]:
     """The record with today's digests in stale entries of claims that begin with a prefix, and the reason why these still hold."""
     return [
-        {**entry, **found[key], "unchanged": [*entry.get("unchanged", []), reason]}
-        if (key := (entry["id"], entry["scale"])) in found and entry["id"].startswith(prefix)
+        {**entry, **outdated[key], "unchanged": [*entry.get("unchanged", []), reason]}
+        if (key := (entry["id"], entry["scale"])) in outdated and entry["id"].startswith(prefix)
         else dict(entry)
         for entry in record
     ]
@@ -333,7 +333,7 @@ def stated_today(known: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str]
 
 
 def shown_today() -> list[dict[str, Any]]:
-    """What pages show: an entry of the record for each claim, as today's judges leave it."""
+    """The entries that pages show: one for each claim, marked where an earlier judge made it."""
     known = known_claims()
     return shown(read_record(), known, stated_today(known))
 
@@ -357,15 +357,15 @@ def write_record(record: Claims, keys: provenance.KnownKeys) -> None:
 def lines(value: Any, depth: int = 0) -> str:
     """A value as JSON, where an object of plain values is one line, and a list of such that is short."""
     inner = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else []
-    nested = any(isinstance(one, list | Mapping) and one for one in inner)
+    nested = any(isinstance(part, list | Mapping) and part for part in inner)
     line = json.dumps(value, ensure_ascii=False)
     if not nested and not (isinstance(value, list) and len(line) > MAX_COLUMNS):
         return line
     indent = " " * (depth + 1)
     if isinstance(value, Mapping):
-        parts = [f"{json.dumps(key)}: {lines(one, depth + 1)}" for key, one in value.items()]
+        parts = [f"{json.dumps(key)}: {lines(part, depth + 1)}" for key, part in value.items()]
     else:
-        parts = [lines(one, depth + 1) for one in value]
+        parts = [lines(part, depth + 1) for part in value]
     opening, closing = "{}" if isinstance(value, Mapping) else "[]"
     return f"{opening}\n{indent}" + f",\n{indent}".join(parts) + f"\n{' ' * depth}{closing}"
 

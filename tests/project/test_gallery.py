@@ -55,6 +55,9 @@ def test_no_picture_is_stale(scripts):
 def test_the_index_and_the_files_belong_together(scripts):
     gallery = scripts("gallery")
     kept = gallery.read_index()
+    assert (
+        gallery.INDEX.read_text("utf-8") == scripts("tally").lines(json.loads(gallery.INDEX.read_text("utf-8"))) + "\n"
+    )
     assert len(kept) >= 10
     assert set(kept) <= set(figure_names())
     named = {path for picture in kept.values() for path in picture.paths}
