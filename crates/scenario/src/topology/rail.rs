@@ -5,7 +5,7 @@
 
 use super::declaration::{Example, TopologyKeys};
 use super::layout::{Layout, Misfit, Switches, too_large};
-use crate::sections::{FASTEST, LONGEST_DELAY, SLOWEST};
+use crate::sections::{FASTEST, MAX_DELAY, SLOWEST};
 use farloop_units::{Delta, Rate, params};
 
 params! {
@@ -24,7 +24,7 @@ params! {
         /// Rate of the links between switches; "none" for the hosts' rate.
         fabric_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
         /// One-way propagation delay of every link (SimAI: 500 ns).
-        link_delay: Delta = Delta::from_ns(500), in Delta::ZERO => LONGEST_DELAY;
+        link_delay: Delta = Delta::from_ns(500), in Delta::ZERO => MAX_DELAY;
     }
 }
 
