@@ -230,9 +230,9 @@ def test_what_has_settled():
     assert common.occupancy(lasting(20, rising)) == pytest.approx(0.67)
     early = common.judge_settling(lasting(12, rising))
     assert (early.weeks, early.settled) == (range(7, 12), False)
-    assert common.doubt([lasting(12, rising)]) == "not settled: 8 racks, weeks 8 to 12, drift +6.8 %"
+    assert common.name_unsettled_runs([lasting(12, rising)]) == "not settled: 8 racks, weeks 8 to 12, drift +6.8 %"
     flat = lasting(12, lambda week: 0.5 + (0.0005 * week))
-    assert (common.judge_settling(flat).settled, common.doubt([flat])) == (True, "")
+    assert (common.judge_settling(flat).settled, common.name_unsettled_runs([flat])) == (True, "")
     few = common.judge_settling(lasting(6, lambda week: 0.5))
     assert (few.weeks, few.settled, str(few)) == (range(3, 6), False, "weeks 4 to 6")
     with pytest.raises(UndecidedError, match="from the 4th on"):
@@ -250,7 +250,7 @@ def test_mice_are_compared_with_themselves_alone():
         for case in ("AccelToR, 8 racks", "Blocking, 8 racks", "mice one by one, 8 racks")
     )
     assert common.mice(run, baseline) == pytest.approx(1.2)
-    assert common.longer(run, other, baseline) == pytest.approx((1.2 / 1.1 - 1, 0), abs=1e-4)
+    assert common.relative_increase(run, other, baseline) == pytest.approx((1.2 / 1.1 - 1, 0), abs=1e-4)
     fewer = made("acceltor/fig08", "mice one by one, 8 racks", "newreno", flows=mice(1.0, count=19))
     with pytest.raises(UndecidedError, match="1 mice have no time alone"):
         common.mice(run, fewer)

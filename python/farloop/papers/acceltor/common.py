@@ -162,7 +162,7 @@ def judge_settling(run: Run) -> Settling:
     return Settling(range(first, count), drift, count >= ENOUGH or abs(drift) < DRIFT)
 
 
-def doubt(runs: Sequence[Run]) -> str:
+def name_unsettled_runs(runs: Sequence[Run]) -> str:
     """Names the runs that have not settled; empty if all have."""
     circuits = [run for run in runs if not run.case.startswith(BASELINE)]
     unsettled = {
@@ -176,7 +176,7 @@ class CircuitJudging(Judging):
 
     def _decide(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
         decided = super()._decide(needs, decide)
-        doubts = "" if isinstance(decided, str) else doubt(self.have(needs))
+        doubts = "" if isinstance(decided, str) else name_unsettled_runs(self.have(needs))
         if not doubts:
             return decided
         value, evidence = decided if isinstance(decided, tuple) else (decided, "")
@@ -345,7 +345,7 @@ def mean_fct(run: Run, baseline: Run | None = None) -> float:
     return float(mice(run, baseline).mean())
 
 
-def longer(own: Run, other: Run, baseline: Run | None = None) -> tuple[float, float]:
+def relative_increase(own: Run, other: Run, baseline: Run | None = None) -> tuple[float, float]:
     """Returns the relative increase of mice's times over the other run, and its standard error.
 
     The runs have the same mice. So the error is that of a ratio of means over pairs, much smaller than that of either mean.
@@ -407,7 +407,7 @@ def point_or_nan(measure: Callable[[Run], Point], run: Run) -> Point:
         return make_point(float("nan"))
 
 
-def logarithmic(axis: Axes) -> None:
+def set_logarithmic_scale(axis: Axes) -> None:
     """Makes the vertical axis logarithmic from 1 on, where something is drawn."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 

@@ -24,8 +24,6 @@ from farloop.papers.acceltor.common import (
     daily,
     drop_short_runs,
     group_runs,
-    logarithmic,
-    longer,
     make_point,
     mean_fct,
     measured_part,
@@ -33,7 +31,9 @@ from farloop.papers.acceltor.common import (
     occupancy,
     point_or_nan,
     racks,
+    relative_increase,
     scheduled_cases,
+    set_logarithmic_scale,
     spread,
     strip_suffix,
     weekly,
@@ -69,7 +69,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     for count, baseline in bases.items():
         both = judging.have([at[name][count] for name in (ACCELTOR, BLOCKING) if count in at[name]])
         if len(both) == 2:
-            judging.measure(_longer, *both, baseline)
+            judging.measure(_increase_text, *both, baseline)
     sizes = list(at[ACCELTOR])
     for count, need in at[ACCELTOR].items():
         judging.order(
@@ -116,8 +116,8 @@ def _are_replaced(run: Run) -> tuple[bool, str]:
     return ended > 0 and others > 0, f"{ended} ended, {others} others took a place; occupancy {occupancy(run):.3f}"
 
 
-def _longer(own: Run, rival: Run, base: Run) -> dict[str, str]:
-    more, error = longer(own, rival, base)
+def _increase_text(own: Run, rival: Run, base: Run) -> dict[str, str]:
+    more, error = relative_increase(own, rival, base)
     return {f"{racks(own)} racks: mice take longer than under Blocking by": f"{100 * more:.2f} ± {100 * error:.2f} %"}
 
 
@@ -155,7 +155,7 @@ def _factors(judging: Judging, at: Mapping[str, Need], bases: Mapping[int, Need]
     base = [bases[n] for n in bases if count == f"{n} racks"]
 
     def stays_within(own: Run, rival: Run, *single: Run) -> tuple[bool, str]:
-        more, error = longer(own, rival, *single)
+        more, error = relative_increase(own, rival, *single)
         judging.measured["mice_fct_over_blocking"] = more
         return more <= WITHIN, f"{100 * more:.2f} ± {100 * error:.2f} %"
 
@@ -204,7 +204,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     )
     axes[2].set_ylim(0, 100)
     axes[2].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
-    logarithmic(axes[3])
+    set_logarithmic_scale(axes[3])
     for axis in axes[2:]:
         axis.set_xlabel("racks", fontsize=8)
     legend_below(figure, axes, "lines: 10th and 90th percentile over elephants and weeks")

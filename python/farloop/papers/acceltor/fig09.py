@@ -188,7 +188,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     }
 
 
-def _look(run: Run) -> dict[str, Any]:
+def _line_style(run: Run) -> dict[str, Any]:
     """Colour and name of a run's line, dashed as the authors ran it."""
     style = "--" if run.case.endswith(AS_RUN) else "-"
     label = run.case.removesuffix(LONG)
@@ -201,7 +201,7 @@ def _curves(axis: Axes, runs: Sequence[Run], measure: Callable[[Run], Floats], u
             values, share = cumulative(measure(run) / unit)
         except UndecidedError:  # too short for that
             continue
-        axis.step(values, share, where="post", **_look(run))
+        axis.step(values, share, where="post", **_line_style(run))
     axis.set_ylim(0, 1.02)
     axis.set_ylabel("cumulative share", fontsize=8)
 
@@ -227,7 +227,7 @@ def _windows(runs: Sequence[Run]) -> Figure:
             times, packets = windows(run)
         except UndecidedError:
             continue
-        axes[0].plot(1e6 * times, packets, marker=".", **_look(run))
+        axes[0].plot(1e6 * times, packets, marker=".", **_line_style(run))
     axes[0].set_xlabel("time from the beginning of the day (us)", fontsize=8)
     axes[0].set_ylabel("window (packets)", fontsize=8)
     axes[0].set_ylim(bottom=0)

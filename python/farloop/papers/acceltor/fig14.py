@@ -18,7 +18,6 @@ from farloop.papers.acceltor.common import (
     UNBLOCKING,
     Point,
     drop_short_runs,
-    logarithmic,
     make_point,
     mean_fct,
     measured_part,
@@ -26,6 +25,7 @@ from farloop.papers.acceltor.common import (
     occupancy,
     point_or_nan,
     scheduled_cases,
+    set_logarithmic_scale,
     spread,
     weekly,
 )
@@ -144,6 +144,6 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_ylabel(label, fontsize=8)
         axis.set_ylim(bottom=0)
     axes[1].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
-    logarithmic(axes[2])
+    set_logarithmic_scale(axes[2])
     legend_below(figure, axes, "loads of 10 Gbps; bands: 10th and 90th percentile over elephants and weeks")
     return {"fig14": figure}
