@@ -82,7 +82,7 @@ def test_connections_are_what_the_kernel_wrote(monkeypatch):
     monkeypatch.setattr(gear, "missing_requirements", lambda name: [])
     monkeypatch.setattr(telemetry, "missing_requirements", lambda name: [])
     monkeypatch.setattr(telemetry, "rows", lambda program, storage: rows[program])
-    monkeypatch.setattr(gear.Gear, "loaded", lambda self: True)
+    monkeypatch.setattr(gear.Gear, "is_loaded", lambda self: True)
     status = json.loads(run("status", "gear", "--json").stdout)
     first, second = status["connections"]
     assert (first["source"], first["kind"], first["blind"]) == ("10.0.0.1:40000", "intra", True)
