@@ -13,8 +13,6 @@ LONG_FILES: dict[str, str] = {}
 REFUSALS = "a list of refused texts with their messages"
 LONG_FUNCTIONS = {
     "crates/cc/examples/gemini_vectors.rs: play": "one arm for each line of a script",
-    "crates/scenario/src/build/error_mapping.rs: of_network": "one arm for each error of the network",
-    "crates/scenario/src/build/random.rs: add": "draws a group of flows from end to end",
     "crates/scenario/tests/malformed/events.rs: events_of_links": REFUSALS,
     "crates/scenario/tests/malformed/networks.rs: fabrics_and_overrides": REFUSALS,
     "crates/scenario/tests/malformed/networks.rs: networks_and_traffic": REFUSALS,

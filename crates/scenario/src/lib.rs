@@ -115,13 +115,7 @@ pub use trace::Traced;
 pub use transport::EndpointKeys;
 pub use workload::{Workload, WorkloadKeys};
 
-use farloop_cc::AlgorithmInfo;
 use farloop_workload::{SizeDistribution, TableInfo};
-
-/// Every built-in algorithm and preset: what a scenario may name unless it is parsed with another catalog.
-pub fn algorithm_list() -> impl Iterator<Item = &'static AlgorithmInfo> + Clone {
-    farloop_cc::all()
-}
 
 /// Every flow-size distribution that a scenario may name, with its mean in bytes.
 pub fn workload_list() -> Vec<(TableInfo, f64)> {

@@ -134,17 +134,6 @@ impl SizeDistribution {
         self.points[self.points.len() - 1].0
     }
 
-    /// The probability of a size of at most `size`.
-    pub fn cdf(&self, size: Bytes) -> f64 {
-        // The last point at or below `size`, so that masses count in full.
-        let above = self.points.partition_point(|&(s, _)| s <= size);
-        match (above.checked_sub(1).map(|i| self.points[i]), self.points.get(above)) {
-            (None, _) => 0.0,
-            (Some((_, p)), None) => p,
-            (Some((a, p)), Some(&(b, q))) => p + (q - p) * (size - a).as_f64() / (b - a).as_f64(),
-        }
-    }
-
     /// Draws a size by inversion, rounded to whole bytes, at least 1 byte. Takes one number from `random`.
     pub fn sample(&self, random: &mut RandomStream) -> Bytes {
         let u = random.uniform();
@@ -348,6 +337,19 @@ mod tests {
     use super::*;
     use farloop_test_support::cases;
     use proptest::prelude::*;
+
+    impl SizeDistribution {
+        /// The probability of a size of at most `size`.
+        fn cdf(&self, size: Bytes) -> f64 {
+            // The last point at or below `size`, so that masses count in full.
+            let above = self.points.partition_point(|&(s, _)| s <= size);
+            match (above.checked_sub(1).map(|i| self.points[i]), self.points.get(above)) {
+                (None, _) => 0.0,
+                (Some((_, p)), None) => p,
+                (Some((a, p)), Some(&(b, q))) => p + (q - p) * (size - a).as_f64() / (b - a).as_f64(),
+            }
+        }
+    }
 
     fn table(name: &str) -> SizeDistribution {
         SizeDistribution::by_name(name).expect("a table of farloop")

@@ -38,11 +38,6 @@ class Namespace:
         """Where other programs find it while this process lives."""
         return f"/proc/{os.getpid()}/fd/{self._descriptor}"
 
-    @property
-    def inode(self) -> int:
-        """Its number, as lsns has it."""
-        return os.fstat(self._descriptor).st_ino
-
     @contextmanager
     def enter_namespace(self) -> Iterator[None]:
         """This thread, its sockets and its children are in the namespace until the block ends."""

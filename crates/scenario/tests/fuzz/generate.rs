@@ -269,7 +269,7 @@ impl Draw {
 
     /// A scenario that is most likely valid.
     pub fn scenario(&mut self) -> String {
-        let infos: Vec<_> = farloop_scenario::algorithm_list().collect();
+        let infos: Vec<_> = farloop_cc::all().collect();
         let names: Vec<&str> = infos.iter().map(|i| &*i.name).collect();
         let algorithm = self.one_of(&names);
         let mut text = format!("[run]\nduration = \"{}us\"\nseed = {}\n", self.between(50, 600), self.between(0, 9));
