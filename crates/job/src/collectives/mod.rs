@@ -22,6 +22,7 @@ mod schedule;
 mod tree;
 
 pub use location::Location;
+pub use ring::part_sent;
 pub use schedule::{LANES, Schedule, Step, Traffic};
 
 use crate::error::{JobError, Missing, Place};

@@ -3,6 +3,12 @@
 use super::schedule::{Schedule, Traffic, part};
 use crate::job::Collective;
 
+/// The part, of `n`, that the member at `place` of a ring sends in a step: its own in the first step, else that which it has just got.
+/// After the first n - 1 steps part `place` is reduced at the member before.
+pub fn part_sent(n: usize, step: usize, place: usize) -> usize {
+    (place + 2 * n - step % n) % n
+}
+
 /// Adds a ring of `members`, after their present steps.
 pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, members: &[usize]) {
     let n = members.len();
@@ -15,8 +21,7 @@ pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, members: &[usize])
     let rounds = if kind == Collective::AllReduce { 2 } else { 1 };
     for step in 0..rounds * (n - 1) {
         for (place, &member) in members.iter().enumerate() {
-            // In the first round part `place` ends reduced at the member behind; in a gathering each begins with its own.
-            let out = (place + 2 * n - step % n) % n;
+            let out = part_sent(n, step, place);
             let (next, last) = (members[(place + 1) % n], members[(place + n - 1) % n]);
             made.send(member, next, part(bytes, n, out), &before[place]);
             let start: Vec<u32> = begin[place].iter().copied().collect();

@@ -1,5 +1,8 @@
 //! All-reduce: the steps of a collective operation, each of which begins where the one before has come.
 //!
+//! Each message is a flow with a separate connection. A `[[job]]` sends over queue pairs instead, which keep window and rate from message
+//! to message, so that this pattern is no short form of it (docs/scenario-format.md).
+//!
 //! Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH" (IJHPCA 2005), §4; the ring: Patarasuk
 //! and Yuan (JPDC 2009).
 
@@ -12,6 +15,7 @@ use crate::glob;
 use crate::scenario::Scenario;
 use crate::sections::{AllReduceKeys, Collective};
 use crate::workload::{Workload, WorkloadKeys};
+use farloop_job::collectives::part_sent;
 use farloop_net::spec::{FlowSpec, FollowSpec, NodeId};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
@@ -165,8 +169,7 @@ fn steps(collective: Collective, ranks: &[(NodeId, Option<u16>)], size: u64) -> 
 /// A step around a ring: each member sends the part that it got in the step before.
 fn pass_on(ring: &[usize], size: u64, step: usize) -> Vec<Send> {
     let n = ring.len();
-    let send =
-        |i: usize| Send { from: ring[i], to: ring[(i + 1) % n], size: part(size, n, (i + 2 * n - step % n) % n) };
+    let send = |i: usize| Send { from: ring[i], to: ring[(i + 1) % n], size: part(size, n, part_sent(n, step, i)) };
     (0..n).map(send).collect()
 }
 
