@@ -61,15 +61,15 @@ def on_linux(algorithm: str) -> str:
     ways = [on_linux(side) for side in by_scope(algorithm)] if "/" in algorithm else []
     if ways:
         return next((way for way in ("", "farloop kernel") if way in ways), "in Linux")
-    return {"linux": "in Linux", "program": "farloop kernel"}.get(_find_hosts(algorithm), "")
+    return {"linux": "in Linux", "program": "farloop kernel"}.get(_shipping_hosts(algorithm), "")
 
 
 def is_shipped(algorithm: str) -> bool:
     """Returns true if hosts have the algorithm as they are bought: in Linux, or in network cards."""
-    return all(_find_hosts(side) in {"linux", "cards"} for side in by_scope(algorithm))
+    return all(_shipping_hosts(side) in {"linux", "cards"} for side in by_scope(algorithm))
 
 
-def _find_hosts(algorithm: str) -> str:
+def _shipping_hosts(algorithm: str) -> str:
     """Returns the word of the algorithm's declaration for the hosts that have it, or ""."""
     return catalogue.algorithm(algorithm)["shipped"] or "" if catalogue.is_algorithm(algorithm) else ""
 
