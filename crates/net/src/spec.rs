@@ -268,8 +268,8 @@ pub struct TransportSpec {
 }
 
 impl TransportSpec {
-    /// Ethernet's packets of 1500 bytes, with ACKs of strict priority. Flows start as their algorithms do; telemetry takes no bytes. An RDMA
-    /// flow repeats after 1 ms inside a datacenter and after 200 ms across datacenters.
+    /// Ethernet's packets of 1500 bytes, with ACKs of strict priority. Flows start as their algorithms do; telemetry takes no bytes.
+    /// An RDMA flow repeats after 1 ms inside a datacenter and after 200 ms across datacenters.
     pub fn plain(kind: TransportKind) -> TransportSpec {
         TransportSpec {
             kind,

@@ -140,8 +140,8 @@ macro_rules! declare {
 
 pub(crate) use declare;
 
-/// Declares columns, each with the expression that computes its values from `$of`, and a function that computes all of them, in the order of
-/// their declaration. After a group of columns, a column for each of several causes of loss can stand.
+/// Declares columns, each with the expression that computes its values from `$of`, and a function that computes all of them, in the
+/// order of their declaration. After a group of columns, a column for each of several causes of loss can stand.
 macro_rules! declare_table {
     (
         $(#[doc = $about:literal])+

@@ -1,9 +1,10 @@
 //! The outputs of a run, declared once: each column of its tables, each metric of its series, each total, with type,
 //! unit and meaning.
 //!
-//! A declaration makes a list of [`Declared`]. With `declare_table!` the value of each column stands beside its meaning. With `declare!`, for
-//! what a loop fills, it makes a struct with one field for each column, so the compiler refuses a column that is left out. Python reads
-//! [`outputs`]: metadata of Parquet files, `docs/outputs.md`, and what stands in for columns that a testbed does not measure.
+//! A declaration makes a list of [`Declared`]. With `declare_table!` the value of each column stands beside its meaning. With
+//! `declare!`, for what a loop fills, it makes a struct with one field for each column, so the compiler refuses a column that is left
+//! out. Python reads [`outputs`]: metadata of Parquet files, `docs/outputs.md`, and what stands in for columns that a testbed does not
+//! measure.
 
 mod circuits;
 mod declaration;
