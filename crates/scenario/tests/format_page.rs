@@ -53,7 +53,7 @@ fn topologies_part() -> String {
 
 /// The tables of those that choose paths.
 fn choosers_part() -> String {
-    let with_keys = farloop_cc::paths::choosers().into_iter().filter(|info| !info.params.is_empty());
+    let with_keys = farloop_cc::paths::choosers().filter(|info| !info.params.is_empty());
     let part = |info: ChooserInfo| format!("`[transport.{}]`:\n\n{}", info.name, table(&info.params, &[]));
     with_keys.map(part).collect::<Vec<_>>().join("\n")
 }

@@ -11,7 +11,7 @@ use farloop_units::{Delta, Rate, params};
 params! {
     /// `[network]` with `topology = "rail"`.
     pub struct Rail {
-        /// Pods (scalable units), each with leaf switches of its own.
+        /// Pods (scalable units); each has its own leaf switches.
         pods: u32 = 2, in 1 => 1024;
         /// Servers in each pod.
         servers_per_pod: u32 = 16, in 1 => 1024;
