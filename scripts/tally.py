@@ -270,7 +270,7 @@ def keep_unchanged(
 ) -> list[dict[str, Any]]:
     """The record with today's digests in stale entries of claims that begin with a prefix, and the reason why these still hold."""
     return [
-        {**entry, **outdated[key], "unchanged": [*entry.get("unchanged", []), reason]}
+        {**entry, **outdated[key], "unchanged": list(dict.fromkeys([*entry.get("unchanged", []), reason]))}
         if (key := (entry["id"], entry["scale"])) in outdated and entry["id"].startswith(prefix)
         else dict(entry)
         for entry in record

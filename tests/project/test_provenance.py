@@ -264,6 +264,8 @@ def test_a_reproduction_comes_into_the_record_with_its_digests(tally, provenance
         assert old == {(rows[0]["id"], "quick"): {name: rows[0][name]}}
         (kept,) = tally.keep_unchanged([rows[0] | {name: other}], old, "it was renamed", "uec/")
         assert kept == rows[0] | {"unchanged": ["it was renamed"]}
+        (again,) = tally.keep_unchanged([kept | {name: other}], old, "it was renamed", "")
+        assert again == kept, "a reason stands once"
         (left,) = tally.keep_unchanged([rows[0] | {name: other}], old, "it was renamed", "uno/")
         assert left[name] == other
 
