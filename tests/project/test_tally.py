@@ -142,7 +142,7 @@ def test_claims_of_the_version_before_are_read(tmp_path):
     path = reproduced(tmp_path)
     path.write_text(path.read_text().replace("verdict_text", "told"))
     with pytest.warns(DeprecationWarning, match="told"):
-        (entry,) = tally.entries(path, KNOWN, "")
+        (entry,) = tally.entries(path, KNOWN)
     assert entry["verdict_text"] == "direction"
 
 
