@@ -1,6 +1,6 @@
 //! An error in a job: the problem and its place.
 
-use farloop_units::shown;
+use farloop_units::display_clipped;
 use std::fmt;
 
 /// A place in a file.
@@ -65,14 +65,14 @@ impl JobError {
     }
 
     /// The error of a cancelled call.
-    pub fn cancelled() -> JobError {
+    pub fn new_cancelled() -> JobError {
         JobError { cancelled: true, ..JobError::new("", Place::File, "cancelled") }
     }
 }
 
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (file, reason) = (shown(&self.file, 4096), shown(&self.reason, 2000));
+        let (file, reason) = (display_clipped(&self.file, 4096), display_clipped(&self.reason, 2000));
         match self.place {
             Place::File => write!(f, "{file}: {reason}"),
             Place::Line(line) => write!(f, "{file}:{line}: {reason}"),

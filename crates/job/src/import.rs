@@ -61,7 +61,7 @@ pub fn choice(name: &str, rate: Rate, domain: Rate) -> Result<Choice, JobError> 
     }
     let known: Vec<&str> = Algorithm::ALL.iter().map(|a| a.name()).collect();
     let text = format!("\"{}\": expected nccl, {}", name.escape_debug(), known.join(", "));
-    Algorithm::named(name).map(Choice::Fixed).ok_or_else(|| JobError::in_setting("collectives", text))
+    Algorithm::by_name(name).map(Choice::Fixed).ok_or_else(|| JobError::in_setting("collectives", text))
 }
 
 /// A network of one site, or of several with their own latency and rate. `message` is overhead and gap of a message, and the size above
@@ -126,7 +126,7 @@ pub fn import(
     };
     let unscaled = match &request.network {
         Some(network) if whole.scale > 1 => {
-            let network = network.clone().multiplied(whole.scale);
+            let network = network.clone().scale_bytes(whole.scale);
             Some(ideal::run(&whole, &network, 1, false, &mut |a, b| progress("timing", a, b))?.end)
         }
         _ => timed.as_ref().map(|outcome| outcome.end),
@@ -170,12 +170,12 @@ pub fn import(
         "memory_bytes": memory,
         "notes": whole.notes,
         "scale": whole.scale,
-        "ideal": timed.as_ref().zip(unscaled).map(|(outcome, end)| described(&whole, outcome, end)),
+        "ideal": timed.as_ref().zip(unscaled).map(|(outcome, end)| to_json(&whole, outcome, end)),
         "written": written,
     }))
 }
 
-fn described(job: &Job, outcome: &Outcome, unscaled: Time) -> Value {
+fn to_json(job: &Job, outcome: &Outcome, unscaled: Time) -> Value {
     let seconds = |d: Delta| d.as_secs_f64();
     let ranks = &outcome.ranks;
     let computing = |r: &ideal::RankTimes| r.computing;

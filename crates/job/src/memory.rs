@@ -65,12 +65,12 @@ pub fn refusal(what: &str, shares: &[MemoryShare], limit: u64) -> String {
          (force_memory=True), which starts it nevertheless",
         text(total),
         text(limit),
-        named(shares)
+        name_shares(shares)
     )
 }
 
 /// The largest shares with their keys; those below a tenth of all are left out.
-fn named(shares: &[MemoryShare]) -> String {
+fn name_shares(shares: &[MemoryShare]) -> String {
     let least = sum(shares) / 10;
     let mut line = String::new();
     for (number, share) in shares.iter().filter(|share| share.bytes >= least).enumerate() {

@@ -175,7 +175,7 @@ impl Rank {
         match input {
             Input::Start => self.begin_iteration(now, out),
             Input::Timer(operation) => self.timer(now, operation, out),
-            Input::Sent(operation) => self.ended(now, operation),
+            Input::Sent(operation) => self.end_operation(now, operation),
             Input::Received(message) => {
                 if let Some(operation) = self.mailbox.arrive(message) {
                     self.take(now, operation, message, out);
@@ -191,7 +191,7 @@ impl Rank {
     }
 
     /// Time in which at least one of its streams has computed.
-    pub fn computed(&self) -> Delta {
+    pub fn computing_time(&self) -> Delta {
         self.computed
     }
 
@@ -265,7 +265,7 @@ impl Rank {
     fn begin(&mut self, now: Time, operation: u32, out: &mut Vec<Output>) {
         match self.program.operations()[operation as usize].work {
             Work::Receive { from, tag, .. } => {
-                self.started(now, operation);
+                self.start_operation(now, operation);
                 if let Some(message) = self.mailbox.post(operation, from, tag) {
                     self.take(now, operation, message, out);
                 }
@@ -305,7 +305,7 @@ impl Rank {
                 (record.granted, record.released) = (now, now);
             }
             self.started_unless_receive(now, operation);
-            self.used(now, operation, out);
+            self.finish_part(now, operation, out);
             return;
         }
         let stream = usize::from(self.program.operations()[operation as usize].stream);
@@ -346,14 +346,14 @@ impl Rank {
             records[operation as usize].released = now;
         }
         self.streams[stream].busy = false;
-        self.used(now, operation, out);
+        self.finish_part(now, operation, out);
         if let Some(next) = self.streams[stream].queue.pop_front() {
             self.grant(now, next, self.cost(next), Some(operation), out);
         }
     }
 
     /// The stream has done its part of an operation.
-    fn used(&mut self, now: Time, operation: u32, out: &mut Vec<Output>) {
+    fn finish_part(&mut self, now: Time, operation: u32, out: &mut Vec<Output>) {
         match self.program.operations()[operation as usize].work {
             Work::Send { to, tag, bytes } => {
                 let count = self.sent.entry((to, tag)).or_default();
@@ -362,22 +362,22 @@ impl Rank {
                 let message = Message { from: self.number, tag, bytes, order, operation };
                 out.push(Output::Send { to, message });
             }
-            _ => self.ended(now, operation),
+            _ => self.end_operation(now, operation),
         }
     }
 
     fn started_unless_receive(&mut self, now: Time, operation: u32) {
         // A receive has started when it was posted.
         if !matches!(self.program.operations()[operation as usize].work, Work::Receive { .. }) {
-            self.started(now, operation);
+            self.start_operation(now, operation);
         }
     }
 
-    fn started(&mut self, now: Time, operation: u32) {
+    fn start_operation(&mut self, now: Time, operation: u32) {
         self.release(now, operation, true);
     }
 
-    fn ended(&mut self, now: Time, operation: u32) {
+    fn end_operation(&mut self, now: Time, operation: u32) {
         if let Some(records) = &mut self.records {
             records[operation as usize].ended = now;
         }
@@ -453,7 +453,7 @@ mod tests {
         r.handle(ns(12), Input::Timer(second), &mut out);
         assert_eq!(out, [Output::IterationOver { iteration: 0 }]);
         assert!(r.is_done());
-        assert_eq!(r.computed(), Delta::from_ns(12));
+        assert_eq!(r.computing_time(), Delta::from_ns(12));
         assert_eq!(r.records().unwrap()[second as usize].before, Some(first));
     }
 

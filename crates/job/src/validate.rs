@@ -54,7 +54,7 @@ pub fn check_programs(job: &Job) -> Result<(), JobError> {
         }
         without_cycle = Some(program);
         if let Some(cycle) = cycle(program) {
-            let shown: Vec<String> = cycle.iter().take(4).map(|&o| named(job, rank, o)).collect();
+            let shown: Vec<String> = cycle.iter().take(4).map(|&o| name_operation(job, rank, o)).collect();
             let more = if cycle.len() > 4 { format!(" and {} more", cycle.len() - 4) } else { String::new() };
             let text = format!("operations wait for one another: {}{more}", shown.join(" for "));
             return Err(job.error(rank, cycle[0], text));
@@ -88,7 +88,7 @@ fn add_up(work: &Work, computing: &mut Delta, all_bytes: &mut u64) -> Result<(),
     Ok(())
 }
 
-fn named(job: &Job, rank: u32, operation: u32) -> String {
+fn name_operation(job: &Job, rank: u32, operation: u32) -> String {
     use crate::job::Places;
     let place = job.programs[rank as usize].operations()[operation as usize].place;
     match job.places {

@@ -93,7 +93,7 @@ impl Counters {
         self.victims.add(flow);
     }
 
-    pub fn dropped(&self, flow: FlowId) -> u64 {
+    pub fn dropped_packets(&self, flow: FlowId) -> u64 {
         self.dropped.count(flow)
     }
 
@@ -178,7 +178,7 @@ mod tests {
         counters.count_dropped(FlowId(3));
         counters.count_dropped(FlowId(3));
         counters.count_victim(FlowId(2));
-        assert_eq!([3, 8, 2, 99].map(|f| counters.dropped(FlowId(f))), [1, 2, 0, 0]);
+        assert_eq!([3, 8, 2, 99].map(|f| counters.dropped_packets(FlowId(f))), [1, 2, 0, 0]);
         assert_eq!((counters.victims(FlowId(2)), counters.request(FlowId(3)).begin), (1, 100));
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Looks for ports that have been paused for at least `lasting` at `now` and will be for ever.
     pub fn look(&mut self, parts: &[Part], now: Time, lasting: Delta) {
-        if !parts.iter().any(|part| part.context.pauses.any_paused()) {
+        if !parts.iter().any(|part| part.context.pauses.is_any_paused()) {
             return;
         }
         for class in 0..DATA_CLASSES {
@@ -73,7 +73,7 @@ fn paused_ports(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTre
     let mut since = BTreeMap::new();
     for part in parts {
         for (p, number) in part.context.numbers.table().iter().filter(|(_, number)| stopped.contains(number)) {
-            if let Some(begin) = part.context.pauses.paused_since(p, class).filter(|begin| now.since(*begin) >= lasting)
+            if let Some(begin) = part.context.pauses.pause_start(p, class).filter(|begin| now.since(*begin) >= lasting)
             {
                 since.insert(*number, begin);
             }

@@ -15,7 +15,7 @@ impl Drops {
     }
 
     /// Number of packets dropped for want of a way on: by switches, hosts and port agents; not on links.
-    pub fn dropped(&self) -> u64 {
+    pub fn count_dropped(&self) -> u64 {
         self.sum(|cause| !cause.is_on_link())
     }
 
@@ -74,7 +74,7 @@ mod tests {
             drops.count(cause);
             drops.add(&{ drops });
             assert_eq!((drops[cause], drops.total()), (2, 2));
-            assert_eq!(drops.dropped(), if cause.is_on_link() { 0 } else { 2 });
+            assert_eq!(drops.count_dropped(), if cause.is_on_link() { 0 } else { 2 });
             assert_eq!(drops.at_port(), if cause.is_behind_port() { 0 } else { 2 });
         }
     }

@@ -122,7 +122,7 @@ fn counts(network: &Network, parts: &[Part], totals: &Totals, ports: &Table<Port
             // Bytes whose transmission began by the end, less the packet still on the transmitter.
             let end = &network.ends[*p];
             let exact = network.timeline.carries(*p, end.rate, totals.end);
-            let allowed = network.clock_offset(end.node).at_most(exact);
+            let allowed = network.clock_offset(end.node).max_bytes(exact);
             row.tx > allowed + Bytes::new(u64::from(u16::MAX))
         })
         .map(|(_, row)| format!("{} to {}", row.node, row.peer))

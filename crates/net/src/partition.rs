@@ -45,20 +45,20 @@ impl Cores {
     pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1), lanes: Use::All, general: false };
 
     /// Uses this many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
-    pub fn up_to(threads: usize) -> Cores {
+    pub fn with_threads(threads: usize) -> Cores {
         Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All, general: false }
     }
 
     /// Uses at most this many threads, and no more than make the run faster: the run is measured while it lasts. A short run, and one on a
     /// machine whose processors are busy with other things, has one.
     pub fn auto(threads: usize) -> Cores {
-        Cores { lanes: Use::Measured, ..Cores::up_to(threads) }
+        Cores { lanes: Use::Measured, ..Cores::with_threads(threads) }
     }
 
     /// Exactly this many parts and threads, whether or not that pays: for tests. There are fewer parts where the network has fewer that
     /// can be separated.
-    pub fn exactly(parts: usize, threads: usize) -> Cores {
-        Cores::up_to(threads).cut_into(parts)
+    pub fn with_parts(parts: usize, threads: usize) -> Cores {
+        Cores::with_threads(threads).cut_into(parts)
     }
 
     /// Cuts the network into this many parts, whether or not that pays: for tests.
@@ -76,8 +76,8 @@ impl Cores {
     }
 
     /// As [`Cores::exactly`], and the parts change threads again and again while they run: for tests.
-    pub fn shuffled(parts: usize, threads: usize, seed: u64) -> Cores {
-        Cores { lanes: Use::Shuffled(seed), ..Cores::exactly(parts, threads) }
+    pub fn with_shuffled_threads(parts: usize, threads: usize, seed: u64) -> Cores {
+        Cores { lanes: Use::Shuffled(seed), ..Cores::with_parts(parts, threads) }
     }
 
     /// Returns the number of parts to cut the network into, for a run of this many packet-hops. `free` counts the idle processors of the
@@ -208,7 +208,7 @@ impl Graph {
         }
         // Pieces with hosts in the order of their first node, which keeps racks of a pod together, until a part has its share of them.
         let mut part_of_piece: Vec<Option<usize>> = vec![None; self.work.len()];
-        let order: Vec<usize> = first_of_each(&piece_of);
+        let order: Vec<usize> = remove_duplicates(&piece_of);
         let with_hosts: Vec<usize> = order.iter().copied().filter(|p| has_hosts[*p]).collect();
         if with_hosts.len() < 2 {
             return None;
@@ -290,7 +290,7 @@ impl Graph {
 }
 
 /// Each number once, in the order in which they come first.
-fn first_of_each(numbers: &[usize]) -> Vec<usize> {
+fn remove_duplicates(numbers: &[usize]) -> Vec<usize> {
     let mut seen = BTreeSet::new();
     numbers.iter().copied().filter(|n| seen.insert(*n)).collect()
 }
@@ -347,8 +347,8 @@ mod tests {
         assert_eq!(Cores::auto(4).part_count(long, || 3), 3);
         assert_eq!(Cores::auto(4).part_count(long, || 64), 4);
         for hops in [short, long] {
-            assert_eq!(Cores::up_to(4).part_count(hops, unasked), 4);
-            assert_eq!(Cores::exactly(5, 2).part_count(hops, unasked), 5);
+            assert_eq!(Cores::with_threads(4).part_count(hops, unasked), 4);
+            assert_eq!(Cores::with_parts(5, 2).part_count(hops, unasked), 5);
             assert_eq!(Cores::auto(2).cut_into(5).part_count(hops, unasked), 5);
         }
     }

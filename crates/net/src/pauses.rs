@@ -129,12 +129,12 @@ impl Pauses {
     }
 
     /// Since when a class of port `p` has been paused.
-    pub fn paused_since(&self, p: PortId, data_class: usize) -> Option<Time> {
+    pub fn pause_start(&self, p: PortId, data_class: usize) -> Option<Time> {
         self.states[p][data_class].pause.map(|pause| pause.since)
     }
 
     /// Returns true if any port is paused.
-    pub fn any_paused(&self) -> bool {
+    pub fn is_any_paused(&self) -> bool {
         self.active > 0
     }
 
@@ -177,13 +177,13 @@ mod tests {
         let mut pauses = Pauses::new(4);
         let mut frame = Packet { dst: HostNumber(40), flow: FlowId(40), seq: 1, ..xoff() };
         pauses.begin(PortId(0), 0, &frame, us(1));
-        assert!(pauses.any_paused() && pauses.is_paused(PortId(0), 0) && !pauses.is_paused(PortId(0), 1));
+        assert!(pauses.is_any_paused() && pauses.is_paused(PortId(0), 0) && !pauses.is_paused(PortId(0), 1));
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
         assert_eq!((frame.dst.0, frame.flow.0, frame.seq), (10, 40, 2));
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 1);
         assert_eq!((frame.dst.0, frame.flow.0, frame.seq), (10, 10, 1), "another class is not held");
         assert_eq!(pauses.end(PortId(0), 0, Held::Packets(2), us(4)), Some(PortNumber(40)));
-        assert!(!pauses.any_paused());
+        assert!(!pauses.is_any_paused());
         // The waiting packets are still held.
         pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
         assert_eq!((frame.flow.0, frame.seq), (40, 2));
@@ -201,7 +201,7 @@ mod tests {
     fn a_pause_that_lasts_counts_to_the_end() {
         let mut pauses = Pauses::new(1);
         pauses.begin(PortId(0), 1, &Packet { seq: 1, ..xoff() }, us(2));
-        assert_eq!(pauses.paused_since(PortId(0), 1), Some(us(2)));
+        assert_eq!(pauses.pause_start(PortId(0), 1), Some(us(2)));
         let numbers = Table::from(vec![PortNumber(5)]);
         assert_eq!(pauses.into_rows(&numbers, us(9))[0].paused, Delta::from_us(7));
     }

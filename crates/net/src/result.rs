@@ -248,7 +248,7 @@ pub struct Range<T> {
 
 impl<T: Ord + Copy> Range<T> {
     /// The range of one value.
-    pub fn of(value: T) -> Range<T> {
+    pub fn from_value(value: T) -> Range<T> {
         Range { least: value, most: value }
     }
 

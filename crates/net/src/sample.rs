@@ -97,14 +97,14 @@ impl Recorder {
 
     /// When the next sample is due; [`Time::NEVER`] without samples.
     pub fn next(&self) -> Time {
-        self.next_of_all().min(self.next_of_queues())
+        self.next_sample().min(self.next_of_queues())
     }
 
     fn next_of_queues(&self) -> Time {
         self.queues.as_ref().filter(|queues| queues.next <= queues.end).map_or(Time::NEVER, |queues| queues.next)
     }
 
-    fn next_of_all(&self) -> Time {
+    fn next_sample(&self) -> Time {
         match self.interval {
             Delta::ZERO => Time::NEVER,
             interval => Time::ZERO.saturating_add(interval * (self.taken + 1)),
@@ -131,7 +131,7 @@ impl Recorder {
                     .extend(name_queues(&cx.network, number, &cx.disciplines[discipline]).into_iter().map(sample));
             }
         }
-        if self.next_of_all() != time {
+        if self.next_sample() != time {
             return;
         }
         self.taken += 1;
@@ -163,7 +163,7 @@ impl Recorder {
 /// Samples a port: its queue now, and its traffic, pauses and drops since the last sample.
 fn port_sample(cx: &mut PartContext, p: PortId, time: Time) -> PortSample {
     let (port, stats) = (&cx.ports[p], &mut cx.stats[p]);
-    let paused = stats.paused_until(time);
+    let paused = stats.pause_time(time);
     let sample = PortSample {
         time,
         port: cx.numbers[p].0,
@@ -171,12 +171,12 @@ fn port_sample(cx: &mut PartContext, p: PortId, time: Time) -> PortSample {
         max_queue: Bytes::new(stats.sampled_max),
         tx: Bytes::new(port.tx_bytes - stats.sampled_tx),
         paused: paused - stats.sampled_paused,
-        dropped: stats.dropped() - stats.sampled_dropped,
+        dropped: stats.count_dropped() - stats.sampled_dropped,
     };
     stats.sampled_max = port.data_queue;
     stats.sampled_tx = port.tx_bytes;
     stats.sampled_paused = paused;
-    stats.sampled_dropped = stats.dropped();
+    stats.sampled_dropped = stats.count_dropped();
     sample
 }
 

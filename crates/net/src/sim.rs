@@ -178,7 +178,7 @@ impl Simulation {
     ///
     /// # Panics
     /// There is no such flow, several parts, or connections outlive their flows.
-    pub fn why(&mut self, flow: u32) {
+    pub fn watch_flow(&mut self, flow: u32) {
         assert!(!self.network.persistent, "flows have connections of their own");
         let ends = flow_ends(&self.network, FlowId(flow));
         self.only_part().context.observe().journals = Some(Journals::of_flow(flow, ends));
@@ -440,7 +440,7 @@ impl Simulation {
             base_rtt: network.base_rtt(flow, number),
             counts: record.counts,
             victim_packets: sum(&|part| part.context.counters.victims(flow)),
-            dropped: sum(&|part| part.context.counters.dropped(flow)),
+            dropped: sum(&|part| part.context.counters.dropped_packets(flow)),
             gave_up: record.gave_up,
             first_limit: record.first_limit,
         }
@@ -483,7 +483,7 @@ impl Simulation {
                 }
                 stats.integrate(end, port.data_queue);
                 let mut row = stats.row.clone();
-                row.paused = stats.paused_until(end);
+                row.paused = stats.pause_time(end);
                 row.tx = Bytes::new(port.tx_bytes);
                 row.offered = offered[cx.numbers[p]];
                 row.packets = port.tx_packets();

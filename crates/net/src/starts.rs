@@ -38,10 +38,10 @@ impl Starts {
             crosses,
             flows: 1,
             slow_start: u64::from(flow.ssthresh.is_some_and(|threshold| cwnd < threshold)),
-            cwnd: Range::of(cwnd),
-            pacing: Range::of(pacing),
-            first: Range::of(first),
-            share_ppm: Range::of((wire * 1_000_000 / bdp) as u64),
+            cwnd: Range::from_value(cwnd),
+            pacing: Range::from_value(pacing),
+            first: Range::from_value(first),
+            share_ppm: Range::from_value((wire * 1_000_000 / bdp) as u64),
             mss: flow.mss,
         };
         self.join(&own);

@@ -374,19 +374,19 @@ fn describe(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
 // Events for journals (farloop_trace::why), where there are any: at the same places.
 
 /// A packet at a port.
-fn seen_at(cx: &impl Traced, p: PortId, slot: Slot) -> Passing {
+fn passing_at(cx: &impl Traced, p: PortId, slot: Slot) -> Passing {
     describe_passing(cx.network(), cx.number(p), slot, cx.packet(slot))
 }
 
 fn tell_enqueue(cx: &mut impl Traced, p: PortId, slot: Slot) {
-    let (packet, now) = (seen_at(cx, p, slot), cx.now());
+    let (packet, now) = (passing_at(cx, p, slot), cx.now());
     if let Some(journals) = cx.journals() {
         journals.waits(now, &packet);
     }
 }
 
 fn tell_launch(cx: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
-    let (packet, now, (until, delay)) = (seen_at(cx, p, slot), cx.now(), cx.transmission(p));
+    let (packet, now, (until, delay)) = (passing_at(cx, p, slot), cx.now(), cx.transmission(p));
     if let Some(journals) = cx.journals() {
         journals.leaves(now, &packet, until, delay, late);
     }
@@ -394,7 +394,7 @@ fn tell_launch(cx: &mut impl Traced, p: PortId, slot: Slot, late: Delta) {
 
 /// A packet arrives by the link whose own egress port is `p`: journals know links by the port that sends.
 fn tell_arrival(cx: &mut impl Traced, p: PortId, slot: Slot) {
-    let (packet, now) = (Passing { port: cx.number(p).other_end().0, ..seen_at(cx, p, slot) }, cx.now());
+    let (packet, now) = (Passing { port: cx.number(p).other_end().0, ..passing_at(cx, p, slot) }, cx.now());
     if let Some(journals) = cx.journals() {
         journals.arrives(now, &packet);
     }
@@ -404,7 +404,7 @@ fn tell_lost(cx: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
     let behind = cause.is_behind_port();
     let own = cx.number(p);
     let port = if behind { own.other_end() } else { own };
-    let packet = Passing { port: port.0, ..seen_at(cx, p, slot) };
+    let packet = Passing { port: port.0, ..passing_at(cx, p, slot) };
     if let Some(journals) = cx.journals() {
         journals.record_loss(&packet, behind);
     }

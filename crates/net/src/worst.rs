@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const WORST_BY: [fn(&PortRow) -> u128; 4] = [
     |row| row.queue_integral,
     |row| u128::from(row.max_queue.get()),
-    |row| u128::from(row.drops.dropped()),
+    |row| u128::from(row.drops.count_dropped()),
     |row| u128::from(row.paused.as_ps()),
 ];
 

@@ -96,7 +96,7 @@ fn parts_and_threads_cannot_be_seen() {
     let whole = run(spec.clone());
     assert!(whole.totals.failed_blocks > 0);
     for (parts, threads) in [(2, 1), (2, 2)] {
-        let built = Simulation::build(spec.clone(), Cores::exactly(parts, threads), &mut || true).expect("valid");
+        let built = Simulation::build(spec.clone(), Cores::with_parts(parts, threads), &mut || true).expect("valid");
         let result = built.run(&mut |_| true).expect("nobody stops it");
         assert_eq!(format!("{:?}", result.flows), format!("{:?}", whole.flows), "{parts} parts, {threads} threads");
         assert_eq!(result.totals.failed_blocks, whole.totals.failed_blocks);

@@ -143,7 +143,7 @@ fn parts_and_threads_cannot_be_seen() {
         let whole = tables(run(&spec));
         for (parts, threads) in [(2, 1), (2, 2)] {
             let simulation =
-                Simulation::build(spec.clone(), Cores::exactly(parts, threads), &mut || true).expect("valid");
+                Simulation::build(spec.clone(), Cores::with_parts(parts, threads), &mut || true).expect("valid");
             assert_eq!(simulation.parts(), parts);
             let result = tables(simulation.run(&mut |_| true).expect("nobody stops it"));
             assert!(result == whole, "{name}: {parts} parts, {threads} threads");

@@ -129,7 +129,7 @@ fn everything_takes_it() {
         }
         let whole = run(spec.clone());
         assert_eq!(packets(&whole, LEAVES[0], NEAR), 0, "{ecmp:?} {kind:?}");
-        let cut = Simulation::build(spec, farloop_net::Cores::exactly(2, 2), &mut || true).expect("valid");
+        let cut = Simulation::build(spec, farloop_net::Cores::with_parts(2, 2), &mut || true).expect("valid");
         assert_eq!(cut.parts(), 2);
         let cut = cut.run(&mut |_| true).expect("nobody stops it");
         assert_eq!((whole.flows, whole.ports), (cut.flows, cut.ports), "{ecmp:?} {kind:?}");

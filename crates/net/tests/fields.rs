@@ -152,7 +152,7 @@ fn pairs(algorithms: Vec<AnyParams>, kind: TransportKind, loss: f64) -> NetworkS
 }
 
 fn run(spec: NetworkSpec, parts: usize) -> RunResult {
-    let simulation = Simulation::build(spec, Cores::exactly(parts, 2), &mut || true).expect("valid");
+    let simulation = Simulation::build(spec, Cores::with_parts(parts, 2), &mut || true).expect("valid");
     assert_eq!(simulation.parts(), parts);
     let result = simulation.run(&mut |_| true).expect("nobody stops it");
     sound(&result);

@@ -112,7 +112,7 @@ fn a_ring_takes_as_long_as_its_longest_chain() {
 #[test]
 fn nothing_of_a_cut_can_be_seen() {
     let whole = run(ring(Time::NEVER));
-    let cut = Simulation::build(ring(Time::NEVER), Cores::exactly(2, 2), &mut || true).expect("valid");
+    let cut = Simulation::build(ring(Time::NEVER), Cores::with_parts(2, 2), &mut || true).expect("valid");
     assert_eq!(cut.parts(), 2);
     let cut = cut.run(&mut |_| true).expect("nobody stops it");
     assert!(cut.flows == whole.flows && cut.ports == whole.ports);

@@ -45,7 +45,8 @@ fn fabric(each: u32, kind: TransportKind, algorithm_name: &str, jobs: Vec<JobSpe
 }
 
 fn cut(spec: &NetworkSpec, parts: usize) -> RunResult {
-    let simulation = Simulation::build(spec.clone(), Cores::exactly(parts, parts.min(2)), &mut || true).expect("valid");
+    let simulation =
+        Simulation::build(spec.clone(), Cores::with_parts(parts, parts.min(2)), &mut || true).expect("valid");
     if parts > 1 {
         assert!(simulation.parts() > 1, "it is cut");
     }

@@ -57,7 +57,8 @@ fn run(spec: NetworkSpec) -> RunResult {
 fn run_in_parts(spec: &NetworkSpec) -> RunResult {
     let whole = run(spec.clone());
     for (parts, threads) in [(2, 1), (3, 1)] {
-        let simulation = Simulation::build(spec.clone(), Cores::exactly(parts, threads), &mut || true).expect("valid");
+        let simulation =
+            Simulation::build(spec.clone(), Cores::with_parts(parts, threads), &mut || true).expect("valid");
         let mut cut = simulation.run(&mut |_| true).expect("not cancelled");
         let Totals { packet_memory, events, .. } = whole.totals;
         (cut.totals.packet_memory, cut.totals.events) = (packet_memory, events);
@@ -105,7 +106,7 @@ fn a_port_that_drops_only_because_its_link_is_down_is_among_the_worst() {
     let spec = NetworkSpec { end: at(42_400), record, ..plain };
     let (link, port) = taken(&spec);
     let result = run(with(&spec, us(10), vec![event(20_500, link, LinkChange::Down)]));
-    assert_eq!(result.totals.drops.dropped(), result.ports[port].drops[Cause::LinkDown]);
+    assert_eq!(result.totals.drops.count_dropped(), result.ports[port].drops[Cause::LinkDown]);
     let own = result.worst_series.iter().filter(|sample| sample.port == port as u32);
     assert_eq!(own.map(|sample| sample.dropped).sum::<u64>(), 10);
 }

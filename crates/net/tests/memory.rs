@@ -54,7 +54,7 @@ fn a_run_ends_where_its_packets_no_longer_fit() {
 fn a_run_in_parts_ends_where_its_packets_no_longer_fit() {
     for threads in [1, 2] {
         let simulation = |megabytes: u64| {
-            let cores = Cores::exactly(2, threads);
+            let cores = Cores::with_parts(2, threads);
             let mut simulation = Simulation::build(far_flood(), cores, &mut || true).expect("valid");
             assert_eq!(simulation.parts(), 2);
             simulation.limit_memory(megabytes * 1_000_000);

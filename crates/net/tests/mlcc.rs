@@ -349,7 +349,7 @@ fn parts_and_threads_change_nothing() {
     };
     let whole = run(Cores::ONE);
     for parts in [2, 4] {
-        let cut = run(Cores::exactly(parts, 2));
+        let cut = run(Cores::with_parts(parts, 2));
         assert_eq!((&whole.flows, &whole.ports), (&cut.flows, &cut.ports), "{parts} parts");
     }
 }

@@ -76,7 +76,7 @@ fn acks_take_their_datas_links_back_whatever_the_hash() {
 fn parts_know_each_others_way() {
     for flows in 0..6 {
         let whole = run(fat_tree(Ecmp::Symmetric, flows), Cores::ONE);
-        let cut = run(fat_tree(Ecmp::Symmetric, flows), Cores::exactly(4, 2));
+        let cut = run(fat_tree(Ecmp::Symmetric, flows), Cores::with_parts(4, 2));
         assert_eq!((whole.flows, whole.ports), (cut.flows, cut.ports));
     }
 }

@@ -53,7 +53,7 @@ fn untraced(spec: &NetworkSpec) -> RunResult {
 }
 
 fn traced(spec: &NetworkSpec, filter: &Filter, parts: usize) -> (RunResult, Trace) {
-    let mut simulation = Simulation::build(spec.clone(), Cores::exactly(parts, parts), &mut || true).expect("valid");
+    let mut simulation = Simulation::build(spec.clone(), Cores::with_parts(parts, parts), &mut || true).expect("valid");
     assert_eq!(simulation.parts(), parts);
     simulation.trace(filter);
     let (result, trace) = simulation.run_traced(&mut |_| true).expect("nobody stops it");

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 pub fn why(spec: &NetworkSpec, flow: u32) -> Option<Answer> {
     let mut simulation = Simulation::new(spec.clone()).expect("valid");
-    simulation.why(flow);
+    simulation.watch_flow(flow);
     simulation.run_traced(&mut |_| true).expect("nobody stops it").1.why
 }
 

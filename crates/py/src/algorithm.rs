@@ -27,7 +27,7 @@ pub struct Failure(Arc<(AtomicBool, Mutex<Option<PyErr>>)>);
 
 impl Failure {
     /// Returns true if there was one.
-    pub fn happened(&self) -> bool {
+    pub fn has_happened(&self) -> bool {
         self.0.0.load(Ordering::Relaxed)
     }
 
@@ -81,7 +81,7 @@ pub fn torture(py: Python<'_>, class: &Py<PyAny>, sequences: u64) -> PyResult<()
 
 /// Window in bytes and rate in bit/s of an object after each of so many signals, the same that `farloop_cc::testing::signals(1, count)`
 /// gives to an algorithm in Rust inside a datacenter.
-pub fn recorded(py: Python<'_>, class: &Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
+pub fn record_signals(py: Python<'_>, class: &Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
     let failure = Failure::default();
     let algorithm = PyAlgorithm::new(class.bind(py).cast::<PyDict>()?, failure.clone())?;
     let flow = testing::flow(false);
@@ -280,7 +280,7 @@ impl PySender {
         handler: fn(&PySender) -> Option<&Py<PyAny>>,
         argument: impl FnOnce(Python<'_>) -> PyResult<Option<Py<PyAny>>>,
     ) {
-        if handler(self).is_none() || self.failure.happened() {
+        if handler(self).is_none() || self.failure.has_happened() {
             return;
         }
         let called = Python::attach(|py| {
@@ -319,7 +319,7 @@ impl Sender for PySender {
     }
 
     fn on_established(&mut self, rtt: Delta) {
-        if self.on_established.is_none() || self.failure.happened() {
+        if self.on_established.is_none() || self.failure.has_happened() {
             return;
         }
         let called = Python::attach(|py| {
@@ -403,7 +403,7 @@ impl Sender for PySender {
         self.timed.1 += 1;
         if self.timed.1 == MAX_TIMERS {
             let since = std::mem::replace(&mut self.timed, (ctx.now(), 0)).0;
-            if self.on_timer.is_some() && ctx.now().since(since) <= IN_TIME && !self.failure.happened() {
+            if self.on_timer.is_some() && ctx.now().since(since) <= IN_TIME && !self.failure.has_happened() {
                 let error = Python::attach(|py| stands_still(self.object.bind(py), since, ctx.now()));
                 self.failure.keep(error);
             }

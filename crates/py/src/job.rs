@@ -58,12 +58,12 @@ pub fn import_job(
         let domain = host.as_ref().map_or(Ok(NVLINK), |(_, _, rate)| positive_rate("host_rate", rate))?;
         Ok::<_, JobError>(Request {
             files,
-            format: format.map(|f| named("format", f)).transpose()?,
+            format: format.map(|f| parse_format("format", f)).transpose()?,
             options: Options { flops, memory_bandwidth, groups, ranks },
             choice: choice(collectives, positive_rate("rate", rate)?, domain)?,
             ranks_per,
             network: timed.then_some(made),
-            out: out.map(|(path, to)| named("to", &to).map(|to| (path, to))).transpose()?,
+            out: out.map(|(path, to)| parse_format("to", &to).map(|to| (path, to))).transpose()?,
             expanded,
             limit: MemoryLimit(memory_limit),
         })
@@ -134,8 +134,8 @@ pub fn job_formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     Format::ALL.iter().map(row).collect()
 }
 
-fn named(setting: &'static str, name: &str) -> Result<Format, JobError> {
+fn parse_format(setting: &'static str, name: &str) -> Result<Format, JobError> {
     let known: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
     let text = format!("\"{}\": expected {}", name.escape_debug(), known.join(", "));
-    Format::named(name).ok_or_else(|| JobError::in_setting(setting, text))
+    Format::by_name(name).ok_or_else(|| JobError::in_setting(setting, text))
 }

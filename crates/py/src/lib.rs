@@ -53,7 +53,7 @@ fn build_facts() -> String {
 #[pyo3(signature = (classes=Vec::new()))]
 fn algorithms(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<String> {
     let made = catalog(py, &classes, &Failure::default())?;
-    Ok(Json::from(made.infos().map(described).collect::<Vec<_>>()).to_string())
+    Ok(Json::from(made.infos().map(algorithm_json).collect::<Vec<_>>()).to_string())
 }
 
 /// Names of the classes, which must make algorithms.
@@ -72,10 +72,10 @@ fn torture(py: Python<'_>, described: Py<PyAny>, sequences: u64) -> PyResult<()>
 /// Window in bytes and rate in bit/s of an object of a class after each of so many signals.
 #[pyfunction]
 fn recorded(py: Python<'_>, described: Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
-    algorithm::recorded(py, &described, count)
+    algorithm::record_signals(py, &described, count)
 }
 
-fn described(info: &AlgorithmInfo) -> Json {
+fn algorithm_json(info: &AlgorithmInfo) -> Json {
     json!({
         "name": info.name,
         "preset_of": info.preset_of,

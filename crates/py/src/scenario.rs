@@ -108,7 +108,7 @@ impl PyScenario {
         let outcome = with_progress(py, progress, |call| {
             let trace = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
             self.prepared.run(&Settings { cores: cores(threads, auto), trace }, &mut |p| {
-                !self.failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+                !self.failure.has_happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
             })
         });
         if let Some(error) = self.failure.take() {
@@ -124,7 +124,7 @@ impl PyScenario {
         drop(self.failure.take());
         let answer = with_progress(py, progress, |call| {
             self.prepared.why(name, iteration, &mut |p| {
-                !self.failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+                !self.failure.has_happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
             })
         });
         if let Some(error) = self.failure.take() {
@@ -162,7 +162,7 @@ pub(crate) fn with_progress<T: Send>(
 
 /// `threads` threads; where the number is the most of an automatic choice, as many of them as pay.
 pub(crate) fn cores(threads: usize, auto: bool) -> Cores {
-    if auto { Cores::auto(threads) } else { Cores::up_to(threads) }
+    if auto { Cores::auto(threads) } else { Cores::with_threads(threads) }
 }
 
 /// Calls `f` without the interpreter's lock; an interrupt ends it.

@@ -25,14 +25,14 @@ impl PyContext {
 
     /// Has `on_timer` called with this number, 0 to 3, in so many picoseconds, instead of whenever it was to be called before.
     fn arm(&mut self, timer: u8, after_ps: u64) -> PyResult<()> {
-        let timer = checked(timer)?;
+        let timer = check_timer(timer)?;
         self.effects.push(Effect::Arm(timer, self.now.saturating_add(Delta::from_ps(after_ps))));
         Ok(())
     }
 
     /// Forgets a timer.
     fn cancel(&mut self, timer: u8) -> PyResult<()> {
-        let timer = checked(timer)?;
+        let timer = check_timer(timer)?;
         self.effects.push(Effect::Cancel(timer));
         Ok(())
     }
@@ -44,7 +44,7 @@ impl PyContext {
     }
 }
 
-fn checked(timer: u8) -> PyResult<TimerId> {
+fn check_timer(timer: u8) -> PyResult<TimerId> {
     let known = usize::from(timer) < TimerId::COUNT;
     known
         .then_some(TimerId(timer))

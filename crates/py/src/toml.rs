@@ -26,7 +26,7 @@ enum Key {
 impl PyTomlFile {
     #[new]
     fn new(text: &str, expected: &str) -> PyResult<PyTomlFile> {
-        TomlFile::parse(text, expected).map(PyTomlFile).map_err(raised)
+        TomlFile::parse(text, expected).map(PyTomlFile).map_err(to_py_error)
     }
 
     /// Its tables as dictionaries; dates and times are those of `datetime`.
@@ -45,11 +45,11 @@ impl PyTomlFile {
 
     /// The text with one of its tables as the whole, on the same lines.
     fn part(&self, table: &str) -> PyResult<String> {
-        self.0.part(table).map_err(raised)
+        self.0.part(table).map_err(to_py_error)
     }
 }
 
-fn raised(error: TomlError) -> PyErr {
+fn to_py_error(error: TomlError) -> PyErr {
     InvalidTomlError::new_err((error.line, error.problem, error.is_syntax))
 }
 

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
                 ("--threads", "auto", _) => {
                     cores = Cores::auto(std::thread::available_parallelism().map_or(1, usize::from))
                 }
-                ("--threads", _, Some(threads)) => cores = Cores::up_to(threads),
+                ("--threads", _, Some(threads)) => cores = Cores::with_threads(threads),
                 (_, _, Some(_)) => parts = given.parse().ok(),
                 _ => {
                     eprintln!("{argument}: expected a whole number from 1 on");

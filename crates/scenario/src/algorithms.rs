@@ -54,11 +54,11 @@ impl AlgorithmSettings {
     pub fn params(&self, name: &str) -> Option<AnyParams> {
         let of_hosts = |base| self.catalog.host_settings(base, self.hosts);
         Some(match &self.catalog.info(name)?.preset_of {
-            None => layered(self.catalog.lookup(name)?, &[of_hosts(name), self.table(name)]),
+            None => apply_layers(self.catalog.lookup(name)?, &[of_hosts(name), self.table(name)]),
             Some(base) => {
                 let preset = self.catalog.preset_settings(name);
                 let layers = [of_hosts(base), self.table(base), preset, self.table(name)];
-                layered(self.catalog.lookup(base)?, &layers)
+                apply_layers(self.catalog.lookup(base)?, &layers)
             }
         })
     }
@@ -69,7 +69,7 @@ impl AlgorithmSettings {
 }
 
 /// `params` with `layers` on top, later ones winning.
-fn layered(mut params: AnyParams, layers: &[&[(String, Value)]]) -> AnyParams {
+fn apply_layers(mut params: AnyParams, layers: &[&[(String, Value)]]) -> AnyParams {
     for (key, value) in layers.iter().copied().flatten() {
         params.set(key, value).expect("tables were checked when they were read, presets when they were registered");
     }
@@ -190,7 +190,7 @@ mod tests {
         let cwnd = ("cwnd".to_string(), Value::Text("9kB".into()));
         let (base, preset, own) = ([rate("1Gbps"), cwnd], [rate("2Gbps")], [rate("3Gbps")]);
         let fixed = || farloop_cc::lookup("fixed").expect("known");
-        let get = |layers: &[&[(String, Value)]], key| layered(fixed(), layers).get(key).flatten();
+        let get = |layers: &[&[(String, Value)]], key| apply_layers(fixed(), layers).get(key).flatten();
         let text = |t: &str| Some(Value::Text(t.into()));
         assert_eq!(get(&[&base], "rate"), text("1Gbps"));
         assert_eq!(get(&[&base, &preset], "rate"), text("2Gbps"));

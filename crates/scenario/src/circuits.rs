@@ -21,7 +21,7 @@ pub(crate) fn read(root: &Section<'_>, network: &NetworkKeys) -> Result<Option<C
     let section = root.section("circuits")?;
     let slots = root.sections("circuit_slot")?;
     if !network.has_circuits() {
-        let written = [("circuits", section.written()), ("circuit_slot", !slots.is_empty())];
+        let written = [("circuits", section.is_written()), ("circuit_slot", !slots.is_empty())];
         return match written.into_iter().find(|(_, written)| *written) {
             Some((key, _)) => {
                 let expected = "expected network.topology = \"hybrid\", or a [[node]] with kind = \"circuit\"";
@@ -144,7 +144,7 @@ pub(crate) fn from_csv(file: &str, text: &str) -> Result<Vec<(u32, SlotKeys)>, D
     }
     if slots.is_empty() {
         let expected = "expected a row of column names, such as \"day,night,connect\", and a row for each slot";
-        return Err(csv_rows::at(file, 1, "", "the file has no slot", expected));
+        return Err(csv_rows::column_diagnostic(file, 1, "", "the file has no slot", expected));
     }
     Ok(slots)
 }

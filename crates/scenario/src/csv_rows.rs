@@ -2,7 +2,7 @@
 //! and lines that begin with `#` are skipped, an empty cell leaves a key at its default.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::reader::wanted;
+use crate::reader::describe_accepted;
 use farloop_units::{ParamError, ParamSpec, Params, Value};
 
 /// The rows of a file, one after the other.
@@ -16,7 +16,7 @@ pub(crate) struct CsvRows<'t> {
 }
 
 /// A diagnostic about a column of a line of a file.
-pub(crate) fn at(
+pub(crate) fn column_diagnostic(
     file: &str,
     line: u32,
     key: &str,
@@ -42,29 +42,29 @@ impl<'t> CsvRows<'t> {
     pub fn next(&mut self) -> Result<Option<(u32, Vec<&str>)>, Diagnostic> {
         loop {
             let more = self.reader.read_record(&mut self.record);
-            if !more.map_err(|e| at(self.file, self.line, "", e.to_string(), ""))? {
+            if !more.map_err(|e| column_diagnostic(self.file, self.line, "", e.to_string(), ""))? {
                 return Ok(None);
             }
             let begin = std::mem::replace(&mut self.end, self.reader.position().byte() as usize);
-            let (row, skipped) = less_skipped(self.text.get(begin..self.end).unwrap_or_default());
+            let (row, skipped) = skip_comments(self.text.get(begin..self.end).unwrap_or_default());
             self.line = self.record.position().map_or(self.line, |p| p.line() as u32) + skipped;
-            if self.record.iter().eq([""]) || self.record.get(0).is_some_and(|cell| unquoted(cell).starts_with('#')) {
+            if self.record.iter().eq([""]) || self.record.get(0).is_some_and(|cell| unquote(cell).starts_with('#')) {
                 continue;
             }
             // An opening quote alone would take in the rest of the file, and no value has one of its own.
             let broken = row.bytes().filter(|b| *b == b'"').count() % 2 == 1;
             if broken || self.record.iter().any(|cell| cell.contains(['\n', '\r'])) {
                 let expected = "expected quotes around whole cells, each on one line";
-                return Err(at(self.file, self.line, "", "a quotation mark is not closed", expected));
+                return Err(column_diagnostic(self.file, self.line, "", "a quotation mark is not closed", expected));
             }
             break;
         }
-        Ok(Some((self.line, self.record.iter().map(unquoted).collect())))
+        Ok(Some((self.line, self.record.iter().map(unquote).collect())))
     }
 }
 
 /// Quotes after a space are none to the reader.
-fn unquoted(cell: &str) -> &str {
+fn unquote(cell: &str) -> &str {
     match cell.len() > 1 && cell.starts_with('"') && cell.ends_with('"') {
         true => cell[1..cell.len() - 1].trim(),
         false => cell,
@@ -72,7 +72,7 @@ fn unquoted(cell: &str) -> &str {
 }
 
 /// A record less the empty lines and comments before it, and how many lines those are.
-fn less_skipped(mut record: &str) -> (&str, u32) {
+fn skip_comments(mut record: &str) -> (&str, u32) {
     let mut lines = 0;
     loop {
         if let Some(rest) = record.strip_prefix('\n') {
@@ -102,15 +102,15 @@ pub(crate) fn header<'s>(
         let Some(spec) = specs.iter().find(|s| s.name == *cell) else {
             let problem = if cell.is_empty() { "a column has no name" } else { "unknown column" };
             let suggestion = nearest(cell, names());
-            return Err(Diagnostic { suggestion, ..at(file, line, cell, problem, known()) });
+            return Err(Diagnostic { suggestion, ..column_diagnostic(file, line, cell, problem, known()) });
         };
         if columns.iter().any(|c| c.name == spec.name) {
-            return Err(at(file, line, cell, "two columns have this name", "expected each column once"));
+            return Err(column_diagnostic(file, line, cell, "two columns have this name", "expected each column once"));
         }
         columns.push(spec);
     }
     match required.iter().find(|required| !columns.iter().any(|c| c.name == **required)) {
-        Some(missing) => Err(at(file, line, missing, "the column is missing", known())),
+        Some(missing) => Err(column_diagnostic(file, line, missing, "the column is missing", known())),
         None => Ok(columns),
     }
 }
@@ -119,13 +119,19 @@ pub(crate) fn header<'s>(
 pub(crate) fn check_cells(file: &str, line: u32, columns: &[&ParamSpec], cells: &[&str]) -> Result<(), Diagnostic> {
     if cells.len() != columns.len() {
         let problem = format!("the row has {} cells", cells.len());
-        return Err(at(file, line, "", problem, format!("expected {}, as many as columns", columns.len())));
+        return Err(column_diagnostic(
+            file,
+            line,
+            "",
+            problem,
+            format!("expected {}, as many as columns", columns.len()),
+        ));
     }
     let controlled = |(_, cell): &(_, &&str)| cell.chars().any(char::is_control);
     match columns.iter().zip(cells).find(controlled) {
         Some((spec, cell)) => {
             let problem = format!("\"{cell}\" has a control character");
-            Err(at(file, line, &spec.name, problem, format!("expected {}", wanted(spec))))
+            Err(column_diagnostic(file, line, &spec.name, problem, format!("expected {}", describe_accepted(spec))))
         }
         None => Ok(()),
     }
@@ -140,7 +146,7 @@ pub(crate) fn set(
     value: &Value,
 ) -> Result<(), Diagnostic> {
     params.set(&spec.name, value).map_err(|e| {
-        let wanted = || format!("expected {}", wanted(spec));
+        let wanted = || format!("expected {}", describe_accepted(spec));
         let (problem, expected) = match e {
             ParamError::UnknownName => ("unknown column".to_string(), String::new()),
             ParamError::OutOfRange(range) => {
@@ -150,6 +156,6 @@ pub(crate) fn set(
                 (message.split("; expected ").next().unwrap_or_default().to_string(), wanted())
             }
         };
-        at(file, line, &spec.name, problem, expected)
+        column_diagnostic(file, line, &spec.name, problem, expected)
     })
 }

@@ -1,6 +1,6 @@
 //! An error in a scenario: the problem, its place, and the accepted form.
 
-pub(crate) use farloop_units::shown;
+pub(crate) use farloop_units::display_clipped;
 use std::fmt;
 
 /// The file name that diagnostics about overrides carry.
@@ -42,21 +42,21 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", shown(&self.file, 4096))?;
+        write!(f, "{}", display_clipped(&self.file, 4096))?;
         if &*self.file != OVERRIDES {
             write!(f, ":{}", self.line)?;
         }
         if !self.key.is_empty() {
-            write!(f, ": {}", shown(&self.key, 100))?;
+            write!(f, ": {}", display_clipped(&self.key, 100))?;
         }
-        write!(f, ": {}", shown(&self.problem, 400))?;
+        write!(f, ": {}", display_clipped(&self.problem, 400))?;
         if let Some(name) = &self.suggestion {
-            write!(f, "; did you mean \"{}\"?", shown(name, 100))?;
+            write!(f, "; did you mean \"{}\"?", display_clipped(name, 100))?;
         }
         match (self.expected.is_empty(), &self.suggestion) {
             (true, _) => Ok(()),
-            (false, Some(_)) => write!(f, " {}", shown(&self.expected, 2000)),
-            (false, None) => write!(f, "; {}", shown(&self.expected, 2000)),
+            (false, Some(_)) => write!(f, " {}", display_clipped(&self.expected, 2000)),
+            (false, None) => write!(f, "; {}", display_clipped(&self.expected, 2000)),
         }
     }
 }
@@ -90,7 +90,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 pub(crate) fn listing<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 24;
     let words: Vec<&str> = words.into_iter().collect();
-    let first: Vec<String> = words.iter().take(SHOWN).map(|w| format!("\"{}\"", shown(w, 60))).collect();
+    let first: Vec<String> = words.iter().take(SHOWN).map(|w| format!("\"{}\"", display_clipped(w, 60))).collect();
     let more = words.len().saturating_sub(SHOWN);
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
 }
@@ -130,10 +130,10 @@ mod tests {
 
     #[test]
     fn what_users_wrote_at_length_is_cut() {
-        assert_eq!(shown("abc", 3), "abc");
-        assert_eq!(shown("abcdefghij", 6), "abcd… (4 characters) …ij");
-        assert_eq!(shown("ééééééé", 3), "éé… (4 characters) …é");
-        assert_eq!(shown("a\nb\u{0}\u{1b}[2J", 40), "a\\nb\\u{0}\\u{1b}[2J");
+        assert_eq!(display_clipped("abc", 3), "abc");
+        assert_eq!(display_clipped("abcdefghij", 6), "abcd… (4 characters) …ij");
+        assert_eq!(display_clipped("ééééééé", 3), "éé… (4 characters) …é");
+        assert_eq!(display_clipped("a\nb\u{0}\u{1b}[2J", 40), "a\\nb\\u{0}\\u{1b}[2J");
         let mut d = Diagnostic::of_file("a.toml", "x".repeat(5_000_000), "y".repeat(5_000_000));
         d.key = "k".repeat(5_000_000);
         assert!(d.to_string().len() < 3000);

@@ -1,7 +1,7 @@
 //! A scenario file as a tree of values that know where they were written, with overrides applied.
 
 use crate::diagnostic::{Diagnostic, OVERRIDES, listing, nearest};
-use crate::parallel::numbered;
+use crate::parallel::neighbour_name;
 use farloop_units::Value;
 use std::collections::HashMap;
 use toml_edit::{Item as TomlItem, TableLike, Value as TomlValue};
@@ -247,7 +247,7 @@ fn link_names(elements: &[Item]) -> Vec<String> {
             _ => 1,
         };
         let before = parallel.entry((a.min(b), a.max(b))).or_default();
-        names.push(format!("{a}->{}", numbered(b, before.saturating_add(1))));
+        names.push(format!("{a}->{}", neighbour_name(b, before.saturating_add(1))));
         *before = before.saturating_add(links);
     }
     names

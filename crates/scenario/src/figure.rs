@@ -107,7 +107,7 @@ pub(crate) struct LocatedCase {
 /// Reads `[figure]`.
 pub(crate) fn read_figure(root: &Section<'_>) -> Result<Option<Figure>, Diagnostic> {
     let section = root.section("figure")?;
-    if !section.written() {
+    if !section.is_written() {
         return Ok(None);
     }
     let figure = section.read::<Figure>(&["id"], &[])?;

@@ -21,7 +21,7 @@ pub(crate) struct Jobs {
 
 impl Jobs {
     /// Those of a network.
-    pub fn of(built: &Built) -> Jobs {
+    pub fn from_built(built: &Built) -> Jobs {
         let spec = &built.spec;
         Jobs {
             specs: spec.jobs.clone(),
@@ -53,13 +53,13 @@ impl Jobs {
         };
         let scaled = time(&network);
         let scale = spec.job.scale;
-        [scaled, if scale == 1 { scaled } else { time(&network.multiplied(scale)) }]
+        [scaled, if scale == 1 { scaled } else { time(&network.scale_bytes(scale)) }]
     }
 
     /// Data that each job has sent over the network: payload of all queue pairs until the end of the run, and the bytes of
     /// an iteration that go from one datacenter to another one. With that the least and the largest base round-trip time of
     /// its messages, `null` where none takes the network.
-    pub fn carried(&self, result: &RunResult) -> Json {
+    pub fn traffic_json(&self, result: &RunResult) -> Json {
         let row = |(number, job): (u32, &JobSpec)| {
             let own = || result.queue_pairs.iter().filter(|pair| pair.job == number).map(|pair| &pair.counts);
             let payload = own().map(|counts| counts.delivered.get()).fold(0, u64::saturating_add);

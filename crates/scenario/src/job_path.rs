@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// The messages of a path that took queue pairs, in the order of time.
-pub(crate) fn wanted(path: &JobPath) -> Vec<Wanted> {
+pub(crate) fn messages_of(path: &JobPath) -> Vec<Wanted> {
     let of = |step: &Step| match step.stretch {
         Stretch::Message { flow, begin, end, .. } => Some(Wanted { flow, from: step.from, begin, end }),
         _ => None,
@@ -37,7 +37,7 @@ struct Part {
 
 impl Part {
     /// The part that a whole step of a job's path belongs to.
-    fn of(job: &Job, step: &Step) -> Part {
+    fn from_step(job: &Job, step: &Step) -> Part {
         let (cause, to) = match step.stretch {
             Stretch::Computing if job.is_stall(step.phase) => (Why::Stall.name(), None),
             Stretch::Computing => (JOB_CAUSES[0], None),
@@ -56,7 +56,7 @@ pub(crate) fn to_json(names: &TraceNames, spec: &JobSpec, path: &JobPath, explai
     let mut segments: Vec<(Time, Time, Part, Option<u32>)> = Vec::new();
     let mut messages = explained.iter();
     for step in &path.steps {
-        let whole = Part::of(&spec.job, step);
+        let whole = Part::from_step(&spec.job, step);
         match step.stretch {
             Stretch::Message { flow, .. } => {
                 for segment in messages.next().into_iter().flat_map(|message| &message.segments) {
@@ -103,7 +103,7 @@ pub(crate) fn to_json(names: &TraceNames, spec: &JobSpec, path: &JobPath, explai
         .steps
         .iter()
         .map(|step| {
-            let part = Part::of(&spec.job, step);
+            let part = Part::from_step(&spec.job, step);
             json!({
                 "cause": part.cause,
                 "phase": phase(step.phase),

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// A job before it runs.
-pub(crate) fn explained(job: &JobSpec, datacenter: &dyn Fn(NodeId) -> Option<u16>) -> Json {
+pub(crate) fn job_json(job: &JobSpec, datacenter: &dyn Fn(NodeId) -> Option<u16>) -> Json {
     let counted = farloop_job::survey::survey(&job.job);
     let mut hosts = job.hosts.clone();
     hosts.sort_unstable();

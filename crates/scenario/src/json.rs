@@ -17,11 +17,11 @@ pub(crate) fn json(value: &Value) -> Option<Json> {
 /// Every key of `params`; those that are not set say "none".
 pub(crate) fn section<P: Params>(params: &P) -> Map<String, Json> {
     let value = |name| params.get(name).flatten().as_ref().and_then(json);
-    P::specs().iter().map(|s| (s.name.to_string(), value(&s.name).unwrap_or_else(none))).collect()
+    P::specs().iter().map(|s| (s.name.to_string(), value(&s.name).unwrap_or_else(none_json))).collect()
 }
 
 /// The value of a key that is not set.
-pub(crate) fn none() -> Json {
+pub(crate) fn none_json() -> Json {
     Json::from("none")
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<NetworkKeys, Diagnostic> {
 
 /// Refuses a scenario without a network: silence more likely means a mistake than the default one.
 pub(crate) fn require(root: &Section<'_>) -> Result<(), Diagnostic> {
-    if root.section("network")?.written() {
+    if root.section("network")?.is_written() {
         return Ok(());
     }
     let mut topologies: Vec<String> = network_alternatives().iter().map(|a| format!("\"{}\"", a.topology)).collect();

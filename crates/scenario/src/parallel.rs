@@ -22,6 +22,6 @@ pub(crate) fn peer_and_number(text: &str) -> (&str, Option<u32>) {
 }
 
 /// The neighbour at the other end of a port: of several links to it the second is that to "NAME#2".
-pub(crate) fn numbered(peer: &str, which: u32) -> Cow<'_, str> {
+pub(crate) fn neighbour_name(peer: &str, which: u32) -> Cow<'_, str> {
     if which > 1 { format!("{peer}#{which}").into() } else { peer.into() }
 }

@@ -73,7 +73,7 @@ impl<'d> Section<'d> {
     }
 
     /// Returns true if the file has the section.
-    pub fn written(&self) -> bool {
+    pub fn is_written(&self) -> bool {
         self.table.is_some()
     }
 
@@ -97,7 +97,7 @@ impl<'d> Section<'d> {
         for name in required {
             if params.get(name).flatten().is_none() {
                 let spec = specs.iter().find(|s| s.name == *name);
-                let wanted = spec.map_or_else(String::new, |s| format!("expected {}: {}", wanted(s), s.doc));
+                let wanted = spec.map_or_else(String::new, |s| format!("expected {}: {}", describe_accepted(s), s.doc));
                 let written = self.table.is_some_and(|t| t.get(name).is_some());
                 let problem = if written { "\"none\" is not accepted" } else { "missing" };
                 return Err(self.diagnostic(name, problem, wanted));
@@ -124,7 +124,12 @@ impl<'d> Section<'d> {
         };
         let value = match value_of(&item.node) {
             Some(value) => value,
-            None => return Err(fail(format!("is {}", item.node.describe()), format!("expected {}", wanted(spec)))),
+            None => {
+                return Err(fail(
+                    format!("is {}", item.node.describe()),
+                    format!("expected {}", describe_accepted(spec)),
+                ));
+            }
         };
         let texts = match &value {
             Value::Text(text) => std::slice::from_ref(text),
@@ -132,7 +137,7 @@ impl<'d> Section<'d> {
             _ => &[],
         };
         if texts.iter().flat_map(|t| t.chars()).any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-            let expected = format!("expected {}", wanted(spec));
+            let expected = format!("expected {}", describe_accepted(spec));
             return Err(fail(format!("{value} has a control character"), expected));
         }
         set(&value).map_err(|e| match e {
@@ -143,7 +148,7 @@ impl<'d> Section<'d> {
             ParamError::BadValue(message) => match (&spec.kind, &value) {
                 (Kind::Choice(words), Value::Text(text)) => Diagnostic {
                     suggestion: nearest(text, words.iter()),
-                    ..fail(format!("\"{text}\" is not accepted"), format!("expected {}", wanted(spec)))
+                    ..fail(format!("\"{text}\" is not accepted"), format!("expected {}", describe_accepted(spec)))
                 },
                 _ => {
                     let (problem, expected) = message.split_once("; expected ").unwrap_or((&message, ""));
@@ -237,7 +242,7 @@ fn value_of(node: &Node) -> Option<Value> {
 }
 
 /// Describes the values that a parameter accepts.
-pub(crate) fn wanted(spec: &ParamSpec) -> String {
+pub(crate) fn describe_accepted(spec: &ParamSpec) -> String {
     let kind = match &spec.kind {
         Kind::Bool => "true or false".to_string(),
         Kind::Integer => "a whole number".to_string(),

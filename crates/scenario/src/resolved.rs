@@ -2,7 +2,7 @@
 
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
 use crate::job::{JobSection, OF_RANKS};
-use crate::json::{json, list, none, section};
+use crate::json::{json, list, none_json, section};
 use crate::scenario::Scenario;
 use crate::sections::{
     Arrivals, ArrivalsKey, DisciplineChoice, ElephantKeys, JobKeys, RandomFlows, Switch, TransportChoice, TransportKey,
@@ -17,17 +17,17 @@ use serde_json::{Map, Value as Json};
 impl Scenario {
     /// The whole scenario as JSON in the shape of the file: every key with its value, quantities as text, "none" for what is not
     /// set. Written as TOML it is the same scenario again.
-    pub fn resolved(&self) -> Json {
-        resolved(self)
+    pub fn to_json(&self) -> Json {
+        resolve_scenario(self)
     }
 }
 
-fn resolved(scenario: &Scenario) -> Json {
+fn resolve_scenario(scenario: &Scenario) -> Json {
     let mut root = section(&scenario.top);
     let mut put = |key: &str, value: Json| root.insert(key.to_string(), value);
     put("run", section(&scenario.run).into());
     let mut network = Map::from_iter([("topology".to_string(), Json::from(scenario.network.word()))]);
-    network.extend(scenario.network.resolved());
+    network.extend(scenario.network.resolve_keys());
     network.extend(section(&scenario.routing));
     put("network", network.into());
     for (name, tables) in scenario.network.resolved_tables() {
@@ -87,7 +87,7 @@ fn transport(scenario: &Scenario) -> Map<String, Json> {
         EndpointKeys::Multipath(keys, chooser) => {
             let mut own = section(keys);
             let info = chooser.info();
-            let value = |name: &str| chooser.get(name).flatten().as_ref().and_then(json).unwrap_or_else(none);
+            let value = |name: &str| chooser.get(name).flatten().as_ref().and_then(json).unwrap_or_else(none_json);
             let table: Map<String, Json> = info.params.iter().map(|s| (s.name.to_string(), value(&s.name))).collect();
             if !table.is_empty() {
                 own.insert(info.name.to_string(), table.into());
@@ -135,7 +135,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {
 }
 
 fn switch_override(o: &SwitchOverride) -> Map<String, Json> {
-    let settings = o.settings.iter().map(|(key, value)| (key.to_string(), json(value).unwrap_or_else(none)));
+    let settings = o.settings.iter().map(|(key, value)| (key.to_string(), json(value).unwrap_or_else(none_json)));
     [("match".to_string(), Json::from(o.pattern.as_str()))].into_iter().chain(settings).collect()
 }
 
@@ -145,7 +145,7 @@ fn algorithms(scenario: &Scenario) -> Map<String, Json> {
     for name in scenario.algorithm_names() {
         let Some(params) = scenario.algorithm_settings.params(&name) else { continue };
         let specs = params.specs();
-        let value = |key| params.get(key).flatten().as_ref().and_then(json).unwrap_or_else(none);
+        let value = |key| params.get(key).flatten().as_ref().and_then(json).unwrap_or_else(none_json);
         let keys: Map<String, Json> = specs.iter().map(|s| (s.name.to_string(), value(&s.name))).collect();
         table.insert(name, keys.into());
     }

@@ -5,7 +5,7 @@ use crate::columns;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
-use crate::jobs::explained as explained_job;
+use crate::jobs::job_json as explained_job;
 use crate::parse::{parse_while, parse_within};
 use crate::scenario::Scenario;
 use crate::tables::{Names, Tables};
@@ -121,7 +121,7 @@ impl Prepared {
 
     /// The scenario with all its defaults, as JSON, from its keys alone: no network is built.
     pub fn parsed(&self) -> String {
-        self.scenario.resolved().to_string()
+        self.scenario.to_json().to_string()
     }
 
     /// As [`Prepared::parsed`]; checks all that a run checks before it simulates.
@@ -137,13 +137,13 @@ impl Prepared {
     /// Summarises it as JSON: nodes, links, flows, the needs of its circuits, and warnings. Checks as
     /// [`Prepared::resolved`].
     pub fn explain(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
-        self.look(go_on, |built, _| explained(built).to_string())
+        self.look(go_on, |built, _| network_json(built).to_string())
     }
 
     /// The network for a testbed to build, as JSON; refuses scenarios that none can build.
     pub fn testbed(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
         testbed::check_algorithms(&self.scenario)?;
-        self.look(go_on, |built, go_on| testbed::testbed(&self.scenario, built, go_on))?
+        self.look(go_on, |built, go_on| testbed::testbed_json(&self.scenario, built, go_on))?
     }
 
     /// Checks all that a run refuses: as [`Prepared::resolved`], and rules that only the simulation checks, such as more
@@ -158,7 +158,7 @@ impl Prepared {
     pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json, Json), RunError> {
         let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
         let result = simulation.unrun();
-        Ok((names.tables(&result), names.capped(&result), names.jobs.carried(&result)))
+        Ok((names.tables(&result), names.capped_json(&result), names.jobs.traffic_json(&result)))
     }
 
     /// Simulates it. `progress` is called now and then and returns `false` to stop; while the network is built, without any packet-hops.
@@ -203,7 +203,7 @@ impl Prepared {
     }
 }
 
-fn explained(built: &Built) -> Json {
+fn network_json(built: &Built) -> Json {
     let count = |is: fn(&NodeKind) -> bool| built.spec.nodes.iter().filter(|node| is(&node.kind)).count();
     let datacenter = |host: NodeId| built.spec.nodes[host as usize].datacenter;
     json!({
@@ -295,10 +295,10 @@ pub(crate) fn ready(
 ) -> Result<Ready, RunError> {
     let (circuits, notes) = (built.circuits.take(), std::mem::take(&mut built.notes));
     let events = std::mem::take(&mut built.events);
-    let mut names = Names::of(&built);
+    let mut names = Names::from_built(&built);
     let traced = match &settings.trace {
         Some(spec) => {
-            let names = TraceNames::of(&built);
+            let names = TraceNames::from_built(&built);
             Some((names.filter(spec)?, names))
         }
         None => None,
@@ -320,13 +320,13 @@ fn simulate(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let parts = simulation.parts();
-    let (result, trace) = simulation.run_traced(progress).map_err(|stopped| stopped_at(file, &names, stopped))?;
+    let (result, trace) = simulation.run_traced(progress).map_err(|stopped| map_stop(file, &names, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),
         starts: names.starts(&result),
         limits: names.limits(&result),
-        capped: names.capped(&result),
-        jobs: names.jobs.carried(&result),
+        capped: names.capped_json(&result),
+        jobs: names.jobs.traffic_json(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
@@ -339,7 +339,7 @@ fn simulate(
 }
 
 /// Why the run has no result.
-pub(crate) fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
+pub(crate) fn map_stop(file: &str, names: &Names, stopped: Stopped) -> RunError {
     let out: OutOfMemory = match stopped {
         Stopped::Cancelled => return RunError::Cancelled,
         Stopped::OutOfMemory(out) => out,

@@ -2,7 +2,7 @@
 
 use crate::build::Built;
 use crate::job_facts::Jobs;
-use crate::parallel::{numbered, parallel};
+use crate::parallel::{neighbour_name, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{PortRow, QueueName};
 use farloop_net::spec::{FlowSpec, LinkChange, LinkEventSpec, LinkSpec, NodeId, NodeKind};
@@ -50,7 +50,7 @@ pub struct Names {
 
 impl Names {
     /// The names behind the indices of `built`.
-    pub fn of(built: &Built) -> Names {
+    pub fn from_built(built: &Built) -> Names {
         let spec = &built.spec;
         let interval = spec.record.interval.map_or(0.0, |i| i.as_secs_f64());
         let crosses = |src: u32, dst: u32| spec.nodes[src as usize].is_across(&spec.nodes[dst as usize]);
@@ -70,7 +70,7 @@ impl Names {
             places: (0..).zip(&spec.nodes).map(|(id, node)| (kind(built, id, &node.kind), node.datacenter)).collect(),
             links: spec.links.clone(),
             parallel: parallel(&spec.links),
-            jobs: Jobs::of(built),
+            jobs: Jobs::from_built(built),
             rates: rates(&spec.events.events),
             interval,
             worst_interval: spec.record.worst.map_or(0.0, |worst| interval * worst.every as f64),
@@ -96,7 +96,7 @@ impl Names {
     pub(crate) fn port_name(&self, port: u32, result: &RunResult) -> String {
         let PortRow { node, peer, .. } = &result.ports[port as usize];
         let (node, peer) = (&self.nodes[*node as usize], &self.nodes[*peer as usize]);
-        format!("{node}->{}", numbered(peer, self.parallel[port as usize]))
+        format!("{node}->{}", neighbour_name(peer, self.parallel[port as usize]))
     }
 
     /// The name of a queue at its port.

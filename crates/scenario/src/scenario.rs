@@ -134,7 +134,7 @@ impl Scenario {
     ) -> Result<(String, String), Diagnostic> {
         let file = Path::new(self.document.file()).parent().unwrap_or(Path::new("")).join(name);
         let shown = file.display().to_string();
-        let fail = |problem: &str| self.at(path, format!("the file {shown} {problem}"), expected);
+        let fail = |problem: &str| self.diagnostic_at(path, format!("the file {shown} {problem}"), expected);
         // A pipe without a writer would never end, nor would a device.
         match std::fs::metadata(&file) {
             Ok(of) if of.is_dir() => return Err(fail("is a directory")),
@@ -151,7 +151,12 @@ impl Scenario {
     }
 
     /// A diagnostic about the key at `path`.
-    pub(crate) fn at(&self, path: &[&str], problem: impl Into<String>, expected: impl Into<String>) -> Diagnostic {
+    pub(crate) fn diagnostic_at(
+        &self,
+        path: &[&str],
+        problem: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Diagnostic {
         self.document.diagnostic(self.document.place_of(path), &path.join("."), problem, expected)
     }
 

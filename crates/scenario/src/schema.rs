@@ -60,7 +60,7 @@ pub fn schema_with(catalog: &Catalog) -> Json {
         });
     }
     let templates = object!({ "type": "object", "additionalProperties": template });
-    put("template", described("What cases have in common, by name.", templates));
+    put("template", with_description("What cases have in common, by name.", templates));
     put("case", list("The scenario with some keys set differently.", case));
     let mut claim = table(&ClaimKeys::specs(), &["id", "what"]);
     claim["properties"]["paper"] = object!({ "type": "object", "description": "The published numbers." });
@@ -78,10 +78,10 @@ pub fn schema_with(catalog: &Catalog) -> Json {
 }
 
 fn section<P: Params>(doc: &str, required: &[&str]) -> Json {
-    described(doc, table(&P::specs(), required))
+    with_description(doc, table(&P::specs(), required))
 }
 
-fn described(doc: &str, mut schema: Json) -> Json {
+fn with_description(doc: &str, mut schema: Json) -> Json {
     schema["description"] = doc.into();
     schema
 }
@@ -138,7 +138,7 @@ fn transport() -> Json {
         schema["title"] = word.into();
         if word == "multipath" {
             for info in choosers() {
-                schema["properties"][info.name] = described(info.summary, table(&info.params, &[]));
+                schema["properties"][info.name] = with_description(info.summary, table(&info.params, &[]));
             }
         }
         schema
@@ -173,7 +173,7 @@ fn algorithm(catalog: &Catalog) -> Json {
     let pair = object!({ "pattern": "^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$" });
     schema["properties"]["name"]["anyOf"] = vec![object!({ "enum": names() }), pair].into();
     for info in catalog.infos() {
-        schema["properties"][&info.name] = described(&info.summary, table(&info.params, &[]));
+        schema["properties"][&info.name] = with_description(&info.summary, table(&info.params, &[]));
     }
     schema
 }
@@ -187,8 +187,8 @@ fn property(spec: &ParamSpec, optional: bool) -> Json {
     let quantity = |pattern: &str| object!({ "type": "string", "pattern": pattern });
     let mut schema = match &spec.kind {
         Kind::Bool => object!({ "type": "boolean" }),
-        Kind::Integer => bounded("integer", spec),
-        Kind::Float => bounded("number", spec),
+        Kind::Integer => bounded_number("integer", spec),
+        Kind::Float => bounded_number("number", spec),
         Kind::Time => quantity(TIME),
         Kind::Bytes => quantity(BYTES),
         Kind::Rate => quantity(RATE),
@@ -214,7 +214,7 @@ fn property(spec: &ParamSpec, optional: bool) -> Json {
 }
 
 /// A number with the bounds of its range, which declarations give as "lowest to highest".
-fn bounded(kind: &str, spec: &ParamSpec) -> Json {
+fn bounded_number(kind: &str, spec: &ParamSpec) -> Json {
     let mut schema = object!({ "type": kind });
     if let Some((low, high)) = spec.range.split_once(" to ") {
         for (key, bound) in [("minimum", low), ("maximum", high)] {

@@ -97,7 +97,7 @@ impl Names {
 
     /// Flows that the receive window keeps below the rates of their paths, by kind of path: rates in bit/s of payload, times in seconds,
     /// each least and most.
-    pub(crate) fn capped(&self, result: &RunResult) -> Json {
+    pub(crate) fn capped_json(&self, result: &RunResult) -> Json {
         let rates = |r: Range<Rate>| json!([r.least.as_bps(), r.most.as_bps()]);
         let row = |r: &CappedRow| {
             json!({
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn each_cause_of_loss_has_one_column_of_ports_and_one_total() {
         let built = parse(SCENARIO, "example.toml", &[]).expect("valid").build().expect("valid");
-        let names = Names::of(&built);
+        let names = Names::from_built(&built);
         let plain = farloop_net::Simulation::new(built.spec).expect("valid").unrun();
         let of_ports = |result: &RunResult| names.tables(result).ports;
         for cause in Cause::ALL {

@@ -62,18 +62,22 @@ pub(crate) fn check_algorithms(scenario: &Scenario) -> Result<(), Diagnostic> {
 
 /// The network for a testbed to build, as JSON: nodes, links with the settings of their ports, and flows with the facts
 /// known beforehand. `go_on` is called now and then and returns `false` to stop.
-pub(crate) fn testbed(scenario: &Scenario, built: &Built, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
+pub(crate) fn testbed_json(
+    scenario: &Scenario,
+    built: &Built,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<String, RunError> {
     let placed = layout(scenario)?.links;
     check_transport(scenario)?;
     check_network(scenario, built, &placed)?;
     if !scenario.events.is_empty() {
         return Err(scenario
-            .at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]")
+            .diagnostic_at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]")
             .into());
     }
     if let Some(job) = scenario.jobs.first() {
         let problem = "a testbed runs flows, not ranks of jobs";
-        return Err(scenario.at(&["job", &job.element], problem, "expected no [[job]]").into());
+        return Err(scenario.diagnostic_at(&["job", &job.element], problem, "expected no [[job]]").into());
     }
     check_hosts(scenario)?;
     check_flows(scenario, built)?;
@@ -87,17 +91,18 @@ pub(crate) fn testbed(scenario: &Scenario, built: &Built, go_on: &mut dyn FnMut(
 fn check_hosts(scenario: &Scenario) -> Result<(), Diagnostic> {
     if !scenario.hosts.clock_offset.are_none() {
         let problem = "a testbed's hosts have this machine's clock";
-        return Err(scenario.at(&["hosts", "clock_offset"], problem, "expected \"0ppm\""));
+        return Err(scenario.diagnostic_at(&["hosts", "clock_offset"], problem, "expected \"0ppm\""));
     }
     if scenario.run.jitter > 0 {
-        return Err(scenario.at(&["run", "jitter"], "a testbed has ties of its own", "expected 0"));
+        return Err(scenario.diagnostic_at(&["run", "jitter"], "a testbed has ties of its own", "expected 0"));
     }
     Ok(())
 }
 
 /// The hosts are this machine's: each key describes its kernel, or does not matter to a testbed.
 fn check_transport(scenario: &Scenario) -> Result<(), Diagnostic> {
-    let at = |key: &str, problem: String, expected: String| scenario.at(&["transport", key], problem, expected);
+    let at =
+        |key: &str, problem: String, expected: String| scenario.diagnostic_at(&["transport", key], problem, expected);
     let EndpointKeys::Tcp(tcp) = &scenario.endpoint else {
         return Err(at("kind", "a testbed's hosts speak TCP".into(), "expected kind = \"tcp\"".into()));
     };
@@ -140,7 +145,11 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
     let nodes = &built.spec.nodes;
     if nodes.len() > MAX_NODES {
         let problem = format!("the network has {} hosts and switches", nodes.len());
-        return Err(scenario.at(&["network"], problem, format!("expected at most {MAX_NODES} in a testbed")));
+        return Err(scenario.diagnostic_at(
+            &["network"],
+            problem,
+            format!("expected at most {MAX_NODES} in a testbed"),
+        ));
     }
     for (id, node) in (0..).zip(nodes) {
         let of_switch = |key: &str, problem: &str, expected: &str| {
@@ -156,13 +165,13 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
                 None if built.routers.contains(&id) => vec!["wan_switch", key],
                 None => vec!["switch", key],
             };
-            Err(scenario.at(&path, format!("{problem} (switch \"{}\")", node.name), expected))
+            Err(scenario.diagnostic_at(&path, format!("{problem} (switch \"{}\")", node.name), expected))
         };
         match &node.kind {
             NodeKind::Host => {}
             NodeKind::Circuit(_) => {
                 let problem = "a testbed has no circuit switches";
-                return Err(scenario.at(&["network", "topology"], problem, "expected another topology"));
+                return Err(scenario.diagnostic_at(&["network", "topology"], problem, "expected another topology"));
             }
             NodeKind::Switch(switch) if switch.pfc.is_some() => {
                 return of_switch("pfc", "a testbed's switches send no pauses", "expected pfc = false");
@@ -189,7 +198,7 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
     }
     if let Some((name, _)) = scenario.detours.first() {
         let problem = "a testbed takes the shortest paths";
-        return Err(scenario.at(&["detour", name], problem, "expected no [[detour]]"));
+        return Err(scenario.diagnostic_at(&["detour", name], problem, "expected no [[detour]]"));
     }
     for link in links {
         let path = link.rate_key.path();
@@ -197,21 +206,33 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
         let which = format!("{}->{}", name(link.spec.a), name(link.spec.b));
         if link.spec.rate > FASTEST || link.spec.rate < SLOWEST {
             let problem = format!("the link {which} has {}", link.spec.rate);
-            return Err(scenario.at(&path, problem, format!("expected {SLOWEST} to {FASTEST} in a testbed")));
+            return Err(scenario.diagnostic_at(
+                &path,
+                problem,
+                format!("expected {SLOWEST} to {FASTEST} in a testbed"),
+            ));
         }
         let section = &path[..path.len() - 1];
         if link.spec.delay > MAX_DELAY {
             let problem = format!("the link {which} takes {}", link.spec.delay);
-            return Err(scenario.at(section, problem, format!("expected at most {MAX_DELAY} in a testbed")));
+            return Err(scenario.diagnostic_at(section, problem, format!("expected at most {MAX_DELAY} in a testbed")));
         }
         if link.spec.loss > 0.0 || link.spec.corruption > 0.0 {
             let problem = format!("the link {which} loses packets at random");
-            return Err(scenario.at(section, problem, "expected links without loss or corruption in a testbed"));
+            return Err(scenario.diagnostic_at(
+                section,
+                problem,
+                "expected links without loss or corruption in a testbed",
+            ));
         }
     }
     if let Some((a, b)) = forks(built) {
         let problem = format!("there are several equally short paths from \"{a}\" to \"{b}\"");
-        return Err(scenario.at(&["network"], problem, "expected one: a testbed has no equal-cost multi-path"));
+        return Err(scenario.diagnostic_at(
+            &["network"],
+            problem,
+            "expected one: a testbed has no equal-cost multi-path",
+        ));
     }
     Ok(())
 }
@@ -252,7 +273,7 @@ fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
     if flows.len() > MAX_FLOWS {
         let path = if scenario.workloads.is_empty() { "flow" } else { "workload" };
         let problem = format!("there are {} flows", flows.len());
-        return Err(scenario.at(&[path], problem, format!("expected at most {MAX_FLOWS} in a testbed")));
+        return Err(scenario.diagnostic_at(&[path], problem, format!("expected at most {MAX_FLOWS} in a testbed")));
     }
     for flow in &scenario.flows {
         let name = flow.name.as_deref().unwrap_or_default();
@@ -274,14 +295,18 @@ fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
             ("elephant", flow.elephant, "is an elephant", "expected false: a testbed has no circuits"),
         ];
         if let Some((key, _, problem, expected)) = refused.into_iter().find(|(_, wrong, ..)| *wrong) {
-            return Err(scenario.at(&["flow", name, key], format!("the flow {problem}"), expected));
+            return Err(scenario.diagnostic_at(&["flow", name, key], format!("the flow {problem}"), expected));
         }
     }
     if !built.spec.follows.is_empty()
         || flows.iter().any(|f| f.class != 0 || f.initial_rate.is_some() || f.initial_cwnd.is_some())
     {
         let problem = "flows begin when others are over, or have a class, rate or window of their own";
-        return Err(scenario.at(&["workload"], problem, "expected flows with starts and sizes alone in a testbed"));
+        return Err(scenario.diagnostic_at(
+            &["workload"],
+            problem,
+            "expected flows with starts and sizes alone in a testbed",
+        ));
     }
     Ok(())
 }
@@ -291,7 +316,7 @@ fn of_kernel(scenario: &Scenario, name: &str) -> Result<&'static str, Diagnostic
     let known = ALGORITHMS.into_iter().find(|(own, _)| *own == name);
     known.map(|(_, kernel)| kernel).ok_or_else(|| {
         let expected = format!("expected one of {}", listing(ALGORITHMS.map(|(own, _)| own)));
-        scenario.at(&["algorithm", "name"], format!("\"{name}\" is in no kernel"), expected)
+        scenario.diagnostic_at(&["algorithm", "name"], format!("\"{name}\" is in no kernel"), expected)
     })
 }
 
@@ -308,7 +333,11 @@ fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> 
         // GEMINI's come from here; connections of the kernel always begin in slow start.
         if value != other && (name != "gemini" || spec.name == "slow_start") {
             let problem = format!("the kernel's {kernel} has {} = {}", spec.name, text(other.clone()));
-            return Err(scenario.at(&["algorithm", name, &spec.name], problem, format!("expected {}", text(other))));
+            return Err(scenario.diagnostic_at(
+                &["algorithm", name, &spec.name],
+                problem,
+                format!("expected {}", text(other)),
+            ));
         }
         parameters.insert(spec.name.to_string(), text(value));
     }

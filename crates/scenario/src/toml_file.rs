@@ -1,6 +1,6 @@
 //! TOML files that are no scenarios, such as studies: their values, the line of each key, and a table of a file as a text of its own.
 
-use crate::diagnostic::shown;
+use crate::diagnostic::display_clipped;
 use crate::document::{Document, Entry, Item, Location, Node, Table};
 use crate::toml_outline::{TomlError, statements};
 use farloop_units::Value;
@@ -61,7 +61,7 @@ impl TomlFile {
             let error = match Document::try_parse(&readable, "") {
                 Ok(document) => {
                     let file = TomlFile { text: text.to_string(), document, statements };
-                    return file.checked(beyond);
+                    return file.check_place(beyond);
                 }
                 Err(error) => error,
             };
@@ -75,14 +75,14 @@ impl TomlFile {
             }
             let is_repeated = error.message() == "duplicate key";
             let expected = if is_repeated { "each key once" } else { expected };
-            let problem = shown(&error.message().replace('\n', "; "), 80).into_owned();
+            let problem = display_clipped(&error.message().replace('\n', "; "), 80).into_owned();
             let problem = format!("is not valid TOML: {problem}; expected {expected}");
             return Err(TomlError { is_syntax: true, ..TomlError::new(line_at(text, span.start), problem) });
         }
         Err(TomlError::new(line_at(text, beyond.unwrap_or(0)), BEYOND))
     }
 
-    fn checked(self, beyond: Option<usize>) -> Result<TomlFile, TomlError> {
+    fn check_place(self, beyond: Option<usize>) -> Result<TomlFile, TomlError> {
         if let Some(offset) = beyond {
             let way = find(&self.document.root, Location::Text(offset)).unwrap_or_default();
             return Err(self.error(&way, BEYOND));
@@ -133,7 +133,7 @@ impl TomlFile {
 
     fn error(&self, way: &[TomlKey], problem: &str) -> TomlError {
         let names: Vec<String> = way.iter().map(TomlKey::to_string).collect();
-        TomlError::new(self.line(way), format!("{}: {problem}", shown(&names.join("."), 80)))
+        TomlError::new(self.line(way), format!("{}: {problem}", display_clipped(&names.join("."), 80)))
     }
 
     /// The text of the file with one of its tables as the whole: `[base.run]` becomes `[run]`, and all else empty lines. Lines keep their
@@ -152,7 +152,7 @@ impl TomlFile {
                 if own(&at) && at.len() > 1 {
                     kept[first] = bare_heading(lines[first], name).ok_or_else(|| {
                         let problem = format!("expected a heading such as [{name}.run]");
-                        TomlError::new(first + 1, format!("{}: {problem}", shown(&at.join("."), 80)))
+                        TomlError::new(first + 1, format!("{}: {problem}", display_clipped(&at.join("."), 80)))
                     })?;
                 }
             } else if own(&at) {

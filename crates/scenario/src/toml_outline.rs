@@ -35,7 +35,7 @@ pub(crate) fn statements(text: &str) -> Result<Vec<RangeInclusive<usize>>, TomlE
     let mut at = 0;
     while at < bytes.len() {
         let byte = bytes[at];
-        if let Some(length) = whole(&bytes[at..]) {
+        if let Some(length) = token_length(&bytes[at..]) {
             line += bytes[at..at + length].iter().filter(|&&b| b == b'\n').count();
             at += length;
             continue;
@@ -85,7 +85,7 @@ pub(crate) fn statements(text: &str) -> Result<Vec<RangeInclusive<usize>>, TomlE
 }
 
 /// The length of the text or comment that begins here; none if there is none, or if it does not end.
-fn whole(rest: &[u8]) -> Option<usize> {
+fn token_length(rest: &[u8]) -> Option<usize> {
     let mark = *rest.first()?;
     match mark {
         b'#' => Some(rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len())),

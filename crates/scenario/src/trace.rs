@@ -2,7 +2,7 @@
 
 use crate::build::Built;
 use crate::glob;
-use crate::parallel::{numbered, parallel};
+use crate::parallel::{neighbour_name, parallel};
 use farloop_net::pairs_of;
 use farloop_net::spec::{NodeId, NodeKind, TransportKind};
 use farloop_trace::{Filter, FlowName, Names, Protocol, Resolver, SpecError, Trace, TraceSpec, pcapng, perfetto};
@@ -57,7 +57,7 @@ pub(crate) struct TraceNames {
 }
 
 impl TraceNames {
-    pub fn of(built: &Built) -> TraceNames {
+    pub fn from_built(built: &Built) -> TraceNames {
         let spec = &built.spec;
         let is_host = |id: &NodeId| matches!(spec.nodes[*id as usize].kind, NodeKind::Host);
         let hosts: Vec<NodeId> = (0..spec.nodes.len() as NodeId).filter(is_host).collect();
@@ -120,7 +120,7 @@ impl Resolver for TraceNames {
 impl Names for TraceNames {
     fn port(&self, port: u32) -> (Cow<'_, str>, Cow<'_, str>) {
         let (node, neighbour) = self.ports[port as usize];
-        (self.node(node).into(), numbered(self.node(neighbour), self.parallel[port as usize]))
+        (self.node(node).into(), neighbour_name(self.node(neighbour), self.parallel[port as usize]))
     }
 
     fn host(&self, host: u32) -> Cow<'_, str> {

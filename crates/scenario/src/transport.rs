@@ -88,12 +88,12 @@ fn check_start(section: &Section<'_>, common: &Transport, keys: &TcpKeys) -> Res
     if common.start.0 == Start::Own || !written || keys.initial_cwnd.is_none() {
         return Ok(());
     }
-    let problem = format!("flows begin by start = {}", shown(&common.start));
+    let problem = format!("flows begin by start = {}", display_start(&common.start));
     Err(section.diagnostic("initial_cwnd", problem, "expected start = \"own\", or no initial_cwnd"))
 }
 
 /// A start as a scenario writes it.
-pub(crate) fn shown(start: &StartChoice) -> String {
+pub(crate) fn display_start(start: &StartChoice) -> String {
     start.to_value().map_or_else(String::new, |value| value.to_string())
 }
 

@@ -4,7 +4,7 @@ use crate::build::Built;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::error::RunError;
 use crate::job_path;
-use crate::run::{Prepared, Ready, Settings, nothing_yet, now_and_then, ready, stopped_at};
+use crate::run::{Prepared, Ready, Settings, map_stop, nothing_yet, now_and_then, ready};
 use crate::slices::slices;
 use crate::trace::TraceNames;
 use farloop_net::result::FlowRow;
@@ -42,7 +42,7 @@ impl Prepared {
         match find_query(file, &built, name)? {
             Query::Flow(_) if iteration.is_some() => {
                 let problem = format!("\"{name}\" is a flow, which has no iterations");
-                Err(refused(file, problem, "expected a job with an iteration"))
+                Err(why_error(file, problem, "expected a job with an iteration"))
             }
             Query::Flow(number) => self.why_flow(built, number, progress),
             Query::Job(number) => self.why_job(built, number, iteration, progress),
@@ -57,13 +57,13 @@ impl Prepared {
     ) -> Result<String, RunError> {
         let file = self.scenario().document.file();
         let follows: Vec<FollowSpec> = built.spec.follows.iter().filter(|f| f.flow == number).copied().collect();
-        let names = TraceNames::of(&built);
-        let mut made = self.made(built, progress)?;
-        made.simulation.why(number);
-        let (result, trace) = made.simulation.run_traced(progress).map_err(|s| stopped_at(file, &made.names, s))?;
+        let names = TraceNames::from_built(&built);
+        let mut made = self.build_ready(built, progress)?;
+        made.simulation.watch_flow(number);
+        let (result, trace) = made.simulation.run_traced(progress).map_err(|s| map_stop(file, &made.names, s))?;
         let Some(answer) = trace.why else {
             let problem = format!("\"{}\" had not begun when the run ended", made.names.flow(number as usize));
-            return Err(refused(file, problem, "expected a flow that begins"));
+            return Err(why_error(file, problem, "expected a flow that begins"));
         };
         Ok(to_json(&names, &answer, &follows, &result).to_string())
     }
@@ -82,14 +82,14 @@ impl Prepared {
         if iteration.is_some_and(|iteration| iteration == 0 || iteration > spec.iterations) {
             let (requested, last) = (iteration.unwrap_or(0), spec.iterations);
             let problem = format!("\"{}\" has no iteration {requested}", spec.name);
-            return Err(refused(file, problem, &format!("expected one of 1 to {last}")));
+            return Err(why_error(file, problem, &format!("expected one of 1 to {last}")));
         }
-        let names = TraceNames::of(&built);
-        let mut made = self.made(built, progress)?;
+        let names = TraceNames::from_built(&built);
+        let mut made = self.build_ready(built, progress)?;
         made.simulation.watch_job(number, iteration.map(|iteration| iteration - 1));
-        let path = made.simulation.run_for_path(progress).map_err(|s| stopped_at(file, &made.names, s))?;
+        let path = made.simulation.run_for_path(progress).map_err(|s| map_stop(file, &made.names, s))?;
         let path: JobPath = path.ok_or_else(|| not_over(file, &spec, iteration, end))?;
-        let wanted = job_path::wanted(&path);
+        let wanted = job_path::messages_of(&path);
         let explained = if wanted.is_empty() {
             Vec::new()
         } else {
@@ -97,20 +97,20 @@ impl Prepared {
                 let mut building = now_and_then(|| progress(nothing_yet()));
                 self.take_built(&mut building)?
             };
-            let mut made = self.made(built, progress)?;
+            let mut made = self.build_ready(built, progress)?;
             made.simulation.why_messages(&wanted);
-            made.simulation.run_traced(progress).map_err(|s| stopped_at(file, &made.names, s))?.1.messages
+            made.simulation.run_traced(progress).map_err(|s| map_stop(file, &made.names, s))?.1.messages
         };
         Ok(job_path::to_json(&names, &spec, &path, &explained).to_string())
     }
 
-    fn made(&self, built: Built, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Ready, RunError> {
+    fn build_ready(&self, built: Built, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Ready, RunError> {
         let mut building = now_and_then(|| progress(nothing_yet()));
         ready(self.scenario(), built, &Settings::default(), &mut building)
     }
 }
 
-fn refused(file: &str, problem: String, expected: &str) -> RunError {
+fn why_error(file: &str, problem: String, expected: &str) -> RunError {
     Diagnostic { key: "why".into(), ..Diagnostic::of_file(file, problem, expected) }.into()
 }
 
@@ -121,7 +121,7 @@ fn not_over(file: &str, spec: &JobSpec, iteration: Option<u32>, end: Time) -> Ru
         Some(iteration) => format!("iteration {iteration} of \"{name}\" was not over when the run ended"),
         None => format!("no iteration of \"{name}\" was over when the run ended"),
     };
-    refused(file, problem, "expected an iteration that is over at all ranks, or a longer run.duration")
+    why_error(file, problem, "expected an iteration that is over at all ranks, or a longer run.duration")
 }
 
 /// Looks up a flow or job by name; refuses those that cannot be followed.
@@ -131,7 +131,7 @@ fn find_query(file: &str, built: &Built, name: &str) -> Result<Query, RunError> 
     let job = jobs.iter().position(|job| job.name == name);
     if let (Some(number), Some(_)) = (flow, job) {
         let problem = format!("\"{name}\" is the name of a flow and of a job");
-        return Err(refused(
+        return Err(why_error(
             file,
             problem,
             &format!("expected another name for one of them, or {number} for the flow"),
@@ -160,7 +160,7 @@ fn find_query(file: &str, built: &Built, name: &str) -> Result<Query, RunError> 
     };
     if built.spec.transport.kind == TransportKind::Tcp && built.spec.transport.tcp.persistent {
         let problem = "flows that share a connection are not followed".to_string();
-        return Err(refused(file, problem, "expected transport.connections = \"per-flow\""));
+        return Err(why_error(file, problem, "expected transport.connections = \"per-flow\""));
     }
     Ok(Query::Flow(number as u32))
 }
@@ -191,7 +191,7 @@ fn to_json(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: 
     let place = |blame: &Blame| blames.binary_search(&blame).unwrap_or(0);
     let segments = answer.segments.iter().map(|segment| (segment.from, segment.until, place(&segment.blame)));
     // Of the flows that it waited for the one that was over last.
-    let over = |f: &FollowSpec| result.flows.get(f.after as usize).and_then(|row| ended(row, f.delay, answer.start));
+    let over = |f: &FollowSpec| result.flows.get(f.after as usize).and_then(|row| end_of(row, f.delay, answer.start));
     let after = follows.iter().find_map(|f| over(f).map(|at| (f, at)));
     json!({
         "flow": flow(answer.flow),
@@ -206,6 +206,6 @@ fn to_json(names: &TraceNames, answer: &Answer, follows: &[FollowSpec], result: 
 }
 
 /// When a flow was over whose end and a delay are the `start` of another one: where its data arrived, or at its source.
-fn ended(row: &FlowRow, delay: Delta, start: Time) -> Option<Time> {
+fn end_of(row: &FlowRow, delay: Delta, start: Time) -> Option<Time> {
     [row.received, row.finish].into_iter().flatten().find(|at| at.saturating_add(delay) == start)
 }

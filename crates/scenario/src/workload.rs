@@ -69,7 +69,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Vec<Workload>, Diagnostic> {
         return root.sections("workload")?.into_iter().map(read).collect();
     }
     let section = root.section("workload")?;
-    let keys = section.written().then(|| read_keys(&section)).transpose()?;
+    let keys = section.is_written().then(|| read_keys(&section)).transpose()?;
     Ok(keys.into_iter().map(|keys| Workload { element: None, keys }).collect())
 }
 

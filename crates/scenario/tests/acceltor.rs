@@ -195,7 +195,7 @@ fn full_queues_may_overflow_into_the_packet_network() {
         dropped.totals.drops[Cause::QueueLimit] > 0
             && low.totals.drops[Cause::QueueLimit] < dropped.totals.drops[Cause::QueueLimit] / 2
     );
-    let mut cut = run(&short("low"), Cores::exactly(3, 1));
+    let mut cut = run(&short("low"), Cores::with_parts(3, 1));
     assert!(cut.parts > 1);
     (cut.parts, cut.totals.packet_memory) = (low.parts, low.totals.packet_memory);
     cut.totals.events = low.totals.events;

@@ -143,7 +143,7 @@ fn random_schedules() {
         // All but the day that the end of the run cuts short.
         assert!(counted <= sent && sent - counted <= i64::from(count) * 250_000, "seed {seed}: {counted} of {sent}");
         for (parts, threads) in [(2, 1), (3, if seed == 1 { 2 } else { 1 })] {
-            let mut cut = run_on(&text, Cores::exactly(parts, threads));
+            let mut cut = run_on(&text, Cores::with_parts(parts, threads));
             (cut.parts, cut.totals.packet_memory) = (whole.parts, whole.totals.packet_memory);
             cut.totals.events = whole.totals.events;
             assert!(cut == whole, "seed {seed}: {parts} parts");
@@ -335,7 +335,7 @@ fn a_rotor_network_is_one_scenario() {
             ints(&outcome.tables.flows, "delivered_bytes").iter().all(|b| *b > 100_000),
             "{algorithm}: every flow gets on"
         );
-        for cores in [Cores::exactly(2, 1), Cores::exactly(5, 1)] {
+        for cores in [Cores::with_parts(2, 1), Cores::with_parts(5, 1)] {
             let mut cut = run_on(&text, cores);
             assert!(cut.parts > 1, "{algorithm}");
             (cut.parts, cut.totals.packet_memory) = (outcome.parts, outcome.totals.packet_memory);
@@ -494,11 +494,11 @@ fn scheduling_that_cannot_be_is_refused() {
 fn the_resolved_scenario_is_the_same_again() {
     let text =
         racks(3, &format!("[circuits]\nnight = \"1us\"\n[[circuit_slot]]\nconnect = [\"t1->t2\"]\n{}", flow(1, 2, "")));
-    let resolved = parse(&text, "case.toml", &[]).expect("valid").resolved();
+    let resolved = parse(&text, "case.toml", &[]).expect("valid").to_json();
     assert_eq!(resolved["circuits"]["night"], "1us");
     assert_eq!(resolved["circuit_slot"][0]["connect"][0], "t1->t2");
     assert!(
-        parse(&racks(3, &flow(1, 2, "")), "case.toml", &[]).expect("valid").resolved()["circuits"]["day"] == "240us"
+        parse(&racks(3, &flow(1, 2, "")), "case.toml", &[]).expect("valid").to_json()["circuits"]["day"] == "240us"
     );
 }
 

@@ -154,7 +154,7 @@ fn one_part_or_several_give_the_same() {
         let whole = run(&text);
         let Totals { elephants_labelled, rescued, .. } = whole.totals;
         assert!(elephants_labelled > 240 && (rescued > 0) == circuits.contains("rescue"), "{:?}", whole.totals);
-        for cores in [Cores::exactly(3, 1), Cores::exactly(6, 2)] {
+        for cores in [Cores::with_parts(3, 1), Cores::with_parts(6, 2)] {
             let mut cut = run_on(&text, cores);
             assert!(cut.parts > 1);
             (cut.parts, cut.totals.packet_memory) = (whole.parts, whole.totals.packet_memory);

@@ -58,7 +58,7 @@ fn a_case_has_what_it_extends_and_its_own_before_it() {
     ];
     assert_eq!(read.cases, expected);
     assert_eq!(
-        read.resolved()["case"][0],
+        read.to_json()["case"][0],
         json!({
             "name": "slow, other seed", "algorithms": ["dctcp"], "quick": false,
             "set": { "network.rate": "1Gbps", "run.duration": "9ms", "run.seed": 3, "run.jitter": 1 },

@@ -72,7 +72,7 @@ fn a_timer_that_is_always_due_is_an_error_however_the_network_is_cut() {
     catalog.register_dyn(Box::new(Restless)).expect("sound");
     for threads in [1, 2] {
         let scenario = parse_with(SCENARIO, "still.toml", &[], &catalog).unwrap_or_else(|d| panic!("{d}"));
-        let settings = Settings { cores: Cores::up_to(threads), trace: None };
+        let settings = Settings { cores: Cores::with_threads(threads), trace: None };
         let Err(RunError::Scenario(message)) = scenario.run(&settings, &mut |_| true) else {
             panic!("it has an outcome")
         };

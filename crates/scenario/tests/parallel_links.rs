@@ -107,7 +107,7 @@ fn parts_change_nothing() {
     for ecmp in ["flow", "packet", "symmetric"] {
         let text = network(TWICE, "[[event]]\nat = \"1ms\"\nlink = \"leaf<->spine\"\nstate = \"down\"\n");
         let [whole, cut] =
-            [Cores::ONE, Cores::exactly(2, 2)].map(|cores| run_on(&text, &[("switch.ecmp", ecmp)], &[], cores));
+            [Cores::ONE, Cores::with_parts(2, 2)].map(|cores| run_on(&text, &[("switch.ecmp", ecmp)], &[], cores));
         assert_eq!((whole.parts, cut.parts), (1, 2));
         assert!(whole.tables == cut.tables, "{ecmp}");
     }

@@ -171,7 +171,7 @@ fn cases_resolved_scenarios_and_the_schema_have_it() {
     let text = format!("{SCENARIO}[[case]]\nname = \"a\"\nalgorithms = [\"made\", \"sample-aimd-watched\"]\n");
     let scenario = parse_with(&text, "plug.toml", &[], &catalog()).unwrap_or_else(|d| panic!("{d}"));
     assert_eq!(scenario.cases()[0].2, ["made", "sample-aimd-watched"]);
-    let resolved = scenario.resolved();
+    let resolved = scenario.to_json();
     assert_eq!(resolved["algorithm"]["made"]["window"], "10kB");
     assert_eq!(resolved["algorithm"]["sample-aimd-watched"]["watch"], "50kB");
     assert_eq!(resolved["algorithm"]["sample-aimd"]["watch"], "none");

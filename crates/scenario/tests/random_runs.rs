@@ -124,7 +124,7 @@ fn run_random(count: u32) -> (u32, u32) {
         let simulation = Simulation::new(built.spec.clone()).expect("what the scenario accepts can be simulated");
         let result = simulation.run(&mut |_| true).expect("nobody stops it");
         prop_assert_eq!(result.violation(), None, "{}", text);
-        farloop_scenario::tables::Names::of(&built).tables(&result);
+        farloop_scenario::tables::Names::from_built(&built).tables(&result);
         ran.set(ran.get() + 1);
         Ok(())
     });

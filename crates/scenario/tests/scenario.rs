@@ -40,12 +40,12 @@ fn datacenter(built: &Built, name: &str) -> Option<u16> {
 
 #[test]
 fn the_transport_has_the_keys_of_its_kind() {
-    let rdma = load(MINIMAL, &[("transport.rto_intra", "2ms")]).resolved();
+    let rdma = load(MINIMAL, &[("transport.rto_intra", "2ms")]).to_json();
     assert_eq!((&rdma["transport"]["kind"], &rdma["transport"]["rto_intra"]), (&"rdma".into(), &"2ms".into()));
     assert!(rdma["transport"].get("recovery").is_none());
     let kind = ("transport.kind", "tcp");
     let tcp = load(MINIMAL, &[kind, ("transport.delayed_ack", "40ms"), ("transport.pacing", "linux")]);
-    let resolved = tcp.resolved();
+    let resolved = tcp.to_json();
     let text = |key: &str| resolved["transport"][key].as_str().expect("a text").to_string();
     assert_eq!(
         (text("recovery"), text("delayed_ack"), text("min_rto")),
@@ -301,8 +301,8 @@ fn disciplines_and_detours_are_as_written() {
     let both = [on, ("switch.quantum", "500B")];
     assert_eq!(discipline(&both, own, "left"), drr(3000));
     assert_eq!(discipline(&both, own, "right"), DisciplineSpec::Fifo);
-    assert_eq!(load(MINIMAL, &[on]).resolved()["switch"]["quantum"], "1.538kB");
-    assert_eq!(load(MINIMAL, &[]).resolved()["switch"]["quantum"], "none");
+    assert_eq!(load(MINIMAL, &[on]).to_json()["switch"]["quantum"], "1.538kB");
+    assert_eq!(load(MINIMAL, &[]).to_json()["switch"]["quantum"], "none");
 
     let text = format!("{MINIMAL}[[detour]]\nswitch = \"left\"\ndestination = \"d1\"\nnext = \"right\"\n");
     let built = build(&text, &[]);
@@ -384,7 +384,7 @@ fn cases_carry_their_overrides_and_algorithms() {
 
 #[test]
 fn a_key_that_is_not_set_says_none_and_what_is_derived_says_its_value() {
-    let resolved = load(MINIMAL, &[]).resolved();
+    let resolved = load(MINIMAL, &[]).to_json();
     assert_eq!(resolved["network"]["bottleneck_rate"], "100Gbps");
     assert_eq!(resolved["flow"][0]["name"], "f1");
     assert_eq!(resolved["flow"][0]["size"], "none");
@@ -411,11 +411,11 @@ fn what_is_resolved_reads_back_as_the_same_scenario() {
     let tcp = format!("{MINIMAL}[transport]\nkind = \"tcp\"\nhandshake = true\n");
     for text in [&[MINIMAL, &racks, &tcp], SAMPLES].concat() {
         let scenario = load(text, &[]);
-        let resolved = scenario.resolved();
+        let resolved = scenario.to_json();
         let again: String =
             resolved.as_object().expect("a table").iter().map(|(k, v)| format!("{k} = {}\n", toml(v))).collect();
         let second = load(&again, &[]);
-        assert_eq!(second.resolved(), resolved);
+        assert_eq!(second.to_json(), resolved);
         let (first, again) = (scenario.build().expect("valid"), second.build().expect("valid"));
         assert_eq!(format!("{first:?}"), format!("{again:?}"));
     }
@@ -477,7 +477,7 @@ fn the_schema_describes_every_key_of_every_section() {
     let schema = schema();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     for text in SAMPLES {
-        described(&schema, &load(text, &[]).resolved(), "");
+        described(&schema, &load(text, &[]).to_json(), "");
     }
     for info in farloop_cc::all() {
         let table = &schema["properties"]["algorithm"]["properties"][&info.name];

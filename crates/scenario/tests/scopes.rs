@@ -69,7 +69,7 @@ fn every_pattern_of_a_workload_takes_the_pair() {
 fn the_resolved_scenario_names_the_pair_and_the_parameters_of_both() {
     let set = overrides(&[("algorithm.intra", "dctcp"), ("algorithm.cross", "bbr"), ("algorithm.dctcp.g", "0.125")]);
     let scenario = parse(PAIRS, "good.toml", &set).unwrap_or_else(|d| panic!("{d}"));
-    let resolved: serde_json::Value = scenario.resolved();
+    let resolved: serde_json::Value = scenario.to_json();
     assert_eq!(resolved["algorithm"]["name"], "dctcp/bbr");
     assert_eq!(resolved["algorithm"]["dctcp"]["g"], 0.125);
     assert!(resolved["algorithm"]["bbr"].is_object() && resolved["algorithm"]["gear"].is_null());

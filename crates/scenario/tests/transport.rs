@@ -62,7 +62,7 @@ fn presets_reach_the_algorithms_below_what_the_scenario_sets() {
         let text = format!(
             "algorithm.name = \"cubic-ecn\"\n{algorithm}run.duration = \"1ms\"\nnetwork.topology = \"dumbbell\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\nkind = \"tcp\"\n{transport}"
         );
-        let resolved = parse(&text, "tcp.toml", &[]).expect("valid").resolved();
+        let resolved = parse(&text, "tcp.toml", &[]).expect("valid").to_json();
         resolved["algorithm"]["cubic-ecn"][key].clone()
     };
     let old = "preset = \"linux-4.9\"\n";

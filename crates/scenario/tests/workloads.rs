@@ -105,7 +105,7 @@ fn flows_are_read_from_a_file_next_to_the_scenario() {
         (&b.algorithm_names[..], b.spec.record.flows),
         (&["fixed".to_string(), "dctcp".to_string()][..], vec![1, 2])
     );
-    assert_eq!(scenario.resolved()["workload"]["pattern"], "list");
+    assert_eq!(scenario.to_json()["workload"]["pattern"], "list");
     std::fs::remove_dir_all(&directory).expect("removed");
 }
 

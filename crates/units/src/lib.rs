@@ -39,4 +39,4 @@ mod shown;
 pub use numbers::Numbers;
 pub use params::{Kind, ParamError, ParamSpec, ParamType, Params, Value, Words};
 pub use quantity::{Bytes, Delta, ParseQuantityError, Rate, Time};
-pub use shown::shown;
+pub use shown::display_clipped;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// `text` for a message, on one line: characters that a terminal would obey or would not show are escaped, the middle of
 /// more than `max` characters left out. Users' texts can be megabytes long.
-pub fn shown(text: &str, max: usize) -> Cow<'_, str> {
+pub fn display_clipped(text: &str, max: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     let short: Cow<'_, str> = if count <= max {
         Cow::Borrowed(text)
@@ -31,20 +31,20 @@ fn is_unsafe(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::display_clipped;
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
-        assert_eq!(shown("a\u{1b}[31mb\nc", 80), "a\\u{1b}[31mb\\nc");
-        assert_eq!(shown("txt.exe\u{202e}", 80), "txt.exe\\u{202e}");
-        assert_eq!(shown("\u{2066}\u{9b}1m", 80), "\\u{2066}\\u{9b}1m");
-        assert_eq!(shown("Zürich → 東京 λ", 80), "Zürich → 東京 λ");
+        assert_eq!(display_clipped("a\u{1b}[31mb\nc", 80), "a\\u{1b}[31mb\\nc");
+        assert_eq!(display_clipped("txt.exe\u{202e}", 80), "txt.exe\\u{202e}");
+        assert_eq!(display_clipped("\u{2066}\u{9b}1m", 80), "\\u{2066}\\u{9b}1m");
+        assert_eq!(display_clipped("Zürich → 東京 λ", 80), "Zürich → 東京 λ");
     }
 
     #[test]
     fn the_middle_of_what_is_long_is_left_out() {
         let long = format!("{}{}", "a".repeat(70_000), "expected less");
-        let short = shown(&long, 60);
+        let short = display_clipped(&long, 60);
         assert!(short.chars().count() < 100 && short.ends_with("expected less"), "{short}");
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn channels(machine: &Machine, chosen: Chosen, bytes: u64, members: M
     let at = chosen.protocol as usize;
     let graph = u64::from(graph_channels(machine, members));
     let own = if members.hosts == 1 { 1 } else { members.ranks.div_ceil(members.hosts.max(1)) as usize };
-    let shares = shares(chosen, bytes, allowed(chosen, bytes, members, (2 * graph).min(MAX_CHANNELS)));
+    let shares = shares(chosen, bytes, count_channels(chosen, bytes, members, (2 * graph).min(MAX_CHANNELS)));
     let slices = if chosen.protocol == Protocol::Simple && !chosen.tree { 2 } else { 1 };
     let of = |(number, bytes): (u64, u64)| Channel {
         tree: if chosen.tree { (number / graph).min(1) as usize } else { 0 },
@@ -61,11 +61,11 @@ pub(super) fn channels(machine: &Machine, chosen: Chosen, bytes: u64, members: M
         slices,
     };
     let all: Vec<Channel> = (0..).zip(shares).map(of).collect();
-    if most == u64::MAX { all } else { merged(&all, chosen, members, most) }
+    if most == u64::MAX { all } else { merge_channels(&all, chosen, members, most) }
 }
 
 /// Channels that a size is worth.
-fn allowed(chosen: Chosen, bytes: u64, members: Members, all: u64) -> u64 {
+fn count_channels(chosen: Chosen, bytes: u64, members: Members, all: u64) -> u64 {
     let at = chosen.protocol as usize;
     let per_rank = if chosen.protocol == Protocol::Ll && !chosen.tree { members.ranks.into() } else { 1 };
     let worth = THREADS[at] * THREAD_BYTES[at] * per_rank;
@@ -103,7 +103,7 @@ fn chunk(chosen: Chosen, bytes: u64, members: Members) -> u64 {
     chunk
 }
 
-fn merged(all: &[Channel], chosen: Chosen, members: Members, most: u64) -> Vec<Channel> {
+fn merge_channels(all: &[Channel], chosen: Chosen, members: Members, most: u64) -> Vec<Channel> {
     let mut made: Vec<Channel> = Vec::new();
     let mut ways: Vec<(usize, usize)> = all.iter().map(|c| (c.tree, c.first)).collect();
     ways.sort_unstable();
@@ -278,14 +278,14 @@ mod tests {
         for most in [1, 2, 5, u64::MAX] {
             for bytes in [1, 100, 4096, 1 << 20, 3_000_001, 200_000_003] {
                 let chosen = Chosen { tree: false, protocol: Protocol::Simple };
-                let made = channels(&MACHINE, chosen, bytes, Members::of(&two_hosts), most);
+                let made = channels(&MACHINE, chosen, bytes, Members::from_locations(&two_hosts), most);
                 let ring = schedule(&made, chosen, &two_hosts);
-                let sent: u64 = (0..8).map(|m| ring.sent(m)).sum();
+                let sent: u64 = (0..8).map(|m| ring.bytes_sent(m)).sum();
                 assert_eq!(sent, 2 * 7 * bytes, "{most} {bytes}");
                 let chosen = Chosen { tree: true, ..chosen };
-                let made = channels(&MACHINE, chosen, bytes, Members::of(&two_hosts), most);
+                let made = channels(&MACHINE, chosen, bytes, Members::from_locations(&two_hosts), most);
                 let tree = schedule(&made, chosen, &two_hosts);
-                assert_eq!((0..8).map(|m| tree.sent(m)).sum::<u64>(), 2 * 7 * bytes, "{most} {bytes}");
+                assert_eq!((0..8).map(|m| tree.bytes_sent(m)).sum::<u64>(), 2 * 7 * bytes, "{most} {bytes}");
             }
         }
     }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn channels_leave_a_host_by_all_its_ranks() {
         let two_hosts: Vec<Location> = (0..8).map(|r| Location { site: 0, host: r / 4 }).collect();
-        let members = Members::of(&two_hosts);
+        let members = Members::from_locations(&two_hosts);
         for tree in [false, true] {
             let chosen = Chosen { tree, protocol: Protocol::Simple };
             let made = schedule(&channels(&MACHINE, chosen, 64 << 20, members, u64::MAX), chosen, &two_hosts);

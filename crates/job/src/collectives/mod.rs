@@ -62,7 +62,7 @@ impl Algorithm {
     }
 
     /// The algorithm of that name.
-    pub fn named(name: &str) -> Option<Algorithm> {
+    pub fn by_name(name: &str) -> Option<Algorithm> {
         Algorithm::ALL.into_iter().find(|a| a.name() == name)
     }
 }
@@ -139,16 +139,16 @@ pub struct Layout {
 
 impl Layout {
     /// That of members at `locations`.
-    pub fn of(locations: &[Location]) -> Layout {
+    pub fn from_locations(locations: &[Location]) -> Layout {
         let sites: Vec<u32> = locations.iter().map(|l| l.site).collect();
         let equal = hierarchical::equal_sites(&sites);
         let equal_sites = equal.map(|sites| (sites.len() as u32, sites[0].len() as u32));
-        Layout { members: nccl::Members::of(locations), equal_sites }
+        Layout { members: nccl::Members::from_locations(locations), equal_sites }
     }
 }
 
 /// Counts the messages of a collective as `choice` has it sent, without making its schedule; `most` as in [`send_as`].
-pub fn estimated(choice: Choice, kind: Collective, bytes: u64, layout: &Layout, most: u64) -> Traffic {
+pub fn estimate_traffic(choice: Choice, kind: Collective, bytes: u64, layout: &Layout, most: u64) -> Traffic {
     let members = layout.members;
     let wanted = match choice {
         Choice::Fixed(algorithm) => algorithm,
@@ -190,7 +190,7 @@ pub fn traffic(algorithm: Algorithm, kind: Collective, bytes: u64, layout: &Layo
 /// before all of its messages.
 pub fn expand(job: &Job, choice: Choice, locate: &dyn Fn(u32) -> Location) -> Result<Job, JobError> {
     let index = MemberIndex::new(&job.groups);
-    let Calls { calls, first_of_group } = Calls::of(job, &index)?;
+    let Calls { calls, first_of_group } = Calls::from_job(job, &index)?;
     if calls.is_empty() {
         return Ok(job.clone());
     }
@@ -219,10 +219,13 @@ pub fn expand(job: &Job, choice: Choice, locate: &dyn Fn(u32) -> Location) -> Re
         number_of.push(number);
     }
     let members: HashMap<usize, nccl::Members> =
-        patterns.iter().map(|(number, at)| (*number, nccl::Members::of(at))).collect();
-    let most = most_merged(choice, distinct.iter().map(|&(kind, bytes, at, count)| (kind, bytes, members[&at], count)));
-    let schedules: Vec<Schedule> =
-        distinct.iter().map(|&(kind, bytes, at, _)| chosen(choice, kind, bytes, locations(at), most)).collect();
+        patterns.iter().map(|(number, at)| (*number, nccl::Members::from_locations(at))).collect();
+    let most =
+        bound_messages(choice, distinct.iter().map(|&(kind, bytes, at, count)| (kind, bytes, members[&at], count)));
+    let schedules: Vec<Schedule> = distinct
+        .iter()
+        .map(|&(kind, bytes, at, _)| choose_schedule(choice, kind, bytes, locations(at), most))
+        .collect();
     let mut tag = highest_tag(job).map_or(Some(0), |t| t.checked_add(1));
     let mut tags = Vec::with_capacity(calls.len());
     let lanes: Vec<u32> = schedules.iter().map(Schedule::lanes).collect();
@@ -261,11 +264,11 @@ pub fn expand(job: &Job, choice: Choice, locate: &dyn Fn(u32) -> Location) -> Re
     Ok(made)
 }
 
-fn chosen(choice: Choice, kind: Collective, bytes: u64, locations: &[Location], most: u64) -> Schedule {
+fn choose_schedule(choice: Choice, kind: Collective, bytes: u64, locations: &[Location], most: u64) -> Schedule {
     let wanted = match choice {
         Choice::Fixed(algorithm) => algorithm,
         Choice::Nccl(machine) if kind == Collective::AllReduce && locations.len() > 1 => {
-            let members = nccl::Members::of(locations);
+            let members = nccl::Members::from_locations(locations);
             return send_as(&machine, nccl::choose(&machine, bytes, members), bytes, locations, most);
         }
         Choice::Nccl(_) => usual(kind),
@@ -284,28 +287,28 @@ pub fn send_as(
     locations: &[Location],
     most: u64,
 ) -> Schedule {
-    let made = channels::channels(machine, chosen, bytes, nccl::Members::of(locations), most);
+    let made = channels::channels(machine, chosen, bytes, nccl::Members::from_locations(locations), most);
     channels::schedule(&made, chosen, locations)
 }
 
 /// The same in at most [`MAX_MESSAGES`], with channels and chunks merged as far as that needs: what a job of this all-reduce alone has.
 pub fn send_merged(machine: &nccl::Machine, chosen: nccl::Chosen, bytes: u64, locations: &[Location]) -> Schedule {
-    let members = nccl::Members::of(locations);
+    let members = nccl::Members::from_locations(locations);
     let count = |most| {
         let made = channels::channels(machine, chosen, bytes, members, most);
         channels::message_count(&made, chosen, members.ranks.into())
     };
-    send_as(machine, chosen, bytes, locations, least_merged(&count))
+    send_as(machine, chosen, bytes, locations, find_max_messages(&count))
 }
 
 /// The largest bound of messages of a round and way with which `count` has at most [`MAX_MESSAGES`]; 1 where none has.
-fn least_merged(count: &dyn Fn(u64) -> u64) -> u64 {
+fn find_max_messages(count: &dyn Fn(u64) -> u64) -> u64 {
     [u64::MAX, 64, 32, 16, 8, 4, 2].into_iter().find(|&most| count(most) <= MAX_MESSAGES).unwrap_or(1)
 }
 
 /// Bounds the messages of a round and way, to which channels and chunks of NCCL are merged so that the all-reduces have at most
 /// [`MAX_MESSAGES`]: [`u64::MAX`] where they need not be merged, 1 where that is not enough. Each has how often it is done.
-pub(crate) fn most_merged(
+pub(crate) fn bound_messages(
     choice: Choice,
     distinct: impl Iterator<Item = (Collective, u64, nccl::Members, u64)> + Clone,
 ) -> u64 {
@@ -321,7 +324,7 @@ pub(crate) fn most_merged(
         };
         distinct.clone().map(of).fold(0, u64::saturating_add)
     };
-    least_merged(&count)
+    find_max_messages(&count)
 }
 
 /// A collective that the ranks of a group do together.
@@ -342,7 +345,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(job: &Job, index: &MemberIndex<'_>) -> Result<Calls, JobError> {
+    fn from_job(job: &Job, index: &MemberIndex<'_>) -> Result<Calls, JobError> {
         let mut of_group: Vec<Vec<Call>> = job.groups.iter().map(|_| Vec::new()).collect();
         // By group: how many of its collectives this rank has met, and the rank, counted from 1.
         let mut met: Vec<(usize, u32)> = vec![(0, 0); job.groups.len()];

@@ -56,7 +56,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// All of them, in the order in which NCCL looks at them: of equally fast ones the first is chosen.
-    pub fn all() -> impl Iterator<Item = Chosen> {
+    pub fn candidates() -> impl Iterator<Item = Chosen> {
         [true, false].into_iter().flat_map(|tree| Protocol::ALL.map(|protocol| Chosen { tree, protocol }))
     }
 }
@@ -72,7 +72,7 @@ pub struct Members {
 
 impl Members {
     /// Those at `locations`.
-    pub fn of(locations: &[Location]) -> Members {
+    pub fn from_locations(locations: &[Location]) -> Members {
         let hosts: BTreeSet<u32> = locations.iter().map(|l| l.host).collect();
         Members { ranks: locations.len() as u32, hosts: hosts.len() as u32 }
     }
@@ -112,7 +112,7 @@ const TREE_SHARE: [[f64; 23]; 3] = [
 /// The fastest algorithm and protocol for an all-reduce of `bytes`.
 pub fn choose(machine: &Machine, bytes: u64, members: Members) -> Chosen {
     let mut best = (f64::MAX, Chosen { tree: false, protocol: Protocol::Simple });
-    for chosen in Chosen::all() {
+    for chosen in Chosen::candidates() {
         let time = time(machine, bytes, members, chosen);
         if time < best.0 {
             best = (time, chosen);

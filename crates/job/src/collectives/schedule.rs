@@ -105,7 +105,7 @@ impl Schedule {
     }
 
     /// Bytes that a member sends.
-    pub fn sent(&self, member: usize) -> u64 {
+    pub fn bytes_sent(&self, member: usize) -> u64 {
         self.steps[member].iter().filter(|s| s.send).map(|s| s.bytes).sum()
     }
 

@@ -16,7 +16,7 @@ fn group_job(kind: Collective, bytes: u64, n: u32) -> Job {
     job
 }
 
-fn expanded(kind: Collective, bytes: u64, n: u32, algorithm: Algorithm, per_site: u32) -> Job {
+fn expand_ring(kind: Collective, bytes: u64, n: u32, algorithm: Algorithm, per_site: u32) -> Job {
     expand(&group_job(kind, bytes, n), Choice::Fixed(algorithm), &|r| Location { site: r / per_site, host: r }).unwrap()
 }
 
@@ -31,7 +31,7 @@ const MB: u64 = 1_000_000;
 fn a_layout_of_a_million_sites_is_counted_once() {
     let locations: Vec<Location> = (0..1_000_000).map(|at| Location { site: at, host: at }).collect();
     let members = nccl::Members { ranks: 1_000_000, hosts: 1_000_000 };
-    assert_eq!(Layout::of(&locations), Layout { members, equal_sites: Some((1_000_000, 1)) });
+    assert_eq!(Layout::from_locations(&locations), Layout { members, equal_sites: Some((1_000_000, 1)) });
 }
 
 #[test]
@@ -42,19 +42,21 @@ fn counts_are_those_of_the_table() {
         let ring = schedule(Algorithm::Ring, Collective::AllReduce, bytes, &sites);
         for member in 0..n {
             assert_eq!(ring.messages(member), 2 * (n - 1));
-            assert_eq!(ring.sent(member), 2 * (n as u64 - 1) * bytes / n as u64);
+            assert_eq!(ring.bytes_sent(member), 2 * (n as u64 - 1) * bytes / n as u64);
         }
         let direct = schedule(Algorithm::Direct, Collective::AllToAll, bytes, &sites);
-        assert!((0..n).all(|m| direct.messages(m) == n - 1 && direct.sent(m) == (n as u64 - 1) * bytes / n as u64));
+        assert!(
+            (0..n).all(|m| direct.messages(m) == n - 1 && direct.bytes_sent(m) == (n as u64 - 1) * bytes / n as u64)
+        );
         if n.is_power_of_two() {
             let doubling = schedule(Algorithm::Doubling, Collective::AllReduce, bytes, &sites);
             let steps = 2 * n.trailing_zeros() as usize;
-            assert!((0..n).all(|m| doubling.messages(m) == steps && doubling.sent(m) == ring.sent(m)));
+            assert!((0..n).all(|m| doubling.messages(m) == steps && doubling.bytes_sent(m) == ring.bytes_sent(m)));
         }
         let tree = schedule(Algorithm::Tree, Collective::AllReduce, bytes, &sites);
         // Each tree has n - 1 edges, crossed up and down with half of the data.
-        assert_eq!((0..n).map(|m| tree.sent(m)).sum::<u64>(), 2 * (n as u64 - 1) * bytes);
-        assert!((0..n).all(|m| tree.sent(m) <= 2 * bytes + bytes / 2));
+        assert_eq!((0..n).map(|m| tree.bytes_sent(m)).sum::<u64>(), 2 * (n as u64 - 1) * bytes);
+        assert!((0..n).all(|m| tree.bytes_sent(m) <= 2 * bytes + bytes / 2));
         let broadcast = schedule(Algorithm::Tree, Collective::Broadcast, bytes, &sites);
         assert_eq!((0..n).map(|m| broadcast.messages(m)).sum::<usize>(), n - 1);
         assert_eq!(broadcast.messages(0), n.next_power_of_two().trailing_zeros() as usize);
@@ -84,7 +86,7 @@ fn every_algorithm_comes_to_its_end() {
                 for per_site in [1, 2, 4, 16] {
                     let sites: Vec<u32> = (0..n).map(|r| r / per_site).collect();
                     if does(algorithm, kind, &sites) {
-                        let job = expanded(kind, 1000, n, algorithm, per_site);
+                        let job = expand_ring(kind, 1000, n, algorithm, per_site);
                         check(&job, &mut |_, _| true)
                             .unwrap_or_else(|e| panic!("{} {} {n}: {e}", algorithm.name(), kind.name()));
                     }
@@ -99,7 +101,7 @@ fn every_algorithm_comes_to_its_end() {
 fn a_ring_alone_takes_its_closed_form() {
     for (n, bytes, latency, gbps) in [(4u64, 100 * MB, 10u64, 100u64), (16, 400 * MB, 5000, 400), (64, MB, 100, 400)] {
         let network = Network::alpha_beta(Delta::from_us(latency), Rate::from_gbps(gbps));
-        let job = expanded(Collective::AllReduce, bytes, n as u32, Algorithm::Ring, u32::MAX);
+        let job = expand_ring(Collective::AllReduce, bytes, n as u32, Algorithm::Ring, u32::MAX);
         let steps = 2.0 * (n as f64 - 1.0);
         let expected = steps * (latency as f64 * 1e-6 + bytes as f64 / (n as f64 * gbps as f64 * 1e9 / 8.0));
         let got = seconds(&job, &network);
@@ -113,7 +115,7 @@ fn doubling_all_to_all_and_broadcast_take_theirs() {
     let network = Network::alpha_beta(Delta::from_us(20), Rate::from_gbps(50));
     let share = bytes as f64 * 15.0 / 16.0 / rate;
     let near = |kind, algorithm, expected: f64| {
-        let got = seconds(&expanded(kind, bytes, n, algorithm, u32::MAX), &network);
+        let got = seconds(&expand_ring(kind, bytes, n, algorithm, u32::MAX), &network);
         assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
     };
     near(Collective::AllReduce, Algorithm::Doubling, 8.0 * alpha + 2.0 * share);
@@ -131,7 +133,7 @@ fn hierarchical_is_three_rings() {
         ..Network::alpha_beta(Delta::ZERO, Rate::MAX)
     };
     let bytes = 400 * MB;
-    let job = expanded(Collective::AllReduce, bytes, 8, Algorithm::Hierarchical, 4);
+    let job = expand_ring(Collective::AllReduce, bytes, 8, Algorithm::Hierarchical, 4);
     let inside = 3.0 * (5e-6 + bytes as f64 / (4.0 * 400e9 / 8.0));
     let across = 2.0 * (10e-3 + bytes as f64 / 4.0 / (2.0 * 50e9 / 8.0));
     let (got, expected) = (seconds(&job, &network), 2.0 * inside + across);
@@ -141,14 +143,14 @@ fn hierarchical_is_three_rings() {
 #[test]
 fn trees_beat_rings_where_latency_decides() {
     let network = Network::alpha_beta(Delta::from_us(100), Rate::from_gbps(400));
-    let of = |algorithm, bytes| seconds(&expanded(Collective::AllReduce, bytes, 64, algorithm, u32::MAX), &network);
+    let of = |algorithm, bytes| seconds(&expand_ring(Collective::AllReduce, bytes, 64, algorithm, u32::MAX), &network);
     assert!(of(Algorithm::Tree, 4096) < 0.2 * of(Algorithm::Ring, 4096));
     assert!(of(Algorithm::Tree, 1000 * MB) > of(Algorithm::Ring, 1000 * MB));
 }
 
 #[test]
 fn what_depends_on_a_collective_waits_for_all_of_it() {
-    let job = expanded(Collective::AllReduce, 8, 2, Algorithm::Ring, u32::MAX);
+    let job = expand_ring(Collective::AllReduce, 8, 2, Algorithm::Ring, u32::MAX);
     let outcome = run(&job, &Network::alpha_beta(Delta::from_ns(100), Rate::MAX), 1, false, &mut |_, _| true).unwrap();
     assert_eq!(outcome.end, Time::from_ps(202_000));
 }
@@ -168,7 +170,7 @@ fn collectives_that_differ_are_refused() {
 }
 
 /// Microseconds of an all-reduce that NCCL sends like this among hosts of a rank each.
-fn sent_as(chosen: nccl::Chosen, bytes: u64, hosts: u32, latency: Delta) -> f64 {
+fn measure_all_reduce(chosen: nccl::Chosen, bytes: u64, hosts: u32, latency: Delta) -> f64 {
     let locations: Vec<Location> = (0..hosts).map(|host| Location { site: 0, host }).collect();
     let job = send_merged(&HOPPER, chosen, bytes, &locations).to_job("all-reduce");
     check(&job, &mut |_, _| true).unwrap();
@@ -183,10 +185,10 @@ fn what_nccl_chooses_is_sent_as_it_was_chosen() {
     // 1 MiB over eight hosts: a tree of LL128. A tree of Simple in chunks of 512 KiB took 134.9 us, the ring in one channel 106.7 us.
     let members = nccl::Members { ranks: 8, hosts: 8 };
     let chosen = nccl::choose(&HOPPER, 1 << 20, members);
-    let own = sent_as(chosen, 1 << 20, 8, Delta::from_us(5));
+    let own = measure_all_reduce(chosen, 1 << 20, 8, Delta::from_us(5));
     assert!((own - 70.33).abs() < 0.01, "{own}");
-    for other in nccl::Chosen::all() {
-        assert!(own < 1.1 * sent_as(other, 1 << 20, 8, Delta::from_us(5)), "{other:?}");
+    for other in nccl::Chosen::candidates() {
+        assert!(own < 1.1 * measure_all_reduce(other, 1 << 20, 8, Delta::from_us(5)), "{other:?}");
     }
 }
 
@@ -198,8 +200,8 @@ fn cases_in_which_another_choice_is_faster_are_known() {
         for tenths in [5, 50, 500] {
             let (bytes, latency) = (10u64.pow(power), Delta::from_ns(100 * tenths));
             let chosen = nccl::choose(&HOPPER, bytes, members);
-            let own = sent_as(chosen, bytes, 8, latency);
-            if nccl::Chosen::all().any(|other| own > 1.1 * sent_as(other, bytes, 8, latency)) {
+            let own = measure_all_reduce(chosen, bytes, 8, latency);
+            if nccl::Chosen::candidates().any(|other| own > 1.1 * measure_all_reduce(other, bytes, 8, latency)) {
                 slower.push((power, tenths));
             }
         }

@@ -405,7 +405,7 @@ pub(crate) fn size(workload: &Workload, ranks: u32, kinds: &[(u32, u32); 4], loc
     let operations = all * (computations + calls.values().sum::<u128>());
     let patterns = kinds.map(|(size, stride)| {
         let rank = |group: u32, member: u32| group / stride * (size * stride) + group % stride + member * stride;
-        Patterns::of(ranks / size, size, locate, &rank)
+        Patterns::count_patterns(ranks / size, size, locate, &rank)
     });
     let groups = kinds.iter().map(|(size, _)| u128::from(ranks / size)).sum();
     let listed = calls.into_iter().map(|((number, kind, bytes), count)| Calls {

@@ -140,7 +140,7 @@ fn read_rank<R: BufRead>(
     let mut named = 0u64;
     for number in 0..nodes {
         if number.is_multiple_of(8192) && !progress(input.offset, total) {
-            return Err(JobError::cancelled());
+            return Err(JobError::new_cancelled());
         }
         let (operation, tie) = read_node(input, ranks)?;
         let fits = |count: u32, at: u32| count == 0 || u64::from(count) + u64::from(at) <= appendix;

@@ -9,7 +9,7 @@ use super::goal_text::{MAX_NUMBER, Rules, Statement, Target, read_into};
 use super::source::Progress;
 use crate::error::{JobError, Place};
 use crate::job::{Operation, Program, ProgramBuilder, Work};
-use farloop_units::shown;
+use farloop_units::display_clipped;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::BufRead;
 
@@ -91,7 +91,7 @@ impl Moment {
         }
     }
 
-    fn later(&self, nanoseconds: u64) -> Moment {
+    fn delay_by(&self, nanoseconds: u64) -> Moment {
         let later = u128::from(nanoseconds);
         let flows = self.flows.iter().map(|(&flow, delay)| (flow, delay + later)).collect();
         Moment { constant: self.constant + later, flows }
@@ -116,7 +116,7 @@ impl Trace {
     ///
     /// Refuses messages that lack their other half or stay at a host, and operations that wait for themselves. `progress` gets ranks.
     pub fn flows(&self, hosts: &[String], eager: bool, progress: Progress<'_>) -> Result<Vec<Flow>, JobError> {
-        let messages = Messages::matched(self)?;
+        let messages = Messages::match_messages(self)?;
         if messages.names.is_empty() {
             let text = "no message; expected operations such as \"l1: send 8b to 1 tag 0\"";
             return Err(JobError::new(&self.name, Place::File, text));
@@ -130,7 +130,7 @@ impl Trace {
             for (step, start) in sends {
                 let (from, to) = (host_of[&rank.number], host_of[&step.peer]);
                 if from == to {
-                    let (number, peer, host) = (rank.number, step.peer, shown(from, 80));
+                    let (number, peer, host) = (rank.number, step.peer, display_clipped(from, 80));
                     let text = format!("ranks {number} and {peer} are both at {host}");
                     return Err(self.error(step, format!("{text}; expected messages between different hosts (hosts)")));
                 }
@@ -181,7 +181,7 @@ impl Trace {
             let (step, flow) = (&rank.steps[at], numbers[at]);
             let start = std::mem::take(&mut starts[at]);
             let end = match step.kind {
-                Kind::Compute => start.later(step.amount),
+                Kind::Compute => start.delay_by(step.amount),
                 Kind::Receive => {
                     let mut end = start.clone();
                     end.flows.entry(flow).or_default();
@@ -202,7 +202,7 @@ impl Trace {
                 if work >= STEPS {
                     work = 0;
                     if !go_on() {
-                        return Err(JobError::cancelled());
+                        return Err(JobError::new_cancelled());
                     }
                 }
             }
@@ -236,7 +236,7 @@ struct Pending<'a> {
 
 impl Messages {
     /// Gives each message its number, in the order of the sends, and finds its two halves.
-    fn matched(trace: &Trace) -> Result<Messages, JobError> {
+    fn match_messages(trace: &Trace) -> Result<Messages, JobError> {
         let mut names = Vec::new();
         let mut numbers: Vec<Vec<u32>> = trace.ranks.iter().map(|rank| vec![0; rank.steps.len()]).collect();
         let mut pending: Vec<Pending<'_>> = Vec::new();

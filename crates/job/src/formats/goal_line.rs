@@ -22,7 +22,7 @@ const MAX_PAIRS: usize = 4;
 
 impl<'a> Syntax<'a> {
     /// The words behind a kind of operation, if they are as expected.
-    pub fn of(kind: &[u8], mut words: Words<'a>) -> Option<Syntax<'a>> {
+    pub fn parse(kind: &[u8], mut words: Words<'a>) -> Option<Syntax<'a>> {
         let (kind, joint): (Kind, &[u8]) = match kind {
             b"calc" => (Kind::Compute, b""),
             b"send" => (Kind::Send, b"to"),

@@ -22,7 +22,7 @@ use crate::job::{
     Work,
 };
 use crate::memory::MemoryMeter;
-use farloop_units::{Delta, shown};
+use farloop_units::{Delta, display_clipped};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, Read};
@@ -164,7 +164,7 @@ pub(super) fn read_into<T: Target>(
             return Err(text.error("is not UTF-8 text"));
         }
         if text.line.is_multiple_of(8192) && !progress(bytes, total) {
-            return Err(JobError::cancelled());
+            return Err(JobError::new_cancelled());
         }
         let mut line = &raw[..];
         if text.line == 1 {
@@ -212,7 +212,7 @@ impl<T: Target> Text<'_, T> {
         JobError::new(self.name, Place::Line(self.line), reason)
     }
 
-    fn unexpected(&self, line: &[u8]) -> JobError {
+    fn reject_line(&self, line: &[u8]) -> JobError {
         self.error(format!("{}: {EXPECTED}", excerpt(line)))
     }
 
@@ -238,7 +238,7 @@ impl<T: Target> Text<'_, T> {
             (b"num_ranks", None) if is_whole => {
                 let count = self.number(digits, self.rules.max_ranks)?;
                 if count == 0 && self.rules.all_ranks {
-                    return Err(self.unexpected(line));
+                    return Err(self.reject_line(line));
                 }
                 self.count = Some(count);
                 Ok(())
@@ -257,7 +257,7 @@ impl<T: Target> Text<'_, T> {
                 (self.rank, self.operations, self.dependencies) = (Some(rank), 0, 0);
                 Ok(())
             }
-            _ => Err(self.unexpected(line)),
+            _ => Err(self.reject_line(line)),
         }
     }
 
@@ -270,7 +270,7 @@ impl<T: Target> Text<'_, T> {
             second @ (b"requires" | b"irequires") if is_label(first) => {
                 let sooner = after.word();
                 if !is_label(sooner) || !after.is_over() {
-                    return Err(self.unexpected(line));
+                    return Err(self.reject_line(line));
                 }
                 self.add_dependency(first, sooner, second == b"irequires")
             }
@@ -289,8 +289,8 @@ impl<T: Target> Text<'_, T> {
         kind: &[u8],
         words: Words<'_>,
     ) -> Result<(), JobError> {
-        let Some(syntax) = Syntax::of(kind, words) else { return Err(self.unexpected(line)) };
-        let operation = self.checked(line, label, &syntax)?;
+        let Some(syntax) = Syntax::parse(kind, words) else { return Err(self.reject_line(line)) };
+        let operation = self.parse_operation(line, label, &syntax)?;
         if self.operations >= MAX_OPERATIONS {
             return Err(self.error(format!("more than {MAX_OPERATIONS} operations in a rank")));
         }
@@ -318,7 +318,7 @@ impl<T: Target> Text<'_, T> {
     }
 
     /// An operation whose line has the right words.
-    fn checked<'s>(
+    fn parse_operation<'s>(
         &self,
         line: &[u8],
         label: Option<&'s [u8]>,
@@ -343,7 +343,7 @@ impl<T: Target> Text<'_, T> {
                 (b"cpu", Some(processor)) => made.processor = processor,
                 (_, Some(interface)) => made.interface = interface,
                 // Flows have no processors.
-                (_, None) if rules.wildcards => return Err(self.unexpected(line)),
+                (_, None) if rules.wildcards => return Err(self.reject_line(line)),
                 (_, None) => {}
             }
         }
@@ -425,7 +425,7 @@ impl<T: Target> Text<'_, T> {
 
 /// A part of a line in an error.
 fn excerpt(text: &[u8]) -> String {
-    shown(&String::from_utf8_lossy(text), 80).into_owned()
+    display_clipped(&String::from_utf8_lossy(text), 80).into_owned()
 }
 
 /// Makes programs of a job.

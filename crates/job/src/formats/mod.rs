@@ -67,7 +67,7 @@ impl Format {
     }
 
     /// The format of that name.
-    pub fn named(name: &str) -> Option<Format> {
+    pub fn by_name(name: &str) -> Option<Format> {
         Format::ALL.iter().copied().find(|f| f.name() == name)
     }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 const TEXT: &str = "num_ranks 2 // two\n/* a\n comment */\nrank 0 {\nl1: calc 100 cpu 1\nl2: send 8b to 1 tag 4 cpu 0 nic 2\n\
     l2 requires l1\nl3: calc 5\nl3 irequires l2\n}\n\nrank 1 {\nrecv 8b from 0 tag 4\nl2: calc 1\n}\n";
 
-fn unlimited() -> MemoryMeter {
+fn unlimited_meter() -> MemoryMeter {
     MemoryMeter::new(crate::memory::MemoryLimit::NONE, 0)
 }
 
@@ -19,7 +19,7 @@ fn from_text(text: &str) -> Result<Job, JobError> {
         "x.goal",
         text.len() as u64,
         &mut |_, _| true,
-        &mut unlimited(),
+        &mut unlimited_meter(),
         &mut |rank, program| {
             by_rank.push((rank, program));
             Ok(())
@@ -39,7 +39,7 @@ fn from_binary(bytes: &[u8]) -> Result<Job, JobError> {
         "x.bin",
         bytes.len() as u64,
         &mut |_, _| true,
-        &mut unlimited(),
+        &mut unlimited_meter(),
         &mut |_, program| {
             programs.push(program);
             Ok(())
@@ -198,7 +198,7 @@ proptest! {
 #[test]
 fn each_format_is_found_by_its_name_and_no_two_take_the_same_files() {
     for &format in Format::ALL {
-        assert_eq!(Format::named(format.name()), Some(format));
+        assert_eq!(Format::by_name(format.name()), Some(format));
         assert!(format.spec().extension.starts_with('.'), "{format:?}");
     }
     let unique = |of: fn(&FormatSpec) -> &'static str| {

@@ -72,7 +72,7 @@ impl Counts {
         }
     }
 
-    fn of(plan: &Plan, number: u32) -> Counts {
+    fn from_stage(plan: &Plan, number: u32) -> Counts {
         let groups = Groups { tensor: 0, data: 0, expert: 0, expert_data: 0, all: 0 };
         let stage = Stage::new(plan, plan.rank(At { tensor: 0, data: 0, stage: number }), &groups);
         let shape = plan.shape();
@@ -136,7 +136,7 @@ pub fn size(plan: &Plan, locate: &dyn Fn(u32) -> Location) -> Size {
     let mut patterns: BTreeMap<Members, Patterns> = BTreeMap::new();
     let mut calls: BTreeMap<(Members, Collective, u64), Calls> = BTreeMap::new();
     for stage in 0..plan.pipeline {
-        let counts = Counts::of(plan, stage);
+        let counts = Counts::from_stage(plan, stage);
         size.kept += of_stage * counts.operations;
         size.operations += of_stage * (counts.operations + counts.calls.values().sum::<u128>());
         size.messages += of_stage * counts.messages;
@@ -144,7 +144,7 @@ pub fn size(plan: &Plan, locate: &dyn Fn(u32) -> Location) -> Size {
             let alike = patterns.entry(members).or_insert_with(|| {
                 let groups = members.groups(plan);
                 let rank = |group: u32, member| members.rank(plan, group / groups, group % groups, member);
-                Patterns::of(groups * plan.pipeline, members.count(plan), locate, &rank)
+                Patterns::count_patterns(groups * plan.pipeline, members.count(plan), locate, &rank)
             });
             let call = calls.entry((members, kind, bytes)).or_insert_with(|| Calls {
                 kind,

@@ -16,7 +16,7 @@ mod stage;
 
 pub use count::size;
 pub use model::{Model, Shape};
-pub use order::{Slot, interleaved, one_f_one_b};
+pub use order::{Slot, interleaved_order, one_f_one_b};
 pub use plan::{At, Outermost, Plan, Stall, Zero};
 pub use read::read;
 
@@ -45,7 +45,7 @@ pub fn generate_within(plan: &Plan, name: &str, budget: &Budget<'_>) -> Result<J
     let mut numbers: Vec<Groups> = Vec::new();
     let of_replica = plan.data / plan.replicas;
     for rank in 0..plan.ranks() {
-        let at = plan.at(rank);
+        let at = plan.place_of(rank);
         let mut group = |name: &str, index: [u32; 2], ranks: &mut dyn Iterator<Item = u32>| {
             let name = format!("{name}-{}-{}", index[0], index[1]);
             job.groups.push(Group { name, ranks: ranks.collect() });

@@ -13,17 +13,17 @@ pub struct Slot {
 
 /// 1F1B: a stage runs ahead by the number of stages behind it, then alternates (D. Narayanan et al., "PipeDream", SOSP 2019).
 pub fn one_f_one_b(stages: u32, stage: u32, microbatches: u32) -> Vec<Slot> {
-    ordered((stages - stage - 1).min(microbatches), 1, 1, microbatches)
+    order_slots((stages - stage - 1).min(microbatches), 1, 1, microbatches)
 }
 
 /// Interleaved 1F1B: stage s has parts s, s + p, s + 2p ... (D. Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
 /// Clusters Using Megatron-LM", SC 2021, section 2.2). Microbatches are a multiple of the stages.
-pub fn interleaved(stages: u32, stage: u32, microbatches: u32, parts: u32) -> Vec<Slot> {
+pub fn interleaved_order(stages: u32, stage: u32, microbatches: u32, parts: u32) -> Vec<Slot> {
     let ahead = 2 * (stages - stage - 1) + (parts - 1) * stages;
-    ordered(ahead.min(microbatches * parts), stages, parts, microbatches)
+    order_slots(ahead.min(microbatches * parts), stages, parts, microbatches)
 }
 
-fn ordered(ahead: u32, stages: u32, parts: u32, microbatches: u32) -> Vec<Slot> {
+fn order_slots(ahead: u32, stages: u32, parts: u32, microbatches: u32) -> Vec<Slot> {
     // The k-th pass: as many microbatches as there are stages through one part, then through the next.
     let slot = |forward: bool, k: u32| {
         let round = stages * parts;
@@ -53,7 +53,7 @@ mod tests {
                 let order = if parts == 1 {
                     one_f_one_b(stages, stage, microbatches)
                 } else {
-                    interleaved(stages, stage, microbatches, parts)
+                    interleaved_order(stages, stage, microbatches, parts)
                 };
                 assert_eq!(order.len() as u32, 2 * microbatches * parts);
                 for part in 0..parts {

@@ -139,7 +139,7 @@ impl Plan {
     }
 
     /// The place of a rank.
-    pub fn at(&self, rank: u32) -> At {
+    pub fn place_of(&self, rank: u32) -> At {
         let (tensor, rest) = (rank % self.tensor, rank / self.tensor);
         match self.outermost {
             Outermost::Pipeline => At { tensor, data: rest % self.data, stage: rest / self.data },

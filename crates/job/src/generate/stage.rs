@@ -10,7 +10,7 @@
 //!   (master, two moments, read and written, gradient, parameter).
 
 use super::model::Shape;
-use super::order::{Slot, interleaved, one_f_one_b};
+use super::order::{Slot, interleaved_order, one_f_one_b};
 use super::plan::{
     At, BACKWARD, EXPERT, FORWARD, GRADIENTS, Groups, OPTIMIZER, PIPELINE, Plan, STALL, Stall, TENSOR, Zero,
 };
@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
         Stage {
             plan,
             shape: plan.shape(),
-            at: plan.at(rank),
+            at: plan.place_of(rank),
             groups,
             builder: ProgramBuilder::new(),
             last: None,
@@ -93,14 +93,14 @@ impl<'a> Stage<'a> {
             self.compute(stall, STALL, &[]);
         }
         let order = if plan.interleave > 1 {
-            interleaved(plan.pipeline, self.at.stage, plan.microbatches, plan.interleave)
+            interleaved_order(plan.pipeline, self.at.stage, plan.microbatches, plan.interleave)
         } else {
             one_f_one_b(plan.pipeline, self.at.stage, plan.microbatches)
         };
         let mut gradients: Vec<u32> = Vec::new();
         for slot in order {
             if slot.forward {
-                self.forward(slot);
+                self.add_forward(slot);
             } else {
                 self.backward(slot, &mut gradients);
             }
@@ -137,7 +137,7 @@ impl<'a> Stage<'a> {
         self.tokens() * self.shape.hidden * self.plan.precision
     }
 
-    fn scaled(&self, bytes: u64) -> u64 {
+    fn scale_bytes(&self, bytes: u64) -> u64 {
         (bytes / self.plan.scale).max(1)
     }
 
@@ -153,7 +153,7 @@ impl<'a> Stage<'a> {
             return;
         }
         let after: Vec<u32> = self.last.into_iter().chain(self.waits.drain(..)).collect();
-        let work = Work::Collective { kind, group, bytes: self.scaled(bytes) };
+        let work = Work::Collective { kind, group, bytes: self.scale_bytes(bytes) };
         let made = self.builder.add(work, TENSORS, phase, &after);
         self.waits.push(made);
     }
@@ -163,7 +163,7 @@ impl<'a> Stage<'a> {
         if members < 2 {
             return None;
         }
-        let work = Work::Collective { kind, group, bytes: self.scaled(bytes) };
+        let work = Work::Collective { kind, group, bytes: self.scale_bytes(bytes) };
         let sooner: Vec<u32> = after.iter().copied().chain(self.exchanged).collect();
         let made = self.builder.add(work, PARAMETERS, GRADIENTS, &sooner);
         self.exchanged = Some(made);
@@ -252,12 +252,12 @@ impl<'a> Stage<'a> {
 
     fn receive(&mut self, slot: Slot, behind: bool) {
         let (stage, _) = self.neighbour(slot.part, behind);
-        let bytes = self.scaled(self.activations() / u64::from(self.plan.tensor));
+        let bytes = self.scale_bytes(self.activations() / u64::from(self.plan.tensor));
         let from = self.plan.rank(At { stage, ..self.at });
         let tag = self.tag(slot, slot.part);
         let got = self.builder.add(Work::Receive { from, tag, bytes }, STAGES, PIPELINE, &[]);
         if self.plan.tensor > 1 {
-            let (group, whole) = (self.groups.tensor, self.scaled(self.activations()));
+            let (group, whole) = (self.groups.tensor, self.scale_bytes(self.activations()));
             let work = Work::Collective { kind: Collective::AllGather, group, bytes: whole };
             let gathered = self.builder.add(work, TENSORS, TENSOR, &[got]);
             // Collectives of a group keep their order: behind those of the computation before.
@@ -270,7 +270,7 @@ impl<'a> Stage<'a> {
 
     fn send(&mut self, slot: Slot, behind: bool) {
         let (stage, part) = self.neighbour(slot.part, behind);
-        let bytes = self.scaled(self.activations() / u64::from(self.plan.tensor));
+        let bytes = self.scale_bytes(self.activations() / u64::from(self.plan.tensor));
         let to = self.plan.rank(At { stage, ..self.at });
         let tag = self.tag(slot, part);
         // What the pass ends with: its last collective, else its last computation.
@@ -278,7 +278,7 @@ impl<'a> Stage<'a> {
         self.builder.add(Work::Send { to, tag, bytes }, STAGES, PIPELINE, &after);
     }
 
-    fn forward(&mut self, slot: Slot) {
+    fn add_forward(&mut self, slot: Slot) {
         if !self.is_first(slot.part) {
             self.receive(slot, false);
         }

@@ -7,15 +7,15 @@ use crate::survey::survey;
 use crate::validate::check;
 use farloop_units::{Delta, Rate};
 
-fn expanded(plan: &Plan) -> Job {
+fn expand_plan(plan: &Plan) -> Job {
     expand(&generate(plan, "plan").unwrap(), Choice::Fixed(Algorithm::Ring), &|_| {
         crate::collectives::Location::default()
     })
     .unwrap()
 }
 
-fn done(plan: &Plan, network: &Network) -> Outcome {
-    run(&expanded(plan), network, 1, false, &mut |_, _| true).unwrap()
+fn run_plan(plan: &Plan, network: &Network) -> Outcome {
+    run(&expand_plan(plan), network, 1, false, &mut |_, _| true).unwrap()
 }
 
 fn free(latency_us: u64) -> Network {
@@ -29,7 +29,7 @@ fn pipeline(stages: u32, microbatches: u32) -> Plan {
 }
 
 /// Seconds of a stage's forward pass.
-fn forward(plan: &Plan) -> f64 {
+fn forward_seconds(plan: &Plan) -> f64 {
     let shape = plan.shape();
     let layers = u64::from(shape.layers / plan.pipeline);
     (layers * shape.layer_operations(shape.sequence) * shape.sequence) as f64 / plan.flops
@@ -39,8 +39,8 @@ fn forward(plan: &Plan) -> f64 {
 fn the_bubble_of_1f1b_is_its_closed_form() {
     for (stages, microbatches) in [(2, 8), (4, 8), (4, 16), (8, 8)] {
         let plan = pipeline(stages, microbatches);
-        let both = 3.0 * forward(&plan);
-        let outcome = done(&plan, &free(0));
+        let both = 3.0 * forward_seconds(&plan);
+        let outcome = run_plan(&plan, &free(0));
         let (p, m) = (f64::from(stages), f64::from(microbatches));
         let got = outcome.end.as_secs_f64();
         assert!((got / ((m + p - 1.0) * both) - 1.0).abs() < 0.01, "{got}");
@@ -85,17 +85,17 @@ fn recurrence(stages: u32, microbatches: u32, forward: f64, latency: f64) -> f64
 #[test]
 fn latency_between_stages_costs_what_dependencies_say() {
     let plan = pipeline(4, 8);
-    let f = forward(&plan);
+    let f = forward_seconds(&plan);
     for latency in [0.01 * f, 0.3 * f, 2.0 * f] {
         let network = free((latency * 1e6) as u64);
-        let got = done(&plan, &network).end.as_secs_f64();
+        let got = run_plan(&plan, &network).end.as_secs_f64();
         let expected = recurrence(4, 8, f, latency);
         assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
     }
     // As many microbatches as stages: each crosses all borders there and back once behind the others.
     let plan = pipeline(4, 4);
-    let (f, latency) = (forward(&plan), 0.05);
-    let got = done(&plan, &free(50_000)).end.as_secs_f64();
+    let (f, latency) = (forward_seconds(&plan), 0.05);
+    let got = run_plan(&plan, &free(50_000)).end.as_secs_f64();
     let expected = (4.0 + 4.0 - 1.0) * 3.0 * f + 2.0 * 3.0 * latency;
     assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
 }
@@ -103,10 +103,10 @@ fn latency_between_stages_costs_what_dependencies_say() {
 #[test]
 fn interleaving_makes_the_bubble_smaller() {
     let plain = pipeline(4, 8);
-    let both = 3.0 * forward(&plain);
+    let both = 3.0 * forward_seconds(&plain);
     for parts in [2, 4] {
         let plan = Plan { interleave: parts, ..plain.clone() };
-        let got = done(&plan, &free(0)).end.as_secs_f64();
+        let got = run_plan(&plan, &free(0)).end.as_secs_f64();
         // (p - 1) / v passes of a stage in place of p - 1 (Narayanan et al., SC 2021, section 2.2.2).
         let expected = (8.0 + 3.0 / f64::from(parts)) * both;
         assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
@@ -145,7 +145,7 @@ fn two_sites() -> Network {
 #[test]
 fn diloco_takes_its_closed_form() {
     let plan = diloco(1, 0, 32);
-    let outcome = done(&plan, &two_sites());
+    let outcome = run_plan(&plan, &two_sites());
     let shape = plan.shape();
     let (bits, r, m) = (32.0 * shape.parameters() as f64, 8.0, 2.0);
     let operations = u64::from(shape.layers) * shape.layer_operations(shape.sequence) + shape.logit_operations();
@@ -161,7 +161,7 @@ fn diloco_takes_its_closed_form() {
 
 #[test]
 fn streaming_hides_what_it_exchanges() {
-    let of = |plan: &Plan| done(plan, &two_sites()).end.as_secs_f64();
+    let of = |plan: &Plan| run_plan(plan, &two_sites()).end.as_secs_f64();
     let whole = of(&diloco(1, 0, 32));
     let streamed = of(&diloco(2, 1, 32));
     let few_bits = of(&diloco(2, 1, 4));
@@ -204,10 +204,10 @@ fn every_split_comes_to_its_end() {
         },
         Plan { outermost: Outermost::Data, tensor: 2, pipeline: 2, data: 2, ..small.clone() },
     ] {
-        let job = expanded(&plan);
+        let job = expand_plan(&plan);
         assert_eq!(job.ranks(), plan.ranks());
         check(&job, &mut |_, _| true).unwrap_or_else(|e| panic!("{plan:?}: {e}"));
-        assert!((0..plan.ranks()).all(|r| plan.rank(plan.at(r)) == r));
+        assert!((0..plan.ranks()).all(|r| plan.rank(plan.place_of(r)) == r));
     }
 }
 
@@ -215,8 +215,8 @@ fn every_split_comes_to_its_end() {
 fn overlap_hides_gradients() {
     let network = Network::alpha_beta(Delta::from_us(5), Rate::from_gbps(400));
     let plan = Plan { data: 4, microbatches: 2, memory_bandwidth: 1e16, ..Plan::default() };
-    let hidden = done(&plan, &network);
-    let plain = done(&Plan { overlap: false, ..plan.clone() }, &network);
+    let hidden = run_plan(&plan, &network);
+    let plain = run_plan(&Plan { overlap: false, ..plan.clone() }, &network);
     assert_eq!(hidden.ranks[0].computing, plain.ranks[0].computing);
     assert!(hidden.end < plain.end);
     // Without overlap all of the rings is exposed: 2 x 3/4 of 4 bytes for each parameter.

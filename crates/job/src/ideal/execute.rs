@@ -130,7 +130,7 @@ impl Run<'_> {
             }
             events += 1;
             if events.is_multiple_of(1 << 16) && !go_on(events.min(all), all) {
-                return Err(JobError::cancelled());
+                return Err(JobError::new_cancelled());
             }
             match happening {
                 Happening::Timer(operation) => self.handle(now, rank, Input::Timer(operation), &mut out),
@@ -145,11 +145,11 @@ impl Run<'_> {
         }
         match self.ranks.iter().position(|r| !r.is_done()) {
             None => Ok(()),
-            Some(_) => Err(self.stuck()),
+            Some(_) => Err(self.find_stuck()),
         }
     }
 
-    fn at(&mut self, time: Time, rank: u32, happening: Happening) {
+    fn schedule(&mut self, time: Time, rank: u32, happening: Happening) {
         self.events.push(Reverse((time, self.sequence, rank, happening)));
         self.sequence += 1;
     }
@@ -159,11 +159,11 @@ impl Run<'_> {
         for output in out.drain(..) {
             match output {
                 Output::Timer { operation, after } => {
-                    let end = self.within(now.saturating_add(after), rank, operation);
-                    self.at(end, rank, Happening::Timer(operation));
+                    let end = self.check_time(now.saturating_add(after), rank, operation);
+                    self.schedule(end, rank, Happening::Timer(operation));
                 }
                 Output::Send { to, message } => self.send(now, to, message),
-                Output::Matched { operation, message } => self.matched(now, operation, &message),
+                Output::Matched { operation, message } => self.record_receive(now, operation, &message),
                 Output::IterationOver { iteration } => {
                     let (count, last) = &mut self.over[iteration as usize];
                     (*count, *last) = (*count + 1, (*last).max(now));
@@ -174,7 +174,7 @@ impl Run<'_> {
     }
 
     /// The time, which the operation of a rank must not take beyond [`Time::NEVER`].
-    fn within(&mut self, time: Time, rank: u32, operation: u32) -> Time {
+    fn check_time(&mut self, time: Time, rank: u32, operation: u32) -> Time {
         if time == Time::NEVER {
             self.beyond.get_or_insert((rank, operation));
         }
@@ -192,7 +192,7 @@ impl Run<'_> {
         let interface = self.interface(message.from, &message, domain);
         let departed = interface.send.max(now);
         interface.send = departed.saturating_add(gap).saturating_add(serialisation);
-        let first = self.within(departed.saturating_add(cost.first), message.from, message.operation);
+        let first = self.check_time(departed.saturating_add(cost.first), message.from, message.operation);
         if let Some(flights) = &mut self.flights {
             let (taken, crossing) = (first, Delta::ZERO);
             let flight = Flight { emitted: now, departed, first, taken, to, receive: None, serialisation, crossing };
@@ -209,9 +209,9 @@ impl Run<'_> {
                 self.flying.len() as u32 - 1
             }
         };
-        self.at(first, to, Happening::First(place));
+        self.schedule(first, to, Happening::First(place));
         if message.bytes <= self.network.eager {
-            self.at(now, message.from, Happening::Sent(message.operation));
+            self.schedule(now, message.from, Happening::Sent(message.operation));
         } else {
             let left = departed.saturating_add(serialisation);
             self.held.insert((message.from, message.operation), left);
@@ -229,14 +229,14 @@ impl Run<'_> {
         let alone = now.saturating_add(cost.last.saturating_sub(cost.first));
         let passed = taken.saturating_add(cost.receiving).max(alone);
         let last = if self.network.host.received_byte_fs > 0 { taken } else { passed };
-        let last = self.within(last, message.from, message.operation);
+        let last = self.check_time(last, message.from, message.operation);
         if let Some(flight) = self.flight(&message) {
             (flight.taken, flight.crossing) = (taken, last.since(taken));
         }
         if message.bytes > self.network.eager && self.ranks[rank as usize].expects(&message) {
             self.release(now, &message);
         }
-        self.at(last, rank, Happening::Last(place));
+        self.schedule(last, rank, Happening::Last(place));
     }
 
     fn flight(&mut self, message: &Message) -> Option<&mut Flight> {
@@ -244,7 +244,7 @@ impl Run<'_> {
     }
 
     /// A receive has taken the message.
-    fn matched(&mut self, now: Time, operation: u32, message: &Message) {
+    fn record_receive(&mut self, now: Time, operation: u32, message: &Message) {
         if let Some(flight) = self.flight(message) {
             flight.receive = Some(operation);
         }
@@ -254,11 +254,11 @@ impl Run<'_> {
     /// Lets the sender of a message go on that has waited for its receiver.
     fn release(&mut self, now: Time, message: &Message) {
         if let Some(left) = self.held.remove(&(message.from, message.operation)) {
-            self.at(now.max(left), message.from, Happening::Sent(message.operation));
+            self.schedule(now.max(left), message.from, Happening::Sent(message.operation));
         }
     }
 
-    fn stuck(&self) -> Stuck {
+    fn find_stuck(&self) -> Stuck {
         let waits = |rank: &usize| self.ranks[*rank].first_waiting().is_some();
         let undone = || (0..self.ranks.len()).filter(|&r| !self.ranks[r].is_done());
         let Some(rank) = undone().find(waits) else {
@@ -287,7 +287,7 @@ impl Run<'_> {
             last = over;
         }
         let of = |(rank, &own): (&Rank, &Time)| {
-            let computing = rank.computed();
+            let computing = rank.computing_time();
             RankTimes { end: own, computing, exposed: end.since(Time::ZERO).saturating_sub(computing) }
         };
         let ranks = self.ranks.iter().zip(&self.ends).map(of).collect();

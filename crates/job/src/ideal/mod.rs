@@ -140,7 +140,7 @@ impl Network {
     }
 
     /// The network to messages that have `factor` times their bytes: for a job whose bytes were divided ([`crate::Job::scale`]).
-    pub fn multiplied(mut self, factor: u64) -> Network {
+    pub fn scale_bytes(mut self, factor: u64) -> Network {
         for level in [&mut self.between, &mut self.inside, &mut self.domain] {
             level.per_byte_fs = level.per_byte_fs.saturating_mul(factor);
         }

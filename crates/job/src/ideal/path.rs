@@ -44,7 +44,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Its last byte was there.
-    pub fn arrived(&self) -> Time {
+    pub fn arrival(&self) -> Time {
         self.taken.saturating_add(self.crossing)
     }
 }
@@ -132,7 +132,7 @@ pub(super) fn critical_path(
         }
     }
     if let Some((_, rank, operation)) = last {
-        walk.back(rank, operation);
+        walk.walk_back(rank, operation);
     }
     walk.steps.reverse();
     CriticalPath { steps: walk.steps }
@@ -149,7 +149,7 @@ impl Walk<'_> {
         }
     }
 
-    fn back(&mut self, rank: u32, operation: u32) {
+    fn walk_back(&mut self, rank: u32, operation: u32) {
         let mut here = Some((rank, operation, At::Ended));
         while let Some((rank, operation, at)) = here {
             here = self.sooner(rank, operation, at);
@@ -179,10 +179,10 @@ impl Walk<'_> {
                     return Some((rank, operation, At::Ready));
                 };
                 let flight = self.flights[from as usize][sender as usize]?;
-                if record.matched > flight.arrived() {
+                if record.matched > flight.arrival() {
                     return Some((rank, operation, At::Ready));
                 }
-                self.crossed(from, sender, &flight);
+                self.add_crossing(from, sender, &flight);
                 Some((from, sender, At::Released))
             }
             At::Ready => match record.cause {
@@ -203,8 +203,8 @@ impl Walk<'_> {
     }
 
     /// A message on its way, from its last byte's arrival back to its sender's handing it over.
-    fn crossed(&mut self, rank: u32, operation: u32, flight: &Flight) {
-        self.step(rank, operation, Share::Serialisation, flight.taken, flight.arrived());
+    fn add_crossing(&mut self, rank: u32, operation: u32, flight: &Flight) {
+        self.step(rank, operation, Share::Serialisation, flight.taken, flight.arrival());
         self.step(rank, operation, Share::Interface, flight.first, flight.taken);
         self.step(rank, operation, Share::Latency, flight.departed, flight.first);
         self.step(rank, operation, Share::Interface, flight.emitted, flight.departed);
@@ -218,9 +218,9 @@ impl Walk<'_> {
             self.step(rank, operation, Share::Serialisation, flight.departed, left);
         } else if record.ended == flight.first {
             self.step(rank, operation, Share::Latency, flight.departed, flight.first);
-        } else if record.ended == flight.arrived() {
+        } else if record.ended == flight.arrival() {
             // The receive was posted while the message came.
-            self.crossed(rank, operation, &flight);
+            self.add_crossing(rank, operation, &flight);
             return Some((rank, operation, At::Released));
         } else if let Some(receive) = flight.receive {
             // It was posted later than that.

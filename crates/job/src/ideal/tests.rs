@@ -4,7 +4,7 @@ use farloop_test_support::cases;
 use farloop_units::Time;
 use proptest::prelude::*;
 
-fn done(job: &Job, network: &Network, iterations: u32) -> Outcome {
+fn run_job(job: &Job, network: &Network, iterations: u32) -> Outcome {
     run(job, network, iterations, true, &mut |_, _| true).unwrap()
 }
 
@@ -30,7 +30,7 @@ fn ping(bytes: u64, sender_waits: u64, receiver_waits: u64) -> Job {
 #[test]
 fn a_message_takes_o_l_g_o() {
     let network = Network::loggops(2500, 1500, 1000, 6, 65535);
-    let outcome = done(&ping(101, 10, 0), &network, 1);
+    let outcome = run_job(&ping(101, 10, 0), &network, 1);
     // 10 + o + L + 100 G + o
     assert_eq!(outcome.end, Time::from_ps((10 + 1500 + 2500 + 600 + 1500) * 1000));
     // The sender is done after o.
@@ -48,13 +48,13 @@ fn a_message_takes_o_l_g_o() {
 fn above_s_a_send_waits_for_its_receiver() {
     let network = Network::loggops(2500, 0, 0, 1, 1000);
     // The receive is posted long after the message came.
-    let late = done(&ping(2001, 0, 50_000), &network, 1);
+    let late = run_job(&ping(2001, 0, 50_000), &network, 1);
     assert_eq!(late.ranks[0].end, Time::from_ps(50_001_000));
     assert_eq!(late.path.unwrap().total(Share::Compute), Delta::from_ns(50_001));
     // It is posted at once: the send is over when the first byte is there (2.5 µs) and the last has left (2 µs).
-    let early = done(&ping(2001, 0, 0), &network, 1);
+    let early = run_job(&ping(2001, 0, 0), &network, 1);
     assert_eq!(early.ranks[0].end, Time::from_ps(2_501_000));
-    let eager = done(&ping(1000, 0, 50_000), &network, 1);
+    let eager = run_job(&ping(1000, 0, 50_000), &network, 1);
     assert_eq!(eager.ranks[0].end, Time::from_ps(1000));
 }
 
@@ -67,7 +67,7 @@ fn an_interface_sends_one_message_at_a_time() {
     b.add(receive(0, 0, 1001), 0, 0, &[]);
     b.add(receive(0, 1, 1001), 0, 0, &[]);
     let job = Job::new("two", vec![a.finish(), b.finish()]);
-    let outcome = done(&job, &Network::loggops(10, 0, 5, 1, u64::MAX), 1);
+    let outcome = run_job(&job, &Network::loggops(10, 0, 5, 1, u64::MAX), 1);
     assert_eq!(outcome.end, Time::from_ps((1000 + 5 + 10 + 1000) * 1000));
     assert_eq!(outcome.path.unwrap().total(Share::Interface), Delta::from_ns(1005));
 }
@@ -105,7 +105,7 @@ fn receives_that_wait_for_one_another_are_named() {
 
 #[test]
 fn iterations_take_as_long_as_each_other() {
-    let outcome = done(&ping(1, 10, 0), &Network::alpha_beta(Delta::from_ns(5), Rate::MAX), 3);
+    let outcome = run_job(&ping(1, 10, 0), &Network::alpha_beta(Delta::from_ns(5), Rate::MAX), 3);
     // The sender's 11 ns decide; the receiver lags by 4 once.
     assert_eq!(outcome.iterations, [Delta::from_ns(15), Delta::from_ns(11), Delta::from_ns(11)]);
 }

@@ -1,7 +1,7 @@
 //! A job in numbers, and the bytes that follow from them.
 
 use super::{Keys, MemoryShare};
-use crate::collectives::{Choice, Layout, Location, Traffic, estimated, most_merged};
+use crate::collectives::{Choice, Layout, Location, Traffic, bound_messages, estimate_traffic};
 use crate::job::{Collective, Job, MemberIndex, Program, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -73,14 +73,15 @@ impl Size {
         // Of each list once, which many calls may share. Nobody goes through the map in its order.
         let mut layouts: HashMap<*const Location, Layout> = HashMap::new();
         let of_calls: Vec<(&Calls, Layout)> = (self.calls.iter())
-            .map(|c| (c, *layouts.entry(c.locations.as_ptr()).or_insert_with(|| Layout::of(&c.locations))))
+            .map(|c| (c, *layouts.entry(c.locations.as_ptr()).or_insert_with(|| Layout::from_locations(&c.locations))))
             .collect();
-        let most = most_merged(
+        let most = bound_messages(
             choice,
             of_calls.iter().map(|(c, at)| (c.kind, c.bytes, at.members, u64::try_from(c.count).unwrap_or(u64::MAX))),
         );
         for (calls, layout) in &of_calls {
-            let Traffic { steps: own, channels: joined } = estimated(choice, calls.kind, calls.bytes, layout, most);
+            let Traffic { steps: own, channels: joined } =
+                estimate_traffic(choice, calls.kind, calls.bytes, layout, most);
             steps += calls.count as f64 * own;
             channels += calls.count as f64 * joined;
             scheduled += calls.schedules as f64 * own;
@@ -130,7 +131,12 @@ pub struct Patterns {
 
 impl Patterns {
     /// Those of `groups` groups with `members` members each; `rank(group, member)` is the rank of a member.
-    pub fn of(groups: u32, members: u32, locate: &dyn Fn(u32) -> Location, rank: &dyn Fn(u32, u32) -> u32) -> Patterns {
+    pub fn count_patterns(
+        groups: u32,
+        members: u32,
+        locate: &dyn Fn(u32) -> Location,
+        rank: &dyn Fn(u32, u32) -> u32,
+    ) -> Patterns {
         let of_group = |group: u32| (0..members).map(move |member| locate(rank(group, member)));
         let mut known = BTreeSet::new();
         // Where there are many sites, so many lists differ that a sample says as much.
@@ -180,7 +186,7 @@ pub fn of_job(job: &Job, locate: &dyn Fn(u32) -> Location) -> Size {
     for (rank, program) in (0u32..).zip(&job.programs) {
         let (shared, own) = match counted {
             Some((known, own)) if Arc::ptr_eq(known, program) => (true, own),
-            _ => (false, Counted::of(program)),
+            _ => (false, Counted::from_program(program)),
         };
         counted = Some((program, own));
         size.operations += if shared { 0 } else { own.operations };
@@ -224,7 +230,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(program: &Program) -> Counted {
+    fn from_program(program: &Program) -> Counted {
         let count = |is: fn(&Work) -> bool| program.operations().iter().filter(|o| is(&o.work)).count() as u128;
         Counted {
             operations: program.operations().len() as u128,

@@ -6,7 +6,7 @@ use crate::job::Collective;
 
 const GB: u64 = 1_000_000_000;
 
-fn limited(limit: u64) -> Budget<'static> {
+fn limited_budget(limit: u64) -> Budget<'static> {
     Budget { limit: MemoryLimit(Some(limit)), ..Budget::NONE }
 }
 
@@ -28,7 +28,7 @@ fn traffic_is_that_of_the_schedule() {
                     };
                     let channels: std::collections::BTreeSet<_> = made.steps.iter().enumerate().flat_map(of).collect();
                     let places: Vec<Location> = sites.iter().map(|&site| Location { site, host: site }).collect();
-                    let counted = traffic(algorithm, kind, bytes, &Layout::of(&places));
+                    let counted = traffic(algorithm, kind, bytes, &Layout::from_locations(&places));
                     let at = format!("{algorithm:?} {kind:?} {n} {per_site} {bytes}");
                     assert_eq!(counted.steps, steps as f64, "{at}");
                     let channels = channels.len() as f64;
@@ -91,7 +91,7 @@ const WORKLOAD: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group
     b -1 100 ALLREDUCE 4096 200 NONE 0 300 ALLGATHER_DP_EP 77 100\n";
 
 fn workload(limit: u64) -> Result<crate::Job, JobError> {
-    aicb::read(&mut WORKLOAD.as_bytes(), "a.txt", &NO_OPTIONS, &limited(limit))
+    aicb::read(&mut WORKLOAD.as_bytes(), "a.txt", &NO_OPTIONS, &limited_budget(limit))
 }
 
 #[test]
@@ -114,12 +114,12 @@ fn a_workload_is_as_large_as_the_job_that_is_made_of_it() {
 fn what_does_not_fit_is_refused_before_it_is_made() {
     // Hundreds of billions of operations; nothing of the kind is allocated, or the test would not end.
     let large = Plan { data: 16_384, tensor: 64, microbatches: 4096, layers: 1024, ..Plan::default() };
-    let error = generate_within(&large, "large.toml", &limited(64 * GB)).unwrap_err().to_string();
+    let error = generate_within(&large, "large.toml", &limited_budget(64 * GB)).unwrap_err().to_string();
     assert!(error.starts_with("large.toml: the job may take "), "{error}");
     assert!(error.contains("there are 64.0 GB for it in all: ") && error.contains("--force-memory"), "{error}");
     assert_eq!(error.lines().count(), 1);
     let small = Plan { layers: 4, ..Plan::default() };
-    assert!(generate_within(&small, "small.toml", &limited(64 * GB)).is_ok());
+    assert!(generate_within(&small, "small.toml", &limited_budget(64 * GB)).is_ok());
     assert!(workload(1 << 20).unwrap_err().to_string().contains("a.txt: the job may take"));
 }
 

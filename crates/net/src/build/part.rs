@@ -317,7 +317,7 @@ impl<'a> Layout<'a> {
     fn routes(&self) -> Vec<Routes<SwitchId, PortId>> {
         let own: Vec<SwitchNumber> = self.own.switches.iter().map(|(_, s)| *s).collect();
         let of_part = |routes: &Routes<SwitchNumber, PortNumber>| match self.partition.parts {
-            1 if !self.reordered => routes.of_whole(),
+            1 if !self.reordered => routes.whole_network(),
             _ => routes.of_part(&own, &self.ids),
         };
         self.network.routes.iter().map(of_part).collect()

@@ -103,12 +103,12 @@ impl Connections {
     }
 
     /// Where a flow began whose connection gave up.
-    pub fn abandoned_from(&self, flow: FlowId) -> Option<u64> {
+    pub fn abandoned_byte(&self, flow: FlowId) -> Option<u64> {
         self.abandoned.get(&flow).copied()
     }
 
     /// Returns the bytes that a stopped flow had delivered.
-    pub fn delivered_until_stopped(&self, flow: FlowId) -> Option<u64> {
+    pub fn stopped_bytes(&self, flow: FlowId) -> Option<u64> {
         self.cut_short.get(&flow).copied()
     }
 }

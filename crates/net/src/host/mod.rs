@@ -347,10 +347,10 @@ impl Hosts {
             return self.receivers.received_bytes(flow).unwrap_or(size);
         }
         let Some(number) = connections.connection(flow) else { return 0 };
-        if let Some(delivered) = connections.delivered_until_stopped(flow) {
+        if let Some(delivered) = connections.stopped_bytes(flow) {
             return delivered;
         }
-        let begin = self.senders.state_now(flow).map(|s| s.begin).or_else(|| connections.abandoned_from(flow));
+        let begin = self.senders.state_now(flow).map(|s| s.begin).or_else(|| connections.abandoned_byte(flow));
         begin.map_or(size, |begin| self.receivers.received_bytes(number).unwrap_or(0).saturating_sub(begin).min(size))
     }
 }

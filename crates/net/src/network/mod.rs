@@ -213,12 +213,12 @@ impl Network {
     /// The egress port of `switch` by which packets of `flow` to host `dst` leave as long as nothing has happened to any link; `None`
     /// without a path.
     pub fn next(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
-        self.next_by(0, switch, dst, flow)
+        self.next_port_by(0, switch, dst, flow)
     }
 
     /// [`Network::next`] by these of the [routes](Network::routes).
     #[inline(always)] // ACKs that go back by their data's links ask it at each hop
-    fn next_by(&self, routing: usize, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
+    fn next_port_by(&self, routing: usize, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let circuit = if self.scheduling.is_empty() { None } else { self.by_circuit(switch, dst, flow) };
         circuit
             .or_else(|| self.detours.get(&(switch, dst)).copied())
@@ -246,7 +246,7 @@ impl Network {
         for _ in 0..self.nodes.len() {
             match self.ends[port].peer {
                 NodeRef::Switch(s) if s == switch => return Some(port.other_end()),
-                NodeRef::Switch(s) => port = self.next_by(routing, s, dst, flow)?,
+                NodeRef::Switch(s) => port = self.next_port_by(routing, s, dst, flow)?,
                 NodeRef::Circuit(c) => port = self.circuits[c].port_towards(dst)?,
                 NodeRef::Host(_) => return None,
             }
@@ -255,7 +255,7 @@ impl Network {
     }
 
     /// [`Network::next`] of ACKs of `flow`.
-    pub fn next_back(&self, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
+    pub fn next_ack_port(&self, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
         let src = self.source(flow);
         let detour = self.detours.get(&(switch, src)).copied();
         detour.or_else(|| self.data_came_by(0, switch, flow)).or_else(|| self.routes[0].next(switch, src, flow))
@@ -268,7 +268,7 @@ impl Network {
 
     /// The path of ACKs of `flow`, from its destination to its source.
     pub fn path_back(&self, flow: FlowId) -> Option<Vec<PortNumber>> {
-        self.walk(self.destination(flow), self.source(flow), |s| self.next_back(s, flow))
+        self.walk(self.destination(flow), self.source(flow), |s| self.next_ack_port(s, flow))
     }
 
     fn walk(
@@ -308,7 +308,7 @@ impl Network {
                 return true;
             }
             match self.ends[at].peer {
-                NodeRef::Switch(s) => match self.next_by(routing, s, dst, flow) {
+                NodeRef::Switch(s) => match self.next_port_by(routing, s, dst, flow) {
                     Some(next) => at = next,
                     None => return false,
                 },
@@ -359,7 +359,7 @@ impl Network {
         let slowest = slowest_rate(&there);
         let first = match self.transport.start {
             Start::Own => None,
-            start => start.first(line_rate, slowest, base_rtt, format.mss.into(), format.packet.into()),
+            start => start.first_window(line_rate, slowest, base_rtt, format.mss.into(), format.packet.into()),
         };
         let info = FlowInfo {
             base_rtt,
@@ -408,7 +408,7 @@ impl Network {
             return None;
         }
         let path = payload(slowest_rate(&self.both_ways(flow, number).0));
-        let of = |rate: f64| Range::of(Rate::from_f64(rate));
+        let of = |rate: f64| Range::from_value(Rate::from_f64(rate));
         (most < path).then(|| CappedRow {
             crosses: self.crosses(flow),
             flow: flow.0,
@@ -416,7 +416,7 @@ impl Network {
             window,
             rate: of(most),
             path: of(path),
-            base_rtt: Range::of(base_rtt),
+            base_rtt: Range::from_value(base_rtt),
         })
     }
 

@@ -192,7 +192,7 @@ impl Routes<SwitchNumber, PortNumber> {
     }
 
     /// The routes of a part that is the whole network.
-    pub fn of_whole(&self) -> Routes<SwitchId, PortId> {
+    pub fn whole_network(&self) -> Routes<SwitchId, PortId> {
         Routes { tables: self.tables.clone(), keys: PhantomData }
     }
 
@@ -239,13 +239,13 @@ impl<S: Key, P: Key> Routes<S, P> {
 
     /// The egress port of `switch` for a packet; `None` if there is no path.
     #[inline(always)]
-    pub fn forward(&self, switch: S, packet: &Packet) -> Option<P> {
-        self.tables.forward(switch.index(), packet).map(|port| P::new(port as usize))
+    pub fn egress_port(&self, switch: S, packet: &Packet) -> Option<P> {
+        self.tables.find_port(switch.index(), packet).map(|port| P::new(port as usize))
     }
 
     /// Where among the [group](Routes::group) of `switch` a search for the best port for a packet begins: of equal ones another is the
     /// first each time.
-    pub fn first_of(&self, switch: S, packet: &Packet, size: usize) -> usize {
+    pub fn choose_first(&self, switch: S, packet: &Packet, size: usize) -> usize {
         let hash = self.tables.hash(packet.flow.0, self.tables.spreading[switch.index()]);
         (mix(hash ^ packet.sent.as_ps() ^ packet.seq) % size.max(1) as u64) as usize
     }
@@ -280,7 +280,7 @@ impl Tables {
     }
 
     #[inline(always)]
-    fn forward(&self, switch: usize, packet: &Packet) -> Option<u32> {
+    fn find_port(&self, switch: usize, packet: &Packet) -> Option<u32> {
         let (group, attached) = self.lookup(switch, packet.dst.index());
         match group.size {
             0 => None,
@@ -447,10 +447,10 @@ mod tests {
         let spraying = salted_tables(2, &[Ecmp::Packet; 4], &leaf_spine(), SALT);
         // Packets of 1538 B in a row at 100 Gbps.
         let sent = |i: u64| Time::from_ps(i * 123_040);
-        let chi2 = chi_square((0..10_000).map(|i| spraying.forward(0, &packet(7, sent(i), 0))));
+        let chi2 = chi_square((0..10_000).map(|i| spraying.find_port(0, &packet(7, sent(i), 0))));
         assert!(chi2 < 10.8, "chi-square {chi2}");
         let whole = salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
-        assert!((0..1000).all(|i| whole.forward(0, &packet(7, sent(i), 0)) == whole.next(0, 1, 7)));
+        assert!((0..1000).all(|i| whole.find_port(0, &packet(7, sent(i), 0)) == whole.next(0, 1, 7)));
     }
 
     /// A packet of a flow to host 1.
@@ -464,15 +464,15 @@ mod tests {
     fn entropy_values_spread_evenly_and_equal_ones_stay_together() {
         let routes = salted_tables(2, &[Ecmp::Entropy; 4], &leaf_spine(), SALT);
         let sent = |i: u64| Time::from_ps(i * 123_040);
-        let chi2 = chi_square((0..10_000u16).map(|ev| routes.forward(0, &packet(7, sent(u64::from(ev)), ev))));
+        let chi2 = chi_square((0..10_000u16).map(|ev| routes.find_port(0, &packet(7, sent(u64::from(ev)), ev))));
         assert!(chi2 < 10.8, "chi-square {chi2}");
-        let fixed = routes.forward(0, &packet(7, sent(0), 3));
+        let fixed = routes.find_port(0, &packet(7, sent(0), 3));
         let other = |i: u64| Packet { seq: crate::packet::pack_number(i, 3), ..packet(7, sent(i), 3) };
-        assert!((0..1000).all(|i| routes.forward(0, &other(i)) == fixed));
+        assert!((0..1000).all(|i| routes.find_port(0, &other(i)) == fixed));
         let down = BTreeSet::new();
         let without = Routes::new(2, (&[Ecmp::Entropy; 4], false), &leaf_spine(), &down, SALT, &mut || true);
         let without = without.expect("not cancelled").tables;
-        assert!((0..1000).all(|ev| without.forward(0, &packet(7, sent(1), ev)) == without.next(0, 1, 7)));
+        assert!((0..1000).all(|ev| without.find_port(0, &packet(7, sent(1), ev)) == without.next(0, 1, 7)));
     }
 
     #[test]
@@ -544,7 +544,7 @@ mod tests {
                         prop_assert_eq!(chosen.is_some(), !ports.is_empty());
                         prop_assert!(chosen.is_none_or(|p| ports.contains(&p)));
                         let own = Packet { dst: HostNumber(dst as u32), ..packet(flow, Time::from_ps(u64::from(flow)), 0) };
-                        let sprayed = routes.forward(s, &own);
+                        let sprayed = routes.find_port(s, &own);
                         prop_assert!(sprayed.is_some() != ports.is_empty() && sprayed.is_none_or(|p| ports.contains(&p)));
                         prop_assert!(ecmp[s] == Ecmp::Packet || sprayed == chosen);
                     }

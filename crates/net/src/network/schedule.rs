@@ -211,7 +211,7 @@ impl Optics {
     }
 
     /// The first slot from `number` on with a circuit to a neighbour, to which there is one.
-    pub fn next_to(&self, number: u64, neighbour: u32) -> u64 {
+    pub fn next_slot_to(&self, number: u64, neighbour: u32) -> u64 {
         let (slots, len) = (&self.slots_to[neighbour as usize], self.circuits.schedule.len());
         let (cycle, rest) = (number / len, number % len);
         match slots.get(slots.partition_point(|slot| *slot < rest)) {
@@ -277,7 +277,12 @@ mod tests {
         assert_eq!((optics.slot(us(7)), optics.slot(us(8)), optics.slot(us(43))), (0, 1, 2));
         assert_eq!([0, 1, 2, 3].map(|h| optics.rack(HostNumber(h))), [None, Some(1), Some(2), None]);
         assert_eq!(
-            (optics.next_to(0, 2), optics.next_to(2, 2), optics.next_to(1, 1), optics.next_to(2, 1)),
+            (
+                optics.next_slot_to(0, 2),
+                optics.next_slot_to(2, 2),
+                optics.next_slot_to(1, 1),
+                optics.next_slot_to(2, 1)
+            ),
             (1, 3, 2, 2)
         );
     }

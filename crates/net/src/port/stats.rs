@@ -138,12 +138,12 @@ impl PortStats {
     }
 
     /// Packets dropped so far before they could leave by the port.
-    pub fn dropped(&self) -> u64 {
+    pub fn count_dropped(&self) -> u64 {
         self.row.drops.at_port()
     }
 
     /// Total pause time up to `now`.
-    pub fn paused_until(&self, now: Time) -> Delta {
+    pub fn pause_time(&self, now: Time) -> Delta {
         self.row.paused + self.paused_since.map_or(Delta::ZERO, |since| now.since(since))
     }
 }

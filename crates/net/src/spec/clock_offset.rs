@@ -28,7 +28,7 @@ impl ClockOffset {
     }
 
     /// Most bytes that a transmitter puts on a link while an exact one puts `bytes`: rounded up, and no less than that.
-    pub(crate) fn at_most(self, bytes: Bytes) -> Bytes {
+    pub(crate) fn max_bytes(self, bytes: Bytes) -> Bytes {
         let more = u128::from(bytes.get()) * self.0.max(0) as u128;
         Bytes::new(bytes.get().saturating_add(more.div_ceil(1_000_000_000) as u64))
     }

@@ -32,7 +32,7 @@ impl Start {
     /// Returns the rate and window that a flow begins with. Its host sends at `line_rate`, its slowest link has the rate `slowest`, and
     /// its full packets have `mss` bytes of payload in `packet` bytes on the wire; `None` where its algorithm decides. The window has at
     /// least one packet.
-    pub fn first(self, line_rate: Rate, slowest: Rate, base_rtt: Delta, mss: u64, packet: u64) -> Option<First> {
+    pub fn first_window(self, line_rate: Rate, slowest: Rate, base_rtt: Delta, mss: u64, packet: u64) -> Option<First> {
         let payload = |wire: Bytes| Bytes::new((u128::from(wire.get()) * u128::from(mss) / u128::from(packet)) as u64);
         let filled = |rate: Rate| First { rate, cwnd: payload(rate.bytes_in(base_rtt)).max(Bytes::new(mss)) };
         match self {
@@ -54,8 +54,9 @@ mod tests {
 
     #[test]
     fn rate_and_window_let_out_the_same_in_a_base_round_trip_time() {
-        let first =
-            |start: Start| start.first(Rate::from_gbps(100), Rate::from_gbps(10), Delta::from_us(100), 1460, 1538);
+        let first = |start: Start| {
+            start.first_window(Rate::from_gbps(100), Rate::from_gbps(10), Delta::from_us(100), 1460, 1538)
+        };
         assert_eq!(first(Start::Own), None);
         // 100 us at 100 Gbps: 1.25 MB on the wire; at 10 Gbps a tenth.
         let at = |gbps, cwnd| Some(First { rate: Rate::from_gbps(gbps), cwnd: Bytes::new(cwnd) });
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_path_shorter_than_a_packet_begins_with_one() {
-        let first = Start::Bdp.first(Rate::from_mbps(10), Rate::from_mbps(10), Delta::from_us(1), 1460, 1538);
+        let first = Start::Bdp.first_window(Rate::from_mbps(10), Rate::from_mbps(10), Delta::from_us(1), 1460, 1538);
         assert_eq!(first.map(|f| f.cwnd), Some(Bytes::new(1460)));
     }
 }

@@ -25,7 +25,7 @@ impl Forwarder {
     }
 
     /// The egress port for a packet; `None` to let the routes decide.
-    pub fn forward(&self, cx: &PartContext, packet: &Packet) -> Option<PortId> {
+    pub fn egress_port(&self, cx: &PartContext, packet: &Packet) -> Option<PortId> {
         if let Some(detour) = self.detours.get(&packet.dst) {
             return Some(*detour);
         }

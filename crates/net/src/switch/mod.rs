@@ -90,7 +90,7 @@ impl Switches {
         let packet = &cx.packets[slot];
         let class = packet.class;
         debug_assert!(class != LINK, "PFC frames end at their link");
-        let Some(out) = self.routes.forward(s, packet) else {
+        let Some(out) = self.routes.egress_port(s, packet) else {
             return self.drop_astray(cx, s, ingress, slot);
         };
         let port = &mut cx.ports[out];
@@ -376,19 +376,19 @@ impl Switches {
     #[inline(always)]
     fn egress(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
         if self.forwarders {
-            return self.forward(cx, s, slot).filter(|out| cx.ports[*out].busy_until != Time::NEVER);
+            return self.egress_port(cx, s, slot).filter(|out| cx.ports[*out].busy_until != Time::NEVER);
         }
-        self.routes.forward(s, &cx.packets[slot])
+        self.routes.egress_port(s, &cx.packets[slot])
     }
 
     /// Chooses the egress port: the forwarder of switch `s` first, then its routes.
     #[inline(always)]
-    fn forward(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
+    fn egress_port(&self, cx: &PartContext, s: SwitchId, slot: Slot) -> Option<PortId> {
         let packet = &cx.packets[slot];
         let forwarder = self.switches[s].forwarder.as_ref();
-        let detour = forwarder.and_then(|forwarder| forwarder.forward(cx, packet));
+        let detour = forwarder.and_then(|forwarder| forwarder.egress_port(cx, packet));
         let chosen = detour.or_else(|| if self.switches[s].adaptive { self.least_queue(cx, s, packet) } else { None });
-        chosen.or_else(|| self.routes.forward(s, packet))
+        chosen.or_else(|| self.routes.egress_port(s, packet))
     }
 
     /// The port with the least data waiting of those that lead to a packet's destination and whose links are up; of equal ones those that
@@ -396,7 +396,7 @@ impl Switches {
     #[inline(never)]
     fn least_queue(&self, cx: &PartContext, s: SwitchId, packet: &Packet) -> Option<PortId> {
         let mut ways = self.routes.group(s, packet.dst);
-        let (size, first) = (ways.len(), self.routes.first_of(s, packet, ways.len()));
+        let (size, first) = (ways.len(), self.routes.choose_first(s, packet, ways.len()));
         let place = |at: usize| (at + size - first) % size;
         let up = ways.by_ref().enumerate().filter(|(_, p)| cx.ports[*p].busy_until != Time::NEVER);
         let least = up.min_by_key(|(at, p)| (cx.ports[*p].data_queue, cx.ports[*p].busy_until > cx.now, place(*at)));
@@ -406,7 +406,7 @@ impl Switches {
     /// Drops a packet that cannot leave switch `s`, which came by `ingress`, or was made for port `ingress`.
     #[cold]
     fn drop_astray(&mut self, cx: &mut PartContext, s: SwitchId, ingress: PortId, slot: Slot) {
-        if let Some(out) = self.forward(cx, s, slot) {
+        if let Some(out) = self.egress_port(cx, s, slot) {
             return cx.drop_down(out, slot);
         }
         cx.lose(ingress.other_end(), slot, Cause::NoRoute);

@@ -78,7 +78,7 @@ impl Scheduling {
             }
             SchedulingSpec::AccelToR { days, wait, .. } => {
                 let (number, _) = queues.look(now);
-                let own = queues.optics().next_to(number, rack);
+                let own = queues.optics().next_slot_to(number, rack);
                 let (begin, _) = queues.optics().day(own);
                 let ahead = own - number;
                 if let Some(rescue) = &mut self.rescue {

@@ -41,5 +41,8 @@ fn check(scenario: &Scenario, layout: &Layout, pattern: &str) -> Result<(), Diag
     }
     let problem = format!("no switch is called \"{pattern}\"");
     let known = format!("switches: {}", listing(names()));
-    Err(Diagnostic { suggestion: nearest(pattern, names()), ..scenario.at(&["algorithm", "agents"], problem, known) })
+    Err(Diagnostic {
+        suggestion: nearest(pattern, names()),
+        ..scenario.diagnostic_at(&["algorithm", "agents"], problem, known)
+    })
 }

@@ -147,7 +147,7 @@ pub(super) fn facts(
         min_rto,
         hosts_min_rto,
         elephants: flows.iter().any(|flow| flow.elephant)
-            || (0..layout.nodes.len() as NodeId).any(|id| most_found(layout, id).is_some()),
+            || (0..layout.nodes.len() as NodeId).any(|id| max_elephants(layout, id).is_some()),
     }))
 }
 
@@ -169,14 +169,18 @@ pub(super) fn circuit_rtt(scenario: &Scenario, keys: &CircuitKeys) -> Result<Del
     let circuit = keys.circuit_rtt.or(of_network).ok_or_else(|| missing(scenario, "circuit_rtt"))?;
     if circuit > keys.day {
         let problem = format!("a day of {} has no round-trip time of {circuit} through the circuit", keys.day);
-        return Err(scenario.at(&["circuits", "day"], problem, "expected a longer day, or a shorter circuit_rtt"));
+        return Err(scenario.diagnostic_at(
+            &["circuits", "day"],
+            problem,
+            "expected a longer day, or a shorter circuit_rtt",
+        ));
     }
     Ok(circuit)
 }
 
 fn missing(scenario: &Scenario, key: &str) -> Diagnostic {
     let problem = "missing: nothing else of this network says it";
-    scenario.at(&["circuits", key], problem, "expected a round-trip time, such as \"60us\"")
+    scenario.diagnostic_at(&["circuits", key], problem, "expected a round-trip time, such as \"60us\"")
 }
 
 /// Slots and duration of the longest cycle.
@@ -195,7 +199,7 @@ pub(super) fn cycle(layout: &Layout) -> (u64, Delta) {
 }
 
 /// Most elephants that a switch detects for each rack; `None` where it detects none.
-fn most_found(layout: &Layout, switch: NodeId) -> Option<u64> {
+fn max_elephants(layout: &Layout, switch: NodeId) -> Option<u64> {
     match &layout.nodes[switch as usize].kind {
         NodeKind::Switch(switch) => switch.elephants.as_ref().map(|elephants| u64::from(elephants.limit)),
         NodeKind::Host | NodeKind::Circuit(_) => None,
@@ -220,7 +224,7 @@ fn demand(scenario: &Scenario, layout: &Layout, flows: &[FlowSpec], numbers: &Ac
     let mut pairs: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
     for flow in flows {
         let (from, to) = (tor[&flow.src], tor[&flow.dst]);
-        let limit = most_found(layout, from);
+        let limit = max_elephants(layout, from);
         // Where switches find elephants, any flow may become one.
         if flow.elephant || limit.is_some() && from != to {
             let count = pairs.entry((from, to)).or_default();

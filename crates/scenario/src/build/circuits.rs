@@ -23,7 +23,8 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
         let Some(circuit) = &slot.circuit else { continue };
         if !circuits.iter().any(|id| name(id) == circuit) {
             let known = || circuits.iter().map(name);
-            let diagnostic = at(scenario, place, "circuit", format!("no circuit switch is called \"{circuit}\""));
+            let diagnostic =
+                slot_diagnostic(scenario, place, "circuit", format!("no circuit switch is called \"{circuit}\""));
             let expected = format!("circuit switches: {}", listing(known()));
             return Err(Diagnostic { expected, suggestion: nearest(circuit, known()), ..diagnostic });
         }
@@ -43,7 +44,7 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
                     (&["circuit_slot"][..], table)
                 }
             };
-            return Err(scenario.at(path, problem, expected));
+            return Err(scenario.diagnostic_at(path, problem, expected));
         }
         let neighbours = layout.neighbours(id);
         let spec = match &slots[..] {
@@ -51,7 +52,7 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
                 let nodes: Vec<NodeId> = neighbours.iter().map(|(_, id)| *id).collect();
                 CircuitSpec::round_robin(&nodes, settings.keys.day, settings.keys.night)
             }
-            _ => listed(scenario, settings, &neighbours, &own)?,
+            _ => list_slots(scenario, settings, &neighbours, &own)?,
         };
         layout.nodes[id as usize].kind = NodeKind::Circuit(spec);
     }
@@ -86,7 +87,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
         true => Ok(()),
         false => {
             let problem = "no switch has hosts and a link to a circuit switch";
-            Err(scenario.at(&["circuits", "scheduling"], problem, "expected such a switch, or \"none\""))
+            Err(scenario.diagnostic_at(&["circuits", "scheduling"], problem, "expected such a switch, or \"none\""))
         }
     }
 }
@@ -99,7 +100,7 @@ fn elephants(scenario: &Scenario, layout: &Layout, keys: &CircuitKeys) -> Result
     if matches!(&scenario.endpoint, EndpointKeys::Tcp(tcp) if tcp.connections == ConnectionsChoice::Persistent) {
         let problem = "flows share connections, and packets do not say which is which";
         let expected = "expected transport.connections = \"per-flow\", or elephants = \"labelled\"";
-        return Err(scenario.at(&["circuits", "elephants"], problem, expected));
+        return Err(scenario.diagnostic_at(&["circuits", "elephants"], problem, expected));
     }
     let limit = match keys.elephant_limit {
         Some(limit) => limit,
@@ -123,9 +124,9 @@ pub(crate) fn at_slot(
         Some((place, _)) => {
             let expected =
                 "expected circuits between neighbours of the circuit switch, each node at most once on each side";
-            Diagnostic { expected: expected.into(), ..at(scenario, place, "connect", problem) }
+            Diagnostic { expected: expected.into(), ..slot_diagnostic(scenario, place, "connect", problem) }
         }
-        None => scenario.at(&["circuits"], problem, ""),
+        None => scenario.diagnostic_at(&["circuits"], problem, ""),
     }
 }
 
@@ -146,7 +147,7 @@ fn slots_of(layout: &Layout, circuit: NodeId, slots: &[(Place, SlotKeys)]) -> Ve
     slots.iter().filter(|(_, slot)| slot.circuit.as_ref().is_none_or(|circuit| circuit == name)).cloned().collect()
 }
 
-fn listed(
+fn list_slots(
     scenario: &Scenario,
     settings: &CircuitSettings,
     neighbours: &[(String, NodeId)],
@@ -159,14 +160,21 @@ fn listed(
             ids.get(name).copied().ok_or_else(|| {
                 let problem = format!("the circuit switch has no neighbour \"{name}\"");
                 let expected = format!("neighbours: {}", listing(names()));
-                Diagnostic { expected, suggestion: nearest(name, names()), ..at(scenario, place, "connect", problem) }
+                Diagnostic {
+                    expected,
+                    suggestion: nearest(name, names()),
+                    ..slot_diagnostic(scenario, place, "connect", problem)
+                }
             })
         };
         let circuit = |text: &String| match text.split_once("->") {
             Some((from, to)) => Ok((find(from.trim())?, find(to.trim())?)),
             None => {
                 let expected = "expected neighbours of the circuit switch, such as \"tor1->tor2\"".to_string();
-                Err(Diagnostic { expected, ..at(scenario, place, "connect", format!("\"{text}\" is no circuit")) })
+                Err(Diagnostic {
+                    expected,
+                    ..slot_diagnostic(scenario, place, "connect", format!("\"{text}\" is no circuit"))
+                })
             }
         };
         let matching = slot.connect.iter().flatten().map(circuit).collect::<Result<_, Diagnostic>>()?;
@@ -177,9 +185,9 @@ fn listed(
 }
 
 /// A diagnostic about a key of a slot.
-fn at(scenario: &Scenario, place: &Place, key: &str, problem: String) -> Diagnostic {
+fn slot_diagnostic(scenario: &Scenario, place: &Place, key: &str, problem: String) -> Diagnostic {
     match place {
-        Ok(number) => scenario.at(&["circuit_slot", &number.to_string(), key], problem, ""),
+        Ok(number) => scenario.diagnostic_at(&["circuit_slot", &number.to_string(), key], problem, ""),
         Err((file, line)) => {
             Diagnostic { line: *line, key: key.to_string(), ..Diagnostic::of_file(file, problem, String::new()) }
         }

@@ -29,7 +29,8 @@ pub(crate) fn add(
     go_on: &mut dyn FnMut() -> bool,
     traffic: &mut FlowTable,
 ) -> Result<(), RunError> {
-    let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
+    let at =
+        |key: &str, problem: String, expected: &str| scenario.diagnostic_at(&workload.path(key), problem, expected);
     let all = || (0..).zip(&hosts.facts).filter_map(|(id, host)| Some((id, (*host)?)));
     let name = |id: NodeId| hosts.layout.nodes[id as usize].name.as_str();
     let ranks: Vec<_> = all().filter(|(id, _)| glob::matches(&keys.hosts, name(*id))).collect();
@@ -84,7 +85,7 @@ pub(crate) fn add(
                     start,
                     stop: Time::NEVER,
                     size: Bytes::new(send.size),
-                    algorithm: algorithm.between(hosts, src, dst),
+                    algorithm: algorithm.for_pair(hosts, src, dst),
                     class: keys.class,
                     elephant: false,
                     initial_rate: None,

@@ -1,7 +1,7 @@
 //! `[[detour]]`: packets that some switches send another way than the shortest.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::parallel::{numbered, peer_and_number};
+use crate::parallel::{neighbour_name, peer_and_number};
 use crate::scenario::Scenario;
 use crate::topology::Layout;
 use farloop_net::spec::{DetourSpec, NodeId, NodeKind};
@@ -39,7 +39,7 @@ pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<Detour
             let known = || among.iter().map(|id| name_of(*id));
             let expected = format!("{are}: {}", listing(known()));
             let suggestion = nearest(value, known());
-            Err(Diagnostic { suggestion, ..scenario.at(&["detour", name, key], problem, expected) })
+            Err(Diagnostic { suggestion, ..scenario.diagnostic_at(&["detour", name, key], problem, expected) })
         };
         let switch = find("switch", &keys.switch, &|| all().filter(|id| is_switch(*id)).collect(), "switches")?;
         let destination =
@@ -55,12 +55,12 @@ pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<Detour
         let link = which.unwrap_or(1).wrapping_sub(1);
         if link >= links {
             let problem = format!("there is no link \"{}\"", keys.next.as_deref().unwrap_or_default());
-            let last = numbered(neighbour, links);
+            let last = neighbour_name(neighbour, links);
             let expected = match links {
                 1 => format!("one link leads there: expected \"{neighbour}\""),
                 _ => format!("{links} links lead there: expected \"{neighbour}\", or \"{neighbour}#2\" to \"{last}\""),
             };
-            return Err(scenario.at(&["detour", name, "next"], problem, expected));
+            return Err(scenario.diagnostic_at(&["detour", name, "next"], problem, expected));
         }
         specs.push(DetourSpec { switch, destination, next, link });
     }

@@ -29,7 +29,8 @@ pub(crate) fn add(
     generate: Option<&mut dyn FnMut() -> bool>,
     traffic: &mut FlowTable,
 ) -> Result<(), RunError> {
-    let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
+    let at =
+        |key: &str, problem: String, expected: &str| scenario.diagnostic_at(&workload.path(key), problem, expected);
     if let Some((problem, expected)) = elephant_problem(scenario, true) {
         let expected = expected.split(',').next().unwrap_or_default();
         return Err(at("pattern", problem.into(), expected).into());
@@ -85,7 +86,7 @@ pub(crate) fn add(
                 start: Time::ZERO.saturating_add(keys.start).saturating_add(later),
                 stop: Time::NEVER,
                 size: largest.as_ref().map_or(Bytes::MAX, |sizes| sizes[i]),
-                algorithm: algorithm.between(hosts, src, dst),
+                algorithm: algorithm.for_pair(hosts, src, dst),
                 class: keys.class,
                 elephant: true,
                 initial_rate: None,

@@ -23,7 +23,7 @@ pub(crate) fn of_network(
     match error {
         BuildError::HostLinks { host, links } => {
             let problem = format!("the host has {links} links");
-            scenario.at(&["node", host], problem, "expected exactly one [[link]] for a host, with links = 1")
+            scenario.diagnostic_at(&["node", host], problem, "expected exactly one [[link]] for a host, with links = 1")
         }
         BuildError::IntRate { link, switch, rate } => {
             let link = &layout.links[*link];
@@ -31,7 +31,7 @@ pub(crate) fn of_network(
             let peer = if ends[0] == switch { ends[1] } else { ends[0] };
             let problem = format!("telemetry cannot carry the rate {rate} of the port {switch}->{peer}");
             let expected = "expected at most three significant digits, such as \"12.5Gbps\", or switch.int = false";
-            scenario.at(&link.rate_key.path(), problem, expected)
+            scenario.diagnostic_at(&link.rate_key.path(), problem, expected)
         }
         BuildError::BufferTooSmall { switch, buffer, headroom, packet } => {
             of_buffer(scenario, layout, switch, *buffer, *headroom, *packet)
@@ -40,11 +40,11 @@ pub(crate) fn of_network(
             let name = &algorithms[*algorithm];
             let problem =
                 format!("{mtu} leave no room for payload: headers take {headers} with the algorithm \"{name}\"");
-            scenario.at(&["transport", "mtu"], problem, "expected a larger mtu or a smaller header")
+            scenario.diagnostic_at(&["transport", "mtu"], problem, "expected a larger mtu or a smaller header")
         }
         BuildError::PacketTooLong { size } => {
             let expected = format!("expected at most {} bytes on the wire: a smaller mtu or framing", u16::MAX);
-            scenario.at(&["transport", "mtu"], format!("a packet would take {size} on the wire"), expected)
+            scenario.diagnostic_at(&["transport", "mtu"], format!("a packet would take {size} on the wire"), expected)
         }
         BuildError::Tcp { mss, error } => {
             let problem = match (&scenario.endpoint, error.setting) {
@@ -53,37 +53,45 @@ pub(crate) fn of_network(
                 }
                 _ => format!("packets have {mss} of payload"),
             };
-            scenario.at(&["transport", error.setting], problem, format!("expected {}", error.expected))
+            scenario.diagnostic_at(&["transport", error.setting], problem, format!("expected {}", error.expected))
         }
         BuildError::TwoAgents { algorithms: both, .. } => {
             let [first, other] = both.map(|i| &algorithms[i]);
             let problem = format!("\"{first}\" and \"{other}\" both want an agent at the switches' ports");
-            scenario.at(&["algorithm", "name"], problem, "expected one such algorithm per scenario")
+            scenario.diagnostic_at(&["algorithm", "name"], problem, "expected one such algorithm per scenario")
         }
         BuildError::TwoDisciplines { switch, algorithm } => {
             let name = &algorithms[*algorithm];
             let problem = format!(
                 "the algorithm \"{name}\" keeps each flow in a queue of its own at the ports of switch \"{switch}\""
             );
-            let path = setting_path(scenario, layout, named(layout, switch), "discipline");
-            scenario.at(&path, problem, "expected discipline = \"fifo\" there")
+            let path = setting_path(scenario, layout, node_of(layout, switch), "discipline");
+            scenario.diagnostic_at(&path, problem, "expected discipline = \"fifo\" there")
         }
         BuildError::Circuit { circuit, part, problem } => of_circuit(scenario, layout, circuit, part, problem),
         BuildError::Scheduling { switch, setting, problem } => {
             of_scheduling(scenario, layout, switch, *setting, problem)
         }
         BuildError::Trim { switch, problem } => {
-            let path = setting_path(scenario, layout, named(layout, switch), "trim");
-            scenario.at(&path, format!("the switch \"{switch}\" {problem}"), "expected trim = \"none\" there")
+            let path = setting_path(scenario, layout, node_of(layout, switch), "trim");
+            scenario.diagnostic_at(
+                &path,
+                format!("the switch \"{switch}\" {problem}"),
+                "expected trim = \"none\" there",
+            )
         }
         BuildError::LinkEvent { event, setting, problem, expected } => {
             let origin = link_events::happening(scenario, layout).ok().and_then(|all| all.origins.get(*event).copied());
             let number = origin.map_or(0, |origin| origin + 1).to_string();
-            scenario.at(&["event", &number, setting], problem.as_str(), expected.as_str())
+            scenario.diagnostic_at(&["event", &number, setting], problem.as_str(), expected.as_str())
         }
         BuildError::Detour { detour, problem } if *detour < scenario.detours.len() => {
             let path = ["detour", scenario.detours[*detour].0.as_str(), "next"];
-            scenario.at(&path, format!("it {problem}"), "expected another neighbour, or circuits.scheduling = \"none\"")
+            scenario.diagnostic_at(
+                &path,
+                format!("it {problem}"),
+                "expected another neighbour, or circuits.scheduling = \"none\"",
+            )
         }
         // Errors that no topology causes, and those that a scenario's own checks find earlier.
         BuildError::BadLink { .. }
@@ -96,7 +104,7 @@ pub(crate) fn of_network(
         | BuildError::Flow { .. }
         | BuildError::Job { .. }
         | BuildError::Record { .. }
-        | BuildError::Cancelled => scenario.at(&["network"], error.to_string(), ""),
+        | BuildError::Cancelled => scenario.diagnostic_at(&["network"], error.to_string(), ""),
     }
 }
 
@@ -109,31 +117,31 @@ fn of_buffer(
     headroom: u128,
     packet: Bytes,
 ) -> Diagnostic {
-    let setting = |key| setting_path(scenario, layout, named(layout, switch), key);
-    let reserved = rounded_up(headroom);
+    let setting = |key| setting_path(scenario, layout, node_of(layout, switch), key);
+    let reserved = round_up_bytes(headroom);
     let problem = format!(
         "the buffer of {buffer} is too small for switch \"{switch}\": PFC reserves {reserved} of headroom for packets that \
          arrive after a pause, more the longer a link"
     );
     let expected = format!(
         "expected at least {} (headroom and two packets of {packet}), shorter links, or {} = false",
-        rounded_up(headroom + 2 * u128::from(packet.get())),
+        round_up_bytes(headroom + 2 * u128::from(packet.get())),
         setting("pfc").join(".")
     );
-    scenario.at(&setting("buffer"), problem, expected)
+    scenario.diagnostic_at(&setting("buffer"), problem, expected)
 }
 
 /// A circuit switch that cannot be as the scenario says.
 fn of_circuit(scenario: &Scenario, layout: &Layout, circuit: &str, part: &CircuitPart, problem: &str) -> Diagnostic {
     let whole = format!("circuit switch \"{circuit}\": {problem}");
     match part {
-        CircuitPart::Slot(slot) => circuits::at_slot(scenario, layout, named(layout, circuit), *slot, whole),
+        CircuitPart::Slot(slot) => circuits::at_slot(scenario, layout, node_of(layout, circuit), *slot, whole),
         CircuitPart::Link(link) => {
             let path = layout.links[*link].rate_key.path();
             let path = if path[0] == "link" { &path[..2] } else { &path[..] };
-            scenario.at(path, whole, "expected one link to each of several packet switches, all of one rate")
+            scenario.diagnostic_at(path, whole, "expected one link to each of several packet switches, all of one rate")
         }
-        CircuitPart::Cycle => scenario.at(&["circuits"], whole, "expected slots, fewer or longer ones"),
+        CircuitPart::Cycle => scenario.diagnostic_at(&["circuits"], whole, "expected slots, fewer or longer ones"),
     }
 }
 
@@ -147,7 +155,7 @@ fn of_scheduling(
 ) -> Diagnostic {
     let whole = format!("switch \"{switch}\" {problem}");
     let Some(setting) = setting else {
-        return scenario.at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch");
+        return scenario.diagnostic_at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch");
     };
     let expected = match setting {
         "pfc" => "expected pfc = false there",
@@ -155,7 +163,7 @@ fn of_scheduling(
         "discipline" => "expected discipline = \"fifo\" there",
         _ => "expected ecmp = \"flow\" or \"packet\" there",
     };
-    scenario.at(&setting_path(scenario, layout, named(layout, switch), setting), whole, expected)
+    scenario.diagnostic_at(&setting_path(scenario, layout, node_of(layout, switch), setting), whole, expected)
 }
 
 /// Maps an error that only the finished network can find: flows and their paths. `flow_name` and `node_name` give the names
@@ -174,11 +182,11 @@ pub(crate) fn of_paths<'n>(
             let group = name.rsplit_once('-').map_or(name, |(group, _)| group);
             let listed = scenario.flows.iter().filter_map(|f| f.name.as_deref()).find(|f| *f == name || *f == group);
             let path = listed.map_or(vec!["workload"], |listed| vec!["flow", listed]);
-            scenario.at(&path, format!("the flow \"{name}\" {problem}"), "").into()
+            scenario.diagnostic_at(&path, format!("the flow \"{name}\" {problem}"), "").into()
         }
         BuildError::Job { job, problem } => {
             let element = scenario.jobs.get(*job).map_or("", |job| &job.element);
-            scenario.at(&["job", element], format!("the job {problem}"), "").into()
+            scenario.diagnostic_at(&["job", element], format!("the job {problem}"), "").into()
         }
         BuildError::Circle { flow, between: [from, to], destination } => {
             // A detour to that host is at fault; without one its network has no path.
@@ -189,19 +197,21 @@ pub(crate) fn of_paths<'n>(
                 "what is bound for \"{host}\" goes round in circles: the flow \"{}\" from \"{from}\" to \"{to}\"",
                 flow_name(*flow)
             );
-            scenario.at(&path, problem, "expected a neighbour from which the way leads on to that host").into()
+            scenario
+                .diagnostic_at(&path, problem, "expected a neighbour from which the way leads on to that host")
+                .into()
         }
-        other => scenario.at(&["network"], other.to_string(), "").into(),
+        other => scenario.diagnostic_at(&["network"], other.to_string(), "").into(),
     }
 }
 
 /// The node of this name, which the layout has.
-fn named(layout: &Layout, name: &str) -> NodeId {
+fn node_of(layout: &Layout, name: &str) -> NodeId {
     (0..).zip(&layout.nodes).find(|(_, node)| node.name == name).map_or(0, |(id, _)| id)
 }
 
 /// Bytes with a unit, as a scenario may say them: to three digits, and never less.
-fn rounded_up(bytes: u128) -> String {
+fn round_up_bytes(bytes: u128) -> String {
     let mut step = 1;
     while bytes.div_ceil(step) >= 1000 {
         step *= 10;
@@ -234,7 +244,7 @@ mod tests {
             (123_400_000_000, "124GB"),
         ];
         for (bytes, rounded) in cases {
-            assert_eq!(rounded_up(bytes), rounded);
+            assert_eq!(round_up_bytes(bytes), rounded);
         }
     }
 }

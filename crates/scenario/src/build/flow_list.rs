@@ -31,7 +31,7 @@ impl FlowList {
     ) -> Result<FlowList, RunError> {
         if name.ends_with(".parquet") {
             let expected = format!("expected a CSV file: `farloop import-flows {name} > FLOWS.csv` writes one");
-            return Err(scenario.at(path, format!("\"{name}\" is a Parquet file"), expected).into());
+            return Err(scenario.diagnostic_at(path, format!("\"{name}\" is a Parquet file"), expected).into());
         }
         let (file, text) = scenario.read_neighbour(path, name, "expected a CSV file with the columns from and to")?;
         parse(file, &text, scenario.catalog(), go_on)
@@ -50,7 +50,7 @@ impl FlowList {
         problem: impl Into<String>,
         expected: impl Into<String>,
     ) -> Diagnostic {
-        csv_rows::at(&self.file, line, key, problem, expected)
+        csv_rows::column_diagnostic(&self.file, line, key, problem, expected)
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct ScopedAlgorithm {
 
 impl ScopedAlgorithm {
     /// That of a flow between these hosts.
-    pub fn between(self, hosts: &Hosts<'_>, src: NodeId, dst: NodeId) -> u16 {
+    pub fn for_pair(self, hosts: &Hosts<'_>, src: NodeId, dst: NodeId) -> u16 {
         let node = |id: NodeId| &hosts.layout.nodes[id as usize];
         if self.intra == self.cross || !node(src).is_across(node(dst)) { self.intra } else { self.cross }
     }

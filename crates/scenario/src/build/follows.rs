@@ -67,7 +67,7 @@ pub(crate) fn resolve(scenario: &Scenario, hosts: &Hosts<'_>, traffic: &mut Flow
 /// A message about the key `after` where it is written.
 fn at_place(scenario: &Scenario, place: &Place, problem: String, expected: String) -> Diagnostic {
     match place {
-        Place::Table(name) => scenario.at(&["flow", name, "after"], problem, expected),
+        Place::Table(name) => scenario.diagnostic_at(&["flow", name, "after"], problem, expected),
         Place::Line(file, line) => {
             Diagnostic { line: *line, key: "after".to_string(), ..Diagnostic::of_file(file, problem, expected) }
         }

@@ -25,7 +25,7 @@ pub(crate) struct Hosts<'a> {
 
 impl<'a> Hosts<'a> {
     /// Those of a network whose hosts have one link each.
-    pub fn of(layout: &'a Layout) -> Hosts<'a> {
+    pub fn from_layout(layout: &'a Layout) -> Hosts<'a> {
         let island = islands(layout);
         let mut facts = vec![None; layout.nodes.len()];
         for link in &layout.links {

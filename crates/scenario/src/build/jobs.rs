@@ -29,11 +29,12 @@ pub(super) fn jobs(
     traffic: &mut FlowTable,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(Vec<JobSpec>, Vec<Delta>), RunError> {
-    let made: Result<Vec<_>, _> = scenario.jobs.iter().map(|job| built(scenario, hosts, job, traffic, go_on)).collect();
+    let made: Result<Vec<_>, _> =
+        scenario.jobs.iter().map(|job| build_job(scenario, hosts, job, traffic, go_on)).collect();
     Ok(made?.into_iter().unzip())
 }
 
-fn built(
+fn build_job(
     scenario: &Scenario,
     hosts: &Hosts<'_>,
     section: &JobSection,
@@ -41,11 +42,13 @@ fn built(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(JobSpec, Delta), RunError> {
     let keys = &section.keys;
-    let at = |key: &str, problem: String, expected: &str| at(scenario, section, key, problem, expected);
-    let refused = |error: JobError| refused(scenario, section, error);
+    let at = |key: &str, problem: String, expected: &str| job_error(scenario, section, key, problem, expected);
+    let refused = |error: JobError| map_job_error(scenario, section, error);
     if matches!(scenario.endpoint, EndpointKeys::Tcp(..)) {
         let problem = "\"tcp\" does not carry the messages of a [[job]]";
-        return Err(scenario.at(&["transport", "kind"], problem, "expected \"rdma\" or \"multipath\"").into());
+        return Err(scenario
+            .diagnostic_at(&["transport", "kind"], problem, "expected \"rdma\" or \"multipath\"")
+            .into());
     }
     let order = order(hosts, section).map_err(|(problem, expected)| at("hosts", problem, expected))?;
     let each = keys.ranks_per_host as usize;
@@ -74,7 +77,7 @@ fn built(
         && matches!(multipath.coding.0, CodingSpec::Blocks(..))
     {
         let problem = "messages of a [[job]] have no blocks of repair packets".to_string();
-        return Err(scenario.at(&["transport", "coding"], problem, "expected \"own\" or \"none\"").into());
+        return Err(scenario.diagnostic_at(&["transport", "coding"], problem, "expected \"own\" or \"none\"").into());
     }
     let ranks = job.ranks() as usize;
     fits(ranks)?;
@@ -123,17 +126,17 @@ fn choice(section: &JobSection, hosts: &Hosts<'_>, first: NodeId) -> Choice {
     }
 }
 
-fn at(scenario: &Scenario, section: &JobSection, key: &str, problem: String, expected: &str) -> RunError {
-    scenario.at(&["job", &section.element, key], problem, expected).into()
+fn job_error(scenario: &Scenario, section: &JobSection, key: &str, problem: String, expected: &str) -> RunError {
+    scenario.diagnostic_at(&["job", &section.element, key], problem, expected).into()
 }
 
 /// Reports a job's error at the key at fault. Refusals of plans begin with the name of their key.
-fn refused(scenario: &Scenario, section: &JobSection, error: JobError) -> RunError {
+fn map_job_error(scenario: &Scenario, section: &JobSection, error: JobError) -> RunError {
     if error.cancelled {
         return RunError::Cancelled;
     }
     let first = error.reason.split([' ', ':', ',']).next().unwrap_or("");
-    let of_groups = section.keys.groups.as_ref().is_some_and(|file| beside(scenario, file) == error.file);
+    let of_groups = section.keys.groups.as_ref().is_some_and(|file| path_beside(scenario, file) == error.file);
     let (key, problem) = match Plan::spec_table().iter().find(|spec| spec.name == first) {
         _ if of_groups => ("groups", error.to_string()),
         _ if section.keys.file.is_some() => ("file", error.to_string()),
@@ -151,11 +154,11 @@ fn refused(scenario: &Scenario, section: &JobSection, error: JobError) -> RunErr
         None if problem.contains("expected") => "",
         None => "expected a job that can run",
     };
-    at(scenario, section, key, problem, expected)
+    job_error(scenario, section, key, problem, expected)
 }
 
 /// A file that is named relative to the scenario.
-fn beside(scenario: &Scenario, file: &str) -> String {
+fn path_beside(scenario: &Scenario, file: &str) -> String {
     let folder = Path::new(scenario.document.file()).parent().unwrap_or(Path::new(""));
     folder.join(file).display().to_string()
 }
@@ -168,9 +171,9 @@ fn read(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Job, RunError> {
     let keys = &section.keys;
-    let refused = |error: JobError| refused(scenario, section, error);
+    let refused = |error: JobError| map_job_error(scenario, section, error);
     let Some(files) = &keys.file else { return generate_within(&section.plan, &section.name, budget).map_err(refused) };
-    let files: Vec<String> = files.0.iter().map(|file| beside(scenario, file)).collect();
+    let files: Vec<String> = files.0.iter().map(|file| path_beside(scenario, file)).collect();
     let format = formats::detect(&files[0]).map_err(refused)?;
     let [flops, memory_bandwidth] = section.written;
     let written = [flops, memory_bandwidth, keys.groups.is_some()];
@@ -179,12 +182,12 @@ fn read(
         && format != Format::Chakra
     {
         let problem = format!("is for Chakra traces, but file is {}", format.name());
-        return Err(at(scenario, section, key, problem, "expected no such key, or Chakra traces"));
+        return Err(job_error(scenario, section, key, problem, "expected no such key, or Chakra traces"));
     }
     let groups = match &keys.groups {
         None => None,
         Some(file) => {
-            let path = beside(scenario, file);
+            let path = path_beside(scenario, file);
             let mut text = String::new();
             formats::open(&path).map_err(refused)?.read_to_string(&mut text).map_err(|e| {
                 let reason = match e.kind() {

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::events::HAPPENS;
 use crate::glob;
-use crate::parallel::{numbered, parallel};
+use crate::parallel::{neighbour_name, parallel};
 use crate::scenario::Scenario;
 use crate::sections::{EventKeys, LinkState};
 use crate::topology::Layout;
@@ -62,7 +62,11 @@ pub(crate) fn happening(scenario: &Scenario, layout: &Layout) -> Result<Happenin
         if all.specs.len() > MAX_CHANGES {
             let problem = format!("there are more than {MAX_CHANGES} changes of links with this one");
             let number = (i + 1).to_string();
-            return Err(scenario.at(&["event", &number, "link"], problem, "expected fewer links, or fewer events"));
+            return Err(scenario.diagnostic_at(
+                &["event", &number, "link"],
+                problem,
+                "expected fewer links, or fewer events",
+            ));
         }
         let links = links.iter().map(|(link, direction)| names.name(*link, *direction)).collect();
         all.facts.push(EventFact { at, links, what: words(keys) });
@@ -102,7 +106,7 @@ impl Names {
         let links: Vec<LinkSpec> = layout.links.iter().map(|link| link.spec).collect();
         let ends = links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]).zip(parallel(&links));
         let name = |node: u32| layout.nodes[node as usize].name.as_str();
-        Names { ports: ends.map(|((a, b), which)| (name(a).into(), numbered(name(b), which).into())).collect() }
+        Names { ports: ends.map(|((a, b), which)| (name(a).into(), neighbour_name(name(b), which).into())).collect() }
     }
 
     fn name(&self, link: u32, direction: Direction) -> String {
@@ -143,7 +147,7 @@ impl Names {
         let number = (event + 1).to_string();
         Err(Diagnostic {
             suggestion: nearest(pattern, near.iter().map(String::as_str)),
-            ..scenario.at(&["event", &number, "link"], problem, expected)
+            ..scenario.diagnostic_at(&["event", &number, "link"], problem, expected)
         })
     }
 }

@@ -101,7 +101,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
     check_links(&layout.nodes, &links).map_err(|e| error_mapping::of_network(scenario, &layout, &[], &e))?;
     check_switches(scenario, &layout)?;
-    let hosts = Hosts::of(&layout);
+    let hosts = Hosts::from_layout(&layout);
     let mut traffic = traffic::traffic(scenario, &hosts, generate, &mut || go_on().is_ok())?;
     let (jobs, shortest_iterations) = jobs::jobs(scenario, &hosts, &mut traffic, &mut || go_on().is_ok())?;
     phases::shift_starts(scenario, &hosts, &mut traffic.flows);
@@ -161,7 +161,7 @@ pub(crate) fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
     };
     scenario.network.layout(&switches).map_err(|Problem { path, problem, expected, suggestion }| {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        Diagnostic { suggestion, ..scenario.at(&path, problem, expected) }
+        Diagnostic { suggestion, ..scenario.diagnostic_at(&path, problem, expected) }
     })
 }
 
@@ -173,7 +173,11 @@ fn check_switches(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic
     }
     for ((id, node), linked) in (0..).zip(&layout.nodes).zip(linked) {
         if !linked && !matches!(node.kind, NodeKind::Host) {
-            return Err(scenario.at(&["node", &node.name], "the switch has no link", "expected at least one [[link]]"));
+            return Err(scenario.diagnostic_at(
+                &["node", &node.name],
+                "the switch has no link",
+                "expected at least one [[link]]",
+            ));
         }
         let NodeKind::Switch(switch) = &node.kind else { continue };
         if let SwitchSpec { pfc: Some(PfcSpec { xoff: XoffSpec::Static(xoff), .. }), buffer, .. } = switch
@@ -181,7 +185,7 @@ fn check_switches(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic
         {
             let path = setting_path(scenario, layout, id, "xoff");
             let problem = format!("the threshold of {xoff} is above the buffer of {buffer}");
-            return Err(scenario.at(&path, problem, "expected less than the buffer"));
+            return Err(scenario.diagnostic_at(&path, problem, "expected less than the buffer"));
         }
     }
     Ok(())

@@ -35,17 +35,17 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                     let (what, _) = what.split_once(", but").unwrap_or((what, ""));
                     let problem = format!("the algorithm \"{name}\" needs {what}, but the network has no switch");
                     let expected = "expected a switch between the hosts, or an algorithm that needs none";
-                    return Err(scenario.at(&["network", "topology"], problem, expected));
+                    return Err(scenario.diagnostic_at(&["network", "topology"], problem, expected));
                 };
                 if key == "agents" && scenario.algorithm.agents != AgentPlaces::All {
                     let problem = format!("the algorithm \"{name}\" needs {what}");
                     let expected = "expected \"all\", or switches with agents = true";
-                    return Err(scenario.at(&["algorithm", "agents"], problem, expected));
+                    return Err(scenario.diagnostic_at(&["algorithm", "agents"], problem, expected));
                 }
                 // The key that decides for the first switch: of [switch], [wan_switch] or an override.
                 let path = setting_path(scenario, layout, switch, key);
                 let problem = format!("the algorithm \"{name}\" needs {what}");
-                return Err(scenario.at(&path, problem, format!("expected {} = true", path.join("."))));
+                return Err(scenario.diagnostic_at(&path, problem, format!("expected {} = true", path.join("."))));
             }
             if let EndpointKeys::Multipath(keys, _) = &scenario.endpoint {
                 check_multipath(scenario, layout, name, &needs, keys.paths)?;
@@ -54,7 +54,7 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                 let problem = format!(
                     "the algorithm \"{name}\" compares telemetry of the same port, but packets are sprayed over several"
                 );
-                return Err(scenario.at(&["switch", "ecmp"], problem, "expected ecmp = \"flow\" at all switches"));
+                return Err(scenario.diagnostic_at(&["switch", "ecmp"], problem, "expected ecmp = \"flow\" at all switches"));
             }
             if needs.border_agent {
                 check_border(scenario, layout, name)?;
@@ -67,7 +67,7 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                 let problem = format!(
                     "the algorithm \"{name}\" needs to hear of each lost packet, which only multipath endpoints tell"
                 );
-                return Err(scenario.at(&["transport", "kind"], problem, "expected transport.kind = \"multipath\""));
+                return Err(scenario.diagnostic_at(&["transport", "kind"], problem, "expected transport.kind = \"multipath\""));
             }
             if needs.credit {
                 let grants = |other: &&String| {
@@ -79,12 +79,12 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                         "the algorithms \"{name}\" and \"{other}\" both have receiving hosts grant the rate of their link"
                     );
                     let expected = "expected one algorithm with receiver credit";
-                    return Err(scenario.at(&["algorithm", "name"], problem, expected));
+                    return Err(scenario.diagnostic_at(&["algorithm", "name"], problem, expected));
                 }
             }
             if needs.delivery_rate && !scenario.endpoint.is_tcp() {
                 let problem = format!("the algorithm \"{name}\" needs the delivery rate, which only TCP measures");
-                return Err(scenario.at(&["transport", "kind"], problem, "expected transport.kind = \"tcp\""));
+                return Err(scenario.diagnostic_at(&["transport", "kind"], problem, "expected transport.kind = \"tcp\""));
             }
             Ok(params)
         })
@@ -106,7 +106,7 @@ fn check_multipath(
     ];
     if let Some((_, what)) = at_switches.into_iter().find(|(needed, _)| *needed) {
         let problem = format!("the algorithm \"{name}\" {what}; a multipath transport sends each packet its own way");
-        return Err(scenario.at(&["transport", "kind"], problem, expected));
+        return Err(scenario.diagnostic_at(&["transport", "kind"], problem, expected));
     }
     let several = layout.links.len() >= layout.nodes.len();
     if needs.int && several && paths != PathsChoice::Single {
@@ -114,7 +114,7 @@ fn check_multipath(
             "the algorithm \"{name}\" compares telemetry of the same port, but the packets of a flow take several paths"
         );
         let expected = "expected paths = \"single\", or an algorithm without telemetry";
-        return Err(scenario.at(&["transport", "paths"], problem, expected));
+        return Err(scenario.diagnostic_at(&["transport", "paths"], problem, expected));
     }
     Ok(())
 }
@@ -128,7 +128,7 @@ fn check_border(scenario: &Scenario, layout: &Layout, name: &str) -> Result<(), 
             "the algorithm \"{name}\" needs switches at the borders of datacenters, but no switch of one has a link to another switch outside"
         );
         let expected = "expected topology = \"datacenters\", or switches whose datacenters differ";
-        return Err(scenario.at(&["network", "topology"], problem, expected));
+        return Err(scenario.diagnostic_at(&["network", "topology"], problem, expected));
     };
     let takes = |id: &NodeId| matches!(&layout.nodes[*id as usize].kind, NodeKind::Switch(s) if s.agents);
     if borders.iter().any(takes) {
@@ -139,10 +139,10 @@ fn check_border(scenario: &Scenario, layout: &Layout, name: &str) -> Result<(), 
     );
     if scenario.algorithm.agents != AgentPlaces::All {
         let expected = "expected \"all\", or a list with the switches at the borders";
-        return Err(scenario.at(&["algorithm", "agents"], problem, expected));
+        return Err(scenario.diagnostic_at(&["algorithm", "agents"], problem, expected));
     }
     let path = setting_path(scenario, layout, *first, "agents");
-    Err(scenario.at(&path, problem, format!("expected {} = true", path.join("."))))
+    Err(scenario.diagnostic_at(&path, problem, format!("expected {} = true", path.join("."))))
 }
 
 /// ACKs pass the switches that their data has passed: where there are several paths, all switches see to that.
@@ -161,5 +161,5 @@ fn check_symmetry(scenario: &Scenario, layout: &Layout, name: &str) -> Result<()
         node.name
     );
     let path = setting_path(scenario, layout, switch, "ecmp");
-    Err(scenario.at(&path, problem, format!("expected {} = \"symmetric\"", path.join("."))))
+    Err(scenario.diagnostic_at(&path, problem, format!("expected {} = \"symmetric\"", path.join("."))))
 }

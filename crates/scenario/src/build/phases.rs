@@ -35,7 +35,10 @@ pub(crate) fn clock_offsets(scenario: &Scenario, hosts: &Hosts<'_>) -> Result<Ve
             let problem = format!("no host is called \"{pattern}\"");
             let known = format!("hosts: {}", listing(names()));
             let suggestion = nearest(pattern, names());
-            return Err(Diagnostic { suggestion, ..scenario.at(&["hosts", "clock_offset"], problem, known) });
+            return Err(Diagnostic {
+                suggestion,
+                ..scenario.diagnostic_at(&["hosts", "clock_offset"], problem, known)
+            });
         }
     }
     let of = |name: &str| given.iter().find(|(pattern, _)| glob::matches(pattern, name)).map(|(_, offset)| *offset);
@@ -58,7 +61,7 @@ pub(crate) fn stalls(scenario: &Scenario) -> Result<Option<StallSpec>, Diagnosti
     for (key, is_set) in [("stall_gap", keys.stall_gap.is_some()), ("stall_law", keys.stall_law.is_some())] {
         if is_set {
             let expected = format!("expected stall longer than 0ps, or no {key}");
-            return Err(scenario.at(&["hosts", key], "no host stalls with stall = \"0ps\"", expected));
+            return Err(scenario.diagnostic_at(&["hosts", key], "no host stalls with stall = \"0ps\"", expected));
         }
     }
     Ok(None)

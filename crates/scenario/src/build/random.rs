@@ -27,13 +27,13 @@ pub(crate) fn add(
     traffic: &mut FlowTable,
 ) -> Result<(), RunError> {
     let Some(flows) = workload.random() else { return Ok(()) };
-    let selection = Selection::of(scenario, hosts, workload, flows)?;
+    let selection = Selection::from_workload(scenario, hosts, workload, flows)?;
     if let Some((problem, expected)) = elephant_problem(scenario, flows.elephant) {
-        return Err(scenario.at(&workload.path("elephant"), problem, expected).into());
+        return Err(scenario.diagnostic_at(&workload.path("elephant"), problem, expected).into());
     }
     let sizes = sizes(scenario, workload, &flows.sizes)?;
     let window = window(scenario, workload, flows)?;
-    let Some(draw) = Draw::of(scenario, hosts, workload, &selection, &sizes, window)? else { return Ok(()) };
+    let Some(draw) = Draw::from_workload(scenario, hosts, workload, &selection, &sizes, window)? else { return Ok(()) };
     let key = draw.check_count(scenario, workload, &selection, &sizes)?;
     let algorithm = traffic.algorithm(flows.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
     let Some(go_on) = generate else { return Ok(()) };
@@ -45,7 +45,7 @@ pub(crate) fn add(
     };
     let arrivals = draw
         .arrivals(&selection, &sizes, &mut stream, &mut now_and_then)
-        .map_err(|error| scenario.at(&workload.path(key), error.to_string(), ""))?
+        .map_err(|error| scenario.diagnostic_at(&workload.path(key), error.to_string(), ""))?
         .ok_or(RunError::Cancelled)?;
     let begin = traffic.flows.len();
     for (i, arrival) in (1..).zip(arrivals) {
@@ -63,7 +63,7 @@ pub(crate) fn add(
             start: arrival.start,
             stop: Time::NEVER,
             size: arrival.size,
-            algorithm: algorithm.between(hosts, src, dst),
+            algorithm: algorithm.for_pair(hosts, src, dst),
             class: flows.class,
             elephant: flows.elephant,
             initial_rate: None,
@@ -87,13 +87,14 @@ struct Selection {
 
 impl Selection {
     /// The hosts that the keys of `workload` choose; refused where no flow can be between them.
-    fn of(
+    fn from_workload(
         scenario: &Scenario,
         hosts: &Hosts<'_>,
         workload: &Workload,
         flows: &RandomFlows,
     ) -> Result<Selection, Diagnostic> {
-        let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
+        let at =
+            |key: &str, problem: String, expected: &str| scenario.diagnostic_at(&workload.path(key), problem, expected);
         let all = || (0..).zip(&hosts.facts).filter_map(|(id, host)| Some((id, (*host)?)));
         let name = |id: NodeId| hosts.layout.nodes[id as usize].name.as_str();
         let (ids, selected): (Vec<NodeId>, Vec<HostFacts>) =
@@ -144,7 +145,7 @@ enum Draw {
 
 impl Draw {
     /// What `workload` draws between `start` and `stop`; `None` for a pattern without chance.
-    fn of(
+    fn from_workload(
         scenario: &Scenario,
         hosts: &Hosts<'_>,
         workload: &Workload,
@@ -152,7 +153,8 @@ impl Draw {
         sizes: &SizeDistribution,
         (start, stop): (Time, Time),
     ) -> Result<Option<Draw>, Diagnostic> {
-        let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
+        let at =
+            |key: &str, problem: String, expected: &str| scenario.diagnostic_at(&workload.path(key), problem, expected);
         let rounds = |keys: &RoundKeys| Rounds { start, stop, interval: keys.interval, spread: keys.spread };
         Ok(Some(match &workload.keys {
             WorkloadKeys::Poisson(_, keys) => {
@@ -201,14 +203,14 @@ impl Draw {
             Draw::Rounds(pattern, rounds, key) => {
                 pattern
                     .check(population, *between)
-                    .map_err(|error| scenario.at(&workload.path("between"), error.to_string(), ""))?;
+                    .map_err(|error| scenario.diagnostic_at(&workload.path("between"), error.to_string(), ""))?;
                 (rounds.count() as f64 * pattern.flows(population, *between) as f64, *key)
             }
         };
         if expected_flows > MAX_RANDOM {
             let problem = format!("about {expected_flows:.0} flows would arrive");
             let expected = format!("expected at most {MAX_RANDOM:.0}: a shorter time, or less traffic");
-            return Err(scenario.at(&workload.path(key), problem, expected));
+            return Err(scenario.diagnostic_at(&workload.path(key), problem, expected));
         }
         Ok(key)
     }
@@ -238,7 +240,7 @@ fn window(scenario: &Scenario, workload: &Workload, flows: &RandomFlows) -> Resu
     if stop <= start {
         let problem = format!("no flow can arrive between \"{start}\" and \"{stop}\"");
         let expected = "expected a start before stop and before the end of the run";
-        return Err(scenario.at(&workload.path("start"), problem, expected));
+        return Err(scenario.diagnostic_at(&workload.path("start"), problem, expected));
     }
     Ok((start, stop))
 }
@@ -261,7 +263,7 @@ pub(super) fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Res
     if let Ok(size) = name.parse::<Bytes>() {
         if size == Bytes::ZERO || size > LARGEST {
             let problem = format!("\"{name}\" is outside the accepted range");
-            return Err(scenario.at(&path, problem, format!("expected 1B to {LARGEST}")));
+            return Err(scenario.diagnostic_at(&path, problem, format!("expected 1B to {LARGEST}")));
         }
         return Ok(SizeDistribution::constant(size));
     }
@@ -270,7 +272,10 @@ pub(super) fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Res
         let problem = format!("there is no size distribution \"{name}\"");
         let expected =
             format!("distributions: {}, a size such as \"64kB\", or the path of {SIZES_FILE}", listing(names()));
-        return Err(Diagnostic { suggestion: nearest(name, names()), ..scenario.at(&path, problem, expected) });
+        return Err(Diagnostic {
+            suggestion: nearest(name, names()),
+            ..scenario.diagnostic_at(&path, problem, expected)
+        });
     }
     let (file, text) = scenario.read_neighbour(&path, name, &format!("expected {SIZES_FILE}"))?;
     let sizes = SizeDistribution::from_table(&file, &text).map_err(|e| Diagnostic {

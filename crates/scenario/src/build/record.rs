@@ -4,7 +4,7 @@ use super::circuit_facts::CircuitFacts;
 use super::flow_table::FlowTable;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
-use crate::parallel::{numbered, parallel, peer_and_number};
+use crate::parallel::{neighbour_name, parallel, peer_and_number};
 use crate::scenario::Scenario;
 use crate::sections::Selection;
 use crate::topology::Layout;
@@ -41,7 +41,7 @@ pub(crate) fn record(
     if samples.saturating_mul(objects) > MAX_SERIES_ROWS {
         let problem = format!("{samples} samples of {objects} flows and ports are too many rows");
         let expected = format!("expected at most {MAX_SERIES_ROWS}: a longer interval, fewer flows or ports");
-        return Err(scenario.at(&["record", "interval"], problem, expected));
+        return Err(scenario.diagnostic_at(&["record", "interval"], problem, expected));
     }
     let worst = (keys.ports == Selection::Auto).then(|| worst(samples, 2 * layout.links.len() as u64)).flatten();
     Ok(RecordSpec { interval: Some(interval), flows, ports, queues, worst })
@@ -82,7 +82,7 @@ fn record_queues(
                     };
                     Diagnostic {
                         suggestion: nearest(wanted, known.iter().map(name)),
-                        ..scenario.at(&["record", "queues"], problem, expected)
+                        ..scenario.diagnostic_at(&["record", "queues"], problem, expected)
                     }
                 })
             };
@@ -130,7 +130,7 @@ fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Di
                 let problem = format!("there is no flow \"{name}\"");
                 return Err(Diagnostic {
                     suggestion: nearest(name, known()),
-                    ..scenario.at(&["record", "flows"], problem, format!("flows: {}", listing(known())))
+                    ..scenario.diagnostic_at(&["record", "flows"], problem, format!("flows: {}", listing(known())))
                 });
             }
             continue;
@@ -153,7 +153,8 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
         Selection::Named(names) => names,
     };
     let node = |id: NodeId| layout.nodes[id as usize].name.as_str();
-    let port_name = |(a, b, which): &(NodeId, NodeId, u32)| format!("{}->{}", node(*a), numbered(node(*b), which + 1));
+    let port_name =
+        |(a, b, which): &(NodeId, NodeId, u32)| format!("{}->{}", node(*a), neighbour_name(node(*b), which + 1));
     let ids: HashMap<&str, NodeId> = (0..).zip(&layout.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
     let known: HashSet<(NodeId, NodeId, u32)> = all.iter().copied().collect();
     let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
@@ -174,7 +175,7 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
             let ports: Vec<String> = all.iter().map(port_name).collect();
             return Err(Diagnostic {
                 suggestion: nearest(name, ports.iter().map(String::as_str)),
-                ..scenario.at(
+                ..scenario.diagnostic_at(
                     &["record", "ports"],
                     format!("there is no port \"{name}\""),
                     format!(

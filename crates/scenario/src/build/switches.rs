@@ -17,11 +17,12 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
     let (mut switches, mut hosts) = (HashSet::new(), HashSet::new());
     for node in &layout.nodes {
         let matched = if is_switch(&node.kind) { &mut switches } else { &mut hosts };
-        matched.extend(index.of(&node.name));
+        matched.extend(index.matching(&node.name));
     }
     for (i, o) in scenario.switch_overrides.iter().enumerate() {
-        let at =
-            |problem: String, expected: &str| scenario.at(&["switch_override", &o.pattern, "match"], problem, expected);
+        let at = |problem: String, expected: &str| {
+            scenario.diagnostic_at(&["switch_override", &o.pattern, "match"], problem, expected)
+        };
         if switches.contains(&i) {
             continue;
         }
@@ -35,24 +36,24 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
     }
     for node in 0..layout.nodes.len() {
         let name = &layout.nodes[node].name;
-        let ours: Vec<_> = index.of(name).into_iter().map(|i| &scenario.switch_overrides[i]).collect();
+        let ours: Vec<_> = index.matching(name).into_iter().map(|i| &scenario.switch_overrides[i]).collect();
         if ours.is_empty() || !is_switch(&layout.nodes[node].kind) {
             continue;
         }
         let settled = match layout.routers.contains(&(node as NodeId)) {
-            true => Settled::of::<WanSwitch>(&scenario.wan_switch, &ours, scenario.packet()),
-            false => Settled::of::<Switch>(&scenario.switch, &ours, scenario.packet()),
+            true => Settled::settle::<WanSwitch>(&scenario.wan_switch, &ours, scenario.packet()),
+            false => Settled::settle::<Switch>(&scenario.switch, &ours, scenario.packet()),
         };
         let (kmin, kmax) = settled.thresholds;
         if kmin > kmax {
             let key = if sets(&ours, "kmin") { "kmin" } else { "kmax" };
             let problem = format!("kmin = \"{kmin}\" is above kmax = \"{kmax}\" for switch \"{name}\"");
             let path = setting_path(scenario, layout, node as NodeId, key);
-            return Err(scenario.at(&path, problem, "expected kmin at most kmax; set both"));
+            return Err(scenario.diagnostic_at(&path, problem, "expected kmin at most kmax; set both"));
         }
         if let Some((o, (key, problem, expected))) = settled.idle {
             let problem = format!("{problem} for switch \"{name}\"");
-            return Err(scenario.at(&["switch_override", &o.pattern, key], problem, expected));
+            return Err(scenario.diagnostic_at(&["switch_override", &o.pattern, key], problem, expected));
         }
         layout.nodes[node].kind = NodeKind::Switch(settled.spec);
     }
@@ -68,11 +69,11 @@ struct Settled<'s> {
 }
 
 impl<'s> Settled<'s> {
-    fn of<P: SwitchKeys>(keys: &P, ours: &[&'s SwitchOverride], packet: Bytes) -> Settled<'s> {
-        let all = with(keys, ours);
+    fn settle<P: SwitchKeys>(keys: &P, ours: &[&'s SwitchOverride], packet: Bytes) -> Settled<'s> {
+        let all = apply_overrides(keys, ours);
         // A later override may go back to a discipline without turns.
         let idle = |i: usize| {
-            let why = with(keys, &ours[..=i]).idle_key()?;
+            let why = apply_overrides(keys, &ours[..=i]).idle_key()?;
             sets(&ours[i..=i], why.0).then_some((ours[i], why))
         };
         Settled { spec: all.spec(packet), thresholds: all.thresholds(), idle: (0..ours.len()).find_map(idle) }
@@ -94,7 +95,7 @@ impl<'s> Index<'s> {
     }
 
     /// In their order.
-    fn of(&self, name: &str) -> Vec<usize> {
+    fn matching(&self, name: &str) -> Vec<usize> {
         let matching = self.patterns.iter().filter(|(_, pattern)| glob::matches(pattern, name)).map(|(i, _)| *i);
         let mut all: Vec<usize> = matching.chain(self.single.get(name).copied()).collect();
         all.sort_unstable();
@@ -118,7 +119,7 @@ fn sets(overrides: &[&SwitchOverride], key: &str) -> bool {
 }
 
 /// `keys` with the settings of `overrides` on top.
-fn with<P: SwitchKeys>(keys: &P, overrides: &[&SwitchOverride]) -> P {
+fn apply_overrides<P: SwitchKeys>(keys: &P, overrides: &[&SwitchOverride]) -> P {
     let mut keys = keys.clone();
     for (key, value) in overrides.iter().flat_map(|o| &o.settings) {
         keys.set(key, value).expect("values were checked when they were read");

@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::scenario::Scenario;
 use crate::sections::Flow;
-use crate::transport::shown;
+use crate::transport::display_start;
 use crate::workload::WorkloadKeys;
 use farloop_net::spec::{FlowSpec, Start};
 use farloop_units::{Bytes, Time};
@@ -32,15 +32,17 @@ pub(crate) fn traffic(
     let mut traffic = FlowTable { complete: generate || !drawn, ..FlowTable::default() };
     if scenario.flows.is_empty() && scenario.workloads.is_empty() && scenario.jobs.is_empty() {
         let expected = "expected at least one [[flow]], a [workload] or a [[job]]";
-        return Err(scenario.at(&["flow"], "there is no traffic", expected).into());
+        return Err(scenario.diagnostic_at(&["flow"], "there is no traffic", expected).into());
     }
     for (i, flow) in scenario.flows.iter().enumerate() {
         if i % POLL == 0 && !go_on() {
             return Err(RunError::Cancelled);
         }
         let name = flow.name.as_deref().unwrap_or_default();
-        let at = |key: &str, problem: String, expected: &str| scenario.at(&["flow", name, key], problem, expected);
-        listed(scenario, hosts, flow, name, &at, &mut traffic)?;
+        let at = |key: &str, problem: String, expected: &str| {
+            scenario.diagnostic_at(&["flow", name, key], problem, expected)
+        };
+        add_flows(scenario, hosts, flow, name, &at, &mut traffic)?;
         let first = traffic.flows.len() - flow.count as usize;
         traffic.group(name, first, &["flow", name, "name"]);
         traffic.follow(first, flow, || Place::Table(name.to_string()));
@@ -58,7 +60,7 @@ pub(crate) fn traffic(
                     let at =
                         |key: &str, problem: String, expected: &str| list.diagnostic(*line, key, problem, expected);
                     let first = traffic.flows.len();
-                    listed(scenario, hosts, flow, flow.name.as_deref().unwrap_or(&own), &at, &mut traffic)?;
+                    add_flows(scenario, hosts, flow, flow.name.as_deref().unwrap_or(&own), &at, &mut traffic)?;
                     if let Some(name) = flow.name.as_deref().filter(|_| flow.count > 1) {
                         traffic.group(name, first, &path);
                     }
@@ -78,7 +80,7 @@ pub(crate) fn traffic(
 }
 
 /// Adds the flows that a `[[flow]]` or a row of a file describes; `at` makes diagnostics about its keys.
-fn listed(
+fn add_flows(
     scenario: &Scenario,
     hosts: &Hosts<'_>,
     flow: &Flow,
@@ -106,7 +108,7 @@ fn listed(
     }
     let own = [("initial_rate", flow.initial_rate.is_some()), ("initial_cwnd", flow.initial_cwnd.is_some())];
     if let Some((key, _)) = own.into_iter().find(|(_, set)| *set && scenario.transport.start.0 != Start::Own) {
-        let problem = format!("all flows begin by transport.start = {}", shown(&scenario.transport.start));
+        let problem = format!("all flows begin by transport.start = {}", display_start(&scenario.transport.start));
         return Err(at(key, problem, "expected neither initial_rate nor initial_cwnd, or transport.start = \"own\""));
     }
     if let Some((problem, expected)) = random::elephant_problem(scenario, flow.elephant) {
@@ -117,7 +119,7 @@ fn listed(
     }
     traffic.listed += flow.count as usize;
     let algorithm =
-        traffic.algorithm(flow.algorithm.as_deref().unwrap_or(&scenario.algorithm.name)).between(hosts, src, dst);
+        traffic.algorithm(flow.algorithm.as_deref().unwrap_or(&scenario.algorithm.name)).for_pair(hosts, src, dst);
     for i in 1..=flow.count {
         traffic.flow_names.push(if flow.count == 1 { name.to_string() } else { format!("{name}-{i}") });
         traffic.flows.push(FlowSpec {
@@ -150,7 +152,7 @@ fn check_unique(scenario: &Scenario, traffic: &FlowTable, go_on: &mut dyn FnMut(
                 None => vec!["flow", name, "name"],
             };
             let problem = format!("two flows are called \"{name}\"");
-            return Err(scenario.at(&key, problem, "expected a unique name").into());
+            return Err(scenario.diagnostic_at(&key, problem, "expected a unique name").into());
         }
     }
     Ok(())

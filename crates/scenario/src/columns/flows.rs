@@ -34,7 +34,7 @@ impl FlowRows<'_> {
 }
 
 /// A time in picoseconds; `None` where it never comes.
-fn known(time: Time) -> Option<u64> {
+fn finite_time(time: Time) -> Option<u64> {
     Some(time).filter(|time| *time != Time::NEVER).map(Time::as_ps)
 }
 
@@ -57,9 +57,9 @@ declare_table! {
         /// 1 where source and destination are in different datacenters, or the source is in none.
         cross_datacenter: Vec<u32>, "0 or 1" = of.map(|r| u32::from(of.ends(r).crosses));
         /// When it starts; null where what it waits for was not over at the end.
-        start_ps: Vec<Option<i64>>, "ps" = of.optional(|r| known(r.start));
+        start_ps: Vec<Option<i64>>, "ps" = of.optional(|r| finite_time(r.start));
         /// When its application stops sending; null where it does not.
-        stop_ps: Vec<Option<i64>>, "ps" = of.optional(|r| known(of.ends(r).stop));
+        stop_ps: Vec<Option<i64>>, "ps" = of.optional(|r| finite_time(of.ends(r).stop));
         /// When the acknowledgement of its last byte reached the sender; null if it did not finish.
         finish_ps: Vec<Option<i64>>, "ps" = of.optional(|r| r.finish.map(Time::as_ps));
         /// When its last byte reached the receiver; null if it did not finish.

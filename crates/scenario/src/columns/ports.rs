@@ -2,7 +2,7 @@
 
 use super::declaration::{Column, Declared, Values, Words, declare_table};
 use super::rows::Rows;
-use crate::parallel::numbered;
+use crate::parallel::neighbour_name;
 use crate::run_names::KINDS;
 use farloop_net::result::{Cause, PauseRow, PortRow};
 use farloop_net::spec::LinkSpec;
@@ -40,7 +40,7 @@ impl Rows<'_, PauseRow> {
                 return peer;
             }
             *known.entry((peer, which)).or_insert_with(|| {
-                words.push(numbered(&self.names.nodes[peer as usize], which).into());
+                words.push(neighbour_name(&self.names.nodes[peer as usize], which).into());
                 words.len() as u32 - 1
             })
         };

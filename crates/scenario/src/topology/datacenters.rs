@@ -121,9 +121,9 @@ impl Topology for Datacenters {
         Ok(Datacenters { keys, fabric })
     }
 
-    fn resolved(&self) -> Map<String, Json> {
+    fn resolve_keys(&self) -> Map<String, Json> {
         let mut all = section(&resolve(&self.keys, &self.fabric));
-        all.extend(self.fabric.resolved());
+        all.extend(self.fabric.resolve_keys());
         all
     }
 
@@ -235,7 +235,7 @@ impl FabricKeys {
     }
 
     /// Every key with its value, the optional ones filled in.
-    fn resolved(&self) -> Map<String, Json> {
+    fn resolve_keys(&self) -> Map<String, Json> {
         match self {
             FabricKeys::FatTree(keys) => section(&keys.resolve()),
             FabricKeys::SpineLeaf(keys) => section(&keys.resolve()),

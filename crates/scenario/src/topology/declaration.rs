@@ -54,7 +54,7 @@ pub(crate) trait Topology: Sized {
     /// Reads the keys from `network`, a table of `root`, and checks that they fit together.
     fn read(root: &Section<'_>, network: &Section<'_>) -> Result<Self, Diagnostic>;
     /// The keys of `[network]` with their values, the optional ones filled in.
-    fn resolved(&self) -> Map<String, Json>;
+    fn resolve_keys(&self) -> Map<String, Json>;
     /// Nodes, links and bottlenecks.
     fn layout(&self, switches: &Switches<'_>) -> Result<Layout, Problem>;
 
@@ -97,7 +97,7 @@ impl<K: TopologyKeys> Topology for K {
         Ok(keys)
     }
 
-    fn resolved(&self) -> Map<String, Json> {
+    fn resolve_keys(&self) -> Map<String, Json> {
         section(&self.resolve())
     }
 

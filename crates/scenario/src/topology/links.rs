@@ -93,7 +93,7 @@ impl Topology for Links {
         Ok(Links { nodes: read_nodes(root)?, links: read_links(root)? })
     }
 
-    fn resolved(&self) -> Map<String, Json> {
+    fn resolve_keys(&self) -> Map<String, Json> {
         Map::new()
     }
 

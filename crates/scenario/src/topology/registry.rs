@@ -51,8 +51,8 @@ macro_rules! topologies {
             }
 
             /// The keys of `[network]` with their values, the optional ones filled in.
-            pub(crate) fn resolved(&self) -> Map<String, Json> {
-                match self { $(NetworkKeys::$variant(keys) => Topology::resolved(keys),)+ }
+            pub(crate) fn resolve_keys(&self) -> Map<String, Json> {
+                match self { $(NetworkKeys::$variant(keys) => Topology::resolve_keys(keys),)+ }
             }
 
             /// The topology's tables beside `[network]`, with the values of their keys.

@@ -45,7 +45,7 @@ fn parts_and_threads_cannot_be_seen() {
         assert!(whole.invariants.iter().all(|i| i.ok), "{name}: {:?}", whole.invariants);
         assert!(whole.totals.packet_hops > 1000, "{name}: hardly anything happens");
         for (parts, threads) in [(1, 3), (2, 1), (2, 2), (3, 3), (4, 2), (5, 1), (6, 8), (7, 2), (8, 8)] {
-            let cores = Cores::exactly(parts, threads);
+            let cores = Cores::with_parts(parts, threads);
             let outcome = cut(&text, cores, &mut |_| true).unwrap_or_else(|e| panic!("{name}, {cores:?}: {e:?}"));
             same(name, cores, &whole, &outcome);
         }
@@ -58,7 +58,7 @@ fn parts_that_are_grouped_anew_cannot_be_seen() {
     for (number, (name, text)) in cases::all().into_iter().enumerate() {
         let whole = cut(&text, Cores::ONE, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e:?}"));
         for (parts, threads) in [(2, 2), (3, 2), (5, 3)] {
-            let cores = Cores::shuffled(parts, threads, number as u64);
+            let cores = Cores::with_shuffled_threads(parts, threads, number as u64);
             let outcome = cut(&text, cores, &mut |_| true).unwrap_or_else(|e| panic!("{name}, {cores:?}: {e:?}"));
             same(name, cores, &whole, &outcome);
         }
@@ -72,7 +72,7 @@ fn parts_that_are_grouped_anew_cannot_be_seen() {
 fn the_cases_show_what_they_are_for() {
     let of = |wanted: &str| {
         let (_, text) = cases::all().into_iter().find(|(name, _)| name.starts_with(wanted)).expect("a case");
-        cut(&text, Cores::exactly(2, 1), &mut |_| true).expect("valid")
+        cut(&text, Cores::with_parts(2, 1), &mut |_| true).expect("valid")
     };
     let tcp = of("TCP");
     assert!(
@@ -107,7 +107,7 @@ fn random_scenarios_in_parts() {
         let Ok(whole) = cut(&text, Cores::ONE, patience) else { continue };
         ran += 1;
         let spec = parse(&text, "case.toml", &[]).expect("it ran").build().expect("it ran").spec;
-        let cores = Cores::exactly(2 + (seed % 3) as usize, 1 + (seed / 3 % 4) as usize);
+        let cores = Cores::with_parts(2 + (seed % 3) as usize, 1 + (seed / 3 % 4) as usize);
         let simulation = Simulation::build(spec, cores, &mut || true).expect("it ran");
         in_parts += u32::from(simulation.parts() > 1);
         let name = format!("FARLOOP_FUZZ_SEED={seed} FARLOOP_FUZZ_CASES=1:\n{text}");
@@ -125,7 +125,7 @@ fn parts(text: &str, cores: Cores) -> usize {
 
 #[test]
 fn two_cores_cut_what_is_large_and_leave_what_is_small() {
-    let two = Cores::up_to(2);
+    let two = Cores::with_threads(2);
     assert_eq!(parts(include_str!("../../../../benches/d3.toml"), two), 2);
     assert_eq!(parts(include_str!("../../../../benches/d2.toml"), two), 2);
     let dumbbell = "run.duration = \"1ms\"\nnetwork = { topology = \"dumbbell\", intra_pairs = 1, cross_pairs = 0 }\n\
@@ -140,7 +140,7 @@ fn a_busy_datacenter_is_cut_within() {
     for text in
         [include_str!("../../../../benches/gear-fabric.toml"), include_str!("../../../../papers/gear/fabric.toml")]
     {
-        assert_eq!(parts(text, Cores::up_to(2)), 2);
+        assert_eq!(parts(text, Cores::with_threads(2)), 2);
     }
 }
 
@@ -151,7 +151,7 @@ fn progress_is_shown_and_a_wish_to_stop_is_heard_in_parts() {
         let text = include_str!("../../../../benches/d3.toml").replace("10ms", duration);
         let begin = Instant::now();
         let mut since = None;
-        let outcome = cut(&text, Cores::exactly(4, 3), &mut |p| {
+        let outcome = cut(&text, Cores::with_parts(4, 3), &mut |p| {
             if p.packet_hops < hops || begin.elapsed() < Duration::from_millis(200) {
                 return true;
             }

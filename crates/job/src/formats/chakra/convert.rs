@@ -371,7 +371,7 @@ fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work,
     };
     if let Some(picoseconds) = amount(super::write::PICOSECONDS)? {
         let duration = u64::try_from(picoseconds).map_or(Delta::MAX, Delta::from_ps);
-        return Ok(within(duration, || format!("{} {picoseconds}", super::write::PICOSECONDS))?);
+        return Ok(bounded_work(duration, || format!("{} {picoseconds}", super::write::PICOSECONDS))?);
     }
     let (operations, tensor) = (amount("num_ops")?, amount("tensor_size")?);
     let of_memory = matches!(node.kind, kind::MEM_LOAD | kind::MEM_STORE);
@@ -390,11 +390,11 @@ fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work,
     }
     counts.computed += 1;
     let what = || format!("{seconds:.3e} s by num_ops, tensor_size and the host's speed");
-    Ok(within(Delta::from_secs_f64(seconds), what)?)
+    Ok(bounded_work(Delta::from_secs_f64(seconds), what)?)
 }
 
 /// A computation of that duration, which `what` describes where it is too long.
-fn within(duration: Delta, what: impl Fn() -> String) -> Result<Work, String> {
+fn bounded_work(duration: Delta, what: impl Fn() -> String) -> Result<Work, String> {
     if duration > MAX_COMPUTING {
         let days = MAX_COMPUTING.as_secs_f64() / 86_400.0;
         return Err(format!("{}: is too long; expected at most {days:.0} days", what()));

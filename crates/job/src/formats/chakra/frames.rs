@@ -47,7 +47,7 @@ impl<'a, R: BufRead> Frames<'a, R> {
     pub fn node(&mut self, progress: Progress<'_>) -> Result<Option<Node>, JobError> {
         self.nodes += 1;
         if self.nodes.is_multiple_of(4096) && !progress(self.input.offset, self.total) {
-            return Err(JobError::cancelled());
+            return Err(JobError::new_cancelled());
         }
         let begin = self.input.offset;
         if !self.frame()? {

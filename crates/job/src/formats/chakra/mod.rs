@@ -41,7 +41,7 @@ fn write_all(target: &mut Target<'_>, progress: Progress<'_>) -> Result<Vec<Stri
     let mut written = Vec::new();
     for rank in 0..job.ranks() {
         if !progress(rank.into(), job.ranks().into()) {
-            return Err(JobError::cancelled());
+            return Err(JobError::new_cancelled());
         }
         let name = format!("{}.{rank}{}", target.path, FORMAT.extension);
         written.push(target.write_file(&name, |out| {
