@@ -75,7 +75,7 @@ impl Cores {
         self.general
     }
 
-    /// As [`Cores::exactly`], and the parts change threads again and again while they run: for tests.
+    /// As [`Cores::with_parts`], and the parts change threads again and again while they run: for tests.
     pub fn with_shuffled_threads(parts: usize, threads: usize, seed: u64) -> Cores {
         Cores { lanes: Use::Shuffled(seed), ..Cores::with_parts(parts, threads) }
     }

@@ -12,7 +12,7 @@
 //!
 //! A statement has its own line. -1 as source or tag of a receive means any. Where txt2bin is silent, this reader is
 //! strict: a label twice, a rank twice, and an unknown peer are refused; a label may be used before the operation that it
-//! names. [`Rules`] say what depends on the use: jobs ([`read`]) or flows ([`super::goal_flows`]).
+//! names. `Rules` say what depends on the use: jobs ([`read`]) or flows ([`super::goal_flows`]).
 
 use super::goal_line::{Kind, Syntax, Words, is_label, is_number, uncomment};
 use super::source::{Progress, plain};

@@ -95,7 +95,8 @@ pub enum DisciplineSpec {
 }
 
 /// Treatment of hosts' data for other racks, by a top-of-rack switch between a packet network and a circuit switch. Elephants
-/// ([`FlowSpec::elephant`]) are meant for circuits; all else, and elephants to where there never is a circuit, goes by the packet network.
+/// ([`elephant`](super::FlowSpec::elephant)) are meant for circuits; all else, and elephants to where there never is a circuit, goes by
+/// the packet network.
 /// Queues at ports that lead to switches have their own limits here, in bytes on the wire, and are no part of the switch's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SchedulingSpec {
@@ -183,8 +184,8 @@ pub enum Ecmp {
     Packet,
     /// The flow, and the answers to its data (ACKs, signals) take the data's links back.
     Symmetric,
-    /// The flow and the entropy value in the header of each packet, where the transport has one ([`TransportKind::Multipath`]): the sender
-    /// chooses. As [`Ecmp::Flow`] where it has none.
+    /// The flow and the entropy value in the header of each packet, where the transport has one
+    /// ([`Multipath`](super::TransportKind)): the sender chooses. As [`Ecmp::Flow`] where it has none.
     Entropy,
     /// The switch, packet by packet: the port with the least data waiting, of those whose links are up (adaptive routing).
     Adaptive,
