@@ -108,9 +108,9 @@ def test_the_command_prints_lines_or_json(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "named"),
     [
-        ("num_ranks 1\nrank 0 {\ncalc -5\n}\n", (), [":3:", "negative"]),
+        ("num_ranks 1\nrank 0 {\ncalc -5\n}\n", (), [":3:", "calc NANOSECONDS"]),
         ("num_ranks 2\nrank 0 {\n}\n", (), ["rank 1 is missing"]),
-        ("num_ranks 1\nrank 0 {\n", (), ["truncated"]),
+        ("num_ranks 1\nrank 0 {\n", (), ["end of the file"]),
         ("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\n}\n", (), [":3:", "rank 1 receives no such message"]),
         ("num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n", (), [":3:", "wait for one another"]),
         ("num_ranks 1\nrank 0 {\n}\n", ("--rate", "5"), ["--rate"]),
