@@ -66,7 +66,7 @@ class ScenarioPlan:
         base: The scenario with the arena's settings, but for algorithm and seed.
         variants: The simulations, one per algorithm that can run and seed.
         refusals: Those that cannot be.
-        told: Title, source, how flows begin, and what the network offers, in words.
+        facts: Title, source, how flows begin, and what the network offers, in words.
         part_of: Name in the arena of the scenario that this is a point of.
         point: The settings that make it that point; empty where there is one only.
     """
