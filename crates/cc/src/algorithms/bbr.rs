@@ -78,7 +78,7 @@ farloop_units::params! {
         /// Where two intervals of 4 to 16 round trips in a row lose a fifth of the data that they deliver and deliver alike, take their
         /// rate for a policer's: pace at it for 48 round trips, without probing (Linux, bbr_lt_bw_sampling).
         lt_bw: bool = false, from "no part of the draft; Linux has it: bbr_lt_bw_sampling";
-        /// Fraction by which pacing stays below the model, so that queues drain in the long run (Linux: 1 %).
+        /// Fraction by which pacing stays below the model, so that queues drain over time (Linux: 1 %).
         pacing_margin: f64 = 0.01, in 0.0 => 0.5, from "Linux, tcp_bbr.c: bbr_pacing_margin_percent 1";
     }
 }
