@@ -17,7 +17,7 @@ from farloop.results.showing import set_renderer as _set_renderer
 if TYPE_CHECKING:
     from farloop import metrics
     from farloop._native import ScenarioError
-    from farloop.api import advise, compare, load, run, schema, study, version
+    from farloop.api import advise, compare, diff, load, run, schema, study, version
     from farloop.catalogue import algorithms, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
     from farloop.experiments.execution import Execution
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from farloop.formats.hpcc import flows_from_hpcc, from_hpcc
     from farloop.formats.htsim import flows_from_htsim
     from farloop.formats.sndlib import flows_from_sndlib, from_sndlib
+    from farloop.results.differences import Difference
     from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison, Run
     from farloop.results.showing import Renderer
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "Comparison",
+    "Difference",
     "Execution",
     "Explanation",
     "FarloopError",
@@ -61,6 +63,7 @@ __all__ = [
     "advise",
     "algorithms",
     "compare",
+    "diff",
     "flows_from_goal",
     "flows_from_hpcc",
     "flows_from_htsim",
@@ -85,6 +88,7 @@ _PLACES = {
     "Advice": "studies.advice.asking",
     "advise": "api",
     "Comparison": "results.run",
+    "Difference": "results.differences",
     "Execution": "experiments.execution",
     "Explanation": "results.why",
     "FarloopError": "errors",
@@ -99,6 +103,7 @@ _PLACES = {
     "UnknownNameError": "errors",
     "algorithms": "catalogue",
     "compare": "api",
+    "diff": "api",
     "flows_from_goal": "formats.goal",
     "flows_from_hpcc": "formats.hpcc",
     "flows_from_htsim": "formats.htsim",

@@ -16,6 +16,7 @@ from farloop.scenario import Scenario, Settings, Source
 if TYPE_CHECKING:
     from farloop.experiments.execution import Execution
     from farloop.output.store import Store
+    from farloop.results.differences import Difference
     from farloop.results.run import Comparison, Run
     from farloop.results.seeds import Seeds
     from farloop.results.trace import TraceItems
@@ -428,6 +429,49 @@ def load(directory: str | PathLike[str]) -> Comparison:
     from farloop.output import reading
 
     return reading.load(directory)
+
+
+def diff(old: str | PathLike[str] | Run | Comparison, new: str | PathLike[str] | Run | Comparison) -> Difference:
+    """Compares two results: settings, headline numbers and tables that differ. Nothing is simulated.
+
+    One run each is compared whatever its name; of several runs, those of the same name are. Numbers are means over seeds, with the units of
+    their measures: rates in bit/s, times in seconds, sizes in bytes. They differ unless they are exactly equal.
+
+    Args:
+        old: Directory of an output, as `load` reads it, or a result in memory: that which numbers are compared with.
+        new: The other one.
+
+    Raises:
+        FarloopError: a directory is no complete farloop output, or no run has the same name in both.
+    """
+    from farloop.results.differences import compare_outputs
+    from farloop.results.run import Comparison, Run
+
+    def read(output: str | PathLike[str] | Run | Comparison) -> Comparison:
+        if isinstance(output, Run):
+            return output.alone
+        return output if isinstance(output, Comparison) else _load_with_numbers(output)
+
+    return compare_outputs(read(old), read(new))
+
+
+def _load_with_numbers(directory: str | PathLike[str]) -> Comparison:
+    """Reads an output and computes the numbers of its runs, so that a damaged manifest is named with its directory.
+
+    Raises:
+        FarloopError: the directory is no complete farloop output.
+    """
+    from farloop.output.manifest import damaged_error
+
+    comparison = load(directory)
+    try:
+        for run_ in comparison:
+            _ = run_.numbers
+    except (FarloopError, MemoryError):
+        raise
+    except Exception as error:
+        raise damaged_error(Path(directory), error) from None
+    return comparison
 
 
 def schema() -> dict[str, Any]:

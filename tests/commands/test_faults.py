@@ -144,6 +144,7 @@ LONG = "n" * 300
         ["explain", LONG],
         ["list", LONG],
         ["report", LONG],
+        ["diff", LONG, LONG],
         ["new-algorithm", LONG],
         ["import-flows", LONG],
         ["import-graphml", LONG],

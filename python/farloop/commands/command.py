@@ -17,6 +17,8 @@ from farloop.errors import FarloopError, InvariantError, clip_text
 from farloop.messages import Stopped, end_without_memory, is_out_of_memory, notes, printable, say
 
 EXIT_INVARIANT = 1
+EXIT_DIFFERENT = 1
+"""Two outputs differ: as `diff` and `cmp` say it."""
 EXIT_USAGE = 2
 EXIT_IMPRECISE = 3
 """All was simulated, but the precision of `farloop sweep --until` was not reached within the limit of seeds."""

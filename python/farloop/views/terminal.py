@@ -24,6 +24,7 @@ from farloop.units import bytes_text, count_text, number, time_text
 from farloop.views.report.shown import PIPE_WIDTH, ratios, table
 
 if TYPE_CHECKING:
+    from farloop.results.differences import Difference
     from farloop.results.job_matrix import Interference
     from farloop.results.run import Comparison, FigureVerdicts
     from farloop.results.trace import Trace
@@ -507,6 +508,14 @@ def explanation(explained: Explanation | JobExplanation) -> None:
 def interference(result: Interference) -> None:
     """Prints the time of an iteration of each job alone, and how much longer it is beside the others."""
     _print_table(*result.rows(), title=result.title)
+
+
+def difference(result: Difference) -> None:
+    """Prints the difference between two outputs in a sentence, then the settings and the numbers that differ."""
+    answer([result.answer])
+    for header, rows in (result.setting_rows(), result.number_rows()):
+        if rows:
+            _print_table(header, rows)
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
