@@ -322,6 +322,11 @@ macro_rules! choice {
     };
 }
 
+/// Returns the text of a reference; nothing in a browser, whose module shows no sources and has to be small.
+pub const fn reference_text(text: &'static str) -> &'static str {
+    if cfg!(target_family = "wasm") { "" } else { text }
+}
+
 /// Declares a struct of parameters: `name: type = default, in lowest => highest, unit "text", from "source of the default";`.
 /// Range, unit and source may be left out.
 ///
@@ -373,7 +378,7 @@ macro_rules! params {
                         default: $crate::ParamType::to_value(&defaults.$field),
                         range,
                         unit: concat!($($unit)?).into(),
-                        source: concat!($($source)?).into(),
+                        source: const { $crate::params::reference_text(concat!($($source)?)) }.into(),
                     }
                 },)*]
             }
