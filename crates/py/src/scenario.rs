@@ -39,7 +39,7 @@ impl PyScenario {
     ) -> PyResult<PyScenario> {
         let failure = Failure::default();
         let known = catalog(py, &classes, &failure)?;
-        let prepared = interruptible(py, |go_on| {
+        let prepared = interruptible(py, refuse, |go_on| {
             Prepared::parse_within(&text, &file, &overrides, &known, MemoryLimit(memory_limit), go_on)
         })?;
         Ok(PyScenario { prepared, failure })
@@ -58,34 +58,34 @@ impl PyScenario {
 
     /// As `parsed`; checks all that `run` checks before it simulates.
     fn resolved(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, |go_on| self.prepared.resolved(go_on))
+        interruptible(py, refuse, |go_on| self.prepared.resolved(go_on))
     }
 
     /// Checks all that `run` refuses, also rules that only the simulation checks.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        interruptible(py, |go_on| self.prepared.check(go_on))
+        interruptible(py, refuse, |go_on| self.prepared.check(go_on))
     }
 
     /// Its summary, as JSON; checks as `resolved`.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, |go_on| self.prepared.explain(go_on))
+        interruptible(py, refuse, |go_on| self.prepared.explain(go_on))
     }
 
     /// The network for a testbed to build, as JSON; refuses scenarios that it cannot build.
     fn testbed(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, |go_on| self.prepared.testbed(go_on))
+        interruptible(py, refuse, |go_on| self.prepared.testbed(go_on))
     }
 
     /// Most memory of its run, the largest share first: (name, bytes, the keys that decide about it).
     fn most_memory(&self, py: Python<'_>) -> PyResult<Vec<Share>> {
-        let shares = interruptible(py, |go_on| self.prepared.memory(go_on))?;
+        let shares = interruptible(py, refuse, |go_on| self.prepared.memory(go_on))?;
         Ok(shares.iter().map(|share| (share.what, share.bytes, share.keys)).collect())
     }
 
     /// The tables of flows and ports without a run: the values that follow from network and traffic alone. With them as
     /// JSON the flows that the receive window keeps below the rates of their paths, and the jobs.
     fn forecast<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, String, String)> {
-        let (made, capped, jobs) = interruptible(py, |go_on| self.prepared.forecast(go_on))?;
+        let (made, capped, jobs) = interruptible(py, refuse, |go_on| self.prepared.forecast(go_on))?;
         let named = [("flows", made.flows), ("ports", made.ports), ("iterations", made.iterations)];
         Ok((tables(py, named)?, capped.to_string(), jobs.to_string()))
     }
@@ -165,15 +165,21 @@ pub(crate) fn cores(threads: usize, auto: bool) -> Cores {
     if auto { Cores::auto(threads) } else { Cores::with_threads(threads) }
 }
 
-/// Calls `f` without the interpreter's lock; an interrupt ends it.
-fn interruptible<T: Send>(
+/// Calls `f` without the interpreter's lock; an interrupt ends it. `refuse` makes the exception of its error.
+pub(crate) fn interruptible<T: Send, E: Send>(
     py: Python<'_>,
-    f: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, RunError> + Send,
+    refuse: impl FnOnce(E) -> PyErr,
+    f: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     let mut raised = None;
     let outcome =
         py.detach(|| f(&mut || Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())));
-    outcome.map_err(|error| failure(raised, error))
+    outcome.map_err(|error| raised.unwrap_or_else(|| refuse(error)))
+}
+
+/// The exception of a simulator's error that no interrupt has caused.
+fn refuse(error: RunError) -> PyErr {
+    failure(None, error)
 }
 
 /// The exception that Python raised, else the simulator's error.
