@@ -146,14 +146,14 @@ pub(crate) fn set(
     value: &Value,
 ) -> Result<(), Diagnostic> {
     params.set(&spec.name, value).map_err(|e| {
-        let wanted = || format!("expected {}", describe_accepted(spec));
+        let expected = || format!("expected {}", describe_accepted(spec));
         let (problem, expected) = match e {
             ParamError::UnknownName => ("unknown column".to_string(), String::new()),
             ParamError::OutOfRange(range) => {
                 (format!("{value} is outside the accepted range"), format!("expected {range}"))
             }
             ParamError::BadValue(message) => {
-                (message.split("; expected ").next().unwrap_or_default().to_string(), wanted())
+                (message.split("; expected ").next().unwrap_or_default().to_string(), expected())
             }
         };
         column_diagnostic(file, line, &spec.name, problem, expected)

@@ -97,10 +97,11 @@ impl<'d> Section<'d> {
         for name in required {
             if params.get(name).flatten().is_none() {
                 let spec = specs.iter().find(|s| s.name == *name);
-                let wanted = spec.map_or_else(String::new, |s| format!("expected {}: {}", describe_accepted(s), s.doc));
+                let expected =
+                    spec.map_or_else(String::new, |s| format!("expected {}: {}", describe_accepted(s), s.doc));
                 let written = self.table.is_some_and(|t| t.get(name).is_some());
                 let problem = if written { "\"none\" is not accepted" } else { "missing" };
-                return Err(self.diagnostic(name, problem, wanted));
+                return Err(self.diagnostic(name, problem, expected));
             }
         }
         Ok(params)

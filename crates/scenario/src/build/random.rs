@@ -144,7 +144,7 @@ enum Draw {
 }
 
 impl Draw {
-    /// What `workload` draws between `start` and `stop`; `None` for a pattern without chance.
+    /// Flows that `workload` draws between `start` and `stop`; `None` for a pattern without chance.
     fn from_workload(
         scenario: &Scenario,
         hosts: &Hosts<'_>,
