@@ -88,6 +88,10 @@ pub struct FlowCounts {
     pub packets: u64,
     /// Retransmission timeouts, at most one per microsecond; over multipath endpoints one for all packets of a round trip.
     pub timeouts: u32,
+    /// Entries of TCP into fast recovery, also those that prove unnecessary. A tail-loss probe that repairs a loss is none (RFC 8985,
+    /// §7.4.2). Over RDMA NACKs that made the source go back; over multipath endpoints one for all trimmed and overtaken packets of a round
+    /// trip.
+    pub recoveries: u32,
     /// Number of repairs that TCP found out to be unnecessary; over multipath endpoints number of answers to packets that had arrived
     /// before.
     pub spurious: u32,

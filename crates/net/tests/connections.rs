@@ -131,6 +131,17 @@ fn rows_belong_to_flows() {
     assert_eq!(result.totals.finished, 4);
 }
 
+/// A recovery belongs to the flow whose packet was lost, whatever the connection has been through before.
+#[test]
+fn recoveries_belong_to_flows() {
+    let mut spec = line(persistent(), algorithm("fixed", &[]), &[(0, 20), (100, 20), (200, 20)]);
+    // The 5th packet of each of the first two flows; between them goes the first repair.
+    let change = LinkChange::LoseData("5, 26".parse().expect("numbers"));
+    spec.events.events = vec![LinkEventSpec { at: Time::ZERO, link: 0, direction: Direction::FromA, change }];
+    let counts: Vec<_> = run(&spec).flows.iter().map(|f| (f.counts.recoveries, f.dropped, f.counts.timeouts)).collect();
+    assert_eq!(counts, [(1, 1, 0), (1, 1, 0), (0, 0, 0)]);
+}
+
 /// Flows of another class, window, direction or algorithm have connections of their own.
 #[test]
 fn connections_are_shared_by_flows_of_a_kind_only() {

@@ -203,6 +203,8 @@ fn trimming_loses_payload_and_nothing_else() {
         (sum(|f| f.counts.retransmitted), sum(|f| u64::from(f.counts.timeouts)), sum(|f| u64::from(f.counts.spurious))),
         (totals.trimmed, 0, 0)
     );
+    // A recovery for each window of 24 packets, however many of them are trimmed: 205 packets are 8.5 windows.
+    assert!(trimming.flows.iter().all(|f| (8..=9).contains(&f.counts.recoveries)));
     let port = trimming.ports.iter().find(|p| (p.node, p.peer) == (0, 9)).expect("a port");
     // The bottleneck carries each payload once, and the headers of what was trimmed.
     assert_eq!((port.trimmed, port.tx.get()), (totals.trimmed, 8 * 205 * 1538 + totals.trimmed * 102));

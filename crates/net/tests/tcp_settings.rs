@@ -180,3 +180,50 @@ fn a_syn_is_repeated_as_often_as_set() {
         assert_eq!(time_to_give_up(tcp), (ms(100) * ((2 << syn_retries) - 1), 0));
     }
 }
+
+/// Recoveries, timeouts and packets sent again of a flow of twenty packets in one window, some of which are lost.
+fn repair(lost: &str, kind: TransportKind, tcp: TcpSpec) -> (u32, u32, u64) {
+    let mut spec = line(tcp, 20 * MSS);
+    spec.algorithms = vec![twenty_packets()];
+    spec.transport.kind = kind;
+    let change = LinkChange::LoseData(lost.parse().expect("numbers"));
+    spec.events.events = vec![LinkEventSpec { at: Time::ZERO, link: 0, direction: Direction::FromA, change }];
+    let row = run(&spec).flows[0];
+    assert!(row.finish.is_some() && row.dropped > 0, "{row:?}");
+    (row.counts.recoveries, row.counts.timeouts, row.counts.retransmitted)
+}
+
+const MODES: [Recovery; 3] = [Recovery::NewReno, Recovery::Sack, Recovery::Rack];
+
+#[test]
+fn holes_of_a_window_are_repaired_in_one_recovery() {
+    for recovery in MODES {
+        let repair = |lost| repair(lost, TransportKind::Tcp, TcpSpec { recovery, ..tcp() });
+        assert_eq!(repair("5"), (1, 0, 1), "{recovery:?}");
+        assert_eq!(repair("5, 9"), (1, 0, 2), "{recovery:?}");
+    }
+    // Go-back-N sends again what came behind the hole.
+    assert_eq!(repair("5", TransportKind::Rdma, tcp()), (1, 0, 16));
+}
+
+#[test]
+fn neither_a_timeout_nor_a_probe_that_repairs_begins_a_recovery() {
+    for recovery in MODES {
+        let without_probe = TcpSpec { recovery, tail_loss_probe: false, ..tcp() };
+        assert_eq!(repair("20", TransportKind::Tcp, without_probe), (0, 1, 1), "{recovery:?}");
+    }
+    assert_eq!(repair("20", TransportKind::Rdma, tcp()), (0, 1, 1));
+    let probing = TcpSpec { recovery: Recovery::Rack, min_rto: ms(200), ..tcp() };
+    // The answer to the probe reveals the losses before it.
+    assert_eq!(repair("18-20", TransportKind::Tcp, probing.clone()), (1, 0, 3));
+    // The receiver has room for one packet, so the probe is the lost one, and the flow goes on after it.
+    let one_by_one = TcpSpec { receive_window: Bytes::new(MSS), ..probing };
+    assert_eq!(repair("5", TransportKind::Tcp, one_by_one), (0, 0, 1));
+}
+
+#[test]
+fn recoveries_that_prove_unnecessary_count() {
+    let row = reordered(TcpSpec { recovery: Recovery::NewReno, frto: false, ..tcp() });
+    assert!(row.counts.spurious > 0 && row.counts.timeouts == 0);
+    assert!(row.counts.recoveries >= row.counts.spurious, "{row:?}");
+}

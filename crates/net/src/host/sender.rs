@@ -404,6 +404,9 @@ impl Senders {
         for loss in meaning.spurious.iter().chain(&meaning.loss) {
             sender.record.counts.timeouts += u32::from(loss.kind == LossKind::Timeout);
             sender.record.counts.spurious += u32::from(loss.kind == LossKind::Spurious);
+            // TCP reports a loss that its probe has repaired in the same way, but enters no recovery for it.
+            let repairs = meaning.in_recovery || sender.endpoint.tcp().is_none();
+            sender.record.counts.recoveries += u32::from(loss.kind == LossKind::FastRetransmit && repairs);
         }
         if meaning.established {
             self.call(cx, host_cx, id, |cc, ctx| {

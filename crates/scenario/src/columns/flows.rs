@@ -76,6 +76,10 @@ declare_table! {
         retransmitted: Vec<i64>, "packets" = of.ints(|r| r.counts.retransmitted);
         /// Retransmission timeouts; over multipath endpoints one for all packets of a round trip.
         timeouts: Vec<i64>, "count" = of.map(|r| r.counts.timeouts.into());
+        /// How often TCP entered fast recovery, recoveries that proved unnecessary included. Timeouts do not count, nor losses that a
+        /// tail-loss probe repaired. Over RDMA how often a NACK made the sender go back; over multipath endpoints one for all trimmed and
+        /// overtaken packets of a round trip.
+        recoveries: Vec<i64>, "count" = of.map(|r| r.counts.recoveries.into());
         /// Acknowledgements that echoed an ECN mark.
         marked: Vec<i64>, "ACKs" = of.ints(|r| r.counts.marked);
         /// Data packets sent, repeated ones included.
