@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from farloop.judging import causes
+from farloop.judging.kinds import KINDS
 
 Claims = Sequence[Mapping[str, Any]]
 
@@ -22,17 +23,11 @@ WITHOUT = "no cause named"
 
 INTRODUCTION = """# Every statement that does not hold, and why
 
-A claim of a paper is several statements, each of which holds or not. This page has those that do not, by claim, each with its cause:
-
-- **setting not published**: the paper does not give something that decides the number. The command runs the reading that gives the
-  paper's number. *Calibrated* says that its outcome chose that reading, so that it confirms nothing, and it is judged nowhere.
-- **cannot follow from the text**: what the paper prints contradicts itself, its own equations or its own set-up. The command runs the
-  experiment behind the argument.
-- **open**: no cause is known. The commands run what was tried.
-
-*Better* and *worse* say on which side of the published number ours is. The times of commands are processor time on one core.
-`make accept` writes this page from the record of verdicts and the papers' causes; `make statements` runs the commands that take less than
-ten seconds. With options such as `--set` `farloop reproduce` prints what every statement says under that reading."""
+A claim of a paper is several statements, each of which holds or not. This page has those that do not, by claim, with their kind of cause
+([what the kinds are](README.md)) and what readings of the paper give. The commands of the readings, and the time that each takes, are in
+`causes.toml` of each paper, in the same order and words. *Calibrated*: its outcome chose the reading, so that it confirms nothing. *Turns*:
+with it the statement holds. *Keeps*: with it no other statement is lost. *Better* and *worse* say on which side of the published number
+ours is. `make accept` writes this page; `make statements` runs the commands that take less than ten seconds."""
 
 
 def failing(claims: Claims) -> Iterator[dict[str, Any]]:
@@ -50,6 +45,7 @@ def failing(claims: Claims) -> Iterator[dict[str, Any]]:
                 "side": statement["side"],
                 "kind": cause.kind if cause else WITHOUT,
                 "why": cause.why if cause else "",
+                "details": cause.details.describe() if cause else "",
                 "page": cause.page if cause else "",
                 "readings": [vars(reading) for reading in cause.readings] if cause else [],
             }
@@ -58,7 +54,7 @@ def failing(claims: Claims) -> Iterator[dict[str, Any]]:
 def tally(claims: Claims) -> str:
     """The table of statements: a row for each paper and scale, a column for each kind of cause that there is."""
     failed = list(failing(claims))
-    kinds = [*causes.KINDS, *([WITHOUT] if any(statement["kind"] == WITHOUT for statement in failed) else [])]
+    kinds = [*KINDS, *([WITHOUT] if any(statement["kind"] == WITHOUT for statement in failed) else [])]
     lines = [
         f"| paper | scale | hold | judged | fail | of these better than published | {' | '.join(kinds)} |",
         f"| --- | --- |{' ---: |' * (4 + len(kinds))}",
@@ -88,7 +84,7 @@ def _row(paper: str, scale: str, claims: Claims, failed: Sequence[Mapping[str, A
 def page(claims: Claims) -> str:
     """The page for readers."""
     failed = list(failing(claims))
-    parts = [INTRODUCTION, tally(claims)]
+    parts = [INTRODUCTION]
     paper = ""
     for claim in claims:
         own = [statement for statement in failed if statement["claim"] == claim["id"]]
@@ -96,11 +92,8 @@ def page(claims: Claims) -> str:
             continue
         if (now := claim["id"].partition("/")[0]) != paper:
             paper = now
-            parts.append(f"## {paper}")
-        parts.append(
-            f"### {claim['id']}: {claim['verdict']}\n\n"
-            f"{claim['held']} of {claim['judged']} statements hold ({claim['scale']} scale)."
-        )
+            parts.append(f"## {paper} ([commands](../../python/farloop/papers/{paper}/{causes.FILE}))")
+        parts.append(f"### {claim['id']}: {claim['held']} of {claim['judged']} hold ({claim['scale']} scale)")
         parts.append("\n".join(_entry(statement) for statement in _grouped(own)))
     return "\n\n".join(parts) + "\n"
 
@@ -122,14 +115,20 @@ def _entry(together: Sequence[Mapping[str, Any]]) -> str:
         lines.append(f"- **{_plain(statement['statement'])}** ({_plain(statement['evidence'])}{side}).")
     first = together[0]
     page = f" ([{first['page']}]({first['page']}))" if first["page"] else ""
-    lines.append(f"    - *{first['kind']}*{': ' + first['why'] if first['why'] else ''}{page}")
-    for reading in first["readings"]:
-        calibrated = ", calibrated" if reading["calibrated"] else ""
-        lines.append(
-            f'    - {reading["what"]}: `{reading["command"]}` gives "{_plain(reading["gives"])}" '
-            f"({reading['seconds']:g} s{calibrated})."
-        )
-    return "\n".join(map(_wrapped, lines))
+    parts = [f"*{first['kind']}*{': ' + first['why'] if first['why'] else ''}{page}"]
+    parts += [_plain(first["details"])] if first["details"] else []
+    parts += [_reading(reading) for reading in first["readings"]]
+    return "\n".join(map(_wrapped, [*lines, *(f"    - {part}" for part in parts)]))
+
+
+def _reading(reading: Mapping[str, Any]) -> str:
+    """A reading in few words; its command is in the file of causes."""
+    words = [
+        *([reading["role"]] if reading["role"] != "shows" else []),
+        *(["calibrated"] if reading["calibrated"] else []),
+    ]
+    label = f" ({', '.join(words)})" if words else ""
+    return f'{reading["what"]}{label}: "{_plain(reading["gives"])}".'
 
 
 def _wrapped(item: str) -> str:

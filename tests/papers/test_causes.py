@@ -5,12 +5,14 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from farloop.judging import causes, verdicts
 from farloop.judging.causes import MIN_READINGS, CauseError
+from farloop.judging.kinds import KINDS
 from farloop.scenario import PAPERS, figure_names
 
 REPOSITORY = Path(__file__).parents[2]
@@ -19,19 +21,41 @@ FINDINGS = REPOSITORY / "docs" / "findings"
 MAX_SECONDS = float(os.environ.get("FARLOOP_STATEMENT_SECONDS", "10"))
 """Seconds of processor time below which a command is run here; .ci/run sets fewer."""
 
-GOOD = """
-[[cause]]
-claim = "gear/fig09"
-statements = ["Annulus is fair"]
-kind = "setting not published"
-why = "The paper gives no byte counter."
-page = "gear-reading.md"
+READING = """
 [[cause.reading]]
 what = "another byte counter"
 command = "farloop reproduce gear/fig09 --algorithms annulus"
 gives = "holds: Annulus is fair"
 seconds = 3
 """
+
+COMMON = """
+[[cause]]
+claim = "gear/fig09"
+statements = ["Annulus is fair"]
+why = "The paper gives no byte counter."
+page = "gear-reading.md"
+"""
+
+SETTING = """setting = "the byte counter"
+searched = ["§V-A", "[12]"]
+range = "10 to 15 MB"
+range_source = "QCN's standard"
+"""
+
+
+def entry(kind, keys, *roles):
+    """An entry of a kind with its keys and three readings, the first of them with roles."""
+    readings = [READING + (f'role = "{role}"\n' if role else "") for role in [*roles, "", "", ""][:3]]
+    return f'{COMMON}kind = "{kind}"\n{keys}{"".join(readings)}'
+
+
+NOT_PUBLISHED = entry("setting not published", SETTING, "turns", "keeps")
+QUOTES = entry("cannot follow from the text", 'quotes = ["§V-B: all senders", "§V-C: some senders"]\n')
+BOUND = entry("cannot follow from the text", 'bound = "80 packets are 120 kB"\n')
+OURS = entry("simplification of farloop", 'simplification = "No steps II and III."\nrepair = "A week of work."\n')
+CLOSE = entry("too close to tell", "bound = 0.21\ninterval = [0.20, 0.22]\nseeds = 20\n")
+OPEN = entry("open", "")
 
 
 def written(tmp_path, text):
@@ -41,33 +65,120 @@ def written(tmp_path, text):
 
 
 def test_a_file_of_causes(tmp_path):
-    (cause,) = causes.read(written(tmp_path, GOOD))
+    (cause,) = causes.read(written(tmp_path, f"{NOT_PUBLISHED}calibrated = true\n"))
     assert (cause.claim, cause.statements, cause.kind) == ("gear/fig09", ("Annulus is fair",), "setting not published")
     assert cause.row() == {"kind": cause.kind, "why": "The paper gives no byte counter.", "page": "gear-reading.md"}
-    (reading,) = cause.readings
-    assert (reading.seconds, reading.calibrated, reading.gives) == (3.0, False, "holds: Annulus is fair")
+    reading = cause.readings[2]
+    assert (reading.seconds, reading.calibrated, reading.gives, reading.role) == (
+        3.0, True, "holds: Annulus is fair", "shows",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("text", "kind", "described"),
     [
-        ("[[cause]]", "[[causes]]", "causes: no such key; did you mean cause?"),
-        ("why =", "because =", "[[cause]] 1: because: no such key"),
-        ("setting not published", "unknown", "[[cause]] 1: kind: unknown: there is setting not published, cannot"),
-        ('["Annulus is fair"]', "[]", "[[cause]] 1: statements: expected the texts"),
-        ('["Annulus is fair"]', '"Annulus is fair"', "[[cause]] 1: statements: expected the texts"),
-        ('"setting not published"', '"open"', "[[cause]] 1: reading: has 1; expected 3 or more for open"),
-        ("farloop reproduce", "rm -r", "[[cause.reading]] 1: command: rm -r gear/fig09 --algorithms annulus: expected"),
-        ("seconds = 3", "seconds = true", "[[cause.reading]] 1: seconds: expected the processor time"),
-        ("seconds = 3", "seconds = 3\ncalibrated = 1", "[[cause.reading]] 1: calibrated: expected true or false"),
-        ("seconds = 3", "", "[[cause.reading]] 1: seconds: expected"),
-        ('gives = "holds: Annulus is fair"', 'gives = ""', "[[cause.reading]] 1: gives: expected a text"),
-        ("seconds = 3", "seconds =", "expected a TOML file with [[cause]] entries"),
-        ("seconds = 3", f"seconds = 3\n{GOOD}", "[[cause]] 2: statements: Annulus is fair of gear/fig09 has a cause"),
+        (
+            NOT_PUBLISHED,
+            "setting not published",
+            "the byte counter: not in §V-A, [12]. Plausible: 10 to 15 MB (QCN's standard).",
+        ),
+        (QUOTES, "cannot follow from the text", "§V-B: all senders / §V-C: some senders"),
+        (BOUND, "cannot follow from the text", "80 packets are 120 kB"),
+        (OURS, "simplification of farloop", "No steps II and III. Repair: A week of work."),
+        (
+            CLOSE,
+            "too close to tell",
+            "over 20 seeds the mean is in 0.2 to 0.22 (95 %), and the accepted edge is 0.21.",
+        ),
+        (OPEN, "open", ""),
     ],
 )
-def test_what_is_no_cause_is_refused(old, new, said, tmp_path):
-    path = written(tmp_path, GOOD.replace(old, new, 1))
+def test_each_kind_says_what_it_rests_on(text, kind, described, tmp_path):
+    (cause,) = causes.read(written(tmp_path, text))
+    assert (cause.kind, cause.details.describe()) == (kind, described)
+
+
+def refusals(good, changes):
+    """(text, message) of what is refused, where each change is of a good entry."""
+    for old, new, message in changes:
+        assert old in good
+        yield good.replace(old, new, 1), message
+
+
+ENTRY, SHOWN = "[[cause]] 1: ", "[[cause]] 1, [[cause.reading]] 1: "
+REFUSED = [
+    *refusals(
+        OPEN,
+        [
+            ("[[cause]]", "[[causes]]", ": causes: no such key; did you mean cause?"),
+            ("why =", "because =", ENTRY + "because: no such key"),
+            ('"open"', '"unknown"', ENTRY + "kind: unknown: there is setting not published, cannot"),
+            ('["Annulus is fair"]', "[]", ENTRY + "statements: expected the texts"),
+            ('["Annulus is fair"]', '"Annulus is fair"', ENTRY + "statements: expected the texts"),
+            ("farloop reproduce", "rm -r", SHOWN + "command: rm -r gear/fig09 --algorithms annulus: expected"),
+            ("seconds = 3", "seconds = true", SHOWN + "seconds: expected the processor time"),
+            ("seconds = 3", "seconds = 3\ncalibrated = 1", SHOWN + "calibrated: expected true or false"),
+            ("seconds = 3", 'seconds = 3\nrole = "turn"', SHOWN + "role: turn: did you mean turns? there is turns, keeps"),
+            ("seconds = 3", "", SHOWN + "seconds: expected"),
+            ('gives = "holds: Annulus is fair"', 'gives = ""', SHOWN + "gives: expected a text"),
+            ("seconds = 3", "seconds =", "expected a TOML file with [[cause]] entries"),
+            ("seconds = 3", f"seconds = 3\n{OPEN}", "[[cause]] 2: statements: Annulus is fair of gear/fig09 has a cause"),
+            ("why =", 'setting = "T"\nwhy =', ENTRY + "setting: no key of open; expected it only with setting not"),
+            ("why =", 'bound = 1\nwhy =', ENTRY + "bound: no key of open; expected it only with cannot follow from the "
+                "text or too close to tell"),
+            (READING * 3, "", ENTRY + "reading: has 0; expected 3 or more"),
+        ],
+    ),
+    *refusals(
+        NOT_PUBLISHED,
+        [
+            ('setting = "the byte counter"', "", ENTRY + "setting: expected a text"),
+            ('searched = ["§V-A", "[12]"]', "", ENTRY + "searched: expected two or more sections, references or programs"),
+            ('"§V-A", "[12]"', '"§V-A"', ENTRY + "searched: has 1; expected two or more sections"),
+            ('range = "10 to 15 MB"', "", ENTRY + "range: expected a text"),
+            ('range_source = "QCN\'s standard"', "", ENTRY + "range_source: expected a text"),
+            ('role = "turns"', 'role = "shows"', ENTRY + 'reading: expected one with role = "turns" that is not calibrated'),
+            ('role = "turns"', 'role = "turns"\ncalibrated = true', ENTRY + 'reading: expected one with role = "turns" that'),
+            ('role = "keeps"', "", ENTRY + 'reading: expected one with role = "keeps": with the same value no other'),
+        ],
+    ),
+    *refusals(
+        QUOTES,
+        [
+            ('quotes = ["§V-B: all senders", "§V-C: some senders"]', "", ENTRY + "quotes: expected two or more passages with"),
+            (', "§V-C: some senders"', "", ENTRY + "quotes: has 1; expected two or more passages, each with its section"),
+            ("seconds = 3", 'seconds = 3\nrole = "turns"', ENTRY + 'reading: one has role = "turns", which refutes cannot'),
+        ],
+    ),
+    *refusals(BOUND, [('"80 packets are 120 kB"', "80", ENTRY + "bound: expected a text that is not empty")]),
+    *refusals(
+        OURS,
+        [
+            ('simplification = "No steps II and III."', "", ENTRY + "simplification: expected a text"),
+            ('repair = "A week of work."', "", ENTRY + "repair: expected a text"),
+            (READING * 3, READING * 2, ENTRY + "reading: has 2; expected 3 or more"),
+        ],
+    ),
+    *refusals(
+        CLOSE,
+        [
+            ("bound = 0.21", 'bound = "0.21"', ENTRY + "bound: expected the accepted edge, a number"),
+            ("bound = 0.21", "bound = 0.23", ENTRY + "interval: 0.2 to 0.22: expected one that contains the bound, 0.23"),
+            ("[0.20, 0.22]", "[0.20]", ENTRY + "interval: expected the lower and the upper end of the 95 % interval"),
+            ("[0.20, 0.22]", "[0.22, 0.20]", ENTRY + "interval: expected the lower and the upper end"),
+            ("[0.20, 0.22]", "0.2", ENTRY + "interval: expected the lower and the upper end"),
+            ("[0.20, 0.22]", "[true, 0.22]", ENTRY + "interval: expected the lower and the upper end"),
+            ("seeds = 20", "seeds = 19", ENTRY + "seeds: expected 20 or more"),
+            ("seeds = 20", "seeds = 20.0", ENTRY + "seeds: expected 20 or more"),
+            ("seeds = 20", "", ENTRY + "seeds: expected 20 or more"),
+        ],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED, ids=[message[-40:] for _, message in REFUSED])
+def test_what_is_no_cause_is_refused(text, said, tmp_path):
+    path = written(tmp_path, text)
     with pytest.raises(CauseError) as raised:
         causes.read(path)
     assert str(raised.value).startswith(str(path))
@@ -93,6 +204,56 @@ def test_causes_are_about_statements_that_judges_make():
             assert not cause.page or (FINDINGS / cause.page).is_file(), f"{cause.claim}: {cause.page}"
 
 
+SHORT = {
+    "acceltor/fig08": 2,
+    "acceltor/fig09": 2,
+    "acceltor/fig10-12": 3,
+    "acceltor/fig14": 1,
+    "acceltor/fig15": 1,
+    "acceltor/fig17": 1,
+    "gear/fig06": 2,
+    "gear/fig07": 3,
+    "gear/fig08": 3,
+    "gear/fig09": 1,
+    "gear/fig10": 1,
+    "gear/fig11": 1,
+    "gear/fig13": 1,
+    "gear/fig14": 1,
+    "gear/fig14a": 2,
+    "gear/fig16": 2,
+    "gear/fig17": 2,
+    "gear/headline": 1,
+    "gear/table1": 1,
+    "gemini/fig04-table2": 3,
+    "gemini/fig06": 1,
+    "gemini/fig08": 2,
+    "gemini/fig09": 1,
+    "gemini/fig10": 2,
+    "gemini/fig11": 1,
+    "gemini/fig12-15": 1,
+    "icc/fig04-09": 1,
+    "icc/fig05": 3,
+    "icc/fig10": 4,
+    "icc/fig11": 1,
+    "icc/fig13": 4,
+    "mlcc/fig02": 1,
+    "mlcc/fig11": 7,
+    "mlcc/fig12": 2,
+    "mlcc/fig13-14": 3,
+    "mlcc/fig15": 2,
+}
+"""Entries of kind open with fewer than three readings, by claim: the kinds came later than these. A number only gets smaller. Once nothing
+is left here, `causes.py` refuses such entries itself, and this goes."""
+
+
+def test_open_entries_have_three_readings():
+    papers = sorted(path.parent.name for path in PAPERS.glob(f"*/{causes.FILE}"))
+    entries = [cause for paper in papers for cause in causes.read_causes(paper)]
+    short = Counter(cause.claim for cause in entries if len(cause.readings) < MIN_READINGS)
+    assert short <= Counter(SHORT), f"needs three readings: {short - Counter(SHORT)}"
+    assert short >= Counter(SHORT), f"has three readings now, SHORT is to say so: {Counter(SHORT) - short}"
+
+
 def test_every_statement_that_does_not_hold_has_a_cause(scripts):
     tally = scripts("tally")
     stated = tally.stated_today(tally.known_claims())
@@ -100,7 +261,7 @@ def test_every_statement_that_does_not_hold_has_a_cause(scripts):
     assert not [c["id"] for c in claims if not tally.is_current(c, stated)], "judged by statements of before"
     assert not [c["id"] for c in claims if c["judged"] < len(c["statements"])], "a statement is not decided"
     failing = scripts("statements").failing(claims)
-    assert not [(s["claim"], s["statement"]) for s in failing if s["kind"] not in MIN_READINGS]
+    assert not [(s["claim"], s["statement"]) for s in failing if s["kind"] not in KINDS]
 
 
 def test_the_page_of_statements_is_what_the_record_and_the_causes_say(scripts):
@@ -122,12 +283,12 @@ def test_statements_are_counted_by_cause(scripts):
     statements = scripts("statements")
     assert statements.tally([made_up()]).splitlines() == [
         "| paper | scale | hold | judged | fail | of these better than published | setting not published | cannot follow from the text "
-        "| open | no cause named |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| none | full | 1 | 2 | 1 | 1 | 0 | 0 | 0 | 1 |",
+        "| simplification of farloop | too close to tell | open | no cause named |",
+        "| --- | --- |" + " ---: |" * 10,
+        "| none | full | 1 | 2 | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
     ]
     page = statements.page([made_up()])
-    assert "1 of 2 statements hold (full scale)" in page
+    assert "### none/fig01: 1 of 2 hold (full scale)" in page
     assert "- **b \\| fails** (2 &lt; 3; *better than published*).\n    - *no cause named*" in page
     assert "a holds" not in page
 

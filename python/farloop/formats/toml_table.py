@@ -92,6 +92,18 @@ class TomlTable:
             raise self.refused(key, f"expected {expected}")
         return float(value)
 
+    def pair(self, key: str, expected: str) -> tuple[float, float]:
+        """Two finite numbers, of which the second is not the smaller one."""
+        values = self.values.get(key)
+        numbers = (
+            [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+            if isinstance(values, list)
+            else []
+        )
+        if len(numbers) != 2 or numbers != values or not -math.inf < numbers[0] <= numbers[1] < math.inf:
+            raise self.refused(key, f"expected {expected}")
+        return float(numbers[0]), float(numbers[1])
+
     def table(self, key: str, expected: str) -> TomlTable:
         """A table in it, empty if it is not there."""
         value = self.values.get(key, {})

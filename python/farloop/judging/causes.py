@@ -9,44 +9,18 @@ from typing import Any
 
 from farloop.errors import FarloopError, clip_text
 from farloop.formats.toml_table import TomlTable
+from farloop.judging.kinds import KEYS, Kind, Open, Shown, read_kind
 from farloop.scenario import PAPERS
 
 FILE = "causes.toml"
 """Its name in a paper's directory."""
 
-NOT_PUBLISHED, CANNOT_FOLLOW, OPEN = "setting not published", "cannot follow from the text", "open"
-
-MIN_READINGS = {NOT_PUBLISHED: 1, CANNOT_FOLLOW: 1, OPEN: 3}
-"""The kinds of causes, each with the least number of commands that it needs: the setting that gives the paper's number, the experiment
-behind the argument, readings that were tried."""
-
-KINDS = tuple(MIN_READINGS)
-
-PROGRAMS = ("farloop ", ".venv/bin/python scripts/")
-"""Accepted starts of a command."""
+MIN_READINGS = 3
+"""The least number of commands of an entry."""
 
 
 class CauseError(FarloopError):
     """A file of causes is not valid; the text names file, entry and key, and what would be accepted."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A command that shows something about a cause.
-
-    Attributes:
-        what: Description of the command.
-        command: The command line, to be run in a checkout.
-        gives: Its literal output.
-        seconds: Roughly the processor time that it takes on one core.
-        calibrated: The reading was chosen by what it gives, so that it confirms nothing.
-    """
-
-    what: str
-    command: str
-    gives: str
-    seconds: float
-    calibrated: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,7 +30,7 @@ class Cause:
     Attributes:
         claim: The claim's identifier, such as "gear/fig10".
         statements: The texts of the statements.
-        kind: One of `KINDS`.
+        details: Its kind, with what only that kind says.
         why: The argument, in one to three sentences.
         page: The page under docs/findings/ that tells it at length; empty if none does.
         readings: The commands that show it.
@@ -64,10 +38,15 @@ class Cause:
 
     claim: str
     statements: tuple[str, ...]
-    kind: str
+    details: Kind
     why: str
     page: str
     readings: tuple[Shown, ...]
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind."""
+        return self.details.NAME
 
     def row(self) -> dict[str, Any]:
         """As an entry of claims.json has it."""
@@ -118,22 +97,12 @@ def read(path: Path) -> tuple[Cause, ...]:
 
 
 def _cause(entry: TomlTable) -> Cause:
-    entry.only("claim", "statements", "kind", "why", "page", "reading")
-    kind = entry.one_of("kind", KINDS)
+    entry.only("claim", "statements", "kind", "why", "page", "reading", *KEYS)
     statements = entry.texts("statements", "the texts of one or more statements")
-    readings = tuple(_read_shown(table) for table in entry.tables("reading"))
-    if len(readings) < MIN_READINGS[kind]:
-        raise entry.refused(
-            "reading", f"has {len(readings)}; expected {MIN_READINGS[kind]} or more for {clip_text(kind)}"
-        )
+    readings = tuple(Shown.read(table) for table in entry.tables("reading"))
+    details = read_kind(entry, readings)
+    # Entries of before with fewer are all open; a test lists them.
+    if len(readings) < (1 if isinstance(details, Open) else MIN_READINGS):
+        raise entry.refused("reading", f"has {len(readings)}; expected {MIN_READINGS} or more")
     page = entry.optional_text("page", "the name of a page under docs/findings")
-    return Cause(entry.text("claim"), statements, kind, entry.text("why"), page, readings)
-
-
-def _read_shown(entry: TomlTable) -> Shown:
-    entry.only("what", "command", "gives", "seconds", "calibrated")
-    command = entry.text("command")
-    if not command.startswith(PROGRAMS):
-        raise entry.refused("command", f"{clip_text(command)}: expected it to begin with {' or '.join(PROGRAMS)}")
-    seconds = entry.number("seconds", "the processor time that the command takes, above 0", above=0)
-    return Shown(entry.text("what"), command, entry.text("gives"), seconds, entry.flag("calibrated", False))
+    return Cause(entry.text("claim"), statements, details, entry.text("why"), page, readings)
