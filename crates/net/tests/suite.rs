@@ -7,6 +7,7 @@ mod coding;
 mod common;
 mod connections;
 mod credit;
+mod cross_datacenter_laws;
 mod determinism;
 mod detours;
 mod disciplines;
