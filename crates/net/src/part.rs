@@ -169,6 +169,9 @@ impl Part {
                         let owner = &cx.network.node_specs[stats.row.node as usize].kind;
                         if let NodeKind::Switch(switch) = owner {
                             stats.set_rate(switch, rate, cx.now);
+                            if let Some(pfc) = &switch.pfc {
+                                self.switches.ingress[p].set_rate(pfc, rate);
+                            }
                         }
                     }
                     (LinkChange::Delay(delay), _) => port.delay = delay,

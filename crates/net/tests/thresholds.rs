@@ -14,9 +14,14 @@ const PACKET: u64 = 1538;
 
 /// The switch's port towards the receiver, and its port from the sender, after nine packets.
 fn nine_packets(spec: SwitchSpec) -> (PortRow, PortRow) {
+    nine_packets_and(spec, vec![])
+}
+
+fn nine_packets_and(spec: SwitchSpec, events: Vec<LinkEventSpec>) -> (PortRow, PortRow) {
     let (nodes, links) = star(1, (Rate::from_gbps(100), us(1)), (Rate::from_gbps(10), us(1)), spec);
     let flows = vec![flow(1, 2, Time::ZERO, Bytes::new(9 * 1460))];
     let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
+    spec.events.events = events;
     // Before anything could be sent again.
     spec.end = Time::ZERO + us(10);
     let result = simulate(spec).expect("valid");
@@ -115,4 +120,54 @@ fn xoff_comes_with_the_packet_beyond_the_threshold() {
     assert_eq!(max_headroom(8 * PACKET), 0);
     assert_eq!(max_headroom(8 * PACKET - 1), 1);
     assert_eq!(max_headroom(5 * PACKET), 3);
+}
+
+/// Packets beyond the dynamic threshold of a port of 100 Gbps, where ports share `shared` bytes: the n-th that waits is within it while
+/// n packets are at most α times what n - 1 of them leave free.
+fn beyond_dynamic(shared: u64, alpha: f64, alpha_gbps: Option<u64>, events: Vec<LinkEventSpec>) -> u64 {
+    let headroom = Bytes::new(8 * PACKET);
+    let pfc = PfcSpec {
+        alpha_rate: alpha_gbps.map(Rate::from_gbps),
+        headroom: Some(headroom),
+        ..PfcSpec::plain(XoffSpec::Dynamic(alpha), Bytes::ZERO)
+    };
+    // The switch has two ports.
+    let buffer = headroom * 2 + Bytes::new(shared);
+    let (_, ingress) = nine_packets_and(SwitchSpec { buffer, pfc: Some(pfc), ..plain_switch() }, events);
+    ingress.max_headroom.get() / PACKET
+}
+
+#[test]
+fn a_dynamic_threshold_is_larger_at_a_faster_ingress_port() {
+    let beyond = |shared, alpha, gbps| beyond_dynamic(shared, alpha, gbps, vec![]);
+    // α = 1/8 of 26 packets: 3 = (26 - 2) / 8.
+    assert_eq!(beyond(26 * PACKET, 0.125, None), 5);
+    assert_eq!(beyond(26 * PACKET - 1, 0.125, None), 6);
+    // The same up to the rate of the key, whatever the rate of the egress port (10 Gbps).
+    for gbps in [100, 101, 400] {
+        assert_eq!(beyond(26 * PACKET, 0.125, Some(gbps)), 5, "{gbps}");
+        assert_eq!(beyond(26 * PACKET - 1, 0.125, Some(gbps)), 6, "{gbps}");
+    }
+    // Twice as fast, α = 1/4: 5 = (24 - 4) / 4. Four times, α = 1/2: 7 = (20 - 6) / 2.
+    assert_eq!((beyond(24 * PACKET, 0.125, Some(50)), beyond(24 * PACKET - 1, 0.125, Some(50))), (3, 4));
+    assert_eq!((beyond(20 * PACKET, 0.125, Some(25)), beyond(20 * PACKET - 1, 0.125, Some(25))), (1, 2));
+    // In proportion in between, α = 5/32: 4 packets of 1538 B = (43,987 B - 3 packets) · 5/32, rounded down to bytes.
+    assert_eq!((beyond(43_987, 0.125, Some(80)), beyond(43_986, 0.125, Some(80))), (4, 5));
+    // At most 1 by the rate: 3 = 5 - 2. But an α that is larger by itself stays: 4 = (5 - 3) · 2.
+    assert_eq!((beyond(5 * PACKET, 0.125, Some(1)), beyond(5 * PACKET - 1, 0.125, Some(1))), (5, 6));
+    assert_eq!((beyond(5 * PACKET, 2.0, Some(1)), beyond(5 * PACKET - 1, 2.0, Some(1))), (4, 5));
+}
+
+#[test]
+fn a_dynamic_threshold_follows_the_rate_of_its_own_port() {
+    // The link from the sender (a) to the switch (b): packets come at 100 Gbps all the time.
+    let beyond = |direction, at, gbps| {
+        let change = LinkChange::Rate(Rate::from_gbps(gbps));
+        beyond_dynamic(24 * PACKET, 0.125, Some(50), vec![LinkEventSpec { at, link: 0, direction, change }])
+    };
+    let (soon, late) = (Time::from_ps(1), Time::ZERO + us(9));
+    // α = 1/4 as before the event, 1/8 at 50 Gbps (2 of the packets within), 1/2 at 200 Gbps (all).
+    assert_eq!((beyond(Direction::FromB, late, 50), beyond(Direction::FromB, late, 200)), (3, 3));
+    assert_eq!((beyond(Direction::FromB, soon, 50), beyond(Direction::FromB, soon, 200)), (6, 0));
+    assert_eq!(beyond(Direction::FromA, late, 400), 3);
 }

@@ -106,6 +106,7 @@ pub(crate) trait SwitchKeys: Params {
 
 const IDLE_QUANTUM: &str = "has no effect without discipline = \"drr\"";
 const IDLE_LIMIT_RATE: &str = "has no effect without queue_limit";
+const IDLE_ALPHA_RATE: &str = "has no effect with a fixed xoff";
 const IDLE_PHANTOM: &str = "has no effect without ecn_at = \"phantom\"";
 
 /// The two kinds of switches have the same keys and other defaults.
@@ -135,6 +136,9 @@ macro_rules! switch_section {
                 /// Xoff threshold of an ingress port as a fraction of the free shared buffer (0.11: HPCC, SIGCOMM 2019,
                 /// §5.1).
                 xoff_alpha: f64 = 0.11, in 0.001 => 1024.0;
+                /// The port rate up to which xoff_alpha applies; at a faster ingress port it is larger in proportion, up to 1 (HPCC's
+                /// simulator). "none" for the same fraction at every port.
+                xoff_alpha_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
                 /// Fixed Xoff threshold of an ingress port; "none" for the dynamic one of xoff_alpha.
                 xoff: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// A paused neighbour resumes when its bytes have fallen this far below the threshold.
@@ -194,9 +198,11 @@ macro_rules! switch_section {
                 let turns = "expected discipline = \"drr\", or no quantum";
                 let phantom = "expected ecn_at = \"phantom\", or none of its keys";
                 let limit = "expected a queue_limit, or no queue_limit_rate";
+                let alpha = "expected xoff = \"none\", or no xoff_alpha_rate";
                 let no_phantom = self.ecn_at != EcnAtChoice::Phantom;
                 let keys = [
                     ("queue_limit_rate", self.queue_limit_rate.is_some() && self.queue_limit.is_none(), limit),
+                    ("xoff_alpha_rate", self.xoff_alpha_rate.is_some() && self.xoff.is_some(), alpha),
                     ("quantum", self.quantum.is_some() && self.discipline != DisciplineChoice::Drr, turns),
                     ("phantom_drain", self.phantom_drain.is_some() && no_phantom, phantom),
                     ("phantom_size", self.phantom_size.is_some() && no_phantom, phantom),
@@ -216,6 +222,7 @@ macro_rules! switch_section {
                 let problem = match key {
                     "quantum" => IDLE_QUANTUM,
                     "queue_limit_rate" => IDLE_LIMIT_RATE,
+                    "xoff_alpha_rate" => IDLE_ALPHA_RATE,
                     _ => IDLE_PHANTOM,
                 };
                 Some((key, problem, expected))
@@ -230,7 +237,12 @@ macro_rules! switch_section {
                         packets: self.queue_limit_packets,
                         rate: self.queue_limit_rate,
                     },
-                    pfc: self.pfc.then_some(PfcSpec { xoff, hysteresis: self.hysteresis, headroom: self.headroom }),
+                    pfc: self.pfc.then_some(PfcSpec {
+                        xoff,
+                        alpha_rate: self.xoff_alpha_rate,
+                        hysteresis: self.hysteresis,
+                        headroom: self.headroom,
+                    }),
                     ecn: self.ecn.then_some(EcnSpec {
                         kmin: self.kmin,
                         kmax: self.kmax,

@@ -2,7 +2,7 @@
 
 use farloop_cc::AnyParams;
 use farloop_net::spec::{
-    DetourSpec, DisciplineSpec, EcnAt, LinuxPacing, NodeId, NodeKind, QueueLimit, TcpSpec, TransportKind,
+    DetourSpec, DisciplineSpec, EcnAt, LinuxPacing, NodeId, NodeKind, PfcSpec, QueueLimit, TcpSpec, TransportKind,
 };
 use farloop_scenario::{Built, Scenario, parse, schema};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
@@ -277,6 +277,23 @@ fn marking_is_as_written() {
     let set = ecn(&[("switch.ecn_at", "departure"), ("switch.ecn_rate", "25Gbps"), ("switch.kmin", "100kB")]);
     assert_eq!(set.at, EcnAt::Departure);
     assert_eq!(set.thresholds(Rate::from_gbps(100)), (Bytes::new(400_000), Bytes::new(3_600_000)));
+}
+
+#[test]
+fn thresholds_of_pauses_are_as_written() {
+    let pfc = |overrides: &[(&str, &str)], more: &str| {
+        let built = build(&format!("{MINIMAL}{more}"), overrides);
+        match &built.spec.nodes.iter().find(|n| n.name == "left").expect("a switch").kind {
+            NodeKind::Switch(switch) => switch.pfc.clone().expect("pauses"),
+            _ => panic!("no switch"),
+        }
+    };
+    let rate = ("switch.xoff_alpha_rate", "25Gbps");
+    let at = |pfc: PfcSpec| [25, 100].map(|gbps| pfc.alpha_at(Rate::from_gbps(gbps)));
+    assert_eq!(at(pfc(&[], "")), [Some(0.11); 2]);
+    assert_eq!(at(pfc(&[rate, ("switch.xoff_alpha", "0.125")], "")), [Some(0.125), Some(0.5)]);
+    // One switch has a fixed threshold, though the rate for all stays.
+    assert_eq!(at(pfc(&[rate], "[[switch_override]]\nmatch = \"left\"\nxoff = \"20kB\"\n")), [None; 2]);
 }
 
 #[test]

@@ -255,8 +255,11 @@ fn buffers(
     for (i, link) in worst_links(&spec.events, &spec.links).iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
             let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
+            let Some(pfc) = switch_of(&spec.nodes[node as usize]).and_then(|switch| switch.pfc.as_ref()) else {
+                continue;
+            };
             let port = &mut ports[PortNumber::new(2 * i + side)];
-            port.ingress = Ingress::lossless(capacity);
+            port.ingress = Ingress::lossless(capacity, pfc, port.link.rate);
             port.headroom = capacity * classes;
             reserved[node as usize] += capacity * classes;
         }

@@ -196,6 +196,8 @@ pub enum Ecmp {
 pub struct PfcSpec {
     /// When an ingress port pauses its neighbour.
     pub xoff: XoffSpec,
+    /// The rate up to which a dynamic threshold has the same α at all ingress ports ([`PfcSpec::alpha_at`]); `None` for all rates.
+    pub alpha_rate: Option<Rate>,
     /// The neighbour resumes when its bytes have fallen this far below the threshold.
     pub hysteresis: Bytes,
     /// Headroom of each ingress port; `None` to compute it from the link (see `docs/network-model.md`).
@@ -205,7 +207,15 @@ pub struct PfcSpec {
 impl PfcSpec {
     /// PFC with computed headroom. Further features are added by name, as to [`SwitchSpec::plain`].
     pub const fn plain(xoff: XoffSpec, hysteresis: Bytes) -> PfcSpec {
-        PfcSpec { xoff, hysteresis, headroom: None }
+        PfcSpec { xoff, alpha_rate: None, hysteresis, headroom: None }
+    }
+
+    /// α of the dynamic threshold of an ingress port of `rate`; `None` if the threshold is fixed. Above `alpha_rate` α is larger in
+    /// proportion to the rate, but no larger than 1 by that (`pfc_a_shift` in `scratch/third.cc` of HPCC's simulator).
+    pub fn alpha_at(&self, rate: Rate) -> Option<f64> {
+        let XoffSpec::Dynamic(alpha) = self.xoff else { return None };
+        let Some(per) = self.alpha_rate.filter(|per| *per > Rate::ZERO) else { return Some(alpha) };
+        Some((alpha * rate.as_bps() as f64 / per.as_bps() as f64).min(1.0).max(alpha))
     }
 }
 

@@ -11,7 +11,7 @@
 //! Nothing here knows packets or ports: a buffer is numbers.
 
 use crate::spec::{DATA_CLASSES, LinkSpec, PfcSpec, SwitchSpec, XoffSpec};
-use farloop_units::{Bytes, Delta};
+use farloop_units::{Bytes, Delta, Rate};
 
 /// A PFC frame: 64 bytes of Ethernet frame, 20 of preamble and gap (IEEE 802.1Qbb).
 pub(crate) const PFC_FRAME: u16 = 84;
@@ -77,8 +77,8 @@ struct PfcState {
 
 /// The Xoff threshold in integers.
 enum Xoff {
-    /// α in 1/65536.
-    Dynamic(u64),
+    /// By the α of the ingress port.
+    Dynamic,
     Static(u64),
 }
 
@@ -98,12 +98,21 @@ pub(crate) struct Ingress {
     unsettled: [bool; DATA_CLASSES],
     /// Capacity of the headroom of each class.
     capacity: u64,
+    /// α of a dynamic Xoff threshold in 1/65536.
+    alpha: u64,
 }
 
 impl Ingress {
-    /// An ingress with PFC, and headroom of `capacity` bytes for each class.
-    pub fn lossless(capacity: Bytes) -> Ingress {
-        Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() }
+    /// An ingress with PFC, at a port of `rate`, and headroom of `capacity` bytes for each class.
+    pub fn lossless(capacity: Bytes, pfc: &PfcSpec, rate: Rate) -> Ingress {
+        let mut ingress = Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() };
+        ingress.set_rate(pfc, rate);
+        ingress
+    }
+
+    /// Sets the threshold as is right for a port of `rate`.
+    pub fn set_rate(&mut self, pfc: &PfcSpec, rate: Rate) {
+        self.alpha = pfc.alpha_at(rate).map_or(0, in_65536ths);
     }
 
     /// Returns true if the neighbour must not send this class.
@@ -191,7 +200,7 @@ impl Buffer {
         };
         if ingress.headroom[data_class] > 0
             || size > free
-            || ingress.shared[data_class] + size > self.xoff_threshold(pfc)
+            || ingress.shared[data_class] + size > self.xoff_threshold(pfc, ingress)
         {
             return Err(Refused::Buffer);
         }
@@ -218,7 +227,7 @@ impl Buffer {
         }
         ingress.unsettled[data_class] = false;
         let pfc = self.pfc.as_ref().expect("only an ingress with PFC is ever stopped");
-        let low = ingress.shared[data_class] + pfc.hysteresis <= self.xoff_threshold(pfc);
+        let low = ingress.shared[data_class] + pfc.hysteresis <= self.xoff_threshold(pfc, ingress);
         let go_on = low || ingress.shared[data_class] == 0;
         ingress.stopped[data_class] = !go_on;
         self.stopped -= u32::from(go_on);
@@ -236,7 +245,7 @@ impl Buffer {
     pub fn stops_again(&mut self, ingress: &mut Ingress, data_class: usize) -> bool {
         let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else { return false };
         let held = ingress.headroom[data_class] > 0;
-        let stops = held || ingress.shared[data_class] > self.xoff_threshold(pfc);
+        let stops = held || ingress.shared[data_class] > self.xoff_threshold(pfc, ingress);
         (ingress.stopped[data_class], ingress.unsettled[data_class]) = (stops, held);
         self.stopped += u32::from(stops);
         stops
@@ -248,9 +257,9 @@ impl Buffer {
     fn threshold(&self, alpha: u64) -> u64 {
         ((u128::from(self.free_bytes()) * u128::from(alpha)) >> 16) as u64
     }
-    fn xoff_threshold(&self, pfc: &PfcState) -> u64 {
+    fn xoff_threshold(&self, pfc: &PfcState, ingress: &Ingress) -> u64 {
         match pfc.xoff {
-            Xoff::Dynamic(alpha) => self.threshold(alpha),
+            Xoff::Dynamic => self.threshold(ingress.alpha),
             Xoff::Static(bytes) => bytes.min(self.shared),
         }
     }
@@ -259,7 +268,7 @@ impl Buffer {
 impl PfcState {
     fn new(spec: &PfcSpec) -> PfcState {
         let xoff = match spec.xoff {
-            XoffSpec::Dynamic(alpha) => Xoff::Dynamic(in_65536ths(alpha)),
+            XoffSpec::Dynamic(_) => Xoff::Dynamic,
             XoffSpec::Static(bytes) => Xoff::Static(bytes.get()),
         };
         PfcState { xoff, hysteresis: spec.hysteresis.get() }
@@ -276,7 +285,6 @@ mod tests {
     use super::*;
     use crate::spec::QueueLimit;
     use farloop_test_support::cases;
-    use farloop_units::Rate;
     use proptest::prelude::*;
 
     fn switch(buffer: u64, alpha: f64, pfc: Option<PfcSpec>) -> SwitchSpec {
@@ -318,8 +326,9 @@ mod tests {
     /// Xoff at 3,000 B, hysteresis 1,000 B, headroom 2,000 B, packets of 1,000 B.
     #[test]
     fn pauses_by_hand() {
-        let mut buffer = Buffer::new(&switch(100_000, 1.0, Some(pfc(3_000, 1_000))), Bytes::new(4_000));
-        let ingress = &mut Ingress::lossless(Bytes::new(2_000));
+        let pfc = pfc(3_000, 1_000);
+        let ingress = &mut Ingress::lossless(Bytes::new(2_000), &pfc, Rate::from_gbps(100));
+        let mut buffer = Buffer::new(&switch(100_000, 1.0, Some(pfc)), Bytes::new(4_000));
         let mut admit = |ingress: &mut Ingress| buffer.admit(ingress, 1, 1000, queue(0, 0));
         assert_eq!([(); 3].map(|()| admit(ingress)), [Ok(Admitted::Lossless); 3]);
         assert_eq!(admit(ingress), Ok(Admitted::Stop), "the fourth would exceed the threshold");
@@ -343,10 +352,11 @@ mod tests {
             dynamic in any::<bool>(),
         ) {
             let xoff = if dynamic { XoffSpec::Dynamic(0.3) } else { XoffSpec::Static(Bytes::new(9_000)) };
-            let spec = switch(60_000, 0.5, Some(PfcSpec { xoff, ..pfc(0, 2_000) }));
-            let mut buffer = Buffer::new(&spec, Bytes::new(24_000));
-            // Two ports with PFC, one without.
-            let mut ports = [Ingress::lossless(Bytes::new(6_000)), Ingress::lossless(Bytes::new(6_000)), Ingress::default()];
+            let pfc = PfcSpec { xoff, alpha_rate: Some(Rate::from_gbps(50)), ..pfc(0, 2_000) };
+            // Two ports with PFC, one of them with twice the α, and one without.
+            let [first, second] = [50, 100].map(|gbps| Ingress::lossless(Bytes::new(6_000), &pfc, Rate::from_gbps(gbps)));
+            let mut ports = [first, second, Ingress::default()];
+            let mut buffer = Buffer::new(&switch(60_000, 0.5, Some(pfc)), Bytes::new(24_000));
             let mut held: Vec<(usize, usize, u64)> = Vec::new();
             let mut lossy = 0;
             let leave = |buffer: &mut Buffer, ports: &mut [Ingress; 3], lossy: &mut u64, (port, class, size): (usize, usize, u64)| {

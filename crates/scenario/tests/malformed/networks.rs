@@ -116,6 +116,17 @@ fn networks_and_traffic() {
             &["bad.toml:10: switch.xoff: the threshold of 20MB is above the buffer of 10MB"],
         ),
         (
+            "[switch]\nxoff_alpha_rate = \"25Gbps\"\nxoff = \"20kB\"\n",
+            &[
+                "bad.toml:10: switch.xoff_alpha_rate: has no effect with a fixed xoff; expected xoff = \"none\", or no xoff_alpha_rate",
+            ],
+        ),
+        (
+            "[switch]\nxoff_alpha_rate = \"0bps\"\n",
+            &["bad.toml:10: switch.xoff_alpha_rate: \"0bps\" is outside", "1kbps"],
+        ),
+        ("[switch]\nxoff_alpha_rate = 25\n", &["switch.xoff_alpha_rate: 25 is a whole number; expected a rate"]),
+        (
             "[record]\nports = [\"left->rigt\"]\n",
             &[
                 "bad.toml:10: record.ports: there is no port \"left->rigt\"; did you mean \"left->right\"?",
@@ -292,6 +303,12 @@ fn fabrics_and_overrides() {
         (
             "match = \"*\"\nkmin = \"2MB\"\n",
             &["bad.toml:12: switch_override.*.kmin: kmin = \"2MB\" is above kmax = \"900kB\" for switch \"left\""],
+        ),
+        (
+            "match = \"right\"\nxoff = \"20kB\"\nxoff_alpha_rate = \"25Gbps\"\n",
+            &[
+                "bad.toml:13: switch_override.right.xoff_alpha_rate: has no effect with a fixed xoff for switch \"right\"",
+            ],
         ),
         (
             "match = \"right\"\nbuffer = \"2kB\"\n",
