@@ -394,8 +394,9 @@ def _no_picture(figure: str) -> str:
 
 
 def verdict(claim: Mapping[str, Any]) -> str:
-    """In short, never without what it owes to calibration."""
-    return f"**{claim['verdict']}**" + (" (calibrated)" if claim["calibrated"] else "")
+    """In short, never without what it owes to readings that its own figure chose."""
+    own = statements.count_classes([claim])["this figure"]
+    return f"**{claim['verdict']}**" + (f" ({own} of {claim['held']} hold only by their own reading)" if own else "")
 
 
 def anchor(figure: str) -> str:

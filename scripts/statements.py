@@ -14,9 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from farloop.judging import causes
+from farloop.judging.claims import READING_CLASSES
 from farloop.judging.kinds import KINDS
 
 Claims = Sequence[Mapping[str, Any]]
+
+HOLDS = {
+    "untouched": "hold, untouched",
+    "text or other figures": "hold, reading by text or other figures",
+    "this figure": "hold only by its own reading (not counted)",
+}
+"""Heads of the columns, by the class of reading that a statement rests on."""
 
 WITHOUT = "no cause named"
 """The kind of a failing statement that has no cause in any file."""
@@ -51,13 +59,20 @@ def failing(claims: Claims) -> Iterator[dict[str, Any]]:
             }
 
 
+def count_classes(claims: Claims) -> Counter[str]:
+    """The numbers of statements that hold, by the class of the reading that they rest on."""
+    of_claims = (statement for claim in claims for statement in claim.get("statements", []))
+    return Counter(statement["reading"] for statement in of_claims if statement["holds"])
+
+
 def tally(claims: Claims) -> str:
-    """The table of statements: a row for each paper and scale, a column for each kind of cause that there is."""
+    """The table of statements: a row for each paper and scale, with what holds by class of reading and what fails by kind of cause."""
     failed = list(failing(claims))
     kinds = [*KINDS, *([WITHOUT] if any(statement["kind"] == WITHOUT for statement in failed) else [])]
+    heads = [*(HOLDS[name] for name in READING_CLASSES), *(f"fail: {kind}" for kind in kinds)]
     lines = [
-        f"| paper | scale | hold | judged | fail | of these better than published | {' | '.join(kinds)} |",
-        f"| --- | --- |{' ---: |' * (4 + len(kinds))}",
+        f"| paper | scale | judged | {' | '.join(heads)} |",
+        f"| --- | --- |{' ---: |' * (1 + len(heads))}",
     ]
     rows = sorted({(c["id"].partition("/")[0], c["scale"]) for c in claims})
     for paper, scale in rows:
@@ -73,12 +88,11 @@ def _of(statement: Mapping[str, Any], paper: str, scale: str) -> bool:
 
 
 def _row(paper: str, scale: str, claims: Claims, failed: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> str:
-    counted = Counter(statement["kind"] for statement in failed)
-    better = sum(statement["side"] == "better" for statement in failed)
-    held, judged = (sum(c.get(key, 0) for c in claims) for key in ("held", "judged"))
-    return (
-        f"| {' | '.join(map(str, [paper, scale, held, judged, len(failed), better, *(counted[k] for k in kinds)]))} |"
-    )
+    causes_of = Counter(statement["kind"] for statement in failed)
+    classes = count_classes(claims)
+    judged = sum(c.get("judged", 0) for c in claims)
+    cells = [paper, scale, judged, *(classes[name] for name in READING_CLASSES), *(causes_of[kind] for kind in kinds)]
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def page(claims: Claims) -> str:

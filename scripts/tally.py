@@ -39,7 +39,10 @@ from farloop import catalogue
 from farloop.deprecation import rename_keys
 from farloop.errors import FarloopError
 from farloop.judging import verdicts
+from farloop.judging.claims import Claim, add_readings, read_claims
+from farloop.judging.schedule import own_scenario
 from farloop.results.run import ClaimRow
+from farloop.scenario import figure_names
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- verdicts: written by scripts/tally.py -->", "<!-- end of verdicts -->"
@@ -48,7 +51,8 @@ SCALES = ("quick", "full")
 """Of an entry; the later one stands in the tables."""
 
 STATED = ("text", "holds", "evidence", "number", "side")
-"""What is kept of a statement. Its cause is not: that is in the paper's `causes.toml`, and can become known later."""
+"""What is kept of a statement. Its cause is not: that is in the paper's `causes.toml`, and can become known later. Nor is the class of its
+reading: that is in the figure's file."""
 
 MAX_COLUMNS = 100
 """Of a list in the record that stands on one line."""
@@ -64,7 +68,10 @@ class RefusedError(Exception):
 
 
 def tally(claims: Claims) -> str:
-    """The README's table: a row per paper and scale, with its statements, and a column per verdict that occurs; calibrated claims apart."""
+    """The README's table: a row per paper and scale, with its statements, and a column per verdict that occurs; calibrated claims apart.
+
+    Statements that hold only by a reading that their figure chose do not count as holding.
+    """
     rows = sorted({(c["id"].partition("/")[0], c["scale"]) for c in claims})
     columns = [v for v in VERDICTS if any(c["verdict"] == v for c in claims)]
     lines = [
@@ -75,7 +82,9 @@ def tally(claims: Claims) -> str:
         own = [c for c in claims if c["id"].startswith(f"{paper}/") and c["scale"] == scale]
         counted = Counter(c["verdict"] for c in own)
         calibrated = sum(c["calibrated"] and c["verdict"] in VERDICTS[:3] for c in own)
-        held, judged = (sum(c.get(key, 0) for c in own) for key in ("held", "judged"))
+        judged = sum(c.get("judged", 0) for c in own)
+        counted_classes = statements.count_classes(own)
+        held = sum(counted_classes.values()) - counted_classes["this figure"]
         row = [paper, scale, f"{held} of {judged}", len(own), *(counted[v] for v in columns), calibrated]
         lines.append(f"| {' | '.join(map(str, row))} |")
     return "\n".join(lines)
@@ -284,7 +293,10 @@ def updated(record: Claims, entries: Claims, known: Iterable[str]) -> list[dict[
 
 
 def shown(
-    record: Claims, known: Mapping[str, Mapping[str, Any]], stated: Mapping[tuple[str, str], Sequence[str]]
+    record: Claims,
+    known: Mapping[str, Mapping[str, Any]],
+    stated: Mapping[tuple[str, str], Sequence[str]],
+    published: Mapping[str, Claim],
 ) -> list[dict[str, Any]]:
     """One entry for each known claim, with the paper's numbers: at full scale where that has run under the judge of today.
 
@@ -292,6 +304,7 @@ def shown(
         record: The record.
         known: Every claim, by its identifier.
         stated: The statements that today's judges make, by claim and scale.
+        published: The claims as today's files have them: they say which readings statements rest on.
     """
     best: dict[str, Mapping[str, Any]] = {}
     for entry in sorted(record, key=lambda e: (is_current(e, stated), SCALES.index(e["scale"]))):
@@ -307,13 +320,25 @@ def shown(
         name: {k: v for k, v in claim["paper"].items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
         for name, claim in known.items()
     }
-    rows = [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
+    rows = [
+        {**_with_readings(best.get(name, missing), published[name]), "id": name}
+        | {"paper": numbers[name] if name in best else {}}
+        for name in known
+    ]
     return [
         entry | {"verdict_text": f"{entry['verdict_text']}, by an earlier judge"}
         if entry["id"] in best and not is_current(entry, stated)
         else entry
         for entry in rows
     ]
+
+
+def _with_readings(entry: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
+    """An entry of the record with the readings of today."""
+    row = {**entry, "calibrated": bool(claim.calibrated)}
+    if entry["verdict"] in VERDICTS[:3]:
+        row["verdict_text"] = entry["verdict"] + (f" (calibrated: {claim.calibrated})" if claim.calibrated else "")
+    return add_readings(row, claim) if "statements" in entry else row
 
 
 def is_current(entry: Mapping[str, Any], stated: Mapping[tuple[str, str], Sequence[str]]) -> bool:
@@ -335,7 +360,7 @@ def stated_today(known: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str]
 def shown_today() -> list[dict[str, Any]]:
     """The entries that pages show: one for each claim, marked where an earlier judge made it."""
     known = known_claims()
-    return shown(read_record(), known, stated_today(known))
+    return shown(read_record(), known, stated_today(known), published_claims())
 
 
 def read_record() -> list[dict[str, Any]]:
@@ -375,6 +400,12 @@ def known_claims() -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in catalogue.entries("claims")}
 
 
+def published_claims() -> dict[str, Claim]:
+    """Every claim of the papers as today's files have it, by its identifier."""
+    documents = (own.parsed for name in figure_names() if (own := own_scenario(name)) is not None)
+    return {claim.id: claim for document in documents for claim in read_claims(document)}
+
+
 def main(arguments: Sequence[str]) -> int:
     """Brings the record up to date and rewrites both pages; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -396,7 +427,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.unchanged:
         record = keep_unchanged(record, stale(record, known, keys), options.unchanged, options.of)
     write_record(record, keys)
-    claims = shown(record, known, stated_today(known))
+    claims = shown(record, known, stated_today(known), published_claims())
     for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", led(claims))):
         path.write_text(between(path.read_text("utf-8"), content), encoding="utf-8")
     (FINDINGS / "statements.md").write_text(statements.page(claims), encoding="utf-8")

@@ -254,6 +254,16 @@ def test_open_entries_have_three_readings():
     assert short >= Counter(SHORT), f"has three readings now, SHORT is to say so: {Counter(SHORT) - short}"
 
 
+def test_readings_are_of_statements_that_judges_make(scripts):
+    tally = scripts("tally")
+    published = tally.published_claims()
+    stated = tally.stated_today(tally.known_claims())
+    for name, claim in published.items():
+        made = {text for scale in tally.SCALES for text in stated.get((name, scale), ())}
+        unknown = [text for reading in claim.readings for text in reading.statements if text not in made]
+        assert not unknown, f"{name}: no such statement: {unknown}"
+
+
 def test_every_statement_that_does_not_hold_has_a_cause(scripts):
     tally = scripts("tally")
     stated = tally.stated_today(tally.known_claims())
@@ -271,24 +281,27 @@ def test_the_page_of_statements_is_what_the_record_and_the_causes_say(scripts):
 
 def made_up(**changes):
     statements = [
-        {"text": "a holds", "holds": True, "evidence": "1", "number": False, "side": ""},
-        {"text": "b | fails", "holds": False, "evidence": "2 < 3", "number": True, "side": "better"},
+        {"text": "a holds", "holds": True, "evidence": "1", "number": False, "side": "", "reading": reading}
+        for reading in ("untouched", "untouched", "untouched", "text or other figures", "this figure", "this figure")
     ]
+    failing = {"text": "b | fails", "holds": False, "evidence": "2 < 3", "number": True, "side": "better"}
+    statements.append(failing | {"reading": "this figure"})
     return {
-        "id": "none/fig01", "scale": "full", "verdict": "differs", "held": 1, "judged": 2, "statements": statements,
+        "id": "none/fig01", "scale": "full", "verdict": "differs", "held": 6, "judged": 7, "statements": statements,
     } | changes  # fmt: skip
 
 
 def test_statements_are_counted_by_cause(scripts):
     statements = scripts("statements")
     assert statements.tally([made_up()]).splitlines() == [
-        "| paper | scale | hold | judged | fail | of these better than published | setting not published | cannot follow from the text "
-        "| simplification of farloop | too close to tell | open | no cause named |",
+        "| paper | scale | judged | hold, untouched | hold, reading by text or other figures | hold only by its own reading (not counted) "
+        "| fail: setting not published | fail: cannot follow from the text | fail: simplification of farloop | fail: too close to tell "
+        "| fail: open | fail: no cause named |",
         "| --- | --- |" + " ---: |" * 10,
-        "| none | full | 1 | 2 | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
+        "| none | full | 7 | 3 | 1 | 2 | 0 | 0 | 0 | 0 | 0 | 1 |",
     ]
     page = statements.page([made_up()])
-    assert "### none/fig01: 1 of 2 hold (full scale)" in page
+    assert "### none/fig01: 6 of 7 hold (full scale)" in page
     assert "- **b \\| fails** (2 &lt; 3; *better than published*).\n    - *no cause named*" in page
     assert "a holds" not in page
 

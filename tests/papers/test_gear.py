@@ -225,7 +225,7 @@ def fig09(**other):
 def test_fig09_reproduced():
     claim = judge("gear/fig09", planned("gear/fig09", fig09()))["gear/fig09"]
     assert claim["verdict"] == "reproduced", claim["note"]
-    assert claim["verdict_text"].startswith("reproduced (calibrated: Gear's reading")
+    assert claim["verdict_text"].startswith("reproduced (calibrated: Gear's first round trip")
     assert claim["calibrated"] is True
     assert claim["measured"]["Gear_ratio"] == pytest.approx(47 / 46)
     assert claim["measured"]["GEMINI_converged_s"] == pytest.approx(2.2, abs=0.05)

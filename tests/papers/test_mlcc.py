@@ -193,7 +193,9 @@ def test_buffers():
     figure = "mlcc/buffers"
     good = judge(figure, planned(figure, dci()))
     assert {c: v["verdict"] for c, v in good.items()} == {"mlcc/fig09": "reproduced", "mlcc/fig10": "reproduced"}
-    assert good["mlcc/fig10"]["verdict_text"].startswith("reproduced (calibrated: the 10 ms")
+    assert good["mlcc/fig10"]["verdict_text"].startswith("reproduced (calibrated: 10 ms between")
+    readings = {c: {s["reading"] for s in v["statements"]} for c, v in good.items()}
+    assert readings == {"mlcc/fig09": {"untouched"}, "mlcc/fig10": {"this figure"}}
     low = judge(figure, planned(figure, dci(peak=20 * MB, turn_peak=10 * MB)))
     assert failed(low["mlcc/fig09"]) == ["θ = 18 ms: peak (MB)", "θ = 18 ms: peak per flow (MB)"]
     assert (low["mlcc/fig09"]["verdict"], low["mlcc/fig10"]["verdict"]) == ("direction", "direction")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import farloop
 from farloop.commands.app import app
 from farloop.judging import schedule
-from farloop.judging.claims import Claim, Finding, Statement, near
+from farloop.judging.claims import Claim, ClaimReading, Finding, Statement, add_readings, near, read_claims, worst_class
 from farloop.studies import reproduce
 from farloop.studies.reproduce import Reading
 
@@ -114,6 +114,37 @@ def test_a_number_can_be_better_than_the_published_one(value, better, side):
     assert statement.row()["side"] == side
     note = Finding("a/fig1", [statement]).row(claim, "full")["note"]
     assert (f"does not hold, {side} than published: x is 1" in note) == bool(side)
+
+
+def test_a_statement_rests_on_the_worst_of_its_readings():
+    readings = (
+        ClaimReading("W", "text", "§3"),
+        ClaimReading("T", "other figures", "Fig. 2", ("a", "b")),
+        ClaimReading("N", "this figure", "Fig. 1", ("b",)),
+    )
+    claim = Claim("a/fig1", "x", {}, {}, readings)
+    assert [claim.classify_reading(text) for text in "abc"] == [
+        "text or other figures", "this figure", "text or other figures",
+    ]  # fmt: skip
+    assert (claim.calibrated, worst_class(claim.readings)) == ("N", "this figure")
+    row = Finding("a/fig1", [Statement(text, True, "") for text in "abc"]).row(claim, "quick")
+    assert [s["reading"] for s in add_readings(row, claim)["statements"]] == [
+        claim.classify_reading(text) for text in "abc"
+    ]
+    assert (row["verdict_text"], row["calibrated"]) == ("reproduced (calibrated: N)", True)
+    plain = Claim("a/fig1", "x", {}, {})
+    assert (plain.classify_reading("a"), plain.calibrated, worst_class(plain.readings)) == (
+        "untouched",
+        "",
+        "untouched",
+    )
+
+
+def test_readings_are_read_from_a_figures_file():
+    written = {"what": "W", "by": "text", "source": "§3"}
+    for statements, expected in [({}, ()), ({"statements": "none"}, ()), ({"statements": ["a"]}, ("a",))]:
+        (claim,) = read_claims({"claim": [{"id": "a/fig1", "what": "x", "reading": [written | statements]}]})
+        assert claim.readings == (ClaimReading("W", "text", "§3", expected),)
 
 
 def test_held_and_judged_are_counted():

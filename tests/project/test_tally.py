@@ -1,5 +1,6 @@
 """The verdicts in README and findings are what scripts/tally.py writes."""
 
+import dataclasses
 import datetime
 import importlib.util
 import json
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from farloop.judging.claims import VERDICTS, read_claims
+from farloop.judging.claims import VERDICTS, Claim, ClaimReading, read_claims
 from farloop.judging.schedule import own_scenario
 from farloop.scenario import figure_names
 
@@ -26,6 +27,7 @@ def claim(name, verdict, text, paper=None, measured=None, *, calibrated=False, s
         {"text": "it is so", "holds": True, "evidence": "7", "number": False, "side": "", "cause": {"kind": "open"}},
         {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
     ]
+    statements = [statement | {"reading": "this figure" if calibrated else "untouched"} for statement in statements]
     row = {"id": name, "verdict": verdict, "verdict_text": text, "calibrated": calibrated, "scale": scale}
     return row | numbers | {"held": 1, "judged": 2, "statements": statements}
 
@@ -49,8 +51,8 @@ def test_the_tally_counts():
     assert tally.tally(CLAIMS).splitlines() == [
         "| paper | scale | statements that hold, of judged | claims | reproduced | direction | differs | partial | of these calibrated |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| a | full | 2 of 4 | 2 | 1 | 0 | 1 | 0 | 1 |",
-        "| b | full | 1 of 2 | 1 | 0 | 0 | 0 | 1 | 0 |",
+        "| a | full | 1 of 4 | 2 | 1 | 0 | 1 | 0 | 1 |",
+        "| b | full | 0 of 2 | 1 | 0 | 0 | 0 | 1 | 0 |",
         "| b | quick | 1 of 2 | 1 | 0 | 1 | 0 | 0 | 0 |",
     ]
 
@@ -64,6 +66,7 @@ def test_the_table_has_the_papers_numbers_beside_ours():
     ]
 
 
+PUBLISHED = {name: Claim(name, "x", {"ratio": 1.02}, {}) for name in ("a/fig1", "a/fig2", "a/fig3")}
 KNOWN = {name: {"id": name, "paper": {"ratio": 1.02}} for name in ("a/fig1", "a/fig2", "a/fig3")}
 STATED = {(name, scale): ["it is so", "it is 3"] for name in KNOWN for scale in ("quick", "full")}
 
@@ -78,7 +81,7 @@ def test_a_partial_reproduction_replaces_what_it_ran():
     assert record == [quick, other], "in the order of the claims; what is no claim any more goes"
     assert tally.updated(record, [again], KNOWN) == [again, other]
     assert tally.updated(record, [full], KNOWN) == [quick, full, other], "each scale has its own entry"
-    shown = tally.shown(tally.updated(record, [full], KNOWN), KNOWN, STATED)
+    shown = tally.shown(tally.updated(record, [full], KNOWN), KNOWN, STATED, PUBLISHED)
     assert [(c["id"], c["scale"], c["verdict"]) for c in shown] == [
         ("a/fig1", "full", "reproduced"), ("a/fig2", "quick", "direction"), ("a/fig3", "–", "not judged"),
     ]  # fmt: skip
@@ -89,11 +92,25 @@ def test_a_partial_reproduction_replaces_what_it_ran():
 def test_full_scale_under_an_earlier_judge_stands_behind_quick_scale_under_todays():
     quick, full = claim("a/fig1", "differs", "differs", scale="quick"), claim("a/fig1", "reproduced", "reproduced")
     other = STATED | {("a/fig1", "full"): ["it is so", "it is 4"]}
-    assert tally.shown([quick, full], KNOWN, STATED)[0]["scale"] == "full"
-    assert tally.shown([quick, full], KNOWN, other)[0]["scale"] == "quick"
-    (old, *_) = tally.shown([full], KNOWN, other)
+    assert tally.shown([quick, full], KNOWN, STATED, PUBLISHED)[0]["scale"] == "full"
+    assert tally.shown([quick, full], KNOWN, other, PUBLISHED)[0]["scale"] == "quick"
+    (old, *_) = tally.shown([full], KNOWN, other, PUBLISHED)
     assert (old["scale"], old["verdict_text"]) == ("full", "reproduced, by an earlier judge"), "better than nothing"
     assert [tally.is_current(full, stated) for stated in (STATED, other, {})] == [True, False, False]
+
+
+def test_readings_of_today_are_shown_beside_verdicts_of_before():
+    reading = ClaimReading("W", "this figure", "Fig. 1", ("it is so",))
+    by_figure = PUBLISHED | {"a/fig1": dataclasses.replace(PUBLISHED["a/fig1"], readings=(reading,))}
+    entry = claim("a/fig1", "reproduced", "reproduced")
+    (now, *_) = tally.shown([entry], KNOWN, STATED, by_figure)
+    assert (now["calibrated"], now["verdict_text"]) == (True, "reproduced (calibrated: W)")
+    assert [s["reading"] for s in now["statements"]] == ["this figure", "untouched"]
+    before = claim("a/fig1", "reproduced", "reproduced (calibrated: W)", calibrated=True)
+    (now, *_) = tally.shown([before], KNOWN, STATED, PUBLISHED)
+    assert (now["calibrated"], now["verdict_text"]) == (False, "reproduced")
+    partial = claim("a/fig1", "partial", "partial: 1 of 2 statements")
+    assert tally.shown([partial], KNOWN, STATED, by_figure)[0]["verdict_text"] == "partial: 1 of 2 statements"
 
 
 def reproduced(directory, **change):

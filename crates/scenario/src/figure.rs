@@ -6,7 +6,7 @@ use crate::glob::matches;
 use crate::json::json;
 use crate::names::MAX_NAME_LENGTH;
 use crate::reader::Section;
-use farloop_units::{Value, params};
+use farloop_units::{Value, choice, params};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
@@ -61,8 +61,33 @@ params! {
         id: Option<String> = None;
         /// What the paper says, in words.
         what: Option<String> = None;
-        /// Which parameter we fitted to this figure, so that agreement confirms nothing; "none" if none was.
-        calibrated: Option<String> = None;
+    }
+}
+
+choice! {
+    /// The evidence that chose a reading of a paper.
+    pub enum ChosenBy {
+        /// The words of the text, or of a work that it cites.
+        Text = "text",
+        /// The paper's other figures.
+        OtherFigures = "other figures",
+        /// The numbers of this figure, so that agreement confirms nothing.
+        ThisFigure = "this figure",
+    }
+}
+
+params! {
+    /// The keys of `[[claim.reading]]`: a parameter of the claim's runs that the paper does not give.
+    pub struct ReadingKeys {
+        /// The parameter and its value.
+        what: Option<String> = None;
+        /// Evidence that chose it. "text": its words, or a work that it cites; "other figures": the paper's; "this figure": its own
+        /// numbers.
+        by: Option<ChosenBy> = None;
+        /// Section, citation or figure.
+        source: Option<String> = None;
+        /// Texts of the statements that rest on it; "none" for all of the claim's.
+        statements: Option<Vec<String>> = None;
     }
 }
 
@@ -89,8 +114,8 @@ pub struct Claim {
     pub id: String,
     /// What the paper says, in words.
     pub what: String,
-    /// Which parameter was chosen by what this figure shows.
-    pub calibrated: Option<String>,
+    /// Unpublished parameters that its runs rest on.
+    pub readings: Vec<ReadingKeys>,
     /// The published numbers.
     pub paper: Json,
     /// Accepted distance of a measurement from them.
@@ -131,7 +156,11 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
     let mut claims: Vec<Claim> = Vec::new();
     let mut seen = HashSet::new();
     for (id, section) in root.sections("claim")? {
-        let keys: ClaimKeys = section.read(&["id", "what"], &["paper", "tolerance"])?;
+        if section.table.is_some_and(|table| table.get("calibrated").is_some()) {
+            let expected = "expected [[claim.reading]] below the claim, with what, by = \"this figure\" and source";
+            return Err(section.diagnostic("calibrated", "is a reading now", expected));
+        }
+        let keys: ClaimKeys = section.read(&["id", "what"], &["paper", "tolerance", "reading"])?;
         if id.trim().is_empty() || id.chars().count() > MAX_NAME_LENGTH || id.contains(['\n', '\r', '\t']) {
             let expected = format!("expected 1 to {MAX_NAME_LENGTH} characters on one line");
             return Err(section.diagnostic("id", format!("\"{id}\" cannot be an identifier"), expected));
@@ -144,12 +173,30 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
         claims.push(Claim {
             id,
             what: keys.what.unwrap_or_default(),
-            calibrated: keys.calibrated,
+            readings: read_readings(&section)?,
             tolerance: read_tolerance(&section, &paper)?,
             paper: paper.into(),
         });
     }
     Ok(claims)
+}
+
+/// Reads every `[[claim.reading]]` of a claim.
+fn read_readings(claim: &Section<'_>) -> Result<Vec<ReadingKeys>, Diagnostic> {
+    let read = |section: Section<'_>| {
+        let keys: ReadingKeys = section.read(&["what", "by", "source"], &[])?;
+        for (key, text) in [("what", &keys.what), ("source", &keys.source)] {
+            if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+                return Err(section.diagnostic(key, "is empty", "expected a text"));
+            }
+        }
+        if keys.statements.as_ref().is_some_and(Vec::is_empty) {
+            let expected = "expected the texts of one or more statements, or no such key for all of the claim's";
+            return Err(section.diagnostic("statements", "is empty", expected));
+        }
+        Ok(keys)
+    };
+    claim.sections("reading")?.into_iter().map(|(_, section)| read(section)).collect()
 }
 
 /// Reads the tolerances of a claim, each by the name of its published number. One number is that of all of them, and a name with "*" or "?"

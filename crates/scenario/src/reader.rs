@@ -40,14 +40,17 @@ impl<'d> Section<'d> {
     /// The tables `[[name]]`, each with its name.
     pub fn sections(&self, name: &str) -> Result<Vec<(String, Section<'d>)>, Diagnostic> {
         let Some(entry) = self.table.and_then(|t| t.get(name)) else { return Ok(Vec::new()) };
+        let path = self.key(name);
         let wrong = |item: &Item| {
             let problem = format!("is {}", item.node.describe());
-            self.document.diagnostic(item.place, name, problem, format!("expected tables: [[{name}]]"))
+            // In an element of a list TOML names both lists, and not the element.
+            let list = self.path.split_once('.').map_or(name.to_string(), |(outer, _)| format!("{outer}.{name}"));
+            self.document.diagnostic(item.place, &path, problem, format!("expected tables: [[{list}]]"))
         };
         let Node::List(elements) = &entry.item.node else { return Err(wrong(&entry.item)) };
         let read = |(element_name, element): (String, &'d Item)| match &element.node {
             Node::Table(table) => {
-                let path = format!("{name}.{element_name}");
+                let path = format!("{path}.{element_name}");
                 let section = Section { path, place: element.place, table: Some(table), ..*self };
                 Ok((element_name, section))
             }

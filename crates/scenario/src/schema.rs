@@ -1,6 +1,6 @@
 //! The JSON Schema of scenario files, for editors; made from the same declarations as everything else.
 
-use crate::figure::{CaseKeys, ClaimKeys, Figure, TemplateKeys};
+use crate::figure::{CaseKeys, ClaimKeys, Figure, ReadingKeys, TemplateKeys};
 use crate::json::json;
 use crate::sections::*;
 use crate::topology::{LinkKeys, NetworkAlternative, NodeKeys, TopologyKey, network_alternatives};
@@ -66,6 +66,8 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     claim["properties"]["paper"] = object!({ "type": "object", "description": "The published numbers." });
     let doc = "How far a measurement may be from them.";
     claim["properties"]["tolerance"] = object!({ "type": ["object", "number"], "description": doc });
+    let reading = table(&ReadingKeys::specs(), &["what", "by", "source"]);
+    claim["properties"]["reading"] = list("An unpublished parameter that its runs rest on.", reading);
     put("claim", list("A published result to compare with.", claim));
     object!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -101,3 +101,26 @@ fn a_tolerance_is_that_of_the_numbers_that_its_name_matches() {
     assert_eq!(tolerance(named), json!({ "a: mean": 0.2, "a: last": 0.3, "b: mean": 0.5 }));
     assert_eq!(tolerance(r#"tolerance = { "?: mean" = 0.1 }"#), json!({ "a: mean": 0.1, "b: mean": 0.1 }));
 }
+
+#[test]
+fn readings_of_a_claim_stand_in_the_resolved_scenario() {
+    let claim = "[[claim]]\nid = \"x\"\nwhat = \"y\"\n";
+    let resolved = |text: &str| read(&format!("{claim}{text}")).to_json()["claim"][0].get("reading").cloned();
+    assert_eq!(resolved(""), None);
+    let readings = r#"
+        [[claim.reading]]
+        what = "eta = 0.9"
+        by = "other figures"
+        source = "Fig. 3"
+        [[claim.reading]]
+        what = "step = 2"
+        by = "this figure"
+        source = "Fig. 4"
+        statements = ["it is 3"]
+    "#;
+    let expected = json!([
+        { "what": "eta = 0.9", "by": "other figures", "source": "Fig. 3", "statements": "none" },
+        { "what": "step = 2", "by": "this figure", "source": "Fig. 4", "statements": ["it is 3"] },
+    ]);
+    assert_eq!(resolved(readings), Some(expected));
+}

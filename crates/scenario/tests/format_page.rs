@@ -1,7 +1,7 @@
 //! `docs/scenario-format.md` says what the code does.
 
 use farloop_cc::paths::ChooserInfo;
-use farloop_scenario::figure::{CaseKeys, ClaimKeys, Figure};
+use farloop_scenario::figure::{CaseKeys, ClaimKeys, Figure, ReadingKeys};
 use farloop_scenario::sections::*;
 use farloop_scenario::{KeyTable, TopologyInfo, parse, topologies};
 use farloop_test_support::{assert_stored, fill, replace_blocks};
@@ -60,7 +60,7 @@ fn choosers_part() -> String {
 
 #[test]
 fn every_table_of_keys_is_the_stored_one() {
-    let tables: [(&str, Vec<ParamSpec>, &[&str]); 29] = [
+    let tables: [(&str, Vec<ParamSpec>, &[&str]); 30] = [
         ("top level", Top::specs(), &[]),
         ("run", Run::specs(), &["duration"]),
         ("switch", Switch::specs(), &[]),
@@ -90,6 +90,7 @@ fn every_table_of_keys_is_the_stored_one() {
         ("figure", Figure::specs(), &["id"]),
         ("case", CaseKeys::specs(), &[]),
         ("claim", ClaimKeys::specs(), &["id", "what"]),
+        ("claim reading", ReadingKeys::specs(), &["what", "by", "source"]),
     ];
     let names: Vec<String> = tables.iter().map(|(name, ..)| format!("keys of {name}")).collect();
     let mut blocks = vec![("topologies", topologies_part()), ("choosers of paths", choosers_part())];

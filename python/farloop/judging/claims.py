@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,12 +20,45 @@ VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction", "differs", "partial"
 """All of them, best first."""
 
 
+ReadingClass = Literal["untouched", "text or other figures", "this figure"]
+"""The evidence behind the unpublished parameters that a statement rests on."""
+
+READING_CLASSES: tuple[ReadingClass, ...] = ("untouched", "text or other figures", "this figure")
+"""All of them, best first. By the last one agreement confirms nothing."""
+
 Better = Literal["lower", "higher"]
 """The direction in which a number gets better."""
 
 
 class UndecidedError(Exception):
     """The runs at hand cannot decide a statement; the text says why."""
+
+
+@dataclass(frozen=True)
+class ClaimReading:
+    """A parameter of a claim's runs that the paper does not give.
+
+    Attributes:
+        what: The parameter and its value.
+        by: What chose it: "text" (its words, or those of a work that it cites), "other figures" or "this figure".
+        source: Section, citation or figure.
+        statements: Texts of the statements that rest on it; empty for all of the claim's.
+    """
+
+    what: str
+    by: str
+    source: str
+    statements: tuple[str, ...] = ()
+
+    @property
+    def reading_class(self) -> ReadingClass:
+        """Its class."""
+        return "this figure" if self.by == "this figure" else "text or other figures"
+
+
+def worst_class(readings: Iterable[ClaimReading]) -> ReadingClass:
+    """The worst class of some readings."""
+    return max((reading.reading_class for reading in readings), key=READING_CLASSES.index, default="untouched")
 
 
 @dataclass(frozen=True)
@@ -37,14 +70,23 @@ class Claim:
         what: The claim in words.
         paper: Published numbers by name.
         tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one. Of a published 0 it is absolute.
-        calibrated: The parameter that was fitted to this figure, so that agreement is no confirmation; empty if none was.
+        readings: What its runs rest on that is not published. Without any it is untouched: all is published, or a default of cited work.
     """
 
     id: str
     what: str
     paper: dict[str, float]
     tolerance: dict[str, float]
-    calibrated: str = ""
+    readings: tuple[ClaimReading, ...] = ()
+
+    @property
+    def calibrated(self) -> str:
+        """The parameters that this figure's numbers chose, so that agreement is no confirmation; empty if there are none."""
+        return "; ".join(reading.what for reading in self.readings if reading.reading_class == "this figure")
+
+    def classify_reading(self, statement: str) -> ReadingClass:
+        """The worst class of the readings that a statement rests on."""
+        return worst_class(r for r in self.readings if not r.statements or statement in r.statements)
 
     def range(self, name: str) -> tuple[float, float]:
         """The accepted values of a published number."""
@@ -175,6 +217,12 @@ def _objections(statements: Sequence[Mapping[str, Any]]) -> list[str]:
         return f"{word}{beyond}: {statement['text']} ({statement['evidence']})"
 
     return [objection(s, word) for holds, word in words.items() for s in statements if s["holds"] is holds]
+
+
+def add_readings(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
+    """The entry of a claim with the class of the reading that each statement rests on."""
+    statements = [s | {"reading": claim.classify_reading(s["text"])} for s in row["statements"]]
+    return {**row, "statements": statements}
 
 
 def remark(row: Mapping[str, Any]) -> str:
@@ -310,10 +358,21 @@ def read_claims(document: Mapping[str, Any]) -> list[Claim]:
             what=str(c["what"]),
             paper=_numbers(c.get("paper", {})),
             tolerance=_numbers(c.get("tolerance", {})),
-            calibrated="" if c.get("calibrated", "none") == "none" else str(c["calibrated"]),
+            readings=read_readings(c),
         )
         for c in document.get("claim", [])
     ]
+
+
+def read_readings(claim: Mapping[str, Any]) -> tuple[ClaimReading, ...]:
+    """The readings of a `[[claim]]`, as written or resolved."""
+
+    def read(table: Mapping[str, Any]) -> ClaimReading:
+        statements = table.get("statements", "none")
+        of_statements = () if statements == "none" else tuple(map(str, statements))
+        return ClaimReading(str(table["what"]), str(table["by"]), str(table["source"]), of_statements)
+
+    return tuple(read(table) for table in claim.get("reading", []))
 
 
 def _numbers(table: Mapping[str, Any]) -> dict[str, float]:

@@ -111,7 +111,7 @@ class NotPublished(Kind):
         """Reads the keys of the kind."""
         own = cls(
             entry.text("setting"),
-            _several(entry, "searched", "two or more sections, references or programs in which it was looked for"),
+            _read_texts(entry, "searched", "two or more sections, references or programs in which it was looked for"),
             entry.text("range"),
             entry.text("range_source"),
         )
@@ -153,7 +153,7 @@ class CannotFollow(Kind):
                 "quotes", "expected two or more passages with their sections, or bound with its arithmetic"
             )
         passages = "two or more passages, each with its section"
-        quotes = _several(entry, "quotes", passages) if "quotes" in entry.values else ()
+        quotes = _read_texts(entry, "quotes", passages) if "quotes" in entry.values else ()
         bound = entry.text("bound") if "bound" in entry.values else ""
         if any(r.role == "turns" for r in readings):
             raise entry.refused("reading", f'one has role = "turns", which refutes {cls.NAME}; expected another kind')
@@ -263,7 +263,7 @@ KEYS = tuple(dict.fromkeys(key for kind in KINDS.values() for key in kind.KEYS))
 """The keys of all kinds."""
 
 
-def _several(entry: TomlTable, key: str, expected: str) -> tuple[str, ...]:
+def _read_texts(entry: TomlTable, key: str, expected: str) -> tuple[str, ...]:
     texts = entry.texts(key, expected)
     if len(texts) < 2:
         raise entry.refused(key, f"has {len(texts)}; expected {expected}")

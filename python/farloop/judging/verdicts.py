@@ -9,7 +9,7 @@ from typing import Any
 
 from farloop.judging import paper_modules
 from farloop.judging.causes import CauseError, find_cause
-from farloop.judging.claims import Claim, Finding, UndecidedError, error_text, read_claims
+from farloop.judging.claims import Claim, Finding, UndecidedError, add_readings, error_text, read_claims
 from farloop.judging.over_seeds import judge_by_seed
 from farloop.judging.schedule import READING, Need, assign_cases, changed_keys_text, own_scenario
 from farloop.results import jitter, steadiness
@@ -60,7 +60,7 @@ def add_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "custo
     # Judges of few, endless flows look at times of their own; of many flows they take means and percentiles.
     drifts = steadiness.note(comparison.runs)
     findings = {name: _add_note(finding, drifts) for name, finding in findings.items()}
-    rows = [findings[claim.id].row(claim, scale) for claim in claims]
+    rows = [add_readings(findings[claim.id].row(claim, scale), claim) for claim in claims]
     try:
         return replace(comparison, claims=[_add_causes(row) for row in rows])
     except CauseError as error:  # verdicts stand without causes

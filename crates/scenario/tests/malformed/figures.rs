@@ -49,6 +49,46 @@ fn figures_cases_and_claims() {
 }
 
 #[test]
+fn readings_of_claims() {
+    let whole = "what = \"eta\"\nby = \"text\"\nsource = \"§3\"\n";
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "calibrated = \"eta\"\n",
+            &[
+                "bad.toml:14: claim.x.calibrated: is a reading now; expected [[claim.reading]] below the claim, with what, by = \"this",
+            ],
+        ),
+        ("reading = 1\n", &["bad.toml:14: claim.x.reading: is a whole number; expected tables: [[claim.reading]]"]),
+        ("[[claim.reading]]\nby = \"text\"\nsource = \"§3\"\n", &["bad.toml:14: claim.x.reading.1.what: missing"]),
+        ("[[claim.reading]]\nwhat = \"eta\"\nsource = \"§3\"\n", &["bad.toml:14: claim.x.reading.1.by: missing"]),
+        ("[[claim.reading]]\nwhat = \"eta\"\nby = \"text\"\n", &["bad.toml:14: claim.x.reading.1.source: missing"]),
+        (
+            "[[claim.reading]]\nwhat = \"eta\"\nby = \"the text\"\nsource = \"§3\"\n",
+            &["claim.x.reading.1.by: \"the text\" is not accepted", "\"text\", \"other figures\", \"this figure\""],
+        ),
+        (
+            "[[claim.reading]]\nwhat = \" \"\nby = \"text\"\nsource = \"§3\"\n",
+            &["bad.toml:15: claim.x.reading.1.what: is empty; expected a text"],
+        ),
+        (
+            "[[claim.reading]]\nwhat = \"eta\"\nby = \"text\"\nsource = \"\"\n",
+            &["bad.toml:17: claim.x.reading.1.source: is empty; expected a text"],
+        ),
+        (
+            &format!("[[claim.reading]]\n{whole}[[claim.reading]]\n{whole}statements = []\n"),
+            &["bad.toml:22: claim.x.reading.2.statements: is empty; expected the texts of one or more statements"],
+        ),
+        (
+            &format!("[[claim.reading]]\n{whole}when = 1\n"),
+            &["claim.x.reading.1.when: unknown key", "by, source, statements"],
+        ),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{}[[claim]]\nid = \"x\"\nwhat = \"y\"\n{bad}", start()), expected);
+    }
+}
+
+#[test]
 fn what_cases_extend() {
     let cases: &[(&str, &[&str])] = &[
         (
