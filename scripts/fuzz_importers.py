@@ -3,7 +3,7 @@
 
     scripts/fuzz_importers.py [--seconds 600] [--seed 1] [--program PROGRAM]
 
-The readers of jobs (GOAL as text, for flows as well, and as binary; Chakra, AICB) get what libFuzzer finds by coverage (PROGRAM:
+The readers of jobs (GOAL as text, for flows as well, and as binary; Chakra, AICB, PARAM) get what libFuzzer finds by coverage (PROGRAM:
 crates/job/fuzz). Those in Python get files that were valid, with some bytes or values changed: GraphML, manifests, and what an arena
 keeps of its slow flows (why.json). Each refuses with one message of its own kind, or reads; nothing else may be raised. libFuzzer has
 three quarters of the seconds, and those in Python a quarter, beside it.
@@ -68,6 +68,16 @@ JOBS = {
     "aicb": (
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 all_gpus: 8\n1\n"
         "attention -1 100 ALLREDUCE 4096 200 ALLTOALL_EP 4096 300 ALLGATHER_DP_EP 7 100\n"
+    ),
+    "param": (
+        '[{"comms": "init", "pg_id": 1, "global_ranks": [1, 0]},\n'
+        ' {"comms": "all_reduce", "req": 1, "in_msg_size": 8, "out_msg_size": 8, "dtype": "Float", "startTime_ns": 9},\n'
+        ' {"comms": "all_to_allv", "req": 2, "pg_id": 1, "in_msg_size": 4, "out_msg_size": 4, "in_split": [2, 2],'
+        ' "out_split": [2, 2], "dtype": "long"},\n {"comms": "wait", "req": 1}, {"comms": "wait", "req": 2},\n'
+        ' {"comms": "broadcast", "req": 3, "root": 1, "in_msg_size": 4, "out_msg_size": 4, "dtype": "int"},\n'
+        ' {"comms": "send", "src_rank": 0, "dst_rank": 1, "in_msg_size": 1, "out_msg_size": 1, "dtype": "int"},\n'
+        ' {"comms": "recv", "src_rank": 0, "dst_rank": 1, "in_msg_size": 1, "out_msg_size": 1, "dtype": "int",'
+        ' "world_size": 2}]\n'
     ),
 }
 """A job in each format that farloop cannot write from a plan."""

@@ -380,7 +380,7 @@ pub enum Places {
     Bytes,
     /// Nodes of a Chakra trace.
     Nodes,
-    /// Positions in a program that no file has.
+    /// Positions in a list: of a PARAM trace, or of a program that no file has.
     Operations,
 }
 

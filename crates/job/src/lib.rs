@@ -5,8 +5,8 @@
 //! outputs are messages and timers. Its driver (a *carrier*) has the clock and the network.
 //!
 //! ```text
-//!   GOAL, Chakra, AICB ──► Job ──► collectives expanded ──► Rank ◄── start, timer, sent, received ── carrier
-//!   generators ───────────┘                                  └──── messages, timers ───────────────►
+//!   files of other tools ──► Job ──► collectives expanded ──► Rank ◄── start, timer, sent, received ── carrier
+//!   generators ─────────────┘                                  └──── messages, timers ───────────────►
 //! ```
 //!
 //! The carrier of this crate is an ideal network under LogGOPS costs ([`ideal`]): no congestion, hence the lower bound that a simulated

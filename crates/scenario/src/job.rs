@@ -30,7 +30,9 @@ pub struct JobSection {
 /// Says how to state a fact that the files of a job lack: by an option of `farloop import-job` or a key of `[[job]]`.
 pub fn accepted_for(missing: Missing) -> &'static str {
     match missing {
-        Missing::Ranks => "expected --ranks of import-job, or a header with all_gpus:",
+        Missing::Ranks => {
+            "expected --ranks of import-job, or a file that has it: all_gpus: of AICB, world_size of PARAM"
+        }
         Missing::Flops => "expected --flops, or flops of the [[job]]: operations of a host per second",
         Missing::MemoryBandwidth => {
             "expected --memory-bandwidth, or memory_bandwidth of the [[job]]: bytes per second of its memory"

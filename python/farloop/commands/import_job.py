@@ -87,7 +87,7 @@ def import_job(
     ] = False,
     ranks: Annotated[
         int | None,
-        typer.Option(min=1, help="Ranks, where the files do not say it: a single Chakra trace, an old AICB header."),
+        typer.Option(min=1, help="Ranks, where the files do not say it: one Chakra or PARAM file, old AICB header."),
     ] = None,
     flops: Annotated[
         float | None, typer.Option(min=1, help="Operations per second of a rank, for Chakra nodes without a duration.")

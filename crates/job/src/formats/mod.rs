@@ -11,6 +11,7 @@ pub mod goal_flows;
 mod goal_line;
 pub mod goal_text;
 pub mod goal_write;
+pub mod param;
 pub mod plan;
 mod source;
 mod spec;
@@ -56,6 +57,8 @@ formats! {
     Chakra = chakra,
     /// AICB/SimAI workload text.
     Aicb = aicb,
+    /// PARAM's basic communication traces, a file per rank or one for all.
+    Param = param,
     /// A plan from which a job is made: TOML, see [`crate::generate`].
     Plan = plan,
 }

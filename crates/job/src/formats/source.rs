@@ -69,6 +69,38 @@ pub fn size(path: &str) -> u64 {
     std::fs::metadata(path).map(|m| m.len()).unwrap_or(0)
 }
 
+/// Files in the order of their ranks, whose numbers are the last ones in the names before `extension`: one for each rank, or one for all.
+pub(super) fn sort_by_rank(paths: &[String], ranks: Option<u32>, extension: &str) -> Result<Vec<String>, JobError> {
+    if paths.len() == 1 {
+        return Ok(paths.to_vec());
+    }
+    let mut numbered: Vec<(u64, &String)> = Vec::new();
+    for path in paths {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = name.strip_suffix(extension).unwrap_or(name);
+        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let Ok(number) = name[name.len() - digits..].parse() else {
+            let text = format!("its name does not end in a rank; expected such as trace.0{extension}");
+            return Err(JobError::new(path, Place::File, text));
+        };
+        numbered.push((number, path));
+    }
+    numbered.sort();
+    for (rank, (number, path)) in (0u64..).zip(&numbered) {
+        if *number > rank {
+            return Err(JobError::new(path, Place::File, format!("rank {rank} is missing; expected a file for each")));
+        }
+        if *number < rank {
+            return Err(JobError::new(path, Place::File, format!("is a second file of rank {number}")));
+        }
+    }
+    if let Some(ranks) = ranks.filter(|&ranks| ranks as usize != paths.len()) {
+        let text = format!("{} files for {ranks} ranks; expected one for each rank, or one for all", paths.len());
+        return Err(JobError::new(numbered[0].1, Place::File, text));
+    }
+    Ok(numbered.into_iter().map(|n| n.1.clone()).collect())
+}
+
 /// Returns true if these bytes are text: none of them is a control character.
 pub fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte >= 32 || matches!(byte, b'\n' | b'\r' | b'\t'))
@@ -80,7 +112,7 @@ pub(super) fn refuse_json(path: &str, head: &[u8]) -> Result<(), JobError> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     if matches!(head.first(), Some(b'{' | b'[')) && is_text(head) {
         let text = "is JSON; expected Chakra's protobuf traces (.et): of PyTorch's execution traces chakra_trace_link and \
-            chakra_converter PyTorch (mlcommons/chakra) make them";
+            chakra_converter PyTorch (mlcommons/chakra) make them; PARAM's basic traces are lists of operations with comms";
         return Err(JobError::new(path, Place::File, text));
     }
     Ok(())

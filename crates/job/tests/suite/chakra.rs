@@ -11,16 +11,17 @@ use farloop_units::{Delta, Rate};
 use prost::Message;
 use std::path::PathBuf;
 
-struct Folder(PathBuf);
+/// A folder of a test, which goes with it.
+pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(super) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("farloop-job-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
+    pub(super) fn file(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, bytes).unwrap();
         path.to_str().unwrap().to_string()

@@ -6,3 +6,4 @@ mod import;
 mod limits;
 mod loggopsim;
 mod page;
+mod param;

@@ -19,7 +19,7 @@ use super::lane::{Lane, is_cpu, lane};
 use super::order::{keep_streams, without_contradictions};
 use super::schema::{Node, kind};
 use crate::error::{JobError, Missing, Place};
-use crate::formats::source::{Options, Progress, open, plain, refuse_json, size};
+use crate::formats::source::{Options, Progress, open, plain, refuse_json, size, sort_by_rank};
 use crate::job::{
     Collective, Group, Job, MAX_BYTES, MAX_COMPUTING, MAX_DEPENDENCIES, MAX_OPERATIONS, Operation, Places, Program,
     ProgramBuilder, Work,
@@ -37,13 +37,9 @@ const COMMUNICATING: u16 = 1;
 /// Reads the traces of a job: one file for each rank, whose numbers are the last ones in the files' names; of a single file with
 /// `options.ranks` every rank does the same.
 pub fn read(paths: &[String], options: &Options, progress: Progress<'_>, limit: MemoryLimit) -> Result<Job, JobError> {
-    let paths = by_rank(paths)?;
+    let paths = sort_by_rank(paths, options.ranks, ".et")?;
     let total: u64 = paths.iter().map(|p| size(p)).sum();
     let alike = if paths.len() == 1 { options.ranks.unwrap_or(1) } else { paths.len() as u32 };
-    if let Some(ranks) = options.ranks.filter(|&r| paths.len() > 1 && r as usize != paths.len()) {
-        let text = format!("{} files for {ranks} ranks; expected one for each rank, or one for all", paths.len());
-        return Err(JobError::new(&paths[0], Place::File, text));
-    }
     let mut groups = Groups::new(options, alike, MemoryMeter::new(limit, total))?;
     let mut job = Job::new("", Vec::new());
     (job.files, job.places) = (paths.clone(), Places::Nodes);
@@ -69,37 +65,6 @@ pub fn read(paths: &[String], options: &Options, progress: Progress<'_>, limit: 
     job.groups = groups.list;
     job.notes = counts.notes();
     Ok(job)
-}
-
-/// Files in the order of their ranks.
-fn by_rank(paths: &[String]) -> Result<Vec<String>, JobError> {
-    if paths.len() == 1 {
-        return Ok(paths.to_vec());
-    }
-    let mut numbered: Vec<(u64, &String)> = Vec::new();
-    for path in paths {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let name = name.strip_suffix(".et").unwrap_or(name);
-        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let Ok(number) = name[name.len() - digits..].parse() else {
-            return Err(JobError::new(
-                path,
-                Place::File,
-                "its name does not end in a rank; expected such as trace.0.et",
-            ));
-        };
-        numbered.push((number, path));
-    }
-    numbered.sort();
-    for (rank, (number, path)) in (0u64..).zip(&numbered) {
-        if *number > rank {
-            return Err(JobError::new(path, Place::File, format!("rank {rank} is missing; expected a file for each")));
-        }
-        if *number < rank {
-            return Err(JobError::new(path, Place::File, format!("is a second file of rank {number}")));
-        }
-    }
-    Ok(numbered.into_iter().map(|n| n.1.clone()).collect())
 }
 
 struct Groups {
