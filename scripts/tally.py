@@ -54,6 +54,9 @@ STATED = ("text", "holds", "evidence", "number", "side")
 """What is kept of a statement. Its cause is not: that is in the paper's `causes.toml`, and can become known later. Nor is the class of its
 reading: that is in the figure's file."""
 
+MAX_NUMBERS = 6
+"""Of a claim that its row on the page shows; the record has all."""
+
 MAX_COLUMNS = 100
 """Of a list in the record that stands on one line."""
 
@@ -100,6 +103,8 @@ def table(claims: Claims) -> str:
         numbers = [
             f"{name} {value:.3g}, {_number(claim['measured'].get(name))}" for name, value in claim["paper"].items()
         ]
+        if len(numbers) > MAX_NUMBERS:
+            numbers[MAX_NUMBERS:] = [f"and {len(numbers) - MAX_NUMBERS} more"]
         own = ", ".join(f"[{p}]({p})" for p in pages(claim["id"]))
         held = f"{claim['held']} of {claim['judged']}" if claim.get("judged") else "–"
         numbers_text = "; ".join(numbers)

@@ -67,6 +67,15 @@ def test_the_table_has_the_papers_numbers_beside_ours():
 
 
 PUBLISHED = {name: Claim(name, "x", {"ratio": 1.02}, {}) for name in ("a/fig1", "a/fig2", "a/fig3")}
+
+
+def test_a_row_has_few_numbers():
+    names = [f"n{i}" for i in range(tally.MAX_NUMBERS + 2)]
+    (row,) = tally.table([claim("a/fig1", "differs", "differs", dict.fromkeys(names, 1), {})]).splitlines()[2:]
+    assert f"n{tally.MAX_NUMBERS - 1} 1, –; and 2 more |" in row
+    assert f"n{tally.MAX_NUMBERS} " not in row
+
+
 KNOWN = {name: {"id": name, "paper": {"ratio": 1.02}} for name in ("a/fig1", "a/fig2", "a/fig3")}
 STATED = {(name, scale): ["it is so", "it is 3"] for name in KNOWN for scale in ("quick", "full")}
 
