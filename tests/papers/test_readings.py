@@ -92,6 +92,9 @@ def test_replicas_differ_in_seed_and_ties():
 def test_replicas_are_the_figures_own_runs():
     document = {"run": {"seed": 3, "jitter": 3, "duration": "2s"}, "figure": {"replicas": 5}}
     assert schedule.flatten_scenario(document) == {"run.duration": "2s"}
+    # A reading that is named after a run changes nothing in it.
+    claims = [{"id": "a/fig1", "reading": [{"what": "W", "by": "text", "source": "§3"}]}]
+    assert schedule.flatten_scenario(document | {"claim": claims}) == {"run.duration": "2s"}
     assert schedule.flatten_scenario(document | {"figure": {"replicas": 1}}) == {"run.duration": "2s", "run.jitter": 3}
 
 

@@ -15,7 +15,7 @@ from farloop.scenario import PAPERS, Scenario, is_figure
 if TYPE_CHECKING:
     from farloop.results.run import Comparison, Run
 
-NO_OUTCOME = ("title", "source", "figure", "case", "run.seed", "record.flows", "record.ports", "record.queues")
+NO_OUTCOME = ("title", "source", "figure", "case", "claim", "run.seed", "record.flows", "record.ports", "record.queues")
 """Keys that change neither what happens in a run nor how it is measured. Another sampling interval does: variations depend on it."""
 
 CASES = re.compile(r"^\[\[case\]\].*?(?=^\[\[claim\]\]|\Z)", re.MULTILINE | re.DOTALL)
