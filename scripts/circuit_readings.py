@@ -1,4 +1,4 @@
-"""Readings of AccelToR's circuits, a line each: docs/findings/acceltor-circuits.md names the commands.
+"""Readings of AccelToR's circuits, a line each: docs/findings/acceltor.md names the commands.
 
     .venv/bin/python scripts/circuit_readings.py "AccelToR, as the authors ran it" --racks 16 --weeks 7
     .venv/bin/python scripts/circuit_readings.py "AccelToR, text" --set transport.timestamps=true --set circuits.day_queue=300kB
@@ -40,6 +40,16 @@ AUTHORS = {"circuits.days": "4", "circuits.rescue": "520us"}
 Settings = dict[str, str]
 
 
+def elephants_of_one_rack(racks: int, hosts: int, per_pair: int) -> list[dict[str, object]]:
+    """The elephants of the first rack alone, each from the first day of its circuit on (`LongFlowPlan` in scratch-FTwarmup.cc)."""
+    flows = []
+    for other in range(2, racks + 1):
+        for host in range(1, hosts + 1):
+            flow = {"name": f"elephant-tor1-tor{other}-{host}", "from": f"r1-h{host}", "to": f"r{other}-h{host}"}
+            flows.append(flow | {"start": f"{(other - 2) * SLOT}us", "count": per_pair // hosts, "elephant": True})
+    return flows
+
+
 def timeout(week: Callable[[int], int]) -> Callable[[int], Settings]:
     """The smallest timeout, in microseconds of a week of so many racks."""
     return lambda racks: {"transport.min_rto": f"{week(racks)}us"}
@@ -76,6 +86,9 @@ def main() -> None:
     parser.add_argument("--racks", type=int, default=8)
     parser.add_argument("--weeks", type=int, default=8, help="four or more")
     parser.add_argument("--mice", type=float, default=0.0, help="load of an uplink of 10 Gbps")
+    parser.add_argument(
+        "--one-rack", action="store_true", help="elephants of the first rack alone, as the authors ran it"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     asked = parser.parse_args()
     if asked.weeks <= common.SETTLED:
@@ -85,6 +98,13 @@ def main() -> None:
     scenario = {name: table for name, table in tables.items() if name not in ("figure", "template", "case", "claim")}
     if not asked.mice:
         scenario["workload"] = [load for load in scenario["workload"] if load["name"] != "mice"]
+    if asked.one_rack:
+        network, workloads = scenario["network"], scenario["workload"]
+        (elephants,) = (load for load in workloads if load["name"] == "elephant")
+        scenario["flow"] = elephants_of_one_rack(asked.racks, network["hosts_per_rack"], elephants["per_pair"])
+        scenario["workload"] = [load for load in workloads if load is not elephants]
+        if not scenario["workload"]:
+            del scenario["workload"]
     rto, settings = READINGS[asked.reading]
     # Half a round trip more, so that the last week arrives.
     base = {"network.racks": str(asked.racks), "run.duration": f"{asked.weeks * (asked.racks - 1) * SLOT + 60}us"}

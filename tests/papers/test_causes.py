@@ -209,12 +209,6 @@ def test_causes_are_about_statements_that_judges_make():
 
 
 SHORT = {
-    "acceltor/fig08": 2,
-    "acceltor/fig09": 2,
-    "acceltor/fig10-12": 3,
-    "acceltor/fig14": 1,
-    "acceltor/fig15": 1,
-    "acceltor/fig17": 1,
     "gear/fig06": 2,
     "gear/fig07": 3,
     "gear/fig08": 3,
