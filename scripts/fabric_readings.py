@@ -1,4 +1,4 @@
-"""Other readings of Gear's fabric (gear/fabric): ratio, pauses and slowdowns, a line each of docs/findings/gear-fabric.md.
+"""Other readings of Gear's fabric (gear/fabric): ratio, pauses and slowdowns, a line each of docs/findings/gear.md.
 
     .venv/bin/python scripts/fabric_readings.py "one pool" gear,hpcc
     .venv/bin/python scripts/fabric_readings.py "HPCC's T the largest RTT" gear,hpcc 20ms
@@ -23,7 +23,12 @@ READINGS = {
     "100 Gbps long haul": {"network.wan_rate": "100Gbps"},
     "three entries": {"transport.int_carriage": "three"},
     "cross window": {"algorithm.gear.cross_window_limit": "true"},
-    "W_AI 0.3 %": {"algorithm.gear.w_ai_fraction": "0.003"},
+    # One N for the paper, in Gear and HPCC alike (docs/findings/gear.md, "Rules").
+    "W_AI 0.3 %": {"algorithm.gear.w_ai_fraction": "0.003", "algorithm.hpcc.w_ai_fraction": "0.003"},
+    "W_AI 0.5 %": {"algorithm.gear.w_ai_fraction": "0.005", "algorithm.hpcc.w_ai_fraction": "0.005"},
+    "W_AI 2 %": {"algorithm.gear.w_ai_fraction": "0.02", "algorithm.hpcc.w_ai_fraction": "0.02"},
+    # Algorithm 1, line 11, as printed.
+    "steps II and III always": {"algorithm.gear.step_threshold": "0.01"},
     # DCTCP as in HPCC's published simulator: a rate for its state, paced, its window in proportion.
     "DCTCP of HPCC's simulator": {
         "algorithm.dctcp.control": "rate",
