@@ -209,19 +209,6 @@ def test_causes_are_about_statements_that_judges_make():
 
 
 SHORT = {
-    "gear/fig06": 2,
-    "gear/fig07": 3,
-    "gear/fig08": 3,
-    "gear/fig09": 1,
-    "gear/fig10": 1,
-    "gear/fig11": 1,
-    "gear/fig13": 1,
-    "gear/fig14": 1,
-    "gear/fig14a": 2,
-    "gear/fig16": 2,
-    "gear/fig17": 2,
-    "gear/headline": 1,
-    "gear/table1": 1,
     "gemini/fig04-table2": 3,
     "gemini/fig06": 1,
     "gemini/fig08": 2,
