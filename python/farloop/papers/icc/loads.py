@@ -1,4 +1,4 @@
-"""ICC, Figs. 12 and 13: completion times and pauses of FB_Hadoop traffic by load, and by sender at 50 %."""
+"""ICC, Figs. 12 and 13: completion times and pauses of FB_Hadoop traffic by load, and by sender at 50 %; WebSearch beside it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ LOADS = (20, 30, 40, 50, 60, 70)
 JUDGED = 50
 """Of Fig. 13."""
 
+WEB = "WebSearch"
+"""How the names of the cases with WebSearch's sizes begin; their load is that of Fig. 13."""
+
 LONG = ", long"
 """Suffix of the full scale's cases, where the quick scale has shorter ones."""
 
@@ -46,13 +49,17 @@ SENDERS = {**HOSTS, "all": ("",)}
 Statistic: TypeAlias = "Callable[[Sequence[Run], str], float]"
 """Of the completion times of the flows of some senders, in seconds."""
 
+Pairwise: TypeAlias = "Callable[..., tuple[float, str]]"
+"""Of as many runs of one algorithm as of another, with the evidence."""
+
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
-    """Judges the lowest average at each load; improvements and pauses avoided at 50 %."""
+    """Judges the lowest average at each load; improvements and pauses avoided at 50 %, and whether WebSearch gives the same."""
     needs = select_needs(comparison)
     return [
         _judge_lowest(Judging(comparison, claims["icc/fig12"]), needs),
         _judge_improvements(Judging(comparison, claims["icc/fig13"]), needs),
+        _judge_websearch(Judging(comparison, claims["icc/websearch"]), needs),
     ]
 
 
@@ -64,8 +71,13 @@ def select_needs(comparison: Comparison) -> list[Need]:
 
 
 def needs_at(needs: Sequence[Need], load: int, algorithm: str) -> list[Need]:
-    """The runs of a load under an algorithm, one per seed, in the order of the seeds."""
+    """The runs of a load of FB_Hadoop under an algorithm, one per seed, in the order of the seeds."""
     return [n for n in needs if n.case.startswith(f"{load} %") and n.algorithm == algorithm]
+
+
+def websearch_needs(needs: Sequence[Need], algorithm: str) -> list[Need]:
+    """The runs of WebSearch under an algorithm, likewise."""
+    return [n for n in needs if n.case.startswith(WEB) and n.algorithm == algorithm]
 
 
 def average(runs: Sequence[Run], senders: str = "all") -> float:
@@ -120,26 +132,12 @@ def _judge_improvements(judging: Judging, needs: Sequence[Need]) -> Finding:
     for algorithm, name in RIVALS.items():
         both = [*own, *needs_at(needs, JUDGED, algorithm)]
 
-        def pairs(runs: Sequence[Run], count: int = len(own)) -> list[tuple[Run, Run]]:
-            if len(runs) != 2 * count:
-                raise UndecidedError("not both of them have run")
-            return list(zip(runs[:count], runs[count:], strict=True))
-
-        def gain(*runs: Run) -> tuple[float, str]:
-            each = [metrics.ratio(average([b]), average([a])) for a, b in pairs(runs)]
-            return float(np.mean(each)), "by seed " + ", ".join(f"{g:.3g}" for g in each)
-
         def faster(*runs: Run) -> tuple[bool, str]:
-            value, evidence = gain(*runs)
+            value, evidence = _measure_gain(*runs)
             return value > 1, f"{value:.3g} times: {evidence}"
 
-        def part(*runs: Run) -> tuple[float, str]:
-            count = [(pauses(a), pauses(b)) for a, b in pairs(runs)]
-            value = avoided_pauses(sum(a for a, _ in count), sum(b for _, b in count))
-            return value, "by seed " + ", ".join(f"{a} and {b}" for a, b in count)
-
         def fewer(*runs: Run) -> tuple[bool, str]:
-            value, evidence = part(*runs)
+            value, evidence = _measure_part(*runs)
             return value > 0, f"{100 * value:.0f} % avoided: {evidence}"
 
         judging.order(f"ICC's average is below {name}'s", both, faster)
@@ -153,10 +151,56 @@ def _judge_improvements(judging: Judging, needs: Sequence[Need]) -> Finding:
             judging.order(f"ICC's {what} is below {name}'s for each kind of host", both, is_below)
         judging.order(f"ICC pauses less than {name}", both, fewer)
         text = f"{paper[f'avg_fct_{name}']:g} times as fast as {name}"
-        judging.near(f"avg_fct_{name}", text, both, gain, better="higher")
+        judging.near(f"avg_fct_{name}", text, both, _measure_gain, better="higher")
         text = f"{100 * paper[f'pauses_{name}']:.0f} % of {name}'s pauses avoided"
-        judging.near(f"pauses_{name}", text, both, part, better="higher")
+        judging.near(f"pauses_{name}", text, both, _measure_part, better="higher")
     return judging.finding(note=_note(judging, needs))
+
+
+def _judge_websearch(judging: Judging, needs: Sequence[Need]) -> Finding:
+    own = [*needs_at(needs, JUDGED, "icc"), *websearch_needs(needs, "icc")]
+    for algorithm in ("icc", *RIVALS):
+        runs = judging.have(websearch_needs(needs, algorithm))
+        if runs:
+            judging.measure(_numbers, runs, NAMES[algorithm])
+    for algorithm, name in RIVALS.items():
+        rival = [*needs_at(needs, JUDGED, algorithm), *websearch_needs(needs, algorithm)]
+        for key, text, measure in (
+            ("factor", f"WebSearch: as many times as fast as {name} as with FB_Hadoop", _measure_gain),
+            ("part", f"WebSearch: the same part of {name}'s pauses avoided as with FB_Hadoop", _measure_part),
+        ):
+
+            def over_hadoop(*runs: Run, measure: Pairwise = measure) -> tuple[float, str]:
+                # Half of either algorithm's runs are FB_Hadoop's.
+                a, b = runs[: len(runs) // 2], runs[len(runs) // 2 :]
+                half = len(a) // 2
+                hadoop, _ = measure(*a[:half], *b[:half])
+                web, evidence = measure(*a[half:], *b[half:])
+                return metrics.ratio(web, hadoop), f"{web:.3g} over {hadoop:.3g}: {evidence}"
+
+            judging.near(f"{key}_{name}", text, [*own, *rival], over_hadoop)
+    return judging.finding(note=_note(judging, needs))
+
+
+def _measure_gain(*runs: Run) -> tuple[float, str]:
+    """How many times as fast as the second half of the runs the first is: the mean over pairs."""
+    each = [metrics.ratio(average([b]), average([a])) for a, b in _pairs(runs)]
+    return float(np.mean(each)), "by seed " + ", ".join(f"{g:.3g}" for g in each)
+
+
+def _measure_part(*runs: Run) -> tuple[float, str]:
+    """The part of the pauses of the second half of the runs that the first half avoids."""
+    count = [(pauses(a), pauses(b)) for a, b in _pairs(runs)]
+    value = avoided_pauses(sum(a for a, _ in count), sum(b for _, b in count))
+    return value, "by seed " + ", ".join(f"{a} and {b}" for a, b in count)
+
+
+def _pairs(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
+    """Each run of the first half with the one of the same seed in the second."""
+    count = len(runs) // 2
+    if not count or len(runs) != 2 * count:
+        raise UndecidedError("not both of them have run")
+    return list(zip(runs[:count], runs[count:], strict=True))
 
 
 def _numbers(runs: Sequence[Run], name: str) -> dict[str, Any]:
@@ -197,7 +241,7 @@ def _table(comparison: Comparison, algorithms: Sequence[str]) -> dict[str, dict[
     table: dict[str, dict[int, list[Run]]] = {}
     for algorithm in algorithms:
         for run in comparison.runs:
-            if run.algorithm == algorithm and run.case not in long:
+            if run.algorithm == algorithm and run.case not in long and not run.case.startswith(WEB):
                 load = int(run.case.partition(" %")[0])
                 table.setdefault(algorithm, {}).setdefault(load, []).append(run)
     return table
