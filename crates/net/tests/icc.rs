@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use farloop_cc::AnyParams;
+use farloop_net::result::PortSample;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
@@ -94,10 +95,41 @@ fn at_one_switch(n: u32, params: AnyParams) -> (Vec<f64>, f64, f64, RunResult) {
     (rates, queue, used, result)
 }
 
+/// From 4 to 12 ms of `n` long flows from hosts of `mbps` to one receiver at 100 Gbps: the queue in units of C·T, the share of the samples
+/// without one, and the share of the link that nothing uses.
+fn standing(n: u32, mbps: u64, emptying: f64) -> (f64, f64, f64) {
+    let (from, to, capacity) = (at(4_000), at(12_000), Rate::from_gbps(GBPS as u64));
+    let (nodes, links) = star(n, (Rate::from_mbps(mbps), us(8)), (capacity, us(8)), lossless(n + 1, us(8)));
+    let mut flows = long(n);
+    flows.iter_mut().for_each(|f| (f.src, f.dst) = (f.src - 1, n + 1));
+    let mut network = network(nodes, links, icc(&[("emptying", Value::Float(emptying))]), flows);
+    network.end = to;
+    network.record =
+        RecordSpec { interval: Some(Delta::from_ns(1_370)), ports: vec![(0, n + 1, 0)], ..RecordSpec::default() };
+    let result = simulate(network).expect("valid");
+    sound(&result);
+    let samples: Vec<_> = result.port_series.iter().filter(|s| s.time > from && s.time <= to).collect();
+    let sum = |value: fn(&PortSample) -> f64| samples.iter().map(|s| value(s)).sum::<f64>();
+    let (count, bits) = (samples.len() as f64, sum(|s| 8.0 * s.tx.as_f64()));
+    let queue = 8.0 * sum(|s| s.queue.as_f64()) / count;
+    let round_trip = capacity.as_f64() * result.flows[0].base_rtt.as_secs_f64();
+    let empty = sum(|s| f64::from(u8::from(s.queue == Bytes::ZERO))) / count;
+    (queue / round_trip, empty, 1.0 - bits / (capacity.as_f64() * 1.37e-6 * count))
+}
+
 #[test]
-fn the_printed_increase_keeps_a_queue_of_a_few_packets() {
-    let (_, queue, used, _) = at_one_switch(64, icc(&[]));
-    assert!((8_000.0..15_000.0).contains(&queue) && used >= 0.99, "queue {queue}, used {used}");
+fn the_printed_increase_gives_back_what_the_queue_costs() {
+    let cases = [(2, 100, 2.0), (8, 100, 2.0), (8, 100, 4.0), (8, 50, 2.0), (16, 50, 2.0), (64, 10, 2.0)];
+    for (n, gbps, emptying) in cases {
+        let (queue, empty, unused) = standing(n, 1000 * gbps, emptying);
+        // `spec/icc.md`, "Queue and unused share": m is the sum of the line rates over C.
+        let m = f64::from(n) * gbps as f64 / GBPS;
+        let law = queue / emptying / (1.0 + (m - 2.0) * empty);
+        let evidence =
+            format!("{n} of {gbps} Gbps, {emptying} T: queue {queue}, empty {empty}, unused {unused}, law {law}");
+        assert!((unused - law).abs() < 0.0015, "{evidence}");
+        assert!(unused < 0.01 && queue < 0.03, "{evidence}");
+    }
 }
 
 #[test]

@@ -25,12 +25,14 @@ choice! {
 }
 
 choice! {
-    /// The queues that a port reports at once; all others wait for the timer.
+    /// The states that a port reports at once; all others wait for the timer.
     pub enum IccReports {
-        /// One that stands or grows on a busy link: the first condition of Fig. 7.
+        /// A queue that stands or grows on a busy link: the first condition of Fig. 7.
         Standing = "standing",
-        /// Any on a busy link: the second condition read as far as it goes.
+        /// Any queue on a busy link: the second condition read as far as it goes.
         Busy = "busy",
+        /// All but a queue that falls on a link that is not busy: Fig. 7 to the letter. A port without a queue is reported, too.
+        Printed = "printed",
     }
 }
 
@@ -41,7 +43,7 @@ params! {
         bounds: IccBounds = IccBounds::Balanced, from "ours, see `icc.md`";
         /// Growth of the rate where there is no queue (ICC: Equation 6, "printed").
         increase: IccIncrease = IccIncrease::Printed, from "ICC: Equation 6";
-        /// Queues that a port reports at once (ICC: Fig. 7, whose second condition can be read either way).
+        /// States that a port reports at once (ICC: Fig. 7, whose second condition can be read in three ways; "printed" is its letter).
         reports: IccReports = IccReports::Standing, from "ICC: Fig. 7, see `icc.md`";
         /// The queue that must not be exceeded, Q_d, safely below the threshold of PFC: half of it (ours; the default is that of a buffer
         /// of 5 MB with xoff_alpha = 0.11).

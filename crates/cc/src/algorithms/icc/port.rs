@@ -125,11 +125,15 @@ impl PortAgent for IccPort {
         let before = std::mem::replace(&mut self.change, change);
         let utilisation = self.utilisation(now);
         self.forget(now, queue);
-        let reports = self.reports == IccReports::Busy || before >= 0 && change >= 0;
-        let congested = queue > 0 && reports && utilisation >= self.busy; // (2)
+        let busy = utilisation >= self.busy;
+        let at_once = match self.reports {
+            IccReports::Standing => queue > 0 && before >= 0 && change >= 0 && busy, // (2)
+            IccReports::Busy => queue > 0 && busy,
+            IccReports::Printed => queue == 0 || change >= 0 || busy,
+        };
         self.awake = !self.flows.is_empty();
         // The last report before silence says that there is nothing.
-        if congested || !self.awake || now.since(self.reported) >= self.interval {
+        if at_once || !self.awake || now.since(self.reported) >= self.interval {
             let flows = self.flows.len().max(1) as u32;
             let stamp = Verdict::stamp(now);
             self.reported = now;
@@ -256,6 +260,28 @@ mod tests {
             line.goes();
             line.window(15);
             assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(stamp), "{reports:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_queue_that_falls_on_an_idle_link_waits_with_fig_7_to_the_letter() {
+        for reports in [IccReports::Standing, IccReports::Printed] {
+            let mut line = Line::with(reports);
+            // No queue on an idle link, then one that grows on it.
+            line.busy(5, 2, 0);
+            let empty = line.carried_back(Verdict::NONE).map(|v| (v.queue, v.stamp));
+            assert_eq!(empty, (reports == IccReports::Printed).then_some((0, 5_000)), "{reports:?}");
+            line.busy(10, 2, 10);
+            line.busy(15, 2, 0);
+            assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(15_000), "{reports:?}");
+            // It falls on the idle link: the timer's turn is at 30 µs.
+            line.goes();
+            line.window(20);
+            assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(15_000), "{reports:?}");
+            // The link is busy again, with a queue that stands after it fell: only the letter reports it.
+            line.busy(25, 40, 0);
+            let last = if reports == IccReports::Printed { 25_000 } else { 15_000 };
+            assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(last), "{reports:?}");
         }
     }
 
