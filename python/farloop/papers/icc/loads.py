@@ -158,27 +158,24 @@ def _judge_improvements(judging: Judging, needs: Sequence[Need]) -> Finding:
 
 
 def _judge_websearch(judging: Judging, needs: Sequence[Need]) -> Finding:
-    own = [*needs_at(needs, JUDGED, "icc"), *websearch_needs(needs, "icc")]
     for algorithm in ("icc", *RIVALS):
         runs = judging.have(websearch_needs(needs, algorithm))
         if runs:
             judging.measure(_numbers, runs, NAMES[algorithm])
     for algorithm, name in RIVALS.items():
-        rival = [*needs_at(needs, JUDGED, algorithm), *websearch_needs(needs, algorithm)]
+        hadoop = [*needs_at(needs, JUDGED, "icc"), *needs_at(needs, JUDGED, algorithm)]
+        web = [*websearch_needs(needs, "icc"), *websearch_needs(needs, algorithm)]
         for key, text, measure in (
             ("factor", f"WebSearch: as many times as fast as {name} as with FB_Hadoop", _measure_gain),
             ("part", f"WebSearch: the same part of {name}'s pauses avoided as with FB_Hadoop", _measure_part),
         ):
 
-            def over_hadoop(*runs: Run, measure: Pairwise = measure) -> tuple[float, str]:
-                # Half of either algorithm's runs are FB_Hadoop's.
-                a, b = runs[: len(runs) // 2], runs[len(runs) // 2 :]
-                half = len(a) // 2
-                hadoop, _ = measure(*a[:half], *b[:half])
-                web, evidence = measure(*a[half:], *b[half:])
-                return metrics.ratio(web, hadoop), f"{web:.3g} over {hadoop:.3g}: {evidence}"
+            def over_hadoop(*runs: Run, measure: Pairwise = measure, count: int = len(hadoop)) -> tuple[float, str]:
+                own, _ = measure(*runs[:count])
+                other, evidence = measure(*runs[count:])
+                return metrics.ratio(other, own), f"{other:.3g} over {own:.3g}: {evidence}"
 
-            judging.near(f"{key}_{name}", text, [*own, *rival], over_hadoop)
+            judging.near(f"{key}_{name}", text, [*hadoop, *web], over_hadoop)
     return judging.finding(note=_note(judging, needs))
 
 
