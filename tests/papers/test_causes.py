@@ -209,13 +209,6 @@ def test_causes_are_about_statements_that_judges_make():
 
 
 SHORT = {
-    "gemini/fig04-table2": 3,
-    "gemini/fig06": 1,
-    "gemini/fig08": 2,
-    "gemini/fig09": 1,
-    "gemini/fig10": 2,
-    "gemini/fig11": 1,
-    "gemini/fig12-15": 1,
     "mlcc/fig02": 1,
     "mlcc/fig11": 7,
     "mlcc/fig12": 2,
