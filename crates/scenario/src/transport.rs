@@ -216,8 +216,17 @@ pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
 }
 
 fn multipath_spec(keys: &MultipathKeys, paths: &ChooserParams) -> MultipathSpec {
-    let &MultipathKeys { paths: _, rto, ack_bytes, overtaken, coding } = keys;
-    MultipathSpec { paths: paths.clone(), rto, ack_bytes, overtaken, coding: coding.0 }
+    let &MultipathKeys { paths: _, rto, rto_across, rto_growth, whole_packets, ack_bytes, overtaken, coding } = keys;
+    MultipathSpec {
+        paths: paths.clone(),
+        rto,
+        rto_across,
+        rto_growth,
+        whole_packets,
+        ack_bytes,
+        overtaken,
+        coding: coding.0,
+    }
 }
 
 fn tcp_spec(keys: &TcpKeys) -> TcpSpec {

@@ -16,6 +16,9 @@
 //! Switches mark by phantom queues: counters that drain slower than their ports. The network has them; this is the sender. Its other half,
 //! erasure coding, is [`coding`](crate::coding). Packets are paced at one window per base round-trip time (7).
 
+mod gemini;
+
+use self::gemini::GeminiLaw;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -59,6 +62,18 @@ farloop_units::params! {
         timeout_decrease: bool = false, from "Uno_SC25, fig8_rate.py: -noRto";
         /// One window per base round-trip time is paced (Uno_SC25, -usePacing: 1).
         pacing: bool = true, from "Uno_SC25, fig8_rate.py: -usePacing 1";
+        /// Headers take a part of the window that is paced (Uno_SC25, update_pacing_delay); otherwise a window of payload leaves in a base
+        /// round-trip time.
+        paced_headers: bool = false, from "ours: as all algorithms; Uno_SC25, lcp.cpp:332: true";
+        /// The law is the artifact's GEMINI (8) to (12), with the same window, pacing, `k` and `weight` (Uno_SC25, -interAlgo gemini).
+        gemini: bool = false, from "Uno_SC25, fig8_rate.py: -lcpAlgo aimd_phantom";
+        /// Its increase (Uno_SC25, -geminiH: 0.00024 of the bandwidth-delay product across, for flows inside as well: 1.3125 packets at 1.79 ms).
+        gemini_increase: f64 = 1.3125, in 0.0 => 1e6, unit "packets per RTT", from "Uno_SC25, fig8_comparison.py: -geminiH 0.00024";
+        /// Part of the window that delay takes (Uno_SC25, -geminiBeta: 0.1).
+        gemini_beta: f64 = 0.1, in 0.0 => 1.0, from "Uno_SC25, fig8_comparison.py: -geminiBeta 0.1";
+        /// Queueing delay that is congestion for flows across (Uno_SC25, -geminiT: 0.1 ms in Fig. 8, 5 ms in Fig. 10 to 12).
+        gemini_delay: Delta = Delta::from_us(100), in Delta::from_ns(1) => Delta::from_secs(10),
+            from "Uno_SC25, fig8_comparison.py: -geminiT 0.1";
     }
 }
 
@@ -78,11 +93,21 @@ impl Algorithm for Uno {
     type Sender = UnoSender;
     type Receiver = EchoReceiver;
     type Port = NoPortAgent;
-    const PRESETS: &'static [Preset] = &[Preset {
-        name: "uno-slow",
-        summary: "uno with the average of its Fig. 10 to 12: half of the last epoch",
-        settings: &[("weight", "0.5", "Uno_SC25, scripts of Fig. 10 to 12: -ecnAlpha 0.5")],
-    }];
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "uno-slow",
+            summary: "uno with the average of its Fig. 10 to 12: half of the last epoch",
+            settings: &[("weight", "0.5", "Uno_SC25, scripts of Fig. 10 to 12: -ecnAlpha 0.5")],
+        },
+        Preset {
+            name: "uno-gemini",
+            summary: "GEMINI as Uno's artifact compares with: one increase for all flows, one cut in a base round-trip time",
+            settings: &[
+                ("gemini", "true", "Uno_SC25, scripts: -interAlgo gemini -intraAlgo gemini"),
+                ("weight", "0.5", "Uno_SC25, scripts: -ecnAlpha 0.5"),
+            ],
+        },
+    ];
 
     fn sender(params: &UnoParams, flow: &FlowInfo) -> UnoSender {
         UnoSender::new(params, flow)
@@ -124,6 +149,8 @@ pub struct UnoSender {
     measuring: bool,
     measured_until: Time,
     arrived: u64,
+    /// With `gemini` the law that takes the place of (1) to (6).
+    law: Option<Box<GeminiLaw>>,
 }
 
 impl UnoSender {
@@ -138,14 +165,15 @@ impl UnoSender {
         let base_rtt = flow.base_rtt.max(Delta::from_ps(1));
         let queue = flow.line_rate.time_to_send(p.quick_adapt_queue);
         let share = p.epoch.unwrap_or(flow.intra_rtt.min(base_rtt)).ratio(base_rtt);
+        let gain = (4.0 * k / (bdp + k)).min(1.0); // (4)
         UnoSender {
             p: Box::new(p.clone()),
             window,
             highest,
             lowest,
-            bits: 8.0 * (flow.packet.as_f64() / lowest).max(1.0),
+            bits: if p.paced_headers { 8.0 } else { 8.0 * (flow.packet.as_f64() / lowest).max(1.0) },
             step: p.increase * bdp,
-            gain: (4.0 * k / (bdp + k)).min(1.0), // (4)
+            gain,
             base_rtt,
             target_rtt: base_rtt.mul_f64(p.target),
             late_rtt: base_rtt + queue.mul_f64(0.9),
@@ -160,6 +188,7 @@ impl UnoSender {
             measuring: false,
             measured_until: Time::ZERO,
             arrived: 0,
+            law: p.gemini.then(|| Box::new(GeminiLaw::new(p, flow, gain))),
         }
     }
 
@@ -234,6 +263,9 @@ impl Sender for UnoSender {
             if self.until_epochs <= 0.0 {
                 (self.acked, self.marked) = (0, 0);
                 self.epoch_end = ctx.now();
+                if let Some(law) = &mut self.law {
+                    law.begin(ctx.now());
+                }
             }
         }
     }
@@ -241,6 +273,11 @@ impl Sender for UnoSender {
         let (now, acked) = (ctx.now(), ack.acked.get());
         self.rtt = ack.rtt.unwrap_or(self.rtt).max(Delta::from_ps(1));
         let sent = Time::from_ps(now.as_ps().saturating_sub(self.rtt.as_ps()));
+        if let Some(law) = &mut self.law {
+            self.window = law.on_ack(now, self.window, acked, ack.ecn_echo, self.rtt);
+            self.clamp_window();
+            return;
+        }
         let epochs = self.until_epochs <= 0.0;
         if epochs {
             self.acked += acked;
@@ -258,7 +295,11 @@ impl Sender for UnoSender {
         }
         self.clamp_window();
     }
-    fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
+    fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
+        if let (Some(law), LossKind::Timeout) = (&mut self.law, loss.kind) {
+            self.window = law.on_timeout(ctx.now(), self.window, self.lowest);
+        }
+    }
     fn on_packet_loss(&mut self, _: &mut Ctx<'_>, loss: &PacketLoss) {
         match loss.kind {
             PacketLossKind::Trimmed => self.window -= self.lowest,

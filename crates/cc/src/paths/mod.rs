@@ -30,8 +30,10 @@ pub mod flowlet;
 pub mod mixed;
 pub mod oblivious;
 pub mod plb;
+pub mod random;
 pub mod reps;
 pub mod single;
+pub mod subflows;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +48,8 @@ choosers! {
     Mixed = mixed::Mixed,
     Plb = plb::Plb,
     Flowlet = flowlet::Flowlet,
+    Subflows = subflows::Subflows,
+    Random = random::Random,
 }
 
 /// An entropy value: 16 bits of header that switches hash (Ultra Ethernet 1.0, §3.5; the UDP source port of RoCEv2 does the same).

@@ -35,7 +35,7 @@ impl ChooserDriver {
 #[test]
 fn names_are_unique_and_every_text_is_present() {
     let infos: Vec<ChooserInfo> = choosers().collect();
-    assert_eq!(infos.len(), 7);
+    assert_eq!(infos.len(), 9);
     for (i, info) in infos.iter().enumerate() {
         assert!(infos[..i].iter().all(|other| other.name != info.name), "{} twice", info.name);
         assert!(!info.summary.is_empty() && !info.source.is_empty());

@@ -10,6 +10,12 @@ pub struct MultipathSpec {
     pub paths: ChooserParams,
     /// Least retransmission timeout of a packet; `None` for 15 µs and six base round-trip times (`docs/network-model.md`).
     pub rto: Option<Delta>,
+    /// The same of flows between datacenters; `None` for `rto`.
+    pub rto_across: Option<Delta>,
+    /// Timeouts grow with measured round-trip times, and double when a packet is lost again.
+    pub rto_growth: bool,
+    /// A new packet leaves only if the window has room for all of it; otherwise if it has room for a byte.
+    pub whole_packets: bool,
     /// Most new payload after which the receiver sends an ACK; `None` for [`MultipathSpec::ACK_BYTES`], or a quarter of the flow's
     /// bandwidth-delay product where that is less.
     pub ack_bytes: Option<Bytes>,
@@ -47,6 +53,9 @@ impl Default for MultipathSpec {
         MultipathSpec {
             paths: farloop_cc::paths::chooser("mixed").expect("it comes with farloop"),
             rto: None,
+            rto_across: None,
+            rto_growth: true,
+            whole_packets: false,
             ack_bytes: None,
             overtaken: Some(1.5),
             coding: CodingSpec::Own,

@@ -106,6 +106,9 @@ pub(crate) struct SelectiveRepeat {
     max_window: u64,
     overtaken: Option<f64>,
     rto: Delta,
+    rto_growth: bool,
+    /// Room that the window must have for a new packet, less a byte.
+    room: u64,
     /// The first packet that is not delivered.
     base: u64,
     /// The packets from there to the last one that was sent.
@@ -159,8 +162,12 @@ pub(crate) struct Setting {
     pub base_rtt: Delta,
     /// Bandwidth-delay product in bytes.
     pub bdp: u64,
-    /// Least timeout.
+    /// Least timeout, or the timeout itself without `rto_growth`.
     pub rto: Delta,
+    /// It grows with round-trip times, and doubles.
+    pub rto_growth: bool,
+    /// A new packet leaves only if the window has room for all of it.
+    pub whole_packets: bool,
     /// Number of windows that must overtake a gap; `None` for no such repair.
     pub overtaken: Option<f64>,
     pub code: Option<Code>,
@@ -206,13 +213,15 @@ pub(crate) struct Trimmed {
 impl SelectiveRepeat {
     /// State before the first packet.
     pub fn new(setting: &Setting) -> SelectiveRepeat {
-        let &Setting { mss, base_rtt, bdp, rto, overtaken, code } = setting;
+        let &Setting { mss, base_rtt, bdp, rto, rto_growth, whole_packets, overtaken, code } = setting;
         SelectiveRepeat {
             mss,
             base_rtt,
             max_window: bdp.saturating_add(bdp / 2),
             overtaken,
             rto,
+            rto_growth,
+            room: if whole_packets { mss - 1 } else { 0 },
             base: 0,
             packets: VecDeque::new(),
             flight: VecDeque::new(),
@@ -280,7 +289,8 @@ impl SelectiveRepeat {
     pub fn can_send(&self, limit: u64, cwnd: Bytes) -> bool {
         let limit = self.end(limit);
         let in_flight = self.in_flight();
-        (!self.lost.is_empty() || self.sent < limit) && (in_flight == 0 || in_flight < cwnd.get())
+        let room = if self.lost.is_empty() { self.room } else { 0 };
+        (!self.lost.is_empty() || self.sent < limit) && (in_flight == 0 || in_flight + room < cwnd.get())
     }
 
     /// Sends the next packet of a flow of `limit` bytes, with this entropy value; there is one.
@@ -465,6 +475,9 @@ impl SelectiveRepeat {
 
     /// Timeout of a packet that was sent at `sent`.
     fn wait(&self, sent: Time) -> Delta {
+        if !self.rto_growth {
+            return self.rto;
+        }
         let doublings = if sent >= self.doubled { self.backoff } else { self.backoff.saturating_sub(1) };
         self.rto.max(self.largest_rtt * 3 / 2) * (1 << doublings)
     }

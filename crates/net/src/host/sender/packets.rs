@@ -24,9 +24,10 @@ const RTO_QUEUES: u64 = 6;
 
 /// The timeout of a flow: 15 µs and six base round-trip times, or the one that is set, at least one and a half of them, since a timeout
 /// within a round trip would repeat every packet.
-fn rto(spec: &MultipathSpec, base_rtt: Delta) -> Delta {
-    match spec.rto {
+fn rto(spec: &MultipathSpec, base_rtt: Delta, crosses: bool) -> Delta {
+    match spec.rto_across.filter(|_| crosses).or(spec.rto) {
         None => RTO_FLOOR + base_rtt * RTO_QUEUES,
+        Some(own) if !spec.rto_growth => own.max(base_rtt),
         Some(least) => least.max(base_rtt * 3 / 2),
     }
 }
@@ -39,8 +40,16 @@ pub(super) fn endpoint(
     random: &mut RandomStream,
 ) -> Endpoint {
     let (bdp, mss) = (info.bdp().get(), info.mss.get());
-    let setting =
-        Setting { mss, base_rtt: info.base_rtt, bdp, rto: rto(spec, info.base_rtt), overtaken: spec.overtaken, code };
+    let setting = Setting {
+        mss,
+        base_rtt: info.base_rtt,
+        bdp,
+        rto: rto(spec, info.base_rtt, info.crosses),
+        rto_growth: spec.rto_growth,
+        whole_packets: spec.whole_packets,
+        overtaken: spec.overtaken,
+        code,
+    };
     let packets = u32::try_from(bdp / mss).unwrap_or(u32::MAX).max(1);
     let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss };
     let chooser = spec.paths.start(&paths, random);
@@ -189,8 +198,12 @@ mod tests {
     #[test]
     fn timeouts_grow_with_the_path_and_are_never_within_a_round_trip() {
         let (us, spec) = (Delta::from_us, MultipathSpec::default());
-        assert_eq!(rto(&spec, us(10)), us(75));
+        assert_eq!(rto(&spec, us(10), false), us(75));
         let set = |least| MultipathSpec { rto: Some(least), ..MultipathSpec::default() };
-        assert_eq!([us(100), us(9), us(15)].map(|least| rto(&set(least), us(10))), [us(100), us(15), us(15)]);
+        assert_eq!([us(100), us(9), us(15)].map(|least| rto(&set(least), us(10), true)), [us(100), us(15), us(15)]);
+        // Flows across have their own; without growth it is the one that is set.
+        let across = MultipathSpec { rto_across: Some(us(30)), rto_growth: false, ..set(us(12)) };
+        assert_eq!([false, true].map(|crosses| rto(&across, us(10), crosses)), [us(12), us(30)]);
+        assert_eq!(rto(&across, us(20), false), us(20), "never within a round trip");
     }
 }

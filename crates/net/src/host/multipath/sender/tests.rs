@@ -14,7 +14,16 @@ fn us(n: u64) -> Time {
 /// Base round-trip time 10 µs, BDP 20 packets, timeout 75 µs.
 fn sender() -> SelectiveRepeat {
     let (base_rtt, rto) = (Delta::from_us(10), Delta::from_us(75));
-    SelectiveRepeat::new(&Setting { mss: MSS, base_rtt, bdp: 20 * MSS, rto, overtaken: Some(1.5), code: None })
+    SelectiveRepeat::new(&Setting {
+        mss: MSS,
+        base_rtt,
+        bdp: 20 * MSS,
+        rto,
+        rto_growth: true,
+        whole_packets: false,
+        overtaken: Some(1.5),
+        code: None,
+    })
 }
 
 /// Sends `count` packets, one per microsecond from `from` on, with entropy values that are their numbers.
@@ -33,6 +42,36 @@ fn receiver_with(numbers: impl IntoIterator<Item = u64>) -> AnyOrder {
         receiver.on_data(Time::ZERO, number, MSS, u64::MAX);
     }
     receiver
+}
+
+#[test]
+fn a_whole_packet_waits_for_room_and_one_sent_again_for_a_byte() {
+    let cwnd = Bytes::new(3 * MSS + 1);
+    let mut sender = sender();
+    send(&mut sender, 0, 3);
+    assert!(sender.can_send(1 << 40, cwnd), "room for a byte");
+    sender.room = MSS - 1;
+    assert!(!sender.can_send(1 << 40, cwnd) && sender.can_send(1 << 40, Bytes::new(4 * MSS)));
+    sender.on_nack(us(12), 1 << 40, &Trimmed { number: 1, entropy: 1, sent: us(1), last_hop: false });
+    assert!(sender.can_send(1 << 40, Bytes::new(2 * MSS + 1)));
+}
+
+#[test]
+fn timeouts_that_do_not_grow_are_the_same_after_each_loss() {
+    let waits = |rto_growth: bool| {
+        let mut sender = sender();
+        sender.rto_growth = rto_growth;
+        let mut now = us(0);
+        [0, 1, 2].map(|_| {
+            sender.next(now, MSS, Bytes::MAX, 0);
+            let wait = sender.timer().since(now);
+            now = sender.timer();
+            sender.on_timer(now, MSS);
+            wait
+        })
+    };
+    assert_eq!(waits(true), [75, 150, 300].map(Delta::from_us));
+    assert_eq!(waits(false), [75, 75, 75].map(Delta::from_us));
 }
 
 #[test]
@@ -276,10 +315,12 @@ proptest! {
         cwnd in prop::sample::select(vec![1, 3_000, 40_000, u64::MAX]),
         threshold in prop::sample::select(vec![1, 16_384, 1 << 40]),
         overtaken in prop::sample::select(vec![None, Some(0.01), Some(1.5)]),
+        rto_growth in any::<bool>(),
+        whole_packets in any::<bool>(),
     ) {
         let mut weather = Weather { random: RandomStream::new(seed, "weather", 0), loss, trim, copy, delay };
         let base = Delta::from_ns(2 * delay);
-        let setting = Setting { mss: MSS, base_rtt: base, bdp: 20 * MSS, rto: base * 2, overtaken, code: None };
+        let setting = Setting { mss: MSS, base_rtt: base, bdp: 20 * MSS, rto: base * 2, rto_growth, whole_packets, overtaken, code: None };
         let (mut sender, mut receiver) = (SelectiveRepeat::new(&setting), AnyOrder::default());
         let (mut now, cwnd, mut mail) = (Time::ZERO, Bytes::new(cwnd), BinaryHeap::new());
         let (mut first, mut finished, mut steps) = (0, false, 0);
