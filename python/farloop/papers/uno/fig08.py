@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MIXES = ("near and far", "near", "far")
 
+ALGORITHM = {"uno": "uno", "gemini": "uno-gemini"}
+
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Completion times and how close together they are, beside those of the artifact."""
@@ -39,7 +41,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.near(f"{name}: first over last", f"{name}: how close together flows end", [need], closeness)
 
     def pair(mix: str) -> list[Need]:
-        return [Need(f"{mix}, {name}", name) for name in ("uno", "gemini")]
+        return [Need(f"{mix}, {name}", ALGORITHM[name]) for name in ("uno", "gemini")]
 
     def closer(uno: Run, gemini: Run) -> tuple[bool, str]:
         own, other = closeness(uno), closeness(gemini)
