@@ -104,7 +104,8 @@ proptest! {
     ) {
         for info in choosers() {
             let mut params = chooser(info.name).expect("listed");
-            let sprays = params.set("paths", &Value::Int(1 << log_paths)).is_ok();
+            // Subflows draw other values after timeouts.
+            let sprays = params.set("paths", &Value::Int(1 << log_paths)).is_ok() && info.name != "subflows";
             let mut driver = ChooserDriver::new(seed);
             let mut state = params.start(&self::info(), &mut driver.random);
             let mut used: Vec<Entropy> = Vec::new();
