@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,12 +35,17 @@ def number_name(load: str, way: str, kind: str, word: str) -> str:
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Mean and 99th percentile beside the artifact's, and which way is ahead."""
-    judging = Judging(comparison, claims["uno/fig10"])
+    return judge_loads(comparison, claims["uno/fig10"], LOADS)
+
+
+def judge_loads(comparison: Comparison, claim: Claim, loads: Sequence[str]) -> list[Finding]:
+    """The same of a claim about these loads."""
+    judging = Judging(comparison, claim)
 
     def number_of_run(word: str, kind: str) -> Callable[[Run], float]:
         return lambda run: 1e6 * STATISTICS[word](times(run, kind))
 
-    for load in LOADS:
+    for load in loads:
         for kind in KINDS:
             for word in STATISTICS:
                 for way in WAYS:
@@ -64,8 +69,13 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Mean and 99th percentile by load and way, beside the artifact's."""
+    return {"fig10": draw_loads(comparison, LOADS, "5000 flows by load")}
+
+
+def draw_loads(comparison: Comparison, loads: Sequence[str], title: str) -> Figure:
+    """The same of these loads, under a title."""
     numbers: dict[str, float] = {}
-    for load in LOADS:
+    for load in loads:
         for way in WAYS:
             runs = [r for r in comparison.runs if Need(r.case, r.algorithm) == need(load, way)]
             for kind in KINDS:
@@ -77,8 +87,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
                     if values:
                         numbers[number_name(load, way, kind, word)] = float(np.mean(values))
     panels = {
-        f"{kind} flows, {word}": [(number_name(load, w, kind, word), need(load, w)) for load in LOADS for w in WAYS]
+        f"{kind} flows, {word}": [(number_name(load, w, kind, word), need(load, w)) for load in loads for w in WAYS]
         for kind in KINDS
         for word in STATISTICS
     }
-    return {"fig10": bars(comparison, numbers, "5000 flows by load", "completion time (us)", panels)}
+    return bars(comparison, numbers, title, "completion time (us)", panels)
