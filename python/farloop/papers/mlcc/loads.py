@@ -48,7 +48,7 @@ SLIGHTLY = 1.5
 CONSISTENT = ("light",)
 """Where the paper has MLCC's average lower for both kinds of flow and both distributions, and numbers for some of them only (§4.4)."""
 
-VARIANTS = ("variants, ", "one T, ")
+VARIANTS = ("variants, ", "own T, ")
 """The cases of variants of the algorithms begin so."""
 
 WIDE = "32 servers a leaf"
