@@ -141,10 +141,14 @@ def _number(value: Any) -> str:
 
 
 def pages(claim: str) -> list[str]:
-    """The pages that name the claim."""
+    """The page of the claim's paper, then others that name the claim."""
+    paper = f"{claim.partition('/')[0]}.md"
     pattern = re.compile(rf"`{re.escape(claim)}`|\b{re.escape(claim)}\b(?!\d)")
-    pages = sorted(p for p in FINDINGS.glob("*.md") if p.name not in ("README.md", "statements.md"))
-    return [p.name for p in pages if pattern.search(p.read_text("utf-8"))]
+    others = (p for p in sorted(FINDINGS.glob("*.md")) if p.name not in ("README.md", "statements.md", paper))
+    return [
+        *([paper] if (FINDINGS / paper).exists() else []),
+        *(p.name for p in others if pattern.search(p.read_text("utf-8"))),
+    ]
 
 
 def entries(path: Path, known: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
