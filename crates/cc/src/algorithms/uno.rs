@@ -18,7 +18,7 @@
 
 mod gemini;
 
-use self::gemini::GeminiLaw;
+use self::gemini::{GeminiLaw, GeminiSettings};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -166,6 +166,13 @@ impl UnoSender {
         let queue = flow.line_rate.time_to_send(p.quick_adapt_queue);
         let share = p.epoch.unwrap_or(flow.intra_rtt.min(base_rtt)).ratio(base_rtt);
         let gain = (4.0 * k / (bdp + k)).min(1.0); // (4)
+        let settings = GeminiSettings {
+            delay: p.gemini_delay,
+            beta: p.gemini_beta,
+            weight: p.weight,
+            gain,
+            increase: p.gemini_increase,
+        };
         UnoSender {
             p: Box::new(p.clone()),
             window,
@@ -188,7 +195,7 @@ impl UnoSender {
             measuring: false,
             measured_until: Time::ZERO,
             arrived: 0,
-            law: p.gemini.then(|| Box::new(GeminiLaw::new(p, flow, gain))),
+            law: p.gemini.then(|| Box::new(GeminiLaw::new(settings, flow))),
         }
     }
 

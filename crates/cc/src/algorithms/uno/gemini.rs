@@ -1,19 +1,29 @@
 //! GEMINI as Uno's artifact compares with: cuts and increases of Uno's own sender, with its window, its pacing and its bounds.
 //!
 //! Source: spcl/Uno_SC25, sim/gemini.cpp (`adjust_window_aimd`, `retransmit_packet`, `send_packets`), commit 68d164e. Equation numbers are those
-//! of `spec/uno.md`. The GEMINI of its paper is [`gemini`](super::super::gemini).
+//! of `spec/uno.md`. The GEMINI of its paper is the algorithm `gemini`.
 
-use super::UnoParams;
 use crate::api::*;
 use farloop_units::{Delta, Time};
 
+/// Parameters of the law.
+pub(super) struct GeminiSettings {
+    /// Queueing delay that means congestion, of flows across alone.
+    pub delay: Delta,
+    /// Part of the window that delay takes.
+    pub beta: f64,
+    /// Weight of a cycle's marked part in the average, and the gain of a cut.
+    pub weight: f64,
+    pub gain: f64,
+    /// Increase in packets per round trip.
+    pub increase: f64,
+}
+
 /// The state of the law: times and counts since the last cycle and the last cut.
 pub(super) struct GeminiLaw {
+    settings: GeminiSettings,
     /// Queueing delay that means congestion; none for flows inside a datacenter.
     delay: Option<Delta>,
-    beta: f64,
-    weight: f64,
-    gain: f64,
     /// Increase per round trip in bytes.
     step: f64,
     base_rtt: Delta,
@@ -29,13 +39,11 @@ pub(super) struct GeminiLaw {
 }
 
 impl GeminiLaw {
-    pub fn new(p: &UnoParams, flow: &FlowInfo, gain: f64) -> GeminiLaw {
+    pub fn new(settings: GeminiSettings, flow: &FlowInfo) -> GeminiLaw {
         GeminiLaw {
-            delay: flow.crosses.then_some(p.gemini_delay),
-            beta: p.gemini_beta,
-            weight: p.weight,
-            gain,
-            step: p.gemini_increase * flow.mss.as_f64(),
+            delay: flow.crosses.then_some(settings.delay),
+            step: settings.increase * flow.mss.as_f64(),
+            settings,
             base_rtt: flow.base_rtt,
             cycle: None,
             cut: None,
@@ -70,7 +78,7 @@ impl GeminiLaw {
         self.marked += if marked { acked } else { 0 };
         if self.is_over(self.cycle, now) {
             let fraction = self.marked as f64 / self.acked.max(1) as f64;
-            self.average += self.weight * (fraction - self.average); // (9)
+            self.average += self.settings.weight * (fraction - self.average); // (9)
             self.begin_cycle(now);
         }
         let shortest = self.shortest.map_or(rtt, |shortest| shortest.min(rtt));
@@ -85,7 +93,8 @@ impl GeminiLaw {
             return window;
         }
         (self.cut, self.cycle) = (Some(now), Some(now));
-        let (marks, delay) = (if marked { self.average * self.gain } else { 0.0 }, if late { self.beta } else { 0.0 });
+        let (marks, delay) =
+            (if marked { self.average * self.settings.gain } else { 0.0 }, if late { self.settings.beta } else { 0.0 });
         window * (1.0 - marks.max(delay)) // (11)
     }
 
@@ -107,7 +116,9 @@ mod tests {
     fn law(crosses: bool) -> GeminiLaw {
         let base_rtt = if crosses { Delta::from_us(1792) } else { Delta::from_us(14) };
         let flow = FlowInfo { base_rtt, mss: Bytes::new(4096), crosses, ..crate::testing::flow(crosses) };
-        let mut law = GeminiLaw::new(&UnoParams { weight: 0.5, ..UnoParams::default() }, &flow, 0.4);
+        let delay = Delta::from_us(100);
+        let mut law =
+            GeminiLaw::new(GeminiSettings { delay, beta: 0.1, weight: 0.5, gain: 0.4, increase: 1.3125 }, &flow);
         law.begin(Time::ZERO);
         law
     }

@@ -164,9 +164,7 @@ pub(crate) struct Setting {
     pub bdp: u64,
     /// Least timeout, or the timeout itself without `rto_growth`.
     pub rto: Delta,
-    /// It grows with round-trip times, and doubles.
     pub rto_growth: bool,
-    /// A new packet leaves only if the window has room for all of it.
     pub whole_packets: bool,
     /// Number of windows that must overtake a gap; `None` for no such repair.
     pub overtaken: Option<f64>,
