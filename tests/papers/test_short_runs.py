@@ -13,6 +13,7 @@ from farloop.views.figures import draw
 DURATIONS = {
     "icc/incast": "7ms",
     "icc/loads": "7ms",
+    "gear/excess": "60ms",
     "gear/fig02": "100ms",
     "gear/fig10": "3.2s",
     "gear/fig11": "7s",
@@ -43,6 +44,7 @@ SETTINGS = {
     "icc/incast": {},
     "icc/loads": {},
     "gear/fig10": SLOW | {"flow.intra1.initial_rate": "500Mbps", "flow.cross.initial_rate": "500Mbps"},
+    "gear/excess": {},
     "gear/fig12": {},
     "gear/fig16": {},
     "gear/fig13": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
