@@ -86,11 +86,12 @@ def quick(figure, make):
 # ---------------------------------------------------------------- Fig. 5
 
 
-def growing(fast=16.2, slow=10.1, sent=(92, 42), queues=3, begins=8.7):
-    """Flows whose windows begin and end the day so, and that send so many packets in it."""
+def growing(fast=16.2, slow=10.1, sent=(92, 42), queues=3, begins=8.7, crowded=8.1, shares=(0.8, 0.3)):
+    """Flows whose windows begin and end the day so, and that send so many packets in it; of 32 as well, and what these use."""
 
     def make(case, algorithm):
         accelerated = case.startswith("accelerated")
+        first = crowded if case == fig05.TOGETHER else begins
         end, count = (fast, sent[0]) if accelerated else (slow, sent[1])
 
         def throughput(t):
@@ -99,11 +100,12 @@ def growing(fast=16.2, slow=10.1, sent=(92, 42), queues=3, begins=8.7):
 
         def window(t):
             since = (t + 1e-9) % (7 * SLOT)
-            return 1460 * np.where((since > 20e-6) & (since < SLOT + 20e-6), end, begins)
+            return 1460 * np.where((since > 20e-6) & (since < SLOT + 20e-6), end, first)
 
         series = {(fig05.FLOW, "throughput"): throughput, (fig05.FLOW, "cwnd"): window}
         rows = [{"node": "tor1", "peer": "ocs", "queue": f"day {i}"} for i in range(queues if accelerated else 1)]
-        return made("acceltor/fig05", case, algorithm, series=series, queues=rows)
+        circuits = days(8, 40e-3, shares[case == fig05.APART])
+        return made("acceltor/fig05", case, algorithm, series=series, queues=rows, circuits=circuits)
 
     return make
 
@@ -120,6 +122,8 @@ def test_fig05():
         ({"sent": (92, 41)}, "packets in a day, one over the other"),
         ({"queues": 2}, "the calendar has 3 queues"),
         ({"begins": 7.9}, "the accelerated window doubles 3 times before the day"),
+        ({"crowded": 7.9}, "32 elephants begin their day with 8 packets each in queues of 256"),
+        ({"shares": (0.3, 0.3)}, "the same memory in queues for each rack uses less of the circuits"),
     ):
         assert failed(only(figure, planned(figure, growing(**departure)))) == [statement]
     incomplete(figure, growing(), ("plain, in time", "newreno"))
@@ -211,6 +215,10 @@ def test_what_is_measured():
     assert (times[0], times[-1]) == (0, pytest.approx(DAY))
     assert (packets[0], packets[-1]) == (pytest.approx(4), pytest.approx(5))
     assert common.spread(np.arange(101.0)) == (50, 10, 90)
+    # Three empty weeks count in the measure beside.
+    kept = common.numbers(run)
+    assert kept["AccelToR, 8 racks: occupancy"] == pytest.approx(0.92)
+    assert kept["AccelToR, 8 racks: occupancy, all weeks"] == pytest.approx(0.92 * 40 / 43)
 
 
 def lasting(weeks, share):

@@ -11,7 +11,7 @@ import numpy as np
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
-from farloop.papers.acceltor.common import ACCELTOR, BLOCKING, COLOURS, NEWRENO, day, packet, slot, way, week
+from farloop.papers.acceltor.common import ACCELTOR, BLOCKING, COLOURS, NEWRENO, day, occupancy, packet, slot, way, week
 from farloop.results.tables import Floats
 from farloop.units import seconds
 from farloop.views.figures.panels import grid, legend_below
@@ -32,6 +32,9 @@ QUEUES = 3
 
 ACCELERATED, PLAIN = "accelerated, in time", "plain, in time"
 PRINTED = ("accelerated", "plain")
+
+TOGETHER, APART = "32 elephants", "32 elephants, a queue for each rack"
+"""The same memory for their packets, in three queues and in 49 (§III-D)."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,20 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return count == QUEUES, f"{count}"
 
     judging.order(f"the calendar has {QUEUES} queues", [fast], queues)
+
+    def is_whole(run: Run) -> tuple[bool, str]:
+        window = day_begins(run)
+        return window >= 2 ** paper["m"], f"{window:.3g} packets"
+
+    def is_less(a: Run, b: Run) -> tuple[bool, str]:
+        shares = occupancy(a), occupancy(b)
+        return shares[1] < shares[0], f"{shares[0]:.3f} and {shares[1]:.3f}"
+
+    together, apart = Need(TOGETHER, NEWRENO), Need(APART, NEWRENO)
+    judging.order(
+        "32 elephants begin their day with 8 packets each in queues of 256", [together], is_whole, number=True
+    )
+    judging.order("the same memory in queues for each rack uses less of the circuits", [together, apart], is_less)
     for run in comparison.runs:
         judging.measure(_numbers, run)
     printed = judging.have([Need(case, NEWRENO) for case in PRINTED])
