@@ -7,11 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 import farloop
+from farloop import catalogue
 from farloop.commands.app import app
 from farloop.judging import schedule
 from farloop.judging.claims import Claim, ClaimReading, Finding, Statement, add_readings, near, read_claims, worst_class
 from farloop.studies import reproduce
 from farloop.studies.reproduce import Reading
+from farloop.views.report import page as report
 
 SHORT = ("run.duration=4ms",)
 
@@ -141,6 +143,24 @@ def test_a_statement_rests_on_the_worst_of_its_readings():
         "",
         "untouched",
     )
+
+
+def test_what_chose_a_reading_stands_in_reports_and_on_the_site(scripts):
+    claim = Claim("a/fig1", "x", {}, {}, (ClaimReading("N", "this figure", "Fig. 1", ("b",)),))
+    statements = [Statement("a", True, ""), Statement("b", True, "")]
+    row = add_readings(Finding("a/fig1", statements).row(claim, "quick"), claim)
+    page = report.page(farloop.Comparison("", [], claims=[row]))
+    assert page.count("reading by this figure") == 1
+    assert scripts("build_site").verdict(row) == "**reproduced** (1 of 2 hold only by their own reading)"
+    plain = add_readings(row, Claim("a/fig1", "x", {}, {}))
+    assert "reading by" not in report.page(farloop.Comparison("", [], claims=[plain]))
+    assert scripts("build_site").verdict(plain) == "**reproduced**"
+
+
+def test_claims_are_listed_with_the_class_of_their_readings(scripts):
+    rows = {row["id"]: row["reading"] for row in catalogue.entries("claims")}
+    assert rows == {name: worst_class(c.readings) for name, c in scripts("tally").published_claims().items()}
+    assert len(set(rows.values())) > 1
 
 
 def test_readings_are_read_from_a_figures_file():
