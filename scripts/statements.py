@@ -106,9 +106,11 @@ def page(claims: Claims) -> str:
             continue
         if (now := claim["id"].partition("/")[0]) != paper:
             paper = now
-            parts.append(f"## {paper} ([commands](../../python/farloop/papers/{paper}/{causes.FILE}))")
+            page = f"[the paper's page]({paper}.md), " if _pages(failed, paper) == {f"{paper}.md"} else ""
+            parts.append(f"## {paper} ({page}[commands](../../python/farloop/papers/{paper}/{causes.FILE}))")
         parts.append(f"### {claim['id']}: {claim['held']} of {claim['judged']} hold ({claim['scale']} scale)")
-        parts.append("\n".join(_entry(statement) for statement in _grouped(own)))
+        shared = len(_pages(failed, paper)) == 1
+        parts.append("\n".join(_entry(statement, shared=shared) for statement in _grouped(own)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -122,27 +124,37 @@ def _grouped(failed: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]
     return list(groups.values())
 
 
-def _entry(together: Sequence[Mapping[str, Any]]) -> str:
+def _pages(failed: Sequence[Mapping[str, Any]], paper: str) -> set[str]:
+    """The pages that tell a paper's causes at length."""
+    return {s["page"] for s in failed if s["claim"].startswith(f"{paper}/") and s["page"]}
+
+
+def _entry(together: Sequence[Mapping[str, Any]], *, shared: bool) -> str:
+    """Statements with their cause; with the page that tells it, unless all of the paper share one."""
     lines = []
     for statement in together:
         side = f"; *{statement['side']} than published*" if statement["side"] else ""
         lines.append(f"- **{_plain(statement['statement'])}** ({_plain(statement['evidence'])}{side}).")
     first = together[0]
-    page = f" ([{first['page']}]({first['page']}))" if first["page"] else ""
+    page = f" ([{first['page']}]({first['page']}))" if first["page"] and not shared else ""
     parts = [f"*{first['kind']}*{': ' + first['why'] if first['why'] else ''}{page}"]
     parts += [_plain(first["details"])] if first["details"] else []
-    parts += [_reading(reading) for reading in first["readings"]]
+    texts = [statement["statement"] for statement in together]
+    parts += [_reading(reading, texts) for reading in first["readings"]]
     return "\n".join(map(_wrapped, [*lines, *(f"    - {part}" for part in parts)]))
 
 
-def _reading(reading: Mapping[str, Any]) -> str:
-    """A reading in few words; its command is in the file of causes."""
+def _reading(reading: Mapping[str, Any], texts: Sequence[str]) -> str:
+    """A reading in few words: without its command, which is in the file of causes, and without the texts of statements that are above."""
+    gives = reading["gives"]
+    for text in texts:
+        gives = gives.replace(text, "…")
     words = [
         *([reading["role"]] if reading["role"] != "shows" else []),
         *(["calibrated"] if reading["calibrated"] else []),
     ]
     label = f" ({', '.join(words)})" if words else ""
-    return f'{reading["what"]}{label}: "{_plain(reading["gives"])}".'
+    return f'{reading["what"]}{label}: "{_plain(gives)}".'
 
 
 def _wrapped(item: str) -> str:

@@ -279,6 +279,17 @@ def test_statements_are_counted_by_cause(scripts):
     assert "a holds" not in page
 
 
+def test_the_page_repeats_neither_a_statement_nor_the_papers_page(scripts, monkeypatch, tmp_path):
+    statements = scripts("statements")
+    text = OPEN.replace('"Annulus is fair"', '"b | fails"').replace("Annulus is fair", "b | fails (2)")
+    (cause,) = causes.read(written(tmp_path, text.replace("gear-reading.md", "none.md")))
+    monkeypatch.setattr(causes, "find_cause", lambda *_: cause)
+    page = statements.page([made_up()])
+    assert "## none ([the paper's page](none.md), [commands]" in page
+    assert page.count("none.md") == 1
+    assert '    - another byte counter: "holds: … (2)".' in page
+
+
 def commands():
     """The commands that take little time, with all that each is said to print."""
     shown, seconds = {}, {}
