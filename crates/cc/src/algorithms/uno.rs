@@ -67,7 +67,8 @@ farloop_units::params! {
         paced_headers: bool = false, from "ours: as all algorithms; Uno_SC25, lcp.cpp:332: true";
         /// The law is the artifact's GEMINI (8) to (12), with the same window, pacing, `k` and `weight` (Uno_SC25, -interAlgo gemini).
         gemini: bool = false, from "Uno_SC25, fig8_rate.py: -lcpAlgo aimd_phantom";
-        /// Its increase (Uno_SC25, -geminiH: 0.00024 of the bandwidth-delay product across, for flows inside as well: 1.3125 packets at 1.79 ms).
+        /// Its increase (Uno_SC25, -geminiH: 0.00024 of the bandwidth-delay product across, for flows inside as well: 1.3125 packets at
+        /// 1.79 ms).
         gemini_increase: f64 = 1.3125, in 0.0 => 1e6, unit "packets per RTT", from "Uno_SC25, fig8_comparison.py: -geminiH 0.00024";
         /// Part of the window that delay takes (Uno_SC25, -geminiBeta: 0.1).
         gemini_beta: f64 = 0.1, in 0.0 => 1.0, from "Uno_SC25, fig8_comparison.py: -geminiBeta 0.1";

@@ -1,7 +1,7 @@
 //! `subflows`: Uno's load balancing: some paths in turn, and another one for each that is silent when a packet times out.
 //!
-//! Source: spcl/Uno_SC25, sim/lcp.cpp (`choose_route`, `retransmit_packet`, `processParityNack`), commit 68d164e. Equation numbers are those
-//! of `spec/paths.md`.
+//! Source: spcl/Uno_SC25, sim/lcp.cpp (`choose_route`, `retransmit_packet`, `processParityNack`), commit 68d164e. Equation numbers are
+//! those of `spec/paths.md`.
 //!
 //! The model in three lines:
 //! - a flow draws k of 250 entropy values, and its packets take them in turn (S1);
@@ -15,7 +15,7 @@ farloop_units::params! {
     pub struct SubflowsParams {
         /// Entropy values of a flow (Uno_SC25, sim/lcp.cpp:25: 10).
         paths: u16 = 10, in 1 => 250;
-        /// Silence after which a value is drawn anew, in base round-trip times (Uno_SC25, sim/lcp.cpp:2427: 0.5).
+        /// Silence after which a value is drawn again, in base round-trip times (Uno_SC25, sim/lcp.cpp:2427: 0.5).
         silence: f64 = 0.5, in 0.0 => 1000.0;
     }
 }
@@ -107,7 +107,7 @@ mod tests {
     use crate::paths::tests::{ChooserDriver, info};
 
     #[test]
-    fn a_timeout_draws_the_silent_values_anew() {
+    fn a_timeout_draws_the_silent_values_again() {
         let mut driver = ChooserDriver::new(1);
         let mut chooser = Subflows::start(&SubflowsParams::default(), &info(), &mut driver.random);
         let first: Vec<Entropy> = (0..10).map(|_| driver.next(&mut chooser)).collect();

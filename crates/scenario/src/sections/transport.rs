@@ -113,14 +113,14 @@ params! {
         /// Least retransmission timeout of a packet, at least one and a half times the flow's base RTT; "none" for 15us and six base RTTs
         /// (uet-htsim: 15us and the time that six queues of a bandwidth-delay product take). It grows with measured round-trip times.
         rto: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(MAX_TIMEOUT);
-        /// The same of flows across datacenters; "none" for `rto` (Uno_SC25, sim/lcp.cpp:389-394: base RTT and the time that five queues take
-        /// inside, eight across).
+        /// The same of flows across datacenters; "none" for `rto` (Uno_SC25, sim/lcp.cpp:389-394: base RTT and the time that five queues
+        /// take inside, eight across).
         rto_across: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(MAX_TIMEOUT);
-        /// Timeouts grow with measured round-trip times, and double when a packet is lost again (RFC 6298, §5.5); otherwise each packet waits
-        /// for `rto` (Uno_SC25, sim/lcp.cpp:2079 and 2324).
+        /// Timeouts grow with measured round-trip times, and double when a packet is lost again (RFC 6298, §5.5); otherwise each packet
+        /// waits for `rto` (Uno_SC25, sim/lcp.cpp:2079 and 2324).
         rto_growth: bool = true;
-        /// A new packet leaves only if the window has room for all of it (Uno_SC25, sim/lcp.cpp:2000), a packet that is sent again if it has
-        /// room for a byte (sim/lcp.cpp:2260); otherwise any packet leaves if the window has room for a byte (uet-htsim).
+        /// A new packet leaves only if the window has room for all of it (Uno_SC25, sim/lcp.cpp:2000), a packet that is sent again if it
+        /// has room for a byte (sim/lcp.cpp:2260); otherwise any packet leaves if the window has room for a byte (uet-htsim).
         whole_packets: bool = false;
         /// The receiver sends an ACK at the latest for this much new payload; "none" for 16.384kB (uet-htsim), or a quarter of the flow's
         /// bandwidth-delay product where that is less; "1B" for one per packet. It answers the first packet, marked ones and those whose

@@ -1,7 +1,7 @@
 //! GEMINI as Uno's artifact compares with: cuts and increases of Uno's own sender, with its window, its pacing and its bounds.
 //!
-//! Source: spcl/Uno_SC25, sim/gemini.cpp (`adjust_window_aimd`, `retransmit_packet`, `send_packets`), commit 68d164e. Equation numbers are those
-//! of `spec/uno.md`. The GEMINI of its paper is the algorithm `gemini`.
+//! Source: spcl/Uno_SC25, sim/gemini.cpp (`adjust_window_aimd`, `retransmit_packet`, `send_packets`), commit 68d164e. Equation
+//! numbers are those of `spec/uno.md`. The GEMINI of its paper is the algorithm `gemini`.
 
 use crate::api::*;
 use farloop_units::{Delta, Time};
