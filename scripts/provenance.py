@@ -16,10 +16,9 @@ from typing import Any
 
 import judge_source
 
-from farloop import _native
 from farloop.judging import verdicts
 from farloop.judging.claims import read_claims
-from farloop.judging.schedule import cases, drop_unused_algorithms, own_scenario
+from farloop.judging.schedule import cases, drop_unused_algorithms, key_defaults, own_scenario
 from farloop.scenario import PAPERS
 from farloop.studies.reproduce import plan
 
@@ -146,10 +145,20 @@ def scenario_digest(scenarios: Scenarios, keys: KnownKeys, generation: int) -> s
     known = keys.up_to(generation)
 
     def counts(key: str, value: Any) -> bool:
-        return key in known or json.dumps(value) not in _defaults().get(key, ())
+        return key in known or json.dumps(value) not in key_defaults().get(key, ())
 
     seen = [[*run, _pruned("", scenario, counts)] for run, scenario in sorted(scenarios.items())]
     return f"{generation}:{digest(seen)}"
+
+
+def are_same(ran: Mapping[str, Any], today: Mapping[str, Any]) -> bool:
+    """Returns true if two resolved scenarios are one, but for keys that only one of them has and that stand at their defaults."""
+    known = {key for key, _ in _leaves("", ran)} & {key for key, _ in _leaves("", today)}
+
+    def counts(key: str, value: Any) -> bool:
+        return key in known or json.dumps(value) not in key_defaults().get(key, ())
+
+    return bool(_pruned("", ran, counts) == _pruned("", today, counts))
 
 
 def judge_digest(figure: str, claim: str) -> str:
@@ -202,23 +211,3 @@ def _pruned(prefix: str, value: Any, counts: Callable[[str, Any], bool]) -> Any:
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
         return [_pruned(prefix, entry, counts) for entry in value]
     return value if value != [] and counts(prefix, value) else None
-
-
-@functools.cache
-def _defaults() -> dict[str, set[str]]:
-    """The defaults of all keys as JSON; a key of several kinds of network may have several."""
-    defaults: dict[str, set[str]] = {}
-
-    def read(prefix: str, schema: Mapping[str, Any]) -> None:
-        if "default" in schema:
-            defaults.setdefault(prefix, set()).add(json.dumps(schema["default"]))
-        for choice in ("oneOf", "anyOf", "allOf"):
-            for inner in schema.get(choice, ()):
-                read(prefix, inner)
-        if isinstance(schema.get("items"), dict):
-            read(prefix, schema["items"])
-        for key, inner in schema.get("properties", {}).items():
-            read(f"{prefix}.{key}" if prefix else key, inner)
-
-    read("", json.loads(_native.schema()))
-    return defaults

@@ -233,7 +233,7 @@ def _scenarios(reproduction: Path, figure: str, scale: str) -> provenance.Scenar
         ) from None
     today = provenance.figure_scenarios(figure, scale)
     for run in dict.fromkeys([*today, *ran]):
-        if ran.get(run) != today.get(run):
+        if run not in ran or run not in today or not provenance.are_same(ran[run], today[run]):
             raise RefusedError(
                 f"{reproduction}: {figure}: {', '.join(run)}: ran with another scenario or other seeds than today's figure; expected "
                 f"what `farloop reproduce {figure}` writes"

@@ -284,6 +284,22 @@ def test_a_reproduction_of_another_scenario_is_refused(tally, record):
         record(lambda out: change(manifests(out)))
 
 
+@pytest.mark.parametrize(("other", "is_same"), [({}, True), ({"rate_of_before": "25Gbps"}, False)])
+def test_a_reproduction_from_before_a_key_is_that_of_today_at_its_default(tally, record, other, is_same):
+    def change(out):
+        for path in sorted((out / "uec/incast/runs").glob("*/manifest.json")):
+            kept = json.loads(path.read_text())
+            assert kept["scenario"]["switch"].pop("xoff_alpha_rate") == "none"
+            kept["scenario"]["switch"] |= other
+            path.write_text(json.dumps(kept))
+
+    if is_same:
+        assert record(change)
+    else:
+        with pytest.raises(tally.RefusedError, match="ran with another scenario"):
+            record(change)
+
+
 def test_a_reproduction_whose_seeds_ran_several_scenarios_is_refused(tally, record):
     def change(out):
         (manifest, *_) = sorted((out / "uec/incast/runs").glob("*/manifest.json"))

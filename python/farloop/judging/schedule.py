@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from farloop import _native
 from farloop.algorithm import by_scope
 from farloop.scenario import PAPERS, Scenario, is_figure
 
@@ -130,7 +132,37 @@ def _settings(figure: str, case: str, algorithm: str) -> dict[str, Any]:
 
 
 def _different_keys(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    return [k for k in dict.fromkeys([*own, *other]) if k not in own or k not in other or own[k] != other[k]]
+    """The keys that differ. One that only one side has, since another version ran it, is at its default there."""
+
+    def is_default(key: str, value: Any) -> bool:
+        return json.dumps(value) in key_defaults().get(key, ())
+
+    def differs(key: str) -> bool:
+        if key in own and key in other:
+            return bool(own[key] != other[key])
+        return not is_default(key, own[key] if key in own else other[key])
+
+    return [key for key in dict.fromkeys([*own, *other]) if differs(key)]
+
+
+@functools.cache
+def key_defaults() -> dict[str, set[str]]:
+    """The defaults of all keys of scenarios as JSON; a key of several kinds of network may have several."""
+    defaults: dict[str, set[str]] = {}
+
+    def read(prefix: str, schema: Mapping[str, Any]) -> None:
+        if "default" in schema:
+            defaults.setdefault(prefix, set()).add(json.dumps(schema["default"]))
+        for choice in ("oneOf", "anyOf", "allOf"):
+            for inner in schema.get(choice, ()):
+                read(prefix, inner)
+        if isinstance(schema.get("items"), dict):
+            read(prefix, schema["items"])
+        for key, inner in schema.get("properties", {}).items():
+            read(f"{prefix}.{key}" if prefix else key, inner)
+
+    read("", json.loads(_native.schema()))
+    return defaults
 
 
 def drop_unused_algorithms(document: Mapping[str, Any]) -> dict[str, Any]:
