@@ -9,7 +9,7 @@ from typing import Any
 
 from farloop.errors import FarloopError, clip_text
 from farloop.formats.toml_table import TomlTable
-from farloop.judging.kinds import KEYS, Kind, Open, Shown, read_kind
+from farloop.judging.kinds import KEYS, Kind, Shown, read_kind
 from farloop.scenario import PAPERS
 
 FILE = "causes.toml"
@@ -101,8 +101,7 @@ def _cause(entry: TomlTable) -> Cause:
     statements = entry.texts("statements", "the texts of one or more statements")
     readings = tuple(Shown.read(table) for table in entry.tables("reading"))
     details = read_kind(entry, readings)
-    # Entries of before with fewer are all open; a test lists them.
-    if len(readings) < (1 if isinstance(details, Open) else MIN_READINGS):
+    if len(readings) < MIN_READINGS:
         raise entry.refused("reading", f"has {len(readings)}; expected {MIN_READINGS} or more")
     page = entry.optional_text("page", "the name of a page under docs/findings")
     return Cause(entry.text("claim"), statements, details, entry.text("why"), page, readings)
