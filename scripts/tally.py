@@ -71,24 +71,24 @@ class RefusedError(Exception):
 
 
 def tally(claims: Claims) -> str:
-    """The README's table: a row per paper and scale, with its statements, and a column per verdict that occurs; calibrated claims apart.
+    """The README's table: a row per paper, with its scales, its statements, and a column per verdict that occurs; calibrated claims apart.
 
     Statements that hold only by a reading that their figure chose do not count as holding.
     """
-    rows = sorted({(c["id"].partition("/")[0], c["scale"]) for c in claims})
     columns = [v for v in VERDICTS if any(c["verdict"] == v for c in claims)]
     lines = [
         f"| paper | scale | statements that hold, of judged | claims | {' | '.join(columns)} | of these calibrated |",
         f"| --- | --- | ---: | ---: |{' ---: |' * (len(columns) + 1)}",
     ]
-    for paper, scale in rows:
-        own = [c for c in claims if c["id"].startswith(f"{paper}/") and c["scale"] == scale]
+    for paper in sorted({c["id"].partition("/")[0] for c in claims}):
+        own = [c for c in claims if c["id"].startswith(f"{paper}/")]
+        scales = ", ".join(sorted({c["scale"] for c in own}))
         counted = Counter(c["verdict"] for c in own)
         calibrated = sum(c["calibrated"] and c["verdict"] in VERDICTS[:3] for c in own)
         judged = sum(c.get("judged", 0) for c in own)
         counted_classes = statements.count_classes(own)
         held = sum(counted_classes.values()) - counted_classes["this figure"]
-        row = [paper, scale, f"{held} of {judged}", len(own), *(counted[v] for v in columns), calibrated]
+        row = [paper, scales, f"{held} of {judged}", len(own), *(counted[v] for v in columns), calibrated]
         lines.append(f"| {' | '.join(map(str, row))} |")
     return "\n".join(lines)
 
@@ -238,7 +238,7 @@ def _scenarios(reproduction: Path, figure: str, scale: str) -> provenance.Scenar
                 f"{reproduction}: {figure}: {', '.join(run)}: ran with another scenario or other seeds than today's figure; expected "
                 f"what `farloop reproduce {figure}` writes"
             )
-    return ran
+    return today
 
 
 @functools.cache
