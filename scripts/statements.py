@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from farloop.judging import causes
-from farloop.judging.claims import READING_CLASSES
+from farloop.judging.claim_readings import READING_CLASSES
 from farloop.judging.kinds import KINDS
 
 Claims = Sequence[Mapping[str, Any]]

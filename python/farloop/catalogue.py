@@ -13,7 +13,7 @@ from typing import Any
 from farloop import _native
 from farloop.algorithm import describe_class, load
 from farloop.errors import FarloopError, clip_text, nearest
-from farloop.judging.claims import read_readings, worst_class
+from farloop.judging.claim_readings import read_readings, worst_class
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
 
 KINDS = ("algorithms", "paths", "scenarios", "arena", "workloads", "claims")

@@ -10,7 +10,8 @@ import farloop
 from farloop import catalogue
 from farloop.commands.app import app
 from farloop.judging import schedule
-from farloop.judging.claims import Claim, ClaimReading, Finding, Statement, add_readings, near, read_claims, worst_class
+from farloop.judging.claim_readings import ClaimReading, worst_class
+from farloop.judging.claims import Claim, Finding, Statement, add_readings, near, read_claims
 from farloop.studies import reproduce
 from farloop.studies.reproduce import Reading
 from farloop.views.report import page as report

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from farloop.judging.claims import VERDICTS, Claim, ClaimReading, read_claims
+from farloop.judging.claim_readings import ClaimReading
+from farloop.judging.claims import VERDICTS, Claim, read_claims
 from farloop.judging.schedule import own_scenario
 from farloop.scenario import figure_names
 

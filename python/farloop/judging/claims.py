@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from farloop.judging.claim_readings import ClaimReading, ReadingClass, read_readings, worst_class
 from farloop.judging.schedule import Need
 from farloop.results.summary import replace_infinite
 
@@ -20,45 +21,12 @@ VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction", "differs", "partial"
 """All of them, best first."""
 
 
-ReadingClass = Literal["untouched", "text or other figures", "this figure"]
-"""The evidence behind the unpublished parameters that a statement rests on."""
-
-READING_CLASSES: tuple[ReadingClass, ...] = ("untouched", "text or other figures", "this figure")
-"""All of them, best first. By the last one agreement confirms nothing."""
-
 Better = Literal["lower", "higher"]
 """The direction in which a number gets better."""
 
 
 class UndecidedError(Exception):
     """The runs at hand cannot decide a statement; the text says why."""
-
-
-@dataclass(frozen=True)
-class ClaimReading:
-    """A parameter of a claim's runs that the paper does not give.
-
-    Attributes:
-        what: The parameter and its value.
-        by: What chose it: "text" (its words, or those of a work that it cites), "other figures" or "this figure".
-        source: Section, citation or figure.
-        statements: Texts of the statements that rest on it; empty for all of the claim's.
-    """
-
-    what: str
-    by: str
-    source: str
-    statements: tuple[str, ...] = ()
-
-    @property
-    def reading_class(self) -> ReadingClass:
-        """Its class."""
-        return "this figure" if self.by == "this figure" else "text or other figures"
-
-
-def worst_class(readings: Iterable[ClaimReading]) -> ReadingClass:
-    """The worst class of some readings."""
-    return max((reading.reading_class for reading in readings), key=READING_CLASSES.index, default="untouched")
 
 
 @dataclass(frozen=True)
@@ -362,17 +330,6 @@ def read_claims(document: Mapping[str, Any]) -> list[Claim]:
         )
         for c in document.get("claim", [])
     ]
-
-
-def read_readings(claim: Mapping[str, Any]) -> tuple[ClaimReading, ...]:
-    """The readings of a `[[claim]]`, as written or resolved."""
-
-    def read(table: Mapping[str, Any]) -> ClaimReading:
-        statements = table.get("statements", "none")
-        of_statements = () if statements == "none" else tuple(map(str, statements))
-        return ClaimReading(str(table["what"]), str(table["by"]), str(table["source"]), of_statements)
-
-    return tuple(read(table) for table in claim.get("reading", []))
 
 
 def _numbers(table: Mapping[str, Any]) -> dict[str, float]:
