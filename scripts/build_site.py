@@ -420,6 +420,24 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+AMBIGUOUS, SEPARATED = "e=e+s+o.id}return e}", 'e=e+s+o.id+","}return e}'
+"""Of lunr's `TokenSet.prototype.toString` in the search worker of mkdocs-material."""
+
+
+def mend_search(site: Path) -> None:
+    """Makes lunr tell sets of words apart. It merges those whose texts are equal, and they are texts of letters and numbers without a
+    separator: by chance it then finds words that no page has, and the question that meets one has no answer.
+
+    Raises:
+        RefusedError: mkdocs-material has another lunr.
+    """
+    for worker in (site / "assets" / "javascripts" / "workers").glob("search.*.js"):
+        text = worker.read_text("utf-8")
+        if text.count(AMBIGUOUS) != 1:
+            raise RefusedError(f"{worker.name}: expected {AMBIGUOUS} once, of lunr 2.3 as mkdocs-material has it")
+        worker.write_text(text.replace(AMBIGUOUS, SEPARATED), "utf-8")
+
+
 def build(out: Path, reproductions: Sequence[Path]) -> list[str]:
     """Builds the site in place of an older one; says which pictures of the gallery are stale, and what makes them anew.
 
@@ -466,6 +484,7 @@ def build(out: Path, reproductions: Sequence[Path]) -> list[str]:
         quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
         if subprocess.run(command, check=False, cwd=ROOT, env=quiet).returncode != 0:
             raise RefusedError("no site: mkdocs said why")
+        mend_search(work / "site")
         if out.exists():
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -243,6 +243,18 @@ def test_search_finds_guides_before_sources(built):
     assert not wrong
 
 
+def test_another_lunr_in_the_search_is_refused(tmp_path, scripts):
+    workers = tmp_path / "assets" / "javascripts" / "workers"
+    workers.mkdir(parents=True)
+    worker = workers / "search.0123.min.js"
+    build_site = scripts("build_site")
+    worker.write_text(f"t.TokenSet.prototype.toString=function(){{{build_site.AMBIGUOUS},", "utf-8")
+    build_site.mend_search(tmp_path)
+    assert build_site.SEPARATED in worker.read_text("utf-8")
+    with pytest.raises(build_site.RefusedError, match=r"search\.0123\.min\.js: expected .* once"):
+        build_site.mend_search(tmp_path)
+
+
 def search(browser, built, words):
     """The places that each of the first pages found has, in their order."""
     box = "const box = document.querySelector('[data-md-component=search-query]');"
