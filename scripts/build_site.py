@@ -425,8 +425,10 @@ AMBIGUOUS, SEPARATED = "e=e+s+o.id}return e}", 'e=e+s+o.id+","}return e}'
 
 
 def mend_search(site: Path) -> None:
-    """Makes lunr tell sets of words apart. It merges those whose texts are equal, and they are texts of letters and numbers without a
-    separator: by chance it then finds words that no page has, and the question that meets one has no answer.
+    """Makes lunr tell sets of words apart.
+
+    It merges those whose texts are equal, and writes letters and numbers into them without a separator. By chance it then finds words that
+    no page has, and the question that meets one has no answer.
 
     Raises:
         RefusedError: mkdocs-material has another lunr.
