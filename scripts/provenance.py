@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -142,22 +142,14 @@ def claim_scenarios(figure: str, claim: str, scale: str, scenarios: Scenarios) -
 
 def scenario_digest(scenarios: Scenarios, keys: KnownKeys, generation: int) -> str:
     """The digest of scenarios as they were seen when a generation of keys was the newest one."""
-    known = keys.up_to(generation)
-
-    def counts(key: str, value: Any) -> bool:
-        return key in known or json.dumps(value) not in key_defaults().get(key, ())
-
+    counts = _is_decided(keys.up_to(generation))
     seen = [[*run, _pruned("", scenario, counts)] for run, scenario in sorted(scenarios.items())]
     return f"{generation}:{digest(seen)}"
 
 
 def are_same(ran: Mapping[str, Any], today: Mapping[str, Any]) -> bool:
     """Returns true if two resolved scenarios are one, but for keys that only one of them has and that stand at their defaults."""
-    known = {key for key, _ in _leaves("", ran)} & {key for key, _ in _leaves("", today)}
-
-    def counts(key: str, value: Any) -> bool:
-        return key in known or json.dumps(value) not in key_defaults().get(key, ())
-
+    counts = _is_decided({key for key, _ in _leaves("", ran)} & {key for key, _ in _leaves("", today)})
     return bool(_pruned("", ran, counts) == _pruned("", today, counts))
 
 
@@ -190,6 +182,11 @@ def _recorded_digest(inputs: Mapping[str, str], name: str) -> str | None:
 def _digest_of_file(directory: Path, name: str) -> str | None:
     path = directory / name
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def _is_decided(known: Collection[str]) -> Callable[[str, Any], bool]:
+    """A test for keys of scenarios: it passes those that are known, and values that are no defaults."""
+    return lambda key, value: key in known or json.dumps(value) not in key_defaults().get(key, ())
 
 
 def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -2,29 +2,13 @@
 
 use crate::common::bottleneck::*;
 use crate::common::*;
-use farloop_net::RunResult;
 use farloop_net::result::FlowSample;
 use farloop_net::spec::*;
-use farloop_units::{Bytes, Delta, Rate, Time, Value};
+use farloop_units::{Bytes, Rate, Time, Value};
 
 const GIGABIT: Rate = Rate::from_gbps(1);
 /// Full-size packets that 1 Gbps carries in a millisecond.
 const PER_MS: f64 = 1e9 / 8.0 / PACKET / 1e3;
-
-/// `spec` with TCP endpoints until `end`, sampled every millisecond at all flows and at the bottleneck of a star, its last link.
-fn run_sampled(mut spec: NetworkSpec, end: u64) -> RunResult {
-    let n = spec.flows.len() as u32;
-    let min_rto = Delta::from_ms(200);
-    spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
-    spec.end = seconds(end);
-    spec.record = RecordSpec {
-        interval: Some(Delta::from_ms(1)),
-        flows: (0..n).collect(),
-        ports: vec![(0, n + 1, 0)],
-        ..RecordSpec::default()
-    };
-    run(spec)
-}
 
 /// `n` flows of GEMINI with a base round-trip time of 2 ms and `n` with 16 ms over 1 Gbps, where queues beyond `k` packets are marked:
 /// mean windows and mean rates of the near over those of the far, between 20 and 40 s.

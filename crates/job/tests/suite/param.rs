@@ -42,7 +42,7 @@ fn end(job: &Job) -> u64 {
     run(&whole, &network, 1, false, &mut |_, _| true).unwrap().end.as_ps() / 1000
 }
 
-/// What a rank does, and what its operations wait for.
+/// The operations of a rank, and those that each waits for.
 fn work(job: &Job, rank: usize) -> Vec<Work> {
     job.programs[rank].operations().iter().map(|operation| operation.work).collect()
 }
@@ -347,8 +347,8 @@ fn what_is_wrong_is_named_with_its_operation() {
         ),
     ] {
         let error = shared("param-wrong", &text, 2).unwrap_err();
-        let said = error.split_once(".json: ").unwrap().1;
-        assert!(said.starts_with(expected), "{said}\n{expected}");
+        let reason = error.split_once(".json: ").unwrap().1;
+        assert!(reason.starts_with(expected), "{reason}\n{expected}");
         assert_eq!(error.lines().count(), 1);
     }
     let lone = shared("param-lone", &message(", \"src_rank\": 0, \"dst_rank\": 1"), 2).unwrap();

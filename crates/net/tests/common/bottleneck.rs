@@ -19,11 +19,9 @@ pub fn seconds(s: u64) -> Time {
     Time::ZERO + Delta::from_secs(s)
 }
 
-/// `n` flows of one algorithm through a bottleneck behind a buffer that never drops, sampled every millisecond: flows and the bottleneck.
-pub fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta), end: u64) -> RunResult {
-    let (nodes, links) = star(n, (Rate::from_gbps(1), us(10)), (rate, delay), plain_switch());
-    let flows = (1..=n).map(|s| flow(s, n + 1, Time::ZERO, Bytes::MAX)).collect();
-    let mut spec = network(nodes, links, algorithm, flows);
+/// Runs a star with TCP endpoints until `end` seconds, sampled every millisecond at all flows and at the bottleneck, its last link.
+pub fn run_sampled(mut spec: NetworkSpec, end: u64) -> RunResult {
+    let n = spec.flows.len() as u32;
     let min_rto = Delta::from_ms(200);
     spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
     spec.end = seconds(end);
@@ -33,7 +31,14 @@ pub fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta)
         ports: vec![(0, n + 1, 0)],
         ..RecordSpec::default()
     };
-    let result = run(spec);
+    run(spec)
+}
+
+/// `n` flows of one algorithm through a bottleneck behind a buffer that never drops, sampled every millisecond: flows and the bottleneck.
+pub fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta), end: u64) -> RunResult {
+    let (nodes, links) = star(n, (Rate::from_gbps(1), us(10)), (rate, delay), plain_switch());
+    let flows = (1..=n).map(|s| flow(s, n + 1, Time::ZERO, Bytes::MAX)).collect();
+    let result = run_sampled(network(nodes, links, algorithm, flows), end);
     let repaired: u64 = result.flows.iter().map(|f| f.counts.retransmitted + u64::from(f.counts.timeouts)).sum();
     assert_eq!((result.totals.drops[Cause::Buffer], repaired), (0, 0));
     result

@@ -3,7 +3,7 @@
 use crate::job::{Collective, MAX_BYTES};
 use serde_json::{Map, Value};
 
-/// What a rank does for an operation.
+/// The action of a rank for an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Init,
