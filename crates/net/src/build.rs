@@ -1,21 +1,20 @@
 //! Builds a simulation from its specification: checks it, numbers its nodes and ports, computes routes and headroom, and makes the parts.
 
 mod circuits;
-mod flow_paths;
 mod part;
 mod plan;
-mod recorded;
+mod recorder;
 
-use crate::check::BuildError;
 use crate::host::Agenda;
 use crate::ids::{FlowId, HostNumber, Key, Table};
-use crate::network::Network;
 use crate::part::Part;
 use crate::partition::{Cores, Partition};
-use crate::spec::NetworkSpec;
+use farloop_network::BuildError;
+use farloop_network::recorded::Recorded;
+use farloop_network::spec::NetworkSpec;
+use farloop_network::{Network, Topology};
 use farloop_units::Time;
 use plan::Plan;
-use recorded::Recorded;
 use std::sync::Arc;
 
 /// A network ready to run: its partition, and the parts.
@@ -31,9 +30,12 @@ pub(crate) struct Built {
 
 /// Builds a network from its specification, partitioned for `cores`; `go_on` is called often enough for every wish to stop.
 pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Built, BuildError> {
-    let mut plan = Plan::new(&spec, go_on)?;
+    spec.check()?;
+    let topology = Topology::new(&spec, go_on)?;
+    let mut plan = Plan::new(&spec, topology.formats());
     let recorded = Recorded::new(&spec)?;
-    let network = Arc::new(plan.take_network(spec, go_on)?);
+    let network = Arc::new(topology.into_network(spec, go_on)?);
+    plan.equip(&network);
     let partition = Partition::new(&network, cores);
     let mut parts = Vec::with_capacity(partition.parts);
     for part in 0..partition.parts {

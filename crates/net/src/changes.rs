@@ -4,9 +4,9 @@
 //! and each part makes them on its own, however the network is cut.
 
 use crate::ids::{Key, PortId, Slot, SwitchId};
-use crate::network::routing::Routes;
-use crate::network::timeline::Timeline;
-use crate::spec::LinkChange;
+use farloop_network::routing::Routes;
+use farloop_network::spec::LinkChange;
+use farloop_network::timeline::Timeline;
 use farloop_units::Time;
 
 /// Something that happens.
@@ -25,7 +25,7 @@ pub(crate) enum Change {
 pub(crate) struct Changes {
     /// By time, the next one last.
     left: Vec<(Time, Change)>,
-    /// By [set of links](crate::network::timeline::Timeline::without) that is avoided.
+    /// By [set of links](farloop_network::timeline::Timeline::without) that is avoided.
     pub routes: Vec<Routes<SwitchId, PortId>>,
 }
 

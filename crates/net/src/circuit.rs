@@ -5,8 +5,8 @@
 //! port is lost (`lost_circuit`).
 
 use crate::ids::{CircuitId, PortId, Slot, Table};
-use crate::network::schedule::{Circuits, Within};
 use crate::part_context::PartContext;
+use farloop_network::schedule::{Circuits, Within};
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
 use std::sync::Arc;

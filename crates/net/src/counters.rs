@@ -1,10 +1,10 @@
 //! Counters of a run. Each part has its own, so that no thread writes what another one reads; at the end of a run they are joined.
 
 use crate::ids::{FlowId, Key};
-use crate::limit_groups::Limits;
-use crate::limits::{self, Limit, Times};
-use crate::result::{FlowCounts, Totals};
-use crate::starts::Starts;
+use farloop_network::limit_groups::Limits;
+use farloop_network::limits::{self, Limit, Times};
+use farloop_network::result::{FlowCounts, Totals};
+use farloop_network::starts::Starts;
 use farloop_units::{Delta, Time};
 
 /// A flow's record at its source while it runs, kept when it is over.

@@ -9,8 +9,8 @@
 use crate::ids::PortNumber;
 use crate::part::Part;
 use crate::port::Owner;
-use crate::result::Deadlock;
-use crate::spec::DATA_CLASSES;
+use farloop_network::result::Deadlock;
+use farloop_network::spec::DATA_CLASSES;
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, BTreeSet};
 

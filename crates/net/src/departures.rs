@@ -22,13 +22,13 @@
 
 use crate::host::sender::RTO_FLOOR;
 use crate::ids::PortNumber;
-use crate::network::Network;
-use crate::network::NodeRef;
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{MarkAt, PortStats};
-use crate::spec::{NodeKind, NodeSpec, SchedulingSpec, TransportKind};
 use farloop_cc::AnyParams;
+use farloop_network::Network;
+use farloop_network::NodeRef;
+use farloop_network::spec::{NodeKind, NodeSpec, SchedulingSpec, TransportKind};
 use farloop_units::{Delta, Time};
 
 /// Returns true if no port may be late. That holds where arrivals go before departures of the same moment, where links change, and where

@@ -56,11 +56,6 @@ impl Events {
         self.count as usize
     }
 
-    /// Number of events that this many ports, hosts and agents need.
-    pub fn count(ports: u64, hosts: u64, agents: u64) -> u64 {
-        2 * ports + 2 * hosts + agents
-    }
-
     #[inline]
     pub fn transmission(&self, port: PortId) -> EventId {
         self.transmissions + port.0
@@ -127,7 +122,7 @@ mod tests {
             Event::AgentTimer(a) => events.agent_timer(a),
         };
         let count = events.count;
-        assert_eq!((Events::count(6, 2, 3), events.total()), (19, 19));
+        assert_eq!((farloop_network::event_ids(2, 3, 3), events.total()), (19, 19));
         assert!((0..count).all(|id| back(id) == id));
         let first = if arrivals_first { Event::Arrival(PortId(0)) } else { Event::Transmission(PortId(0)) };
         assert_eq!(events.decode(0), first);

@@ -9,8 +9,8 @@
 //! Both give the same result; tests run both ([`crate::Cores::by_the_general_path`]).
 
 use crate::part_context::PartContext;
-use crate::spec::IntCarriage;
 use crate::switch::Switches;
+use farloop_network::spec::IntCarriage;
 
 /// Returns true if a part can take the fast path, in which some ports may be late ([`crate::departures::all_punctual`]).
 pub(crate) fn of_part(cx: &PartContext, switches: &Switches) -> bool {

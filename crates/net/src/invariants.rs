@@ -1,12 +1,12 @@
 //! Invariants of every run: its counters add up.
 
 use crate::ids::{PortId, PortNumber, SwitchId, Table};
-use crate::network::Network;
 use crate::packet::LOSSY;
 use crate::part::Part;
 use crate::port::Owner;
-use crate::result::{DayRow, Invariant, PortRow, Totals};
-use crate::spec::{DATA_CLASSES, NodeId};
+use farloop_network::Network;
+use farloop_network::result::{DayRow, Invariant, PortRow, Totals};
+use farloop_network::spec::{DATA_CLASSES, NodeId};
 use farloop_units::{Bytes, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The network model: hosts with scheduling NICs, full-duplex links, output-queued switches with a shared buffer, priority
+//! The network, packet by packet: hosts with scheduling NICs, full-duplex links, output-queued switches with a shared buffer, priority
 //! flow control, ECN and in-band telemetry, and the endpoints that drive congestion control algorithms over them.
 //!
 //! [`NetworkSpec`] in, [`RunResult`] out: see [`simulate`]. `docs/network-model.md` describes the model.
@@ -19,28 +19,23 @@
 //!
 //! Circuit switches (`circuit`) stand between 3 and 4: they let a packet pass at once, or lose it.
 //!
-//! Calls run down this list, never up. The constant parts are in `network`; the counters are in `counters`, each part for itself, and
-//! joined at the end. Where observers are registered, `trace` records all these steps for them.
+//! Calls run down this list, never up. The constant parts are those of `farloop-network`, as are the specification and the rows of the
+//! result; the counters are in `counters`, each part for itself, and joined at the end. Where observers are registered, `trace` records all these steps for them.
 
 mod build;
 mod changes;
-mod check;
 mod circuit;
 mod counters;
 mod deadlock;
 mod departures;
-mod drops;
 mod events;
 mod fast_path;
 mod host;
 mod host_notices;
 mod ids;
 mod invariants;
-mod limit_groups;
-pub mod limits;
 mod livelock;
 mod memory;
-mod network;
 mod packet;
 mod part;
 mod part_context;
@@ -49,29 +44,23 @@ mod pauses;
 mod port;
 mod port_numbers;
 mod queue_names;
-pub mod result;
 mod sample;
 mod sim;
-pub mod spec;
-mod starts;
 mod switch;
-mod table;
 mod ties;
 mod trace;
 mod watched;
 mod worst;
 
-pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
+pub use farloop_network::{
+    BuildError, CircuitPart, NetworkSpec, RunResult, border_switches, check_links, event_ids, limits, pairs_of,
+    required_headroom, result, route_tables, spec,
+};
 pub use host::ranks::path::{JobPath, Step, Stretch};
 pub use livelock::{Livelock, Offender};
 pub use memory::{OutOfMemory, available as available_memory, total as total_memory};
-pub use network::queue_pairs::pairs_of;
-pub use network::timeline::route_tables;
 pub use partition::Cores;
-pub use result::RunResult;
 pub use sim::{Progress, Simulation, Stopped};
-pub use spec::NetworkSpec;
-pub use switch::buffer::required_headroom;
 
 /// Builds and runs `spec` on one thread, without progress reports.
 ///

@@ -3,7 +3,7 @@
 //! No counter runs per event. A part looks at its clock after each batch of events; timers of a host that are due at one moment are one
 //! event, so a host counts those.
 
-use crate::spec::NodeId;
+use farloop_network::spec::NodeId;
 use farloop_units::Time;
 use std::fmt;
 

@@ -9,8 +9,8 @@
 //! on another only through packets on links.
 
 use crate::ids::{FlowId, PortNumber};
-use crate::network::{Network, NodeRef};
 use farloop_engine::{Lanes, free_processors};
+use farloop_network::{Network, NodeRef};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeSet;
 

@@ -9,8 +9,8 @@
 
 use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::packet::Packet;
-use crate::result::PauseRow;
-use crate::spec::DATA_CLASSES;
+use farloop_network::result::PauseRow;
+use farloop_network::spec::DATA_CLASSES;
 use farloop_units::{Delta, Time};
 use std::collections::BTreeMap;
 

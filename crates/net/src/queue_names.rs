@@ -1,10 +1,10 @@
 //! The queues of switches that schedule circuits, by name.
 
 use crate::ids::PortNumber;
-use crate::network::{Network, NodeRef};
 use crate::port::circuit_queues::{Queue, QueuesBy};
 use crate::port::discipline::Discipline;
-use crate::result::QueueName;
+use farloop_network::result::QueueName;
+use farloop_network::{Network, NodeRef};
 
 /// The queues of a port, in the order of their names; none where its switch does not schedule.
 pub(crate) fn name_queues<'a>(

@@ -8,7 +8,7 @@ use crate::ids::{FlowId, PortId};
 use crate::part_context::PartContext;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::name_queues;
-use crate::result::{FlowSample, PortSample, QueueSample};
+use farloop_network::result::{FlowSample, PortSample, QueueSample};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The recorder of a part: samples flows, ports and queues.

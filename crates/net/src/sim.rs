@@ -1,32 +1,32 @@
 //! The simulation: its parts, run side by side, and their joined counters.
 
 use crate::build::{Built, build};
-use crate::check::BuildError;
 use crate::counters::{FlowRecord, InFlightSampler};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::host::ranks::path::{JobPath, PathLog};
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
 use crate::invariants;
-use crate::limit_groups::Limits;
 use crate::livelock::{Livelock, SLICE};
 use crate::memory::{LOOK_EVERY, Memory, OutOfMemory, Pace};
-use crate::network::queue_pairs::QueuePair;
-use crate::network::schedule::Circuits;
-use crate::network::{Network, NodeRef};
 use crate::part::{Gauge, Part};
 use crate::partition::{Cores, MAX_WINDOW, Partition};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::name_queues;
-use crate::result::{CappedRow, DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
-use crate::spec::{NetworkSpec, NodeId};
-use crate::starts::Starts;
 use crate::watched::flow_ends;
 use crate::worst;
 use farloop_engine::clock::Instant;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
 use farloop_job::ideal::Paths;
+use farloop_network::BuildError;
+use farloop_network::limit_groups::Limits;
+use farloop_network::queue_pairs::QueuePair;
+use farloop_network::result::{DayRow, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
+use farloop_network::schedule::Circuits;
+use farloop_network::spec::{NetworkSpec, NodeId};
+use farloop_network::starts::Starts;
+use farloop_network::{Network, NodeRef};
 use farloop_trace::why::{Journals, Wanted};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Time};
@@ -362,7 +362,8 @@ impl Simulation {
         let network = &self.network;
         let mut ranks: Vec<_> = self.parts.iter_mut().flat_map(|p| p.hosts.ranks.rows(network)).collect();
         ranks.sort_by_key(|row| (row.job, row.rank, row.iteration));
-        let capped = self.capped_rows(&flows);
+        let connections = &self.parts[0].hosts.senders.connections;
+        let capped = network.capped_rows(&flows, &|flow| connections.number(flow));
         let ports = self.port_rows(end);
         let totals = self.totals(end);
         let days = self.day_rows(end);
@@ -431,31 +432,17 @@ impl Simulation {
         let there = &self.parts[self.part_of_host[network.destination(flow)]];
         let sum = |f: &dyn Fn(&Part) -> u64| self.parts.iter().map(f).sum();
         FlowRow {
-            flow: flow.0,
             start: self.start(flow),
             finish: (record.finish != Time::NEVER).then_some(record.finish),
             delivered: Bytes::new(there.hosts.delivered_bytes(network, flow)),
-            ideal: network.ideal_completion(flow, number),
             received,
-            base_rtt: network.base_rtt(flow, number),
             counts: record.counts,
             victim_packets: sum(&|part| part.context.counters.victims(flow)),
             dropped: sum(&|part| part.context.counters.dropped_packets(flow)),
             gave_up: record.gave_up,
             first_limit: record.first_limit,
+            ..network.flow_row(flow, number)
         }
-    }
-
-    /// Flows that the receive window keeps below the rates of their paths, by kind of path.
-    fn capped_rows(&self, flows: &[FlowRow]) -> Vec<CappedRow> {
-        let mut rows: BTreeMap<bool, CappedRow> = BTreeMap::new();
-        for row in flows {
-            let number = self.parts[0].hosts.senders.connections.number(FlowId(row.flow));
-            if let Some(own) = self.network.capped_row(FlowId(row.flow), number, row.base_rtt) {
-                rows.entry(own.crosses).and_modify(|known| known.join(&own)).or_insert(own);
-            }
-        }
-        rows.into_values().collect()
     }
 
     /// The time at which a flow began, or was to; [`Time::NEVER`] where it still waits for others.

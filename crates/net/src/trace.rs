@@ -8,11 +8,11 @@
 
 use crate::counters::Request;
 use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot};
-use crate::network::Network;
 use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
-use crate::spec::TransportKind;
 use crate::watched::describe_passing;
 use farloop_cc::{Control, TimerId};
+use farloop_network::Network;
+use farloop_network::spec::TransportKind;
 use farloop_tcp::Meaning;
 use farloop_trace::why::{Journals, Passing, Source};
 use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags, Tracer};
@@ -320,7 +320,7 @@ fn offset(cx: &impl Traced, packet: &Packet, begin: u64) -> u64 {
         PacketKind::Credit => packet.number(),
         // No flow's: a link sends them.
         PacketKind::Xoff | PacketKind::Xon => 0,
-        _ => cx.network().offset(packet).saturating_sub(begin),
+        _ => packet.offset(cx.network()).saturating_sub(begin),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Converts packets and flows into journal events ([`farloop_trace::why`]).
 
 use crate::ids::{FlowId, PortNumber, Slot};
-use crate::network::{Network, NodeRef};
 use crate::packet::{ASKS, DATA, LINK, Packet, PacketKind, SYN};
+use farloop_network::{Network, NodeRef};
 use farloop_trace::why::{Ends, Kind, Limit, Passing};
 
 /// Returns the ports at the ends of a flow, and its limit.
@@ -23,7 +23,7 @@ pub(crate) fn describe_passing(network: &Network, port: PortNumber, slot: Slot, 
         Kind::Data | Kind::Trimmed | Kind::Bare | Kind::Syn => {
             let format = network.format(packet.flow);
             let payload = u32::from(packet.wire).saturating_sub(u32::from(format.packet - format.mss));
-            (network.offset(packet), if kind == Kind::Data { payload } else { 0 })
+            (packet.offset(network), if kind == Kind::Data { payload } else { 0 })
         }
         Kind::Answer | Kind::Signal | Kind::Credit => (0, 0),
     };

@@ -1,7 +1,7 @@
 //! The ports that turn out to be the worst of all: only at the end it is known which they are, so all are sampled until then.
 
 use crate::ids::{PortNumber, Table};
-use crate::result::{PortRow, PortSample};
+use farloop_network::result::{PortRow, PortSample};
 use farloop_units::Time;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -2,10 +2,9 @@
 //! here.
 
 use super::circuits::scheduling_of;
-use super::plan::{Plan, switch_of};
-use super::recorded::Recorded;
+use super::plan::Plan;
+use super::recorder::recorder;
 use crate::changes::Changes;
-use crate::check::BuildError;
 use crate::circuit::{CircuitSwitch, CircuitSwitches};
 use crate::counters::Counters;
 use crate::departures::{all_punctual, punctual};
@@ -17,8 +16,6 @@ use crate::ids::{
     AgentId, CircuitNumber, DisciplineId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table,
 };
 use crate::livelock::Clock;
-use crate::network::routing::Routes;
-use crate::network::{LinkEnd, Network, NodeRef};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::part_context::{FastPath, HandlerBuffers, PartContext};
@@ -29,13 +26,17 @@ use crate::port::stats::PortStats;
 use crate::port::{Owner, Port};
 use crate::port_numbers::PortNumbers;
 use crate::sample::Samples;
-use crate::spec::LinkSpec;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::Ingress;
 use crate::switch::forward::Forwarder;
 use crate::switch::trimming::Trimming;
 use crate::switch::{Switch, Switches};
 use farloop_engine::{Calendar, RandomStream};
+use farloop_network::BuildError;
+use farloop_network::recorded::Recorded;
+use farloop_network::routing::Routes;
+use farloop_network::spec::LinkSpec;
+use farloop_network::{LinkEnd, Network, NodeRef};
 use farloop_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -70,7 +71,7 @@ pub(super) fn part(
     };
     let circuits = layout.circuits();
     let changes = Changes::of_part(&network.timeline, &layout.ids, routes);
-    let recorder = recorded.of_part(network, partition, part, &layout.ids);
+    let recorder = recorder(recorded, network, partition, part, &layout.ids);
     let mut context = PartContext {
         now: Time::ZERO,
         network: network.clone(),
@@ -242,11 +243,11 @@ impl<'a> Layout<'a> {
         let (end, plan) = (&network.ends[number], &mut plan.ports[number]);
         let LinkSpec { loss, corruption, .. } = plan.link;
         let link = RandomStream::new(self.seed, "link", u64::from(number.0));
-        let mut row = PortStats::new(end.node, end.peer_node, loss, corruption, link);
+        let mut row = PortStats::new(network.port_row(number), loss, corruption, link);
         let mut held = Ingress::default();
         if self.parts_of(end).0 == self.part {
             (port.int, row.marking, row.row.headroom) = (plan.int, plan.marking, plan.headroom);
-            if let Some(switch) = switch_of(&network.node_specs[end.node as usize]) {
+            if let Some(switch) = network.node_specs[end.node as usize].switch() {
                 row.set_queues(switch, end.rate);
             }
             port.set_clock(network.clock_offset(end.node));
@@ -289,7 +290,8 @@ impl<'a> Layout<'a> {
                 buffer: plan.buffers[*number].take().expect("each switch is in one part"),
                 forwarder: Forwarder::new(self.detours_of(*number), Some(*number).filter(|n| network.symmetric[*n])),
                 scheduling: scheduling_of(network, *number, &self.ids, self.seed)?,
-                trimming: switch_of(&network.node_specs[*node as usize])
+                trimming: network.node_specs[*node as usize]
+                    .switch()
                     .and_then(|s| Trimming::from_spec(s, &network.transport)),
                 adaptive: network.adaptive[*number],
                 random: RandomStream::new(self.seed, "switch", u64::from(number.0)),

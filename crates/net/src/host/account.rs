@@ -1,7 +1,7 @@
-//! The time of a flow under each limit ([`crate::limits`]): one store when its sender begins to wait, one addition when it goes on.
+//! The time of a flow under each limit ([`farloop_network::limits`]): one store when its sender begins to wait, one addition when it goes on.
 
-use crate::limits::{Limit, Times};
 use farloop_cc::FlowInfo;
+use farloop_network::limits::{Limit, Times};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The account of a flow.

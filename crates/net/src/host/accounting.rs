@@ -4,9 +4,9 @@ use super::endpoint::Endpoint;
 use super::nic::Place;
 use super::sender_state::SenderState;
 use super::tcp::TcpSender;
-use crate::limits::{self, Limit, Times};
-use crate::network::Network;
 use farloop_cc::Sender;
+use farloop_network::Network;
+use farloop_network::limits::{self, Limit, Times};
 use farloop_tcp::State;
 use farloop_units::{Bytes, Delta, Time};
 

@@ -11,7 +11,7 @@
 //! is therefore one part ([`crate::partition`]).
 
 use crate::ids::{FlowId, Key, SenderId};
-use crate::spec::FlowSpec;
+use farloop_network::spec::FlowSpec;
 use farloop_units::{Bytes, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Flows that begin when others are over, and the flows that each of them still waits for.
 
 use crate::ids::{FlowId, HostNumber};
-use crate::network::Network;
+use farloop_network::Network;
 use farloop_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The order in which a host was handed its messages, for [`NicOrder::InOrder`](crate::spec::NicOrder::InOrder).
+//! The order in which a host was handed its messages, for [`NicOrder::InOrder`](farloop_network::spec::NicOrder::InOrder).
 
 use crate::ids::SenderId;
 use std::collections::{BTreeMap, VecDeque};

@@ -47,13 +47,14 @@ pub(crate) mod timers;
 use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::livelock::{Livelock, MAX_EVENTS, Offender};
-use crate::network::Network;
 use crate::packet::{DATA, Packet, PacketKind};
 use crate::part_context::{PartContext, PauseChange};
 use crate::partition::Partition;
-use crate::spec::{NicOrder, StallSpec};
 use dependent_flows::DependentFlows;
 use farloop_engine::RandomStream;
+use farloop_network::Network;
+use farloop_network::flows::Flows;
+use farloop_network::spec::{NicOrder, StallSpec};
 use farloop_units::{Delta, Time};
 use host_context::HostContext;
 use nic::Nic;
@@ -94,10 +95,10 @@ pub(crate) struct Hosts {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Agenda(u32);
 
-impl Agenda {
-    /// Flow numbers that it can hold.
-    pub const FLOWS: usize = 1 << 31;
+// The lowest bit tells a stop from a start.
+const _: () = assert!(Flows::MAX <= 1 << 31);
 
+impl Agenda {
     pub fn start(flow: FlowId) -> Agenda {
         Agenda(flow.0 << 1)
     }

@@ -8,7 +8,7 @@ use crate::host::paced::{Entry, PacedHeap, Positions};
 use crate::host::send_order::SendOrder;
 use crate::ids::{FlowId, SenderId};
 use crate::packet::DATA;
-use crate::spec::{DATA_CLASSES, NicOrder};
+use farloop_network::spec::{DATA_CLASSES, NicOrder};
 use farloop_units::Time;
 
 /// Where a flow waits.

@@ -10,13 +10,13 @@ pub(crate) mod path;
 
 use super::receiver::Receivers;
 use crate::ids::{FlowId, HostId, HostNumber, Key};
-use crate::network::Network;
-use crate::network::queue_pairs::{QueuePair, stream_bytes};
 use crate::part_context::PartContext;
 use crate::partition::Partition;
-use crate::result::RankRow;
 use crate::trace::Traced;
 use farloop_job::{Input, Message, Output, Rank, Work};
+use farloop_network::Network;
+use farloop_network::queue_pairs::{QueuePair, stream_bytes};
+use farloop_network::result::RankRow;
 use farloop_units::Time;
 use meter::Meter;
 use path::{JobPath, PathLog, Way};

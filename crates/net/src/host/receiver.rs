@@ -19,9 +19,9 @@ use super::timers::{Deadlines, Due, Side, Which};
 use crate::ids::{FlowId, HostNumber, ReceiverId, Slot};
 use crate::packet::{MARKED, Note, Packet, PacketKind, SYN};
 use crate::part_context::PartContext;
-use crate::spec::TransportKind;
 use crate::trace::Traced;
 use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Feedback, Fields, Receiver};
+use farloop_network::spec::TransportKind;
 use farloop_tcp::{SackBlocks, Segment};
 use farloop_units::{Bytes, Time};
 
@@ -189,7 +189,7 @@ impl Receivers {
     }
 
     /// Bytes of a queue pair's stream that have arrived without a gap.
-    pub fn in_order(&self, network: &crate::network::Network, flow: FlowId) -> u64 {
+    pub fn in_order(&self, network: &farloop_network::Network, flow: FlowId) -> u64 {
         match self.lives.life(flow) {
             Life::Before => 0,
             Life::Active(id) => match &self.states[id].endpoint {

@@ -1,7 +1,7 @@
 //! The flows of one class of a host that may send, in the order in which the NIC serves them ([`NicOrder`]).
 
 use crate::ids::{FlowId, SenderId};
-use crate::spec::NicOrder;
+use farloop_network::spec::NicOrder;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 

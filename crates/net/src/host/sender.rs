@@ -22,13 +22,13 @@ use super::thresholds::{Left, Thresholds};
 use super::timers::{Due, Side, Which};
 use crate::counters::Request;
 use crate::ids::{FlowId, HostNumber, SenderId, Slot};
-use crate::network::Network;
 use crate::packet::{MARKED, Packet, PacketKind};
 use crate::part_context::PartContext;
-use crate::spec::{NicOrder, Recovery, TransportKind};
-use crate::starts::Beginning;
 use crate::trace::Traced;
 use farloop_cc::{Ack, AnySender, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
+use farloop_network::Network;
+use farloop_network::spec::{NicOrder, Recovery, TransportKind};
+use farloop_network::starts::Beginning;
 use farloop_tcp::{Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 

@@ -7,11 +7,11 @@ use super::tcp::{Chunk, TcpSender};
 use super::timers::Deadlines;
 use crate::counters::FlowRecord;
 use crate::ids::{FlowId, HostNumber};
-use crate::network::Network;
 use crate::packet::DATA;
-use crate::spec::TransportKind;
 use crate::trace::{Seen, Sending};
 use farloop_cc::{AnySender, Control, FlowInfo, Sender};
+use farloop_network::Network;
+use farloop_network::spec::TransportKind;
 use farloop_trace::why::Source;
 use farloop_units::{Bytes, Delta, Rate, Time};
 

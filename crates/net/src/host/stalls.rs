@@ -5,8 +5,8 @@
 //! the delay of [`super::noise`], which a link that is always full turns into a constant. PFC frames do not wait: they are the NIC's.
 
 use crate::ids::Slot;
-use crate::spec::{StallLaw, StallSpec};
 use farloop_engine::RandomStream;
+use farloop_network::spec::{StallLaw, StallSpec};
 use farloop_units::{Delta, Time};
 use std::collections::VecDeque;
 

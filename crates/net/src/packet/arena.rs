@@ -4,9 +4,9 @@ use super::packed::Packed;
 use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, NO_ROW, Note, Packet, PacketKind};
 use crate::ids::{FlowId, HostNumber, LinkId, Slot, Table};
 use crate::memory::Memory;
-use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
 use farloop_engine::RandomStream;
+use farloop_network::spec::IntCarriage;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
 

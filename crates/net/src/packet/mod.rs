@@ -13,6 +13,10 @@ pub(crate) mod packed;
 
 use crate::ids::{FlowId, HostNumber, PortId, Slot};
 use farloop_cc::paths::Entropy;
+use farloop_network::Network;
+pub(crate) use farloop_network::path::MAX_HOPS;
+use farloop_network::routing::Routed;
+use farloop_network::spec::{DATA_CLASSES, TransportKind};
 use farloop_tcp::SackBlocks;
 use farloop_units::Time;
 
@@ -23,7 +27,7 @@ pub(crate) const CONTROL: u8 = 1;
 /// The first data class; lower numbers go first.
 pub(crate) const DATA: u8 = 2;
 /// Number of all classes.
-pub(crate) const CLASSES: usize = DATA as usize + crate::spec::DATA_CLASSES;
+pub(crate) const CLASSES: usize = DATA as usize + DATA_CLASSES;
 
 /// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,8 +82,6 @@ pub(crate) const ANSWERS: u8 = 128;
 
 /// Telemetry records that travel inside the packet; longer paths use the side table.
 const INLINE_HOPS: usize = 5;
-/// Longest recorded path: as many hops as [`farloop_cc::IntRecord`]'s hop number can distinguish, bounded to the paths of real networks.
-pub(crate) const MAX_HOPS: usize = 16;
 
 /// 16 bytes of header beside telemetry, in the side table: a field that the flow's algorithm owns, or a block of selective acknowledgement.
 pub(crate) type Note = u128;
@@ -161,6 +163,14 @@ impl Packet {
         self.seq as Entropy
     }
 
+    /// Offset of the first payload byte that a data packet has.
+    pub fn offset(&self, network: &Network) -> u64 {
+        match network.transport.kind {
+            TransportKind::Multipath => self.number() * u64::from(network.format(self.flow).mss),
+            TransportKind::Rdma | TransportKind::Tcp => self.seq,
+        }
+    }
+
     /// Its data class.
     #[inline]
     pub fn data_class(&self) -> usize {
@@ -176,6 +186,29 @@ impl Packet {
     #[inline]
     pub fn set_ingress(&mut self, port: PortId) {
         self.when = Time::from_ps(u64::from(port.0));
+    }
+}
+
+impl Routed for Packet {
+    #[inline]
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+    #[inline]
+    fn destination(&self) -> HostNumber {
+        self.dst
+    }
+    #[inline]
+    fn sent(&self) -> Time {
+        self.sent
+    }
+    #[inline]
+    fn sequence(&self) -> u64 {
+        self.seq
+    }
+    #[inline]
+    fn entropy(&self) -> Entropy {
+        Packet::entropy(self)
     }
 }
 

@@ -5,9 +5,9 @@
 //! A packet leaves only if it is complete by the end of the day. Classes share the queues.
 
 use crate::ids::Slot;
-use crate::network::schedule::Optics;
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
+use farloop_network::schedule::Optics;
 use farloop_units::{Delta, Time};
 
 /// The meaning of the queues.

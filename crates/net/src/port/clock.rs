@@ -5,7 +5,7 @@
 //! packet ends a picosecond off, however many there were, and the rate over a long time is right to the last of those places (0.002 ppm at
 //! 10 Tbps, less below).
 
-use crate::spec::ClockOffset;
+use farloop_network::spec::ClockOffset;
 use farloop_units::{Delta, Rate};
 
 const PLACES: u32 = 30;

@@ -17,12 +17,12 @@ use crate::ids::{AgentId, DisciplineId, LinkId, Slot};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
 use crate::packet::{CLASSES, CUT, DATA, Packet, PacketKind};
-use crate::spec::{ClockOffset, IntCarriage};
 use clock::Clock;
 use discipline::Discipline;
 use farloop_cc::IntRecord;
 use farloop_cc::int::RateCode;
 use farloop_engine::{Calendar, EventId, RandomStream};
+use farloop_network::spec::{ClockOffset, IntCarriage};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub(crate) use owner::{Owner, Peer};
 

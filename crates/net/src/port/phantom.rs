@@ -4,7 +4,7 @@
 //! fraction of the port's rate, and is never longer than its size (Alizadeh et al., NSDI 2012; Uno, SC 2025: htsim/sim/compositequeue.cpp
 //! in spcl/Uno_SC25, with the queue in parallel). So packets are marked before the port is full, and queues stay empty.
 
-use crate::spec::PhantomSpec;
+use farloop_network::spec::PhantomSpec;
 use farloop_units::{Bytes, Rate, Time};
 
 /// The phantom queue of a port. Lengths are exact: in units of a byte times 8·10^18, of which a rate of r bit/s drains r·10^6 in a

@@ -3,9 +3,9 @@
 
 use super::numbered_packets::NumberedPackets;
 use super::phantom::Phantom;
-use crate::result::PortRow;
-use crate::spec::{EcnAt, EcnSpec, SwitchSpec};
 use farloop_engine::RandomStream;
+use farloop_network::result::PortRow;
+use farloop_network::spec::{EcnAt, EcnSpec, SwitchSpec};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// Counters of one port.
@@ -37,7 +37,7 @@ pub(crate) struct PortStats {
     pub phantom: Option<Box<Phantom>>,
     /// Bytes that wait in the class of ACKs; counted where switches trim.
     pub control: u64,
-    /// Bytes that the data queue may hold ([`crate::spec::QueueLimit`]).
+    /// Bytes that the data queue may hold ([`farloop_network::spec::QueueLimit`]).
     pub limit: u64,
 }
 
@@ -83,8 +83,7 @@ impl Marking {
 }
 
 impl PortStats {
-    pub fn new(node: u32, peer: u32, loss: f64, corruption: f64, random: RandomStream) -> PortStats {
-        let row = PortRow { node, peer, ..PortRow::default() };
+    pub fn new(row: PortRow, loss: f64, corruption: f64, random: RandomStream) -> PortStats {
         PortStats {
             row,
             queue_changed: Time::ZERO,

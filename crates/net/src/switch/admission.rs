@@ -1,9 +1,10 @@
 //! Buffer admission: the bytes that admitted packets hold, the drop of a packet that finds no place, and the PFC frames that result.
 
-use super::buffer::{Ingress, PFC_FRAME, Refused};
+use super::buffer::{Ingress, Refused};
 use crate::ids::{FlowId, HostNumber, PortId, Slot};
 use crate::packet::{LINK, LOSSY, Packet, PacketKind};
 use crate::part_context::PartContext;
+use farloop_network::PFC_FRAME;
 use farloop_trace::Cause;
 
 /// The buffer that a waiting packet holds.

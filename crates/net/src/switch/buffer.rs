@@ -10,19 +10,8 @@
 //!
 //! Nothing here knows packets or ports: a buffer is numbers.
 
-use crate::spec::{DATA_CLASSES, LinkSpec, PfcSpec, SwitchSpec, XoffSpec};
-use farloop_units::{Bytes, Delta, Rate};
-
-/// A PFC frame: 64 bytes of Ethernet frame, 20 of preamble and gap (IEEE 802.1Qbb).
-pub(crate) const PFC_FRAME: u16 = 84;
-
-/// Headroom of one class that no arrival pattern exceeds: the bytes that can still arrive after the threshold is crossed.
-///
-/// The packet that crosses it; the largest packet that may delay the Xoff frame on the reverse link; two PFC frames (another
-/// class' and this one); one round trip of the link; the largest packet that the neighbour had just started.
-pub fn required_headroom(link: &LinkSpec, largest_packet: Bytes) -> Bytes {
-    link.rate.bytes_in(link.delay * 2 + Delta::from_ps(1)) + largest_packet * 3 + Bytes::new(2 * PFC_FRAME as u64 + 1)
-}
+use farloop_network::spec::{DATA_CLASSES, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_units::{Bytes, Rate};
 
 /// The buffer of a switch.
 pub(crate) struct Buffer {
@@ -283,7 +272,7 @@ fn in_65536ths(alpha: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::QueueLimit;
+    use farloop_network::spec::QueueLimit;
     use farloop_test_support::cases;
     use proptest::prelude::*;
 
@@ -298,13 +287,6 @@ mod tests {
 
     fn pfc(xoff: u64, hysteresis: u64) -> PfcSpec {
         PfcSpec::plain(XoffSpec::Static(Bytes::new(xoff)), Bytes::new(hysteresis))
-    }
-
-    #[test]
-    fn headroom_by_hand() {
-        // 100 Gbps, 1 us: 25 000 B of round trip, three packets of 1538 B, two frames of 84 B, rounded up.
-        let link = LinkSpec::plain(0, 1, Rate::from_gbps(100), Delta::from_us(1));
-        assert_eq!(required_headroom(&link, Bytes::new(1538)), Bytes::new(25_000 + 3 * 1538 + 168 + 1));
     }
 
     /// α = 1 of 10,000 B: a queue may hold as much as is free. 4,000 in it and 6,000 free take 1,000 more; 4 packets are the limit.

@@ -6,11 +6,11 @@
 //! bytes, the first and the last packet (TCP's FIN, RoCE's "last"), and the flag of a host that calls a flow an elephant.
 
 use super::sketch::CountMin;
-use crate::check::BuildError;
 use crate::ids::FlowId;
-use crate::result::Totals;
-use crate::spec::ElephantSpec;
 use farloop_engine::RandomStream;
+use farloop_network::BuildError;
+use farloop_network::result::Totals;
+use farloop_network::spec::ElephantSpec;
 use farloop_units::Time;
 
 /// Candidates of a rack that are remembered: the heaviest.

@@ -10,7 +10,7 @@ use crate::ids::{PortId, Slot, SwitchId};
 use crate::packet::{DATA, PacketKind};
 use crate::part_context::PartContext;
 use crate::port::Owner;
-use crate::spec::DATA_CLASSES;
+use farloop_network::spec::DATA_CLASSES;
 use farloop_units::{Bytes, Time};
 
 /// The link of port `p` of switch `s` goes down.

@@ -3,8 +3,8 @@
 //! - A static table of detours: packets for some hosts take another way.
 //! - Symmetric ECMP: answers to data (ACKs, signals) take the data's links back, so that port agents see the ACKs of their own flows.
 //!
-//! Paths and their closed forms follow it, too ([`Network::next`](crate::network::Network::next),
-//! [`Network::next_back`](crate::network::Network::next_back)).
+//! Paths and their closed forms follow it, too ([`Network::next`](farloop_network::Network::next),
+//! [`Network::next_back`](farloop_network::Network::next_back)).
 
 use crate::ids::{HostNumber, PortId, SwitchNumber};
 use crate::packet::Packet;

@@ -6,7 +6,7 @@ use crate::ids::{PortId, Slot, SwitchId};
 use crate::part_context::PartContext;
 use crate::port::priority_queues::{HIGH, LOW};
 use crate::port::stats::MarkAt;
-use crate::spec::{Overflow, SchedulingSpec};
+use farloop_network::spec::{Overflow, SchedulingSpec};
 use farloop_trace::Cause;
 use farloop_units::Bytes;
 

@@ -12,15 +12,15 @@
 //! These queues have their own limits, and are no part of the switch's shared buffer.
 
 use crate::ids::{PortId, Slot};
-use crate::network::Network;
 use crate::packet::{Packet, PacketKind};
 use crate::part_context::PartContext;
 use crate::port::circuit_queues::CircuitQueues;
 use crate::port::priority_queues::{HIGH, LOW};
-use crate::spec::SchedulingSpec;
 use crate::switch::elephants::{Elephants, Passing};
 use crate::switch::rescue::Rescue;
 use crate::switch::warm_up::WarmUp;
+use farloop_network::Network;
+use farloop_network::spec::SchedulingSpec;
 use farloop_units::Bytes;
 
 /// The scheduler of a switch between a packet network and circuits.
@@ -143,7 +143,7 @@ fn read_passing(network: &Network, packet: &Packet) -> Passing {
     let flow = packet.flow;
     let format = network.format(flow);
     let payload = u64::from(packet.wire.saturating_sub(format.packet - format.mss));
-    let offset = network.offset(packet);
+    let offset = packet.offset(network);
     let last = packet.kind == PacketKind::Data && offset + payload >= network.flows.size(flow).get();
     let called = network.flows.is_elephant(flow);
     Passing { flow, wire: packet.wire, first: offset == 0, last, called }

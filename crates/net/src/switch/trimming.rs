@@ -7,10 +7,10 @@
 
 use super::Switches;
 use crate::ids::{PortId, Slot, SwitchId};
-use crate::network::NodeRef;
 use crate::packet::{CONTROL, MARKED, PacketKind};
 use crate::part_context::PartContext;
-use crate::spec::{SwitchSpec, TransportSpec};
+use farloop_network::NodeRef;
+use farloop_network::spec::{SwitchSpec, TransportSpec};
 use farloop_trace::Cause;
 
 /// Trimming settings of a switch.

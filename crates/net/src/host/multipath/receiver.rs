@@ -6,9 +6,9 @@
 //! completes the flow. Where nothing trims, so that a packet without a name may be taken for lost, it also answers one that is so far from
 //! those since the last ACK that one bitmap cannot name them all.
 
-use super::code::Code;
 use super::wire::Received;
 use farloop_cc::coding::BlockReceiver;
+use farloop_network::code::Code;
 use farloop_units::{Delta, Time};
 use std::collections::VecDeque;
 

@@ -18,11 +18,11 @@
 
 mod flight;
 
-use super::code::Code;
 use super::wire::Received;
 use farloop_cc::paths::{AnyChooser, Entropy, PathChooser, PathCtx, PathFeedback};
 use farloop_cc::{Loss, LossKind, PacketLoss, PacketLossKind};
 use farloop_engine::RandomStream;
+use farloop_network::code::Code;
 use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::{BTreeSet, VecDeque};

@@ -3,9 +3,9 @@
 //! Where nothing computes, a rank communicates while a message that it needs is on its way, from its sending to its arrival (one that it
 //! gets before it computes again or the iteration is over), and waits otherwise: for ranks that have not sent it.
 
-use crate::result::PhaseTimes;
-use crate::spec::JobSpec;
 use farloop_job::Input;
+use farloop_network::result::PhaseTimes;
+use farloop_network::spec::JobSpec;
 use farloop_units::{Delta, Time};
 use std::collections::BTreeMap;
 

@@ -7,9 +7,9 @@
 //! follow one another without a gap. The time of messages in queue pairs is one step each: their journals explain it
 //! ([`farloop_trace::why`]).
 
-use crate::spec::JobSpec;
 use farloop_job::rank::Record;
 use farloop_job::{Job, Message, Work};
+use farloop_network::spec::JobSpec;
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -6,15 +6,16 @@ use crate::host::endpoint::Endpoint;
 use crate::host::host_context::HostContext;
 use crate::host::multipath::sender::{Answer, Setting, Trimmed};
 use crate::host::multipath::wire::Received;
-use crate::host::multipath::{Code, MultipathSender, SelectiveRepeat};
+use crate::host::multipath::{MultipathSender, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
 use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
-use crate::spec::MultipathSpec;
 use crate::trace::Traced;
 use farloop_cc::paths::PathInfo;
 use farloop_cc::{Fields, FlowInfo, Sender, Sent};
 use farloop_engine::RandomStream;
+use farloop_network::code::Code;
+use farloop_network::spec::MultipathSpec;
 use farloop_units::{Bytes, Delta};
 
 /// The part of the default timeout that does not grow with the path (uet-htsim, main_uec.cpp).

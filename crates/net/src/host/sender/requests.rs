@@ -5,10 +5,10 @@ use crate::counters::{Counters, FlowRecord, Request};
 use crate::host::host_context::HostContext;
 use crate::host::sender_state::SenderState;
 use crate::ids::{FlowId, SenderId};
-use crate::network::Network;
 use crate::part_context::PartContext;
 use crate::trace::Traced;
 use farloop_cc::Sender;
+use farloop_network::Network;
 use farloop_tcp::State;
 use farloop_units::{Bytes, Delta, Time};
 

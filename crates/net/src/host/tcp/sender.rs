@@ -3,8 +3,8 @@
 use super::offload::{self, Opening};
 use super::wire;
 use crate::packet::Packet;
-use crate::spec::{LinuxPacing, TcpSpec};
 use farloop_cc::{Control, Needs, Sent};
+use farloop_network::spec::{LinuxPacing, TcpSpec};
 use farloop_tcp::{Config, Holds, Meaning, SackBlocks, State};
 use farloop_trace::why::Turn;
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -11,7 +11,7 @@ use super::priority_queues::PriorityQueues;
 use crate::ids::{FlowId, Slot};
 use crate::packet::DATA;
 use crate::packet::arena::Packets;
-use crate::spec::{DATA_CLASSES, DisciplineSpec};
+use farloop_network::spec::{DATA_CLASSES, DisciplineSpec};
 use farloop_units::{Bytes, Rate, Time};
 use flow_queues::FlowQueues;
 use round_robin::RoundRobin;
@@ -22,7 +22,7 @@ pub(crate) enum Discipline {
     RoundRobin([RoundRobin; DATA_CLASSES]),
     /// One queue for each flow, where the port's agent wants that ([`farloop_cc::PortAgent::flow_queues`]).
     FlowQueues(Box<[FlowQueues; DATA_CLASSES]>),
-    /// At a port that leads to a circuit switch, of a switch that schedules ([`crate::spec::SchedulingSpec`]).
+    /// At a port that leads to a circuit switch, of a switch that schedules ([`farloop_network::spec::SchedulingSpec`]).
     Circuits(Box<CircuitQueues>),
     /// At the other ports of such a switch that lead to switches.
     Priority(Box<PriorityQueues>),

@@ -1,0 +1,258 @@
+//! Nodes, links and routes of a network, before there are flows; and the network with its flows.
+
+use super::circuits::{circuit_switches, schedulers};
+use super::flow_paths::{check_flows, check_jobs, flow_dependencies, largest_intra_rtt};
+use crate::check::{BuildError, Sizes, sizes};
+use crate::ids::{CircuitNumber, HostNumber, PortNumber, SwitchNumber, Table};
+use crate::network::flows::Flows;
+use crate::network::link::{LinkEnd, NodeRef, oversubscription};
+use crate::network::queue_pairs::QueuePairs;
+use crate::network::routing::Routes;
+use crate::network::schedule::Circuits;
+use crate::network::timeline::Timeline;
+use crate::network::{Format, Network, message_unit};
+use crate::spec::{
+    CodingSpec, DetourSpec, Ecmp, EcnAt, NetworkSpec, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec,
+};
+use farloop_cc::AnyParams;
+use farloop_cc::int::RateCode;
+use farloop_engine::RandomStream;
+use farloop_tcp::Config;
+use farloop_units::Delta;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Network {
+    /// Checks a specification ([`NetworkSpec::check_network`]; of flows and jobs all), and builds its network. `go_on` is called often
+    /// enough for every wish to stop, and answers `false` to have [`BuildError::Cancelled`].
+    ///
+    /// # Errors
+    /// Those of [`NetworkSpec::check_network`], [`BuildError::Detour`], [`BuildError::Job`], [`BuildError::Flow`],
+    /// [`BuildError::Circle`], [`BuildError::Cancelled`].
+    pub fn build(spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Network, BuildError> {
+        spec.check_network()?;
+        Topology::new(&spec, go_on)?.into_network(spec, go_on)
+    }
+}
+
+/// A network without flows: its nodes and links by number, and the routes between them.
+pub struct Topology {
+    nodes: Vec<NodeRef>,
+    ends: Table<PortNumber, LinkEnd>,
+    host_ports: Table<HostNumber, PortNumber>,
+    formats: Vec<Format>,
+    tcp_configs: Vec<Arc<Config>>,
+    timeline: Timeline,
+    routes: Vec<Routes<SwitchNumber, PortNumber>>,
+    symmetric: Table<SwitchNumber, bool>,
+    adaptive: Table<SwitchNumber, bool>,
+    detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
+    circuits: Table<CircuitNumber, Arc<Circuits>>,
+}
+
+impl Topology {
+    /// Numbers nodes and ports, and computes routes. The specification has passed [`NetworkSpec::check_network`].
+    ///
+    /// # Errors
+    /// [`BuildError::Detour`], and [`BuildError::Cancelled`] where `go_on` answers `false`.
+    pub fn new(spec: &NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Topology, BuildError> {
+        let formats = formats(spec)?;
+        let tcp_configs = tcp_configs(spec, &formats);
+        let (mut hosts, mut switches, mut circuits) = (0, 0, 0);
+        let number = |node: &NodeSpec| match node.kind {
+            NodeKind::Host => NodeRef::Host(HostNumber(count(&mut hosts))),
+            NodeKind::Switch(_) => NodeRef::Switch(SwitchNumber(count(&mut switches))),
+            NodeKind::Circuit(_) => NodeRef::Circuit(CircuitNumber(count(&mut circuits))),
+        };
+        let nodes: Vec<NodeRef> = spec.nodes.iter().map(number).collect();
+        let ends = link_ends(spec, &nodes);
+        let ecmp: Vec<Ecmp> = spec.nodes.iter().filter_map(NodeSpec::switch).map(|switch| switch.ecmp).collect();
+        let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
+        let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
+        let timeline = Timeline::new(&spec.events);
+        let entropy = spec.transport.kind == TransportKind::Multipath;
+        let mut routes =
+            |down| Routes::new(hosts as usize, (&ecmp, entropy), &both, down, salt, go_on).ok_or(BuildError::Cancelled);
+        let routes = timeline.without.iter().map(&mut routes).collect::<Result<_, _>>()?;
+        let host_ports = host_ports(&nodes, &ends, hosts as usize);
+        let schedules = |node: u32| spec.nodes[node as usize].switch().is_some_and(|s| s.scheduling.is_some());
+        let detours = detours(&spec.detours, schedules, &nodes, &ends)?;
+        let circuits = circuit_switches(spec, &ends, &host_ports);
+        let adaptive = ecmp.iter().map(|e| *e == Ecmp::Adaptive).collect();
+        let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
+        Ok(Topology {
+            nodes,
+            ends,
+            host_ports,
+            formats,
+            tcp_configs,
+            timeline,
+            routes,
+            symmetric,
+            adaptive,
+            detours,
+            circuits,
+        })
+    }
+
+    /// Sizes of packets, by algorithm.
+    pub fn formats(&self) -> &[Format] {
+        &self.formats
+    }
+
+    /// The network with the flows and jobs of its specification, which are checked.
+    ///
+    /// # Errors
+    /// [`BuildError::Job`], [`BuildError::Flow`], [`BuildError::Circle`], and [`BuildError::Cancelled`] where `go_on` answers `false`.
+    pub fn into_network(mut self, spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Network, BuildError> {
+        check_jobs(&spec)?;
+        let unit = |algorithm: u16| message_unit(spec.transport.kind, self.formats[usize::from(algorithm)]);
+        let (pairs, carried) = QueuePairs::new(&spec.jobs, spec.flows.len(), unit, &spec.nodes);
+        let labels = pairs.labels(&spec.jobs);
+        self.routes.iter_mut().for_each(|routes| routes.call(&labels));
+        let mut flows = spec.flows;
+        flows.extend(carried);
+        let flows = Flows::new(&flows);
+        let flow_dependencies = flow_dependencies(spec.follows, &flows)?;
+        let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
+        let phantoms = spec.nodes.iter().filter_map(NodeSpec::switch).any(by_phantom);
+        let credit: Vec<bool> = spec.algorithms.iter().map(|params| params.needs().credit).collect();
+        let coding = spec.algorithms.iter().map(|params| coding(&spec.transport, params)).collect();
+        let oversubscription = if credit.contains(&true) { oversubscription(&self.ends) } else { 1.0 };
+        let trims = spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| switch.trim.is_some());
+        let mut network = Network {
+            scheduling: schedulers(&self.ends, &spec.nodes),
+            nodes: self.nodes,
+            node_specs: spec.nodes,
+            ends: self.ends,
+            host_ports: self.host_ports,
+            timeline: self.timeline,
+            routes: self.routes,
+            symmetric: self.symmetric,
+            adaptive: self.adaptive,
+            detours: self.detours,
+            circuits: self.circuits,
+            noisy: spec.transport.has_noise(),
+            trims,
+            credit,
+            coding,
+            oversubscription,
+            phantoms,
+            persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
+            transport: spec.transport,
+            algorithms: spec.algorithms,
+            formats: self.formats,
+            tcp_configs: self.tcp_configs,
+            intra_rtt: Delta::ZERO,
+            flows,
+            flow_dependencies,
+            jobs: spec.jobs,
+            pairs,
+            stalls: spec.stalls,
+            nic_order: spec.nic_order,
+            clock_offsets: spec.clock_offsets,
+            end: spec.end,
+        };
+        check_flows(&network, go_on)?;
+        network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
+        Ok(network)
+    }
+}
+
+/// The next number.
+fn count(n: &mut u32) -> u32 {
+    *n += 1;
+    *n - 1
+}
+
+/// Data and repair packets of the blocks of an algorithm's flows.
+fn coding(transport: &TransportSpec, params: &AnyParams) -> Option<(u8, u8)> {
+    let multipath = transport.kind == TransportKind::Multipath;
+    match transport.multipath.coding {
+        _ if !multipath => None,
+        CodingSpec::Own => params.needs().coding,
+        CodingSpec::None => None,
+        CodingSpec::Blocks(data, repair) => Some((data, repair)),
+    }
+}
+
+/// Both ends of all links.
+fn link_ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> Table<PortNumber, LinkEnd> {
+    let mut ends = Table::new();
+    for link in &spec.links {
+        for (node, peer_node) in [(link.a, link.b), (link.b, link.a)] {
+            let stamps = spec.nodes[node as usize].switch().is_some_and(|switch| switch.int);
+            ends.push(LinkEnd {
+                owner: nodes[node as usize],
+                peer: nodes[peer_node as usize],
+                node,
+                peer_node,
+                rate: link.rate,
+                delay: link.delay,
+                int: stamps && RateCode::new(link.rate).is_some(),
+            });
+        }
+    }
+    ends
+}
+
+fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
+    let format = |(i, algorithm): (usize, &AnyParams)| {
+        let needs = algorithm.needs();
+        let Sizes { mss, packet, ack_wire } = sizes(&spec.transport, i, needs)?;
+        Ok(Format { mss, packet, ack_wire, fields: needs.fields })
+    };
+    spec.algorithms.iter().enumerate().map(format).collect()
+}
+
+/// Returns the configuration of TCP endpoints, by algorithm.
+fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
+    let config = |(algorithm, format): (&AnyParams, &Format)| {
+        Arc::new(spec.transport.tcp.endpoint_config(algorithm.needs(), format.mss))
+    };
+    match spec.transport.kind {
+        TransportKind::Rdma | TransportKind::Multipath => Vec::new(),
+        TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(config).collect(),
+    }
+}
+
+/// The one port of each host.
+fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
+    let mut ports: Table<HostNumber, PortNumber> = vec![PortNumber::NONE; hosts].into();
+    for (number, end) in ends.iter() {
+        if let NodeRef::Host(host) = nodes[end.node as usize] {
+            ports[host] = number;
+        }
+    }
+    ports
+}
+
+/// The detours by switch and host.
+fn detours(
+    specs: &[DetourSpec],
+    schedules: impl Fn(u32) -> bool,
+    nodes: &[NodeRef],
+    ends: &Table<PortNumber, LinkEnd>,
+) -> Result<BTreeMap<(SwitchNumber, HostNumber), PortNumber>, BuildError> {
+    let mut detours = BTreeMap::new();
+    for (detour, spec) in specs.iter().enumerate() {
+        let fail = |problem: &str| Err(BuildError::Detour { detour, problem: problem.to_string() });
+        let Some(NodeRef::Switch(switch)) = nodes.get(spec.switch as usize) else {
+            return fail("begins at a node that is no switch");
+        };
+        let Some(NodeRef::Host(host)) = nodes.get(spec.destination as usize) else {
+            return fail("leads to a node that is no host");
+        };
+        let mut towards = ends.iter().filter(|(_, end)| (end.node, end.peer_node) == (spec.switch, spec.next));
+        let Some((port, _)) = towards.nth(spec.link as usize) else {
+            return fail("leads to a node that no link joins to its switch");
+        };
+        if matches!(ends[port].peer, NodeRef::Circuit(_)) && schedules(spec.switch) {
+            return fail("leads over circuits that its switch schedules");
+        }
+        if detours.insert((*switch, *host), port).is_some() {
+            return fail("is the second one of its switch to its host");
+        }
+    }
+    Ok(detours)
+}

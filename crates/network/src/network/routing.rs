@@ -1,0 +1,606 @@
+//! Shortest-path routing with equal-cost multi-path: flat tables, computed once.
+//!
+//! A table names, for every switch and destination, the group of egress ports on shortest paths (fewest links; links of the
+//! network are not weighted). Hosts behind one link of the same switch share their column, called a site: all other switches
+//! reach them by the same ports. A flow picks from each group by a hash of its number, the switch and the run's salt, so
+//! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own; of a multipath
+//! transport it hashes the entropy value of each packet, too, so that the sender chooses.
+
+mod spreading;
+
+use super::link::NodeRef;
+use crate::ids::{FlowId, HostNumber, Key, PortNumber, SwitchNumber};
+use crate::spec::Ecmp;
+use spreading::{By, Spreading, mix};
+pub use spreading::{Labels, Routed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Next hops for every (switch, destination host): of the whole network by its numbers, or of the switches of a part by the part's ids.
+pub struct Routes<S, P> {
+    tables: Tables,
+    keys: PhantomData<fn(S) -> P>,
+}
+
+impl<S, P> Clone for Routes<S, P> {
+    /// A clone shares the tables.
+    fn clone(&self) -> Self {
+        Routes { tables: self.tables.clone(), keys: PhantomData }
+    }
+}
+
+/// The numbers behind [`Routes`], shared where a part is the whole network.
+#[derive(Clone)]
+struct Tables {
+    /// By host.
+    attached: Arc<[Attachment]>,
+    sites: usize,
+    /// By `switch * sites + site`.
+    table: Arc<[Group]>,
+    /// The ports of groups of several.
+    groups: Arc<[u32]>,
+    /// By switch.
+    spreading: Arc<[Spreading]>,
+    /// Salt of the hash, from the run's seed.
+    salt: u64,
+    /// Labels of flows in the hash.
+    labels: Labels,
+}
+
+/// Where a host is.
+#[derive(Clone, Copy)]
+struct Attachment {
+    site: u32,
+    /// The egress port of the site's switch that leads to the host.
+    port: u32,
+}
+
+/// Egress ports on shortest paths.
+#[derive(Clone, Copy)]
+struct Group {
+    /// Number of ports; zero: unreachable.
+    size: u32,
+    /// Of a single port its number, of several where they begin in [`Routes::groups`].
+    ports: u32,
+}
+
+/// The size of a switch's group towards its own site: the port is that of the host.
+const OWN: u32 = u32::MAX;
+const UNREACHABLE: Group = Group { size: 0, ports: 0 };
+
+/// The network as routing sees it: hosts do not forward.
+struct Graph {
+    /// By switch: its egress ports towards other switches, each with the switch at its other end, by port number.
+    neighbours: Vec<Vec<(u32, u32)>>,
+    /// By host: the egress ports of switches that lead to it, each with its switch.
+    access: Vec<Vec<(u32, u32)>>,
+}
+
+impl Graph {
+    fn new(hosts: usize, switches: usize, ends: &[(NodeRef, NodeRef)], down: &BTreeSet<u32>) -> Graph {
+        let mut graph = Graph { neighbours: vec![Vec::new(); switches], access: vec![Vec::new(); hosts] };
+        // Links of the network by number: each has two ports.
+        for (p, ends) in (0..).zip(ends).filter(|(p, _)| !down.contains(&(p / 2))) {
+            match *ends {
+                (NodeRef::Switch(s), NodeRef::Switch(t)) => graph.neighbours[s.index()].push((p, t.0)),
+                (NodeRef::Switch(s), NodeRef::Host(h)) => graph.access[h.index()].push((p, s.0)),
+                (NodeRef::Host(_) | NodeRef::Circuit(_), _) | (_, NodeRef::Circuit(_)) => {}
+            }
+        }
+        graph
+    }
+}
+
+impl Routes<SwitchNumber, PortNumber> {
+    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `down` the links that carry nothing, `ecmp[s]` how switch `s` spreads
+    /// packets, which carry entropy values if `entropy`; another `salt` spreads the same flows differently. `go_on` is called now and then;
+    /// `None` where it answers `false`.
+    pub fn new(
+        hosts: usize,
+        (ecmp, entropy): (&[Ecmp], bool),
+        ends: &[(NodeRef, NodeRef)],
+        down: &BTreeSet<u32>,
+        salt: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Option<Self> {
+        let switches = ecmp.len();
+        let graph = Graph::new(hosts, switches, ends, down);
+        // A host with several links, or none to a switch, is a site of its own.
+        let mut of_switch: Vec<Option<u32>> = vec![None; switches];
+        let mut origins: Vec<Vec<(u32, Group)>> = Vec::new();
+        let mut attached = Vec::with_capacity(hosts);
+        let mut groups = Vec::new();
+        for access in &graph.access {
+            if let [(port, switch)] = access[..] {
+                let site = *of_switch[switch as usize].get_or_insert_with(|| {
+                    origins.push(vec![(switch, Group { size: OWN, ports: 0 })]);
+                    origins.len() as u32 - 1
+                });
+                attached.push(Attachment { site, port });
+                continue;
+            }
+            attached.push(Attachment { site: origins.len() as u32, port: 0 });
+            let mut by_switch: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            for (port, switch) in access {
+                by_switch.entry(*switch).or_default().push(*port);
+            }
+            origins.push(by_switch.into_iter().map(|(switch, ports)| (switch, group(&ports, &mut groups))).collect());
+        }
+        let sites = origins.len();
+        let mut table = vec![UNREACHABLE; switches * sites];
+        // Groups belong to one switch, which needs few: each is stored once. The last one is most often the next.
+        let mut known: Vec<BTreeMap<Vec<u32>, Group>> = vec![BTreeMap::new(); switches];
+        let mut last = vec![UNREACHABLE; switches];
+        let mut distance = vec![u32::MAX; switches];
+        let (mut order, mut ports) = (Vec::with_capacity(switches), Vec::new());
+        for (site, origins) in origins.iter().enumerate() {
+            if site.is_multiple_of(16) && !go_on() {
+                return None;
+            }
+            distance.fill(u32::MAX);
+            order.clear();
+            for (switch, group) in origins {
+                distance[*switch as usize] = 0;
+                order.push(*switch);
+                table[*switch as usize * sites + site] = *group;
+            }
+            let mut at = 0;
+            while let Some(&s) = order.get(at) {
+                at += 1;
+                let here = distance[s as usize];
+                ports.clear();
+                for (p, t) in &graph.neighbours[s as usize] {
+                    let there = &mut distance[*t as usize];
+                    if *there == u32::MAX {
+                        *there = here + 1;
+                        order.push(*t);
+                    } else if *there < here {
+                        ports.push(*p);
+                    }
+                }
+                if here == 0 {
+                    continue;
+                }
+                let last = &mut last[s as usize];
+                if ports_of(&groups, last) != ports {
+                    *last = match known[s as usize].get(&ports) {
+                        Some(group) => *group,
+                        None => {
+                            let group = group(&ports, &mut groups);
+                            known[s as usize].insert(ports.clone(), group);
+                            group
+                        }
+                    };
+                }
+                table[s as usize * sites + site] = *last;
+            }
+        }
+        let spreading =
+            (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: By::from_spec(*e, entropy) }).collect();
+        let (attached, table, groups) = (attached.into(), table.into(), groups.into());
+        Some(Routes {
+            tables: Tables { attached, sites, table, groups, spreading, salt, labels: Labels::default() },
+            keys: PhantomData,
+        })
+    }
+
+    /// Flows are called so in hashes from now on.
+    pub fn call(&mut self, labels: &Labels) {
+        self.tables.labels = labels.clone();
+    }
+
+    /// The routes of a part that is the whole network, by the part's ids.
+    pub fn whole_network<S, P>(&self) -> Routes<S, P> {
+        Routes { tables: self.tables.clone(), keys: PhantomData }
+    }
+
+    /// The routes of these switches, as a part knows them: `ids` gives the part's id of a port, where it has one.
+    pub fn of_part<S, P: Key>(&self, switches: &[SwitchNumber], ids: &[P]) -> Routes<S, P> {
+        let Tables { attached, sites, table, groups, spreading, salt, labels } = &self.tables;
+        let local = |port: u32| ids.get(port as usize).map_or(u32::MAX, |id| id.index() as u32);
+        let (mut own_table, mut own_groups) = (Vec::with_capacity(switches.len() * sites), Vec::new());
+        // Each group is stored once, as in the whole.
+        let mut known: BTreeMap<u32, u32> = BTreeMap::new();
+        for switch in switches {
+            own_table.extend(table[switch.index() * sites..][..*sites].iter().map(|group| match group.size {
+                0 | OWN => *group,
+                1 => Group { size: 1, ports: local(group.ports) },
+                size => {
+                    let begin = *known.entry(group.ports).or_insert_with(|| {
+                        let begin = own_groups.len() as u32;
+                        own_groups.extend(groups[group.ports as usize..][..size as usize].iter().map(|p| local(*p)));
+                        begin
+                    });
+                    Group { size, ports: begin }
+                }
+            }));
+        }
+        let tables = Tables {
+            attached: attached.iter().map(|a| Attachment { port: local(a.port), ..*a }).collect(),
+            sites: *sites,
+            table: own_table.into(),
+            groups: own_groups.into(),
+            spreading: switches.iter().map(|s| spreading[s.index()]).collect(),
+            salt: *salt,
+            labels: labels.clone(),
+        };
+        Routes { tables, keys: PhantomData }
+    }
+}
+
+impl<S: Key, P: Key> Routes<S, P> {
+    /// The egress port of `switch` towards host `dst` for `flow`, where packets are not sprayed; `None` if there is no path.
+    #[inline]
+    pub fn next(&self, switch: S, dst: HostNumber, flow: FlowId) -> Option<P> {
+        self.tables.next(switch.index(), dst.index(), flow.0).map(|port| P::new(port as usize))
+    }
+
+    /// The egress port of `switch` for a packet; `None` if there is no path.
+    #[inline(always)]
+    pub fn egress_port(&self, switch: S, packet: &impl Routed) -> Option<P> {
+        self.tables.find_port(switch.index(), packet).map(|port| P::new(port as usize))
+    }
+
+    /// Where among the [group](Routes::group) of `switch` a search for the best port for a packet begins: of equal ones another is the
+    /// first each time.
+    #[inline]
+    pub fn choose_first(&self, switch: S, packet: &impl Routed, size: usize) -> usize {
+        let hash = self.tables.hash(packet.flow().0, self.tables.spreading[switch.index()]);
+        (mix(hash ^ packet.sent().as_ps() ^ packet.sequence()) % size.max(1) as u64) as usize
+    }
+
+    /// The egress ports of `switch` that packets of `flow` to host `dst` take: one, or all on shortest paths where packets are sprayed.
+    pub fn ways(&self, switch: S, dst: HostNumber, flow: FlowId) -> impl ExactSizeIterator<Item = P> {
+        self.tables.ways(switch.index(), dst.index(), flow.0).iter().map(|port| P::new(*port as usize))
+    }
+
+    /// All egress ports on shortest paths, among which flows are spread; empty: unreachable.
+    pub fn group(&self, switch: S, dst: HostNumber) -> impl ExactSizeIterator<Item = P> {
+        self.tables.group(switch.index(), dst.index()).iter().map(|port| P::new(*port as usize))
+    }
+}
+
+impl Tables {
+    #[inline]
+    fn lookup(&self, switch: usize, dst: usize) -> (Group, Attachment) {
+        let attached = self.attached[dst];
+        (self.table[switch * self.sites + attached.site as usize], attached)
+    }
+
+    #[inline]
+    fn next(&self, switch: usize, dst: usize, flow: u32) -> Option<u32> {
+        let (group, attached) = self.lookup(switch, dst);
+        match group.size {
+            0 => None,
+            1 => Some(group.ports),
+            OWN => Some(attached.port),
+            _ => Some(self.choose(group, self.hash(flow, self.spreading[switch]))),
+        }
+    }
+
+    #[inline(always)]
+    fn find_port(&self, switch: usize, packet: &impl Routed) -> Option<u32> {
+        let (group, attached) = self.lookup(switch, packet.destination().index());
+        match group.size {
+            0 => None,
+            1 => Some(group.ports),
+            OWN => Some(attached.port),
+            _ => {
+                let spreading = self.spreading[switch];
+                let hash = self.hash(packet.flow().0, spreading);
+                Some(
+                    self.choose(group, if spreading.by == By::Flow { hash } else { spreading.by.spread(hash, packet) }),
+                )
+            }
+        }
+    }
+
+    #[inline]
+    fn ways(&self, switch: usize, dst: usize, flow: u32) -> &[u32] {
+        let all = self.group(switch, dst);
+        if self.spreading[switch].by != By::Flow || all.len() < 2 {
+            return all;
+        }
+        let chosen = self.choose(self.lookup(switch, dst).0, self.hash(flow, self.spreading[switch]));
+        let place = all.iter().position(|p| *p == chosen).expect("chosen among them");
+        &all[place..=place]
+    }
+
+    /// A hash of a flow at a switch.
+    #[inline]
+    fn hash(&self, flow: u32, switch: Spreading) -> u64 {
+        mix(((u64::from(self.labels.label(flow)) << 32) | u64::from(switch.number)) ^ self.salt)
+    }
+
+    /// Scales a hash by multiplication: no modulo bias.
+    #[inline]
+    fn choose(&self, group: Group, hash: u64) -> u32 {
+        self.groups[group.ports as usize + (((hash >> 32) * u64::from(group.size)) >> 32) as usize]
+    }
+
+    #[inline]
+    fn group(&self, switch: usize, dst: usize) -> &[u32] {
+        let attached = &self.attached[dst];
+        let group = &self.table[switch * self.sites + attached.site as usize];
+        if group.size == OWN { std::slice::from_ref(&attached.port) } else { ports_of(&self.groups, group) }
+    }
+}
+
+/// The ports of a group, of which several lie in `groups`.
+#[inline]
+fn ports_of<'a>(groups: &'a [u32], group: &'a Group) -> &'a [u32] {
+    match group.size {
+        0 | OWN => &[],
+        1 => std::slice::from_ref(&group.ports),
+        size => &groups[group.ports as usize..(group.ports + size) as usize],
+    }
+}
+
+/// A group of these ports; several go into `groups`.
+fn group(ports: &[u32], groups: &mut Vec<u32>) -> Group {
+    match *ports {
+        [] => UNREACHABLE,
+        [port] => Group { size: 1, ports: port },
+        _ => {
+            groups.extend_from_slice(ports);
+            Group { size: ports.len() as u32, ports: (groups.len() - ports.len()) as u32 }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use NodeRef::{Host, Switch};
+    use farloop_cc::paths::Entropy;
+    use farloop_test_support::cases;
+    use farloop_units::Time;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    /// Builds the tables from plain numbers.
+    fn salted_tables(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Tables {
+        tables_without(hosts, ecmp, ends, &[], salt)
+    }
+
+    /// Without these links.
+    fn tables_without(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], down: &[u32], salt: u64) -> Tables {
+        let down = down.iter().copied().collect();
+        Routes::new(hosts, (ecmp, true), ends, &down, salt, &mut || true).expect("not cancelled").tables
+    }
+
+    fn host(h: u32) -> NodeRef {
+        Host(HostNumber(h))
+    }
+
+    fn switch(s: u32) -> NodeRef {
+        Switch(SwitchNumber(s))
+    }
+
+    /// Any number will do.
+    const SALT: u64 = 0x0123_4567_89ab_cdef;
+
+    /// Two leaves and two spines, one host a leaf.
+    fn leaf_spine() -> Vec<(NodeRef, NodeRef)> {
+        let links = [
+            (host(0), switch(0)),
+            (host(1), switch(1)),
+            (switch(0), switch(2)),
+            (switch(0), switch(3)),
+            (switch(1), switch(2)),
+            (switch(1), switch(3)),
+        ];
+        links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect()
+    }
+
+    #[test]
+    fn all_shortest_paths_are_used_and_no_others() {
+        let routes = salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
+        assert_eq!(routes.group(0, 1), [4, 6]);
+        assert_eq!(routes.group(0, 0), [1]);
+        assert_eq!(routes.group(2, 1), [9]);
+    }
+
+    #[test]
+    fn links_that_are_down_are_avoided() {
+        let ends = leaf_spine();
+        let routes = tables_without(2, &[Ecmp::Flow; 4], &ends, &[2], SALT);
+        assert_eq!((routes.group(0, 1), routes.group(1, 0), routes.group(2, 0)), (&[6][..], &[10][..], &[9][..]));
+        let apart = tables_without(2, &[Ecmp::Flow; 4], &ends, &[2, 5], SALT);
+        assert_eq!((apart.next(0, 1, 7), apart.next(3, 0, 7)), (None, Some(7)));
+    }
+
+    /// Chi-square with one degree of freedom of a choice between two ports: 10.8 is the 0.1 % point.
+    fn chi_square(choices: impl Iterator<Item = Option<u32>>) -> f64 {
+        let choices: Vec<_> = choices.collect();
+        let first = choices.iter().filter(|p| **p == Some(4)).count() as f64;
+        let expected = choices.len() as f64 / 2.0;
+        2.0 * (first - expected).powi(2) / expected
+    }
+
+    #[test]
+    fn flows_spread_evenly() {
+        let routes = salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
+        let chi2 = chi_square((0..10_000).map(|f| routes.next(0, 1, f)));
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+    }
+
+    #[test]
+    fn flows_spread_evenly_over_parallel_links() {
+        let links = [(host(0), switch(0)), (host(1), switch(1)), (switch(0), switch(1)), (switch(1), switch(0))];
+        let ends: Vec<_> = links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect();
+        let routes = salted_tables(2, &[Ecmp::Flow; 2], &ends, SALT);
+        assert_eq!((routes.group(0, 1), routes.group(1, 0)), (&[4, 7][..], &[5, 6][..]));
+        let chi2 = chi_square((0..10_000).map(|f| routes.next(0, 1, f)));
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+        assert_eq!(tables_without(2, &[Ecmp::Flow; 2], &ends, &[2], SALT).group(0, 1), [7]);
+    }
+
+    #[test]
+    fn another_salt_draws_other_paths_independently() {
+        let (first, other) = [SALT, SALT + 1].map(|s| salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), s)).into();
+        let chi2 =
+            chi_square((0..10_000).map(|f| if first.next(0, 1, f) == other.next(0, 1, f) { Some(4) } else { Some(6) }));
+        assert!(chi2 < 10.8, "chi-square {chi2} of equal against other choices");
+    }
+
+    #[test]
+    fn sprayed_packets_spread_evenly_and_others_stay_together() {
+        let spraying = salted_tables(2, &[Ecmp::Packet; 4], &leaf_spine(), SALT);
+        // Packets of 1538 B in a row at 100 Gbps.
+        let sent = |i: u64| Time::from_ps(i * 123_040);
+        let chi2 = chi_square((0..10_000).map(|i| spraying.find_port(0, &packet(7, sent(i), 0))));
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+        let whole = salted_tables(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
+        assert!((0..1000).all(|i| whole.find_port(0, &packet(7, sent(i), 0)) == whole.next(0, 1, 7)));
+    }
+
+    #[derive(Clone, Copy)]
+    struct Packet {
+        flow: u32,
+        dst: HostNumber,
+        sent: Time,
+        number: u64,
+        entropy: Entropy,
+    }
+
+    impl Routed for Packet {
+        fn flow(&self) -> FlowId {
+            FlowId(self.flow)
+        }
+        fn destination(&self) -> HostNumber {
+            self.dst
+        }
+        fn sent(&self) -> Time {
+            self.sent
+        }
+        fn sequence(&self) -> u64 {
+            self.number
+        }
+        fn entropy(&self) -> Entropy {
+            self.entropy
+        }
+    }
+
+    /// A packet of a flow to host 1.
+    fn packet(flow: u32, sent: Time, entropy: Entropy) -> Packet {
+        Packet { flow, dst: HostNumber(1), sent, number: 77, entropy }
+    }
+
+    /// The packet number and the sending time change nothing; of transports without entropy values nothing but the flow counts.
+    #[test]
+    fn entropy_values_spread_evenly_and_equal_ones_stay_together() {
+        let routes = salted_tables(2, &[Ecmp::Entropy; 4], &leaf_spine(), SALT);
+        let sent = |i: u64| Time::from_ps(i * 123_040);
+        let chi2 = chi_square((0..10_000u16).map(|ev| routes.find_port(0, &packet(7, sent(u64::from(ev)), ev))));
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+        let fixed = routes.find_port(0, &packet(7, sent(0), 3));
+        let other = |i: u64| Packet { number: i, ..packet(7, sent(i), 3) };
+        assert!((0..1000).all(|i| routes.find_port(0, &other(i)) == fixed));
+        let down = BTreeSet::new();
+        let without = Routes::new(2, (&[Ecmp::Entropy; 4], false), &leaf_spine(), &down, SALT, &mut || true);
+        let without = without.expect("not cancelled").tables;
+        assert!((0..1000).all(|ev| without.find_port(0, &packet(7, sent(1), ev)) == without.next(0, 1, 7)));
+    }
+
+    #[test]
+    fn islands_are_unreachable() {
+        let mut ends = leaf_spine();
+        ends.push((host(2), switch(4)));
+        ends.push((switch(4), host(2)));
+        let routes = salted_tables(3, &[Ecmp::Flow; 5], &ends, SALT);
+        assert_eq!(routes.next(0, 2, 1), None);
+        assert!(routes.next(4, 2, 1).is_some());
+    }
+
+    /// The plain way: from every host breadth first through the whole network, by host.
+    fn by_host(hosts: usize, switches: usize, ends: &[(NodeRef, NodeRef)]) -> Vec<Vec<Vec<u32>>> {
+        let index = |node: NodeRef| match node {
+            Host(h) => h.index(),
+            Switch(s) => hosts + s.index(),
+            NodeRef::Circuit(_) => unreachable!("there is none here"),
+        };
+        let of_host = |host: usize| {
+            let mut distance = vec![u32::MAX; hosts + switches];
+            distance[host] = 0;
+            let mut queue = VecDeque::from([host]);
+            while let Some(node) = queue.pop_front() {
+                if node < hosts && node != host {
+                    continue;
+                }
+                for (owner, peer) in ends {
+                    if index(*owner) == node && distance[index(*peer)] == u32::MAX {
+                        distance[index(*peer)] = distance[node] + 1;
+                        queue.push_back(index(*peer));
+                    }
+                }
+            }
+            let closer = |s: usize, (owner, peer): &(NodeRef, NodeRef)| {
+                index(*owner) == hosts + s
+                    && distance[hosts + s] != u32::MAX
+                    && distance[index(*peer)] < distance[hosts + s]
+                    && !(index(*peer) < hosts && index(*peer) != host)
+            };
+            let ports = |s: usize| (0..).zip(ends).filter(|(_, e)| closer(s, e)).map(|(p, _)| p).collect();
+            (0..switches).map(ports).collect()
+        };
+        (0..hosts).map(of_host).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases(256)))]
+        /// Hosts with no link, with several, to one switch or to many or to each other; islands; parallel links.
+        #[test]
+        fn any_network_has_the_routes_of_the_plain_way(
+            hosts in 1usize..9,
+            switches in 1usize..9,
+            links in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..30),
+        ) {
+            let node = |i: prop::sample::Index| match i.index(hosts + switches) {
+                h if h < hosts => host(h as u32),
+                s => switch((s - hosts) as u32),
+            };
+            let links = links.into_iter().map(|(a, b)| (node(a), node(b))).filter(|(a, b)| a != b);
+            let ends: Vec<_> = links.flat_map(|(a, b)| [(a, b), (b, a)]).collect();
+            let ecmp: Vec<Ecmp> = (0..switches).map(|s| if s % 2 == 0 { Ecmp::Flow } else { Ecmp::Packet }).collect();
+            let routes = salted_tables(hosts, &ecmp, &ends, SALT);
+            for (dst, plain) in by_host(hosts, switches, &ends).iter().enumerate() {
+                for (s, ports) in plain.iter().enumerate() {
+                    prop_assert_eq!(routes.group(s, dst), &ports[..], "switch {} to host {}", s, dst);
+                    for flow in 0..8 {
+                        let chosen = routes.next(s, dst, flow);
+                        prop_assert_eq!(chosen.is_some(), !ports.is_empty());
+                        prop_assert!(chosen.is_none_or(|p| ports.contains(&p)));
+                        let own = Packet { dst: HostNumber(dst as u32), ..packet(flow, Time::from_ps(u64::from(flow)), 0) };
+                        let sprayed = routes.find_port(s, &own);
+                        prop_assert!(sprayed.is_some() != ports.is_empty() && sprayed.is_none_or(|p| ports.contains(&p)));
+                        prop_assert!(ecmp[s] == Ecmp::Packet || sprayed == chosen);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hosts_behind_a_switch_share_their_routes() {
+        // 64 hosts at each of 8 leaves, 4 spines: 8 columns and not 512.
+        let mut ends = Vec::new();
+        for h in 0..512 {
+            ends.extend([(host(h), switch(h / 64)), (switch(h / 64), host(h))]);
+        }
+        for (leaf, spine) in (0..8).flat_map(|l| (8..12).map(move |s| (l, s))) {
+            ends.extend([(switch(leaf), switch(spine)), (switch(spine), switch(leaf))]);
+        }
+        let routes = salted_tables(512, &[Ecmp::Flow; 12], &ends, SALT);
+        assert_eq!((routes.sites, routes.table.len(), routes.groups.len()), (8, 96, 32));
+        assert_eq!(routes.group(0, 63), [127]);
+        assert_eq!(routes.group(0, 64).len(), 4);
+    }
+
+    #[test]
+    fn the_caller_may_stop_the_build() {
+        let none = BTreeSet::new();
+        assert!(Routes::new(2, (&[Ecmp::Flow; 4], false), &leaf_spine(), &none, SALT, &mut || false).is_none());
+    }
+}
