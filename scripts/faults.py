@@ -116,7 +116,7 @@ FAULTS = (
         "no buffer is kept for what arrives after a pause",
         (
             (
-                "crates/net/src/check.rs",
+                "crates/network/src/headroom.rs",
                 "        pauses.then(|| pfc.headroom.unwrap_or_else(computed))",
                 "        pauses.then(|| pfc.headroom.unwrap_or_else(computed)).map(|_| Bytes::ZERO)",
             ),
@@ -139,7 +139,7 @@ FAULTS = (
         "ECMP always takes the first port",
         (
             (
-                "crates/net/src/network/routing.rs",
+                "crates/network/src/network/routing.rs",
                 "        self.groups[group.ports as usize + (((hash >> 32) * u64::from(group.size)) >> 32) as usize]",
                 "        self.groups[group.ports as usize + ((hash >> 32) * 0 * u64::from(group.size)) as usize]",
             ),

@@ -429,30 +429,22 @@ impl Simulation {
         let (network, flow) = (&self.network, record.flow);
         // Connections that outlive flows are in one part.
         let number = self.parts[0].hosts.senders.connections.number(flow);
-        let there = &self.parts[self.part_of_host[network.destination(flow)]];
+        let (here, there) = (network.source(flow), network.destination(flow));
+        let [here, there] = [here, there].map(|host| &self.parts[self.part_of_host[host]].hosts);
+        let unbegun = network.flow_row(flow, number);
         let sum = |f: &dyn Fn(&Part) -> u64| self.parts.iter().map(f).sum();
         FlowRow {
-            start: self.start(flow),
+            start: here.dependent_flows.begin(flow).unwrap_or(unbegun.start),
             finish: (record.finish != Time::NEVER).then_some(record.finish),
-            delivered: Bytes::new(there.hosts.delivered_bytes(network, flow)),
+            delivered: Bytes::new(there.delivered_bytes(network, flow)),
             received,
             counts: record.counts,
             victim_packets: sum(&|part| part.context.counters.victims(flow)),
             dropped: sum(&|part| part.context.counters.dropped_packets(flow)),
             gave_up: record.gave_up,
             first_limit: record.first_limit,
-            ..network.flow_row(flow, number)
+            ..unbegun
         }
-    }
-
-    /// The time at which a flow began, or was to; [`Time::NEVER`] where it still waits for others.
-    fn start(&self, flow: FlowId) -> Time {
-        let network = &self.network;
-        if network.flow_dependencies.waits_for(flow) == 0 {
-            return network.flows.get(flow).start;
-        }
-        let here = &self.parts[self.part_of_host[network.source(flow)]];
-        here.hosts.dependent_flows.begin(flow).unwrap_or(Time::NEVER)
     }
 
     /// One row per port: joins the counters of its owner's part with the arrivals in its neighbour's part.

@@ -22,6 +22,7 @@ mod link_events;
 mod loops;
 mod mlcc;
 mod multipath;
+mod network_rows;
 mod noise;
 mod offered;
 mod pauses;
