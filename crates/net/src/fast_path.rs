@@ -15,9 +15,9 @@ use farloop_network::spec::IntCarriage;
 /// Returns true if a part can take the fast path, in which some ports may be late ([`crate::departures::all_punctual`]).
 pub(crate) fn of_part(cx: &PartContext, switches: &Switches) -> bool {
     !switches.forwarders
-        && switches.agents.len() == 0
-        && cx.disciplines.len() == 0
-        && cx.network.circuits.len() == 0
+        && switches.agents.is_empty()
+        && cx.disciplines.is_empty()
+        && cx.network.circuits.is_empty()
         && !switches.phantoms
         && of_hosts(cx)
 }

@@ -125,7 +125,7 @@ impl Switches {
         }
         let Some(out) = self.egress(cx, s, slot) else { return self.drop_astray(cx, s, ingress, slot) };
         self.catch_up(cx, s, out);
-        let agents = self.agents.len() > 0;
+        let agents = !self.agents.is_empty();
         if agents && !forward && cx.ports[ingress].agent.exists() {
             self.agent_reverse(cx, s, ingress, slot);
         }
@@ -292,7 +292,7 @@ impl Switches {
         }
         cx.arm(p, next);
         if let Some(place) = place {
-            if !FAST && self.agents.len() > 0 && cx.ports[p].agent.exists() {
+            if !FAST && !self.agents.is_empty() && cx.ports[p].agent.exists() {
                 self.agent_dequeue(cx, s, p, slot);
             }
             self.release(cx, s, &place);

@@ -69,20 +69,20 @@ impl Schedule {
 
     /// Number of slots in the cycle.
     #[inline]
-    pub fn len(&self) -> u64 {
+    pub fn slot_count(&self) -> u64 {
         self.slots.len() as u64
     }
 
     #[inline]
     fn slot(&self, number: u64) -> &Slot {
-        &self.slots[(number % self.len()) as usize]
+        &self.slots[(number % self.slot_count()) as usize]
     }
 
     /// When the day of the run's slot `number` begins and when it ends.
     #[inline]
     pub fn day(&self, number: u64) -> (Time, Time) {
         let slot = self.slot(number);
-        let begin = Time::from_ps(number / self.len() * self.cycle + slot.begin);
+        let begin = Time::from_ps(number / self.slot_count() * self.cycle + slot.begin);
         (begin, begin + Delta::from_ps(slot.day))
     }
 
@@ -91,7 +91,7 @@ impl Schedule {
     pub fn slot_at(&self, at: Time) -> u64 {
         let (cycles, rest) = (at.as_ps() / self.cycle, at.as_ps() % self.cycle);
         let index = self.slots.partition_point(|slot| slot.begin <= rest) as u64 - 1;
-        cycles * self.len() + index
+        cycles * self.slot_count() + index
     }
 
     /// The outgoing port of a packet that comes in by a port in slot `number`.
@@ -183,7 +183,7 @@ impl Optics {
     /// The view of the neighbour at the port with the index `own`, at the end of a link of this delay.
     pub fn new(circuits: Arc<Circuits>, own: u32, delay: Delta) -> Optics {
         let mut slots_to = vec![Vec::new(); circuits.ports.len()];
-        for slot in 0..circuits.schedule.len() {
+        for slot in 0..circuits.schedule.slot_count() {
             if let Some(to) = circuits.schedule.outgoing_port(slot, own) {
                 slots_to[to as usize].push(slot);
             }
@@ -233,7 +233,7 @@ impl Optics {
     /// The first slot from `number` on with a circuit to a neighbour, to which there is one.
     #[inline]
     pub fn next_slot_to(&self, number: u64, neighbour: u32) -> u64 {
-        let (slots, len) = (&self.slots_to[neighbour as usize], self.circuits.schedule.len());
+        let (slots, len) = (&self.slots_to[neighbour as usize], self.circuits.schedule.slot_count());
         let (cycle, rest) = (number / len, number % len);
         match slots.get(slots.partition_point(|slot| *slot < rest)) {
             Some(slot) => cycle * len + slot,
