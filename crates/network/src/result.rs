@@ -5,9 +5,23 @@ use crate::limits::LIMITS;
 pub use crate::limits::Limit;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
+/// The kind of a simulation.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Gear {
+    /// Every packet for itself.
+    #[default]
+    Packets,
+    /// Rates, moved by the algorithms' own code over fluid queues.
+    Fluid,
+    /// Max-min fair rates, without queues.
+    MaxMin,
+}
+
 /// The outcome of one simulation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunResult {
+    /// The kind of the simulation.
+    pub gear: Gear,
     /// One row per flow, in the order of the specification.
     pub flows: Vec<FlowRow>,
     /// One row per egress port.

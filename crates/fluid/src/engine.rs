@@ -1,0 +1,422 @@
+//! The engine: flows, links, and the calendar of what happens to them.
+
+use crate::flow::{Flow, Hop, Stage, Stretch};
+use crate::history::{History, SentCurve};
+use crate::link::{Counters, Link, LinkFacts, round_up};
+use crate::nic::Nic;
+use crate::plan::{FlowFacts, flow_facts, links, port, ps};
+use crate::receiver::ReceiverHalf;
+use crate::refusal::Refusal;
+use crate::samples::Samples;
+use crate::settings::Settings;
+use farloop_cc::int::IntRecord;
+use farloop_cc::{Control, Ctx, Effect, Sender, Signal, TimerId};
+use farloop_engine::{Calendar, RandomStream};
+use farloop_network::Network;
+use farloop_network::ids::{FlowId, Key};
+use farloop_network::recorded::Recorded;
+use farloop_network::starts::{Beginning, Starts};
+use farloop_units::{Bytes, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The end of a flow, or its state at the end of the run. Times in picoseconds, sizes in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowEnd {
+    /// Infinite where it has not started.
+    pub start: f64,
+    /// When its last byte arrived; infinite where it has not.
+    pub received: f64,
+    /// When the last byte's acknowledgement came; infinite where it has not.
+    pub finish: f64,
+    /// Payload that has arrived.
+    pub delivered: f64,
+    /// Packets lost.
+    pub lost: u64,
+    /// Packets whose marks were echoed.
+    pub marked: u64,
+}
+
+impl FlowEnd {
+    const NEVER: FlowEnd = FlowEnd {
+        start: f64::INFINITY,
+        received: f64::INFINITY,
+        finish: f64::INFINITY,
+        delivered: 0.0,
+        lost: 0,
+        marked: 0,
+    };
+}
+
+/// Number of what the engine has done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Work {
+    pub looks: u64,
+    pub acks: u64,
+    pub rate_changes: u64,
+}
+
+/// The calendar's entry of the next start.
+const START: u32 = 0;
+/// The calendar's entry of the next sample.
+const SAMPLE: u32 = 1;
+/// The first of the calendar's two entries of the flow in a slot: its next event, and the next change of rate on its way.
+pub(crate) const fn own_event(slot: u32) -> u32 {
+    2 + 2 * slot
+}
+
+/// The picosecond of an event.
+#[inline]
+pub(crate) fn time(ps: f64) -> Time {
+    Time::from_ps(ps as i64 as u64)
+}
+
+/// A running simulation.
+pub(crate) struct Engine<'a> {
+    pub network: &'a Network,
+    pub settings: Settings,
+    pub facts: Vec<LinkFacts>,
+    pub links: Vec<Link>,
+    pub nics: Vec<Nic>,
+    pub flows: Vec<Option<Box<Flow>>>,
+    /// Flows that are over, whose memory others take.
+    pub spare: Vec<Box<Flow>>,
+    pub free: Vec<u32>,
+    pub calendar: Calendar,
+    capacity: usize,
+    /// Flows that may start, by time.
+    pub starts: BinaryHeap<Reverse<(u64, u32)>>,
+    /// By flow that waits for others: how many, and when it may begin.
+    pub waiting: Vec<(u32, f64)>,
+    pub random: RandomStream,
+    pub effects: Vec<Effect>,
+    pub signals: Vec<Signal>,
+    pub records: Vec<IntRecord>,
+    pub seen: Vec<Counters>,
+    pub ends: Vec<FlowEnd>,
+    pub beginnings: Starts,
+    pub samples: Samples,
+    pub work: Work,
+    /// Why the run cannot go on.
+    pub refused: Option<Refusal>,
+    /// End of the run in picoseconds.
+    pub end: f64,
+}
+
+impl<'a> Engine<'a> {
+    /// An engine that has not begun.
+    pub fn new(network: &'a Network, recorded: &Recorded, seed: u64, settings: Settings) -> Engine<'a> {
+        let capacity = 64;
+        let facts = links(network);
+        let mut engine = Engine {
+            network,
+            settings,
+            links: facts.iter().map(Link::new).collect(),
+            nics: facts.iter().map(|facts| Nic::new(facts.rate as i64)).collect(),
+            facts,
+            flows: Vec::new(),
+            spare: Vec::new(),
+            free: Vec::new(),
+            calendar: Calendar::new(2 + 2 * capacity),
+            capacity,
+            starts: BinaryHeap::new(),
+            waiting: Vec::new(),
+            random: RandomStream::new(seed, "fluid", 0),
+            effects: Vec::new(),
+            signals: Vec::new(),
+            records: Vec::new(),
+            seen: Vec::new(),
+            ends: vec![FlowEnd::NEVER; network.flows.len()],
+            beginnings: Starts::default(),
+            samples: Samples::new(recorded),
+            work: Work::default(),
+            refused: None,
+            end: if network.end == Time::NEVER { f64::INFINITY } else { network.end.as_ps() as f64 },
+        };
+        if !network.flow_dependencies.is_empty() {
+            engine.waiting = vec![(0, 0.0); network.flows.len()];
+        }
+        for (number, spec) in network.flows.iter().enumerate() {
+            let waits = network.flow_dependencies.waits_for(FlowId::new(number));
+            if waits > 0 {
+                engine.waiting[number] = (waits, spec.start.as_ps() as f64);
+            } else {
+                engine.starts.push(Reverse((spec.start.as_ps(), number as u32)));
+            }
+        }
+        engine.schedule_start();
+        if let Some(at) = engine.samples.next() {
+            engine.calendar.set(SAMPLE, at);
+        }
+        engine
+    }
+
+    /// Handles the next event and returns its time; `None` when nothing is left to happen until the end.
+    #[inline]
+    pub fn step(&mut self) -> Option<f64> {
+        let (at, event) = self.calendar.peek()?;
+        let now = at.as_ps() as f64;
+        if now > self.end {
+            return None;
+        }
+        if event == SAMPLE && self.is_idle() {
+            return None;
+        }
+        self.handle(event, now);
+        Some(now)
+    }
+
+    /// Returns true if no flow is in motion and none will start.
+    pub fn is_idle(&self) -> bool {
+        self.starts.is_empty() && self.free.len() == self.flows.len()
+    }
+
+    fn handle(&mut self, event: u32, now: f64) {
+        match event {
+            START => {
+                let Some(Reverse((_, number))) = self.starts.pop() else { unreachable!("an event without a start") };
+                self.schedule_start();
+                self.start(FlowId(number), now);
+            }
+            SAMPLE => {
+                self.sample(now);
+                match self.samples.next() {
+                    Some(at) => self.calendar.set(SAMPLE, at),
+                    None => self.calendar.cancel(SAMPLE),
+                }
+            }
+            _ if !event.is_multiple_of(2) => self.pass_change((event - 2) / 2, now),
+            _ => {
+                let slot = (event - 2) / 2;
+                match self.flow(slot).stage {
+                    Stage::Sending => self.go_on(slot, now),
+                    Stage::LastByteAt(_) | Stage::LastByteWaitsFor(_) => self.walk_last_byte(slot, now),
+                }
+            }
+        }
+    }
+
+    /// The flow in a slot.
+    #[inline]
+    pub fn flow(&mut self, slot: u32) -> &mut Flow {
+        self.flows[slot as usize].as_mut().expect("a flow in motion")
+    }
+
+    /// Takes the flow out of its slot, for as long as it changes with everything else.
+    #[inline]
+    pub fn take(&mut self, slot: u32) -> Box<Flow> {
+        self.flows[slot as usize].take().expect("a flow in motion")
+    }
+
+    pub fn schedule_start(&mut self) {
+        match self.starts.peek() {
+            Some(Reverse((at, _))) => self.calendar.set(START, Time::from_ps(*at)),
+            None => self.calendar.cancel(START),
+        }
+    }
+
+    /// The flow's next event.
+    #[inline]
+    pub fn schedule(&mut self, slot: u32, at: f64) {
+        if at < f64::INFINITY {
+            self.calendar.set(own_event(slot), time(at));
+        } else {
+            self.calendar.cancel(own_event(slot));
+        }
+    }
+
+    /// A slot for one more flow.
+    fn take_slot(&mut self) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            return slot;
+        }
+        let slot = self.flows.len();
+        self.flows.push(None);
+        if slot >= self.capacity {
+            self.capacity *= 2;
+            let mut larger = Calendar::new(2 + 2 * self.capacity);
+            for id in 0..own_event(slot as u32) {
+                if let Some(at) = self.calendar.time_of(id) {
+                    larger.set(id, at);
+                }
+            }
+            self.calendar = larger;
+        }
+        slot as u32
+    }
+
+    fn start(&mut self, number: FlowId, now: f64) {
+        let facts = flow_facts(self.network, number);
+        let mut flow = self.make_flow(number, &facts, now);
+        let control = flow.sender.control();
+        self.note_beginning(&flow, &facts, control);
+        flow.window = wire_window(&flow, control.cwnd);
+        // The first window leaves at the pacing rate, or at line rate: nothing is known before its ACKs.
+        flow.budget = flow.window;
+        let pacing = control.pacing.as_f64().min(flow.line_rate as f64) as i64;
+        self.ends[number.index()].start = now;
+        let rtt = self.count_hops(&mut flow, now);
+        flow.rtt = rtt;
+        for hop in &mut flow.hops {
+            hop.told = self.links[hop.link as usize].counters;
+        }
+        flow.next_look = round_up(now + rtt);
+        let (slot, nic) = (self.take_slot(), flow.nic as usize);
+        self.flows[slot as usize] = Some(flow);
+        self.nics[nic].add(slot);
+        self.samples.note_start(number, slot);
+        self.set_want(slot, pacing, now, Some(rtt));
+    }
+
+    fn make_flow(&mut self, number: FlowId, facts: &FlowFacts, now: f64) -> Box<Flow> {
+        let (mut hops, mut stretches, mut shift) = (Vec::new(), vec![Stretch { first: 0, shift: 0.0 }], 0.0);
+        for (place, link) in facts.path.iter().enumerate() {
+            if place > 0 {
+                hops.push(Hop { link: *link, input: 0, shift, told: Counters::default() });
+            }
+            let delay = self.facts[*link as usize].delay;
+            if delay > self.settings.long_delay && place + 1 < facts.path.len() {
+                shift += delay;
+                stretches.push(Stretch { first: place, shift });
+            }
+        }
+        let wire = facts.size + (facts.size / facts.mss).ceil() * (facts.packet - facts.mss);
+        let slowest = facts.path.iter().map(|link| self.links[*link as usize].speed()).fold(f64::MAX, f64::min);
+        let params = &self.network.algorithms[usize::from(facts.algorithm)];
+        let mut sender = params.sender(&facts.info);
+        let receiver = params.receiver(&facts.info);
+        self.effects.clear();
+        sender.on_start(&mut Ctx::new(time(now), &mut self.random, &mut self.effects));
+        let (mut history, mut curve) = match self.spare.pop() {
+            Some(mut over) => (std::mem::take(&mut over.history), std::mem::take(&mut over.curve)),
+            None => (History::default(), SentCurve::default()),
+        };
+        history.reset(hops.len());
+        curve.clear();
+        let line_rate = facts.info.line_rate.as_bps() as i64;
+        let base_rtt = ps(facts.info.base_rtt);
+        let wants_on_send = sender.wants_on_send();
+        let mut flow = Box::new(Flow {
+            number,
+            stage: Stage::Sending,
+            sender,
+            receiver: (!receiver.only_echoes()).then(|| Box::new(ReceiverHalf::new(receiver))),
+            timers: [f64::INFINITY; TimerId::COUNT],
+            timer_due: f64::INFINITY,
+            nic: facts.path[0],
+            hops,
+            looks: self.settings.looks * if stretches.len() > 1 { self.settings.long_factor } else { 1.0 },
+            stretches,
+            changes: Default::default(),
+            back: facts.back.clone(),
+            ack_rate: 0,
+            mss: facts.mss,
+            framing: facts.packet / facts.mss,
+            ack_share: facts.ack / facts.packet,
+            line_rate,
+            want: 0,
+            rate: 0,
+            exit: line_rate,
+            sent: 0.0,
+            left: wire,
+            budget: 0.0,
+            at: now,
+            curve,
+            history,
+            base_rtt,
+            rtt: base_rtt,
+            acked: 0.0,
+            ack_seq: 0,
+            sent_seq: 0,
+            acked_left: now,
+            telemetry_at: now,
+            looked: now,
+            next_look: 0.0,
+            recovered: 0.0,
+            window: 0.0,
+            wants_on_send,
+            has_telemetry: params.needs().int,
+            start: now,
+            stop: facts.stop,
+            size: facts.size,
+            rest: if facts.size < f64::INFINITY { facts.ideal - wire / slowest } else { 0.0 },
+            ack_return: facts.ack_return,
+            lost: 0.0,
+            marked: 0,
+        });
+        flow.set_timers(&mut self.effects, now);
+        flow
+    }
+
+    fn note_beginning(&mut self, flow: &Flow, facts: &FlowFacts, control: Control) {
+        self.beginnings.note(&Beginning {
+            algorithm: facts.algorithm,
+            crosses: facts.info.crosses,
+            cwnd: control.cwnd,
+            pacing: control.pacing,
+            ssthresh: flow.sender.ssthresh(),
+            line_rate: facts.info.line_rate,
+            base_rtt: facts.info.base_rtt,
+            mss: facts.info.mss,
+            packet: facts.info.packet,
+        });
+    }
+
+    /// Counts the links of the flow's path up to now, notes their counters, and returns the round-trip time of what leaves now.
+    pub fn count_hops(&mut self, flow: &mut Flow, now: f64) -> f64 {
+        let mut rtt = flow.base_rtt;
+        flow.history.begin(now);
+        for hop in &flow.hops {
+            let link = &mut self.links[hop.link as usize];
+            link.advance(now);
+            flow.history.push(link.counters);
+            rtt += link.wait();
+        }
+        rtt
+    }
+
+    /// The next look, or the end of what the window or the flow lets out.
+    fn go_on(&mut self, slot: u32, now: f64) {
+        let flow = self.flow(slot);
+        flow.advance(now);
+        if flow.left <= 0.5 || now >= flow.stop {
+            return self.end_sending(slot, now);
+        }
+        if now >= flow.next_look {
+            return self.look(slot, now);
+        }
+        if flow.budget <= 0.5 {
+            return self.set_want(slot, 0, now, None);
+        }
+        let next = flow.next_event();
+        self.schedule(slot, next);
+    }
+
+    /// Nothing more leaves: the last byte is on its way.
+    fn end_sending(&mut self, slot: u32, now: f64) {
+        let flow = self.flow(slot);
+        // Exactly all bytes: the rest of a picosecond's is none.
+        flow.sent += flow.left.min(0.0);
+        flow.left = 0.0;
+        flow.stage = Stage::LastByteAt(0);
+        let first = flow.hops.first().map_or(0.0, |hop| hop.shift);
+        let nic = flow.nic as usize;
+        flow.rate = 0;
+        let want = std::mem::replace(&mut flow.want, 0);
+        self.schedule(slot, now + first);
+        self.nics[nic].remove(slot, want);
+        self.share(nic, None, now, None);
+    }
+
+    /// Name of a port of the network: "left->right".
+    pub fn port_name(&self, link: usize) -> String {
+        let end = &self.network.ends[port(link)];
+        let name = |node: u32| self.network.node_specs[node as usize].name.as_str();
+        format!("{}->{}", name(end.node), name(end.peer_node))
+    }
+}
+
+/// A window on the wire: one packet is always allowed.
+pub(crate) fn wire_window(flow: &Flow, cwnd: Bytes) -> f64 {
+    (cwnd.as_f64().min(1e15) * flow.framing).max(flow.mss * flow.framing)
+}

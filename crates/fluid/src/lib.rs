@@ -1,0 +1,40 @@
+//! Fluid simulation: links are fluid queues, and each flow's own congestion control decides what comes in.
+//!
+//! A packet simulator moves every packet over every link. Here a flow is a rate, a link is a queue whose length follows from the rates
+//! that come in, and nothing happens between two changes of a rate. The algorithms are those of `farloop-cc`, unchanged: a few times a
+//! round trip a flow is *looked at*, and its sender gets ACKs that tell what the fluid queues say of round-trip time, marks, losses and
+//! telemetry. `docs/fluid.md` describes the model and how far it is from packets.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | [`refusal`] | the networks and algorithms that it refuses, by key |
+//! | `plan` | links and flows as rates need them |
+//! | `link` | a fluid queue and its counters, in closed form between two changes |
+//! | `flow`, `history` | a flow, and the past that its ACKs tell |
+//! | `engine` | the calendar: starts, looks, changes of rates, last bytes |
+//! | `look`, `receiver` | ACKs, timers, windows and rates at a look |
+//! | `nic` | the flows of a host share its link |
+//! | `rates`, `last_byte` | rates and last bytes on their way along the path |
+//! | `pauses` | queues that would have paused packets |
+//! | `samples`, `outcome` | series, and the result with its invariants |
+
+mod engine;
+mod flow;
+mod history;
+mod last_byte;
+mod link;
+mod look;
+mod nic;
+mod outcome;
+mod pauses;
+mod plan;
+mod rates;
+mod receiver;
+pub mod refusal;
+mod samples;
+mod settings;
+mod simulation;
+
+pub use refusal::{Refusal, check};
+pub use settings::{Model, Settings};
+pub use simulation::{Error, Progress, Simulation, Stopped};

@@ -1,0 +1,257 @@
+//! A link as a fluid queue: input rates, and what follows from them in closed form between two changes.
+
+use farloop_cc::int::RateCode;
+
+/// Bytes per picosecond of one bit per second.
+pub(crate) const BYTES_PER_PS: f64 = 1.0 / 8e12;
+
+/// The next whole number.
+#[inline]
+pub(crate) fn round_up(x: f64) -> f64 {
+    let whole = x as i64 as f64;
+    if whole < x { whole + 1.0 } else { whole }
+}
+
+/// Marking by the length of the queue: never below `kmin`, always above `kmax`, with a probability that rises linearly between them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Marking {
+    /// In bytes.
+    pub kmin: f64,
+    /// In bytes.
+    pub kmax: f64,
+    /// Probability just below `kmax`.
+    pub pmax: f64,
+}
+
+impl Marking {
+    /// No queue is marked.
+    pub const NONE: Marking = Marking { kmin: f64::MAX, kmax: f64::MAX, pmax: 0.0 };
+
+    /// The probability at a queue.
+    pub fn probability(&self, queue: f64) -> f64 {
+        if queue <= self.kmin {
+            0.0
+        } else if queue < self.kmax {
+            self.pmax * (queue - self.kmin) / (self.kmax - self.kmin)
+        } else {
+            1.0
+        }
+    }
+
+    /// The integral of the probability from an empty queue to this one.
+    fn integral(&self, queue: f64) -> f64 {
+        let slope = |x: f64| self.pmax * x * x / 2.0 / (self.kmax - self.kmin);
+        if queue <= self.kmin {
+            0.0
+        } else if queue <= self.kmax {
+            slope(queue - self.kmin)
+        } else {
+            let rising = if self.kmax > self.kmin { slope(self.kmax - self.kmin) } else { 0.0 };
+            rising + queue - self.kmax
+        }
+    }
+
+    /// The mean probability while a queue moves evenly from one length to another.
+    fn mean(&self, from: f64, to: f64) -> f64 {
+        let moved = to - from;
+        if moved.abs() > 1.0 { (self.integral(to) - self.integral(from)) / moved } else { self.probability(to) }
+    }
+}
+
+/// The facts of a link, which do not change.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct LinkFacts {
+    /// In bit/s.
+    pub rate: u64,
+    /// Propagation delay in picoseconds.
+    pub delay: f64,
+    /// True if a host sends by it: its flows share it by the host's schedule, and it has no queue.
+    pub of_host: bool,
+    /// Marking of its queue.
+    pub marking: Marking,
+    /// Most bytes of its queue; the rest is lost.
+    pub limit: f64,
+    /// The queue from which on its switch might pause a neighbour; [`f64::MAX`] without PFC.
+    pub watch: f64,
+    /// Its telemetry; `None` if it stamps none.
+    pub telemetry: Option<RateCode>,
+}
+
+/// Counters of a link, which only grow but for the queue.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(crate) struct Counters {
+    /// Bytes that it has sent.
+    pub sent: f64,
+    /// Bytes that wait.
+    pub queue: f64,
+    /// Time in which it has marked: the integral of the probability, in picoseconds.
+    pub marked: f64,
+    /// Bytes that found no room.
+    pub lost: f64,
+    /// Bytes that have come.
+    pub arrived: f64,
+}
+
+impl Counters {
+    /// In between, `part` of the way to `later`.
+    #[inline]
+    pub fn towards(&self, later: &Counters, part: f64) -> Counters {
+        let mix = |a: f64, b: f64| a + (b - a) * part;
+        Counters {
+            sent: mix(self.sent, later.sent),
+            queue: mix(self.queue, later.queue),
+            marked: mix(self.marked, later.marked),
+            lost: mix(self.lost, later.lost),
+            arrived: mix(self.arrived, later.arrived),
+        }
+    }
+}
+
+/// A link in motion.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// Sum of what its flows put in, in bit/s: integers, so that it is exact however often flows come and go.
+    input: i64,
+    /// Rates of flows whose last byte waits further up, and which keep their share here until it comes.
+    held: i64,
+    rate: i64,
+    /// In bytes per picosecond.
+    speed: f64,
+    /// Until when the counters count.
+    at: f64,
+    pub counters: Counters,
+    marking: Marking,
+    limit: f64,
+    /// The queue at which to look whether its switch would pause a neighbour.
+    pub watch: f64,
+    max_queue: f64,
+    /// The same since [`Link::take_recent_max`].
+    recent_max: f64,
+    /// Time integral of the queue, in byte-picoseconds.
+    pub integral: f64,
+    /// Picoseconds per byte.
+    time_per_byte: f64,
+}
+
+impl Link {
+    pub fn new(facts: &LinkFacts) -> Link {
+        let speed = facts.rate as f64 * BYTES_PER_PS;
+        Link {
+            input: 0,
+            held: 0,
+            rate: facts.rate as i64,
+            speed,
+            at: 0.0,
+            counters: Counters::default(),
+            marking: facts.marking,
+            limit: facts.limit,
+            watch: facts.watch,
+            max_queue: 0.0,
+            recent_max: 0.0,
+            integral: 0.0,
+            time_per_byte: 1.0 / speed,
+        }
+    }
+
+    /// Counts up to `now`, in picoseconds.
+    #[inline]
+    pub fn advance(&mut self, now: f64) {
+        let elapsed = now - self.at;
+        if elapsed <= 0.0 {
+            return;
+        }
+        self.at = now;
+        let came = self.input as f64 * BYTES_PER_PS * elapsed;
+        let counters = &mut self.counters;
+        counters.arrived += came;
+        let surplus = self.input - self.rate;
+        if counters.queue <= 0.0 && surplus <= 0 {
+            counters.sent += came;
+            return;
+        }
+        self.advance_queue(elapsed, came, surplus as f64 * BYTES_PER_PS);
+    }
+
+    fn advance_queue(&mut self, elapsed: f64, came: f64, growth: f64) {
+        let counters = &mut self.counters;
+        let before = counters.queue;
+        let mut after = before + growth * elapsed;
+        let mut moving = elapsed;
+        if after < 0.0 {
+            (after, moving) = (0.0, before / -growth);
+        }
+        let mut lost = 0.0;
+        if after > self.limit {
+            (lost, after) = (after - self.limit, self.limit);
+        }
+        if before.max(after) > self.marking.kmin {
+            counters.marked += moving * self.marking.mean(before, after);
+        }
+        counters.lost += lost;
+        counters.sent += came - (after - before) - lost;
+        counters.queue = after;
+        self.integral += moving * (before + after) / 2.0;
+        // Between two changes the longest queue is at one of them.
+        self.recent_max = self.recent_max.max(after);
+    }
+
+    /// The longest queue since the last call.
+    pub fn take_recent_max(&mut self) -> f64 {
+        self.max_queue = self.max_queue();
+        std::mem::replace(&mut self.recent_max, self.counters.queue)
+    }
+
+    /// The longest queue.
+    pub fn max_queue(&self) -> f64 {
+        self.max_queue.max(self.recent_max)
+    }
+
+    /// Time that a byte waits that comes now; counted up to now.
+    #[inline]
+    pub fn wait(&self) -> f64 {
+        self.counters.queue * self.time_per_byte
+    }
+
+    /// Changes the input by `change`, in bit/s; counted up to now.
+    #[inline]
+    pub fn change_input(&mut self, change: i64) {
+        self.input += change;
+        debug_assert!(self.input >= 0, "a flow took out more than it had put in");
+    }
+
+    /// Rate in bit/s with which leaves what comes at `rate`: its share of a full link.
+    #[inline]
+    pub fn exit_rate(&self, rate: i64) -> i64 {
+        let full = self.counters.queue > 0.0 || self.input > self.rate;
+        if !full || self.input <= 0 {
+            return rate;
+        }
+        let share = rate as f64 * (self.rate as f64 / (self.input + self.held) as f64);
+        (share as i64).min(self.rate)
+    }
+
+    /// Keeps a share for a flow of `rate` whose last byte waits further up; a negative rate gives it back.
+    pub fn hold(&mut self, rate: i64) {
+        self.held += rate;
+    }
+
+    /// What comes in now, in bit/s.
+    pub fn input(&self) -> i64 {
+        self.input
+    }
+
+    /// Rates kept for flows whose last byte waits further up.
+    pub fn held(&self) -> i64 {
+        self.held
+    }
+
+    /// In bit/s.
+    pub fn rate(&self) -> i64 {
+        self.rate
+    }
+
+    /// In bytes per picosecond.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+}

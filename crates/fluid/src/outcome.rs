@@ -1,0 +1,134 @@
+//! The result of a run, and its invariants.
+
+use crate::engine::Engine;
+use crate::plan::port;
+use farloop_network::RunResult;
+use farloop_network::ids::{FlowId, Key};
+use farloop_network::result::{Cause, FlowRow, Gear, Invariant, PortRow, Totals};
+use farloop_units::{Bytes, Time};
+
+impl Engine<'_> {
+    /// The result of a run whose last event was at `last`, in picoseconds.
+    pub(crate) fn into_result(mut self, last: f64) -> RunResult {
+        let end = if self.is_idle() {
+            self.ends.iter().map(|flow| flow.finish).filter(|at| *at < f64::INFINITY).fold(last, f64::max)
+        } else {
+            last.max(self.end)
+        };
+        let end = end.min(self.end);
+        for link in &mut self.links {
+            link.advance(end);
+        }
+        let flows = self.flow_rows(end);
+        let ports = self.port_rows();
+        let finished = flows.iter().filter(|row| row.finish.is_some()).count() as u64;
+        let totals = Totals { end: Time::from_ps(end as u64), events: self.work.looks, finished, ..Totals::default() };
+        let capped = self.network.capped_rows(&flows, &|flow| flow);
+        let invariants = vec![self.check_rates(), self.check_bytes(), self.check_queues()];
+        RunResult {
+            gear: Gear::Fluid,
+            capped,
+            flows,
+            ports,
+            flow_series: std::mem::take(&mut self.samples.flows),
+            port_series: std::mem::take(&mut self.samples.ports),
+            starts: std::mem::take(&mut self.beginnings).rows(),
+            totals,
+            invariants,
+            ..RunResult::default()
+        }
+    }
+
+    fn flow_rows(&mut self, end: f64) -> Vec<FlowRow> {
+        for flow in self.flows.iter().flatten() {
+            let row = &mut self.ends[flow.number.index()];
+            row.delivered = flow.delivered_at(end);
+            (row.lost, row.marked) = (flow.lost_packets(), flow.marked);
+        }
+        let time = |ps: f64| (ps <= end).then(|| Time::from_ps((ps + 0.5) as u64));
+        let of_flow = |number: usize| {
+            let (flow, known) = (FlowId::new(number), &self.ends[number]);
+            let mut row = self.network.flow_row(flow, flow);
+            if known.start < f64::INFINITY {
+                row.start = Time::from_ps(known.start as u64);
+            }
+            row.finish = time(known.finish);
+            row.received = time(known.received);
+            row.delivered = Bytes::from_f64(known.delivered + 0.5);
+            row.dropped = known.lost;
+            row.counts.marked = known.marked;
+            row
+        };
+        (0..self.ends.len()).map(of_flow).collect()
+    }
+
+    fn port_rows(&self) -> Vec<PortRow> {
+        let offered = self.network.offered_load(&|flow| flow);
+        let packet = self.network.formats.iter().map(|format| format.packet).max().unwrap_or(1);
+        let of_port = |index: usize| {
+            let (number, link) = (port(index), &self.links[index]);
+            let mut row = self.network.port_row(number);
+            row.offered = offered[number];
+            row.tx = Bytes::from_f64(link.counters.sent + 0.5);
+            row.max_queue = Bytes::from_f64(link.max_queue() + 0.5);
+            row.queue_integral = link.integral as u128;
+            for _ in 0..(link.counters.lost / f64::from(packet)) as u64 {
+                row.drops.count(Cause::Buffer);
+            }
+            row
+        };
+        (0..self.links.len()).map(of_port).collect()
+    }
+
+    /// Checks that the input of every link is the sum of what its flows put in, to the bit per second.
+    fn check_rates(&self) -> Invariant {
+        let (mut inputs, mut held, mut acks) =
+            (vec![0; self.links.len()], vec![0; self.links.len()], vec![0; self.links.len()]);
+        for flow in self.flows.iter().flatten() {
+            flow.add_inputs(&mut inputs, &mut held, &mut acks);
+        }
+        let wrong = (0..self.links.len()).find(|link| {
+            let (of_link, nic) = (&self.links[*link], &self.nics[*link]);
+            (of_link.input(), of_link.held(), nic.acks) != (inputs[*link], held[*link], acks[*link])
+        });
+        let detail = match wrong {
+            None => {
+                format!("{} links have the input of the flows that are left, to the bit per second", self.links.len())
+            }
+            Some(link) => format!(
+                "{} has an input of {} bit/s, its flows put in {}",
+                self.port_name(link),
+                self.links[link].input(),
+                inputs[link]
+            ),
+        };
+        Invariant { name: "rates", ok: wrong.is_none(), detail }
+    }
+
+    /// Checks that what came to each link has left it, waits or was lost.
+    fn check_bytes(&self) -> Invariant {
+        let wrong = self.links.iter().position(|link| {
+            let counters = &link.counters;
+            let apart = counters.arrived - counters.sent - counters.queue - counters.lost;
+            apart.abs() > 1e-6 * counters.arrived + 1.0
+        });
+        let detail = match wrong {
+            None => "what came to each link has left it, waits or was lost".to_string(),
+            Some(link) => format!("{}: {:?}", self.port_name(link), self.links[link].counters),
+        };
+        Invariant { name: "bytes", ok: wrong.is_none(), detail }
+    }
+
+    /// Checks that every queue is within its limit.
+    fn check_queues(&self) -> Invariant {
+        let wrong = self.links.iter().zip(&self.facts).position(|(link, facts)| {
+            let queue = link.counters.queue;
+            !(0.0..=facts.limit).contains(&queue) || link.max_queue() > facts.limit
+        });
+        let detail = match wrong {
+            None => "no queue is longer than its limit".to_string(),
+            Some(link) => format!("{} has {:.0} B", self.port_name(link), self.links[link].max_queue()),
+        };
+        Invariant { name: "queues", ok: wrong.is_none(), detail }
+    }
+}

@@ -1,0 +1,128 @@
+//! The network as rates need it: links, and the facts of flows.
+
+use crate::link::{LinkFacts, Marking};
+use farloop_cc::FlowInfo;
+use farloop_cc::int::RateCode;
+use farloop_network::ids::{FlowId, Key};
+use farloop_network::link::LinkEnd;
+use farloop_network::path::{self, Hop};
+use farloop_network::spec::{NodeKind, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_network::{Network, NodeRef};
+use farloop_units::{Bytes, Delta, Time};
+
+/// The facts of a flow, which do not change. Times in picoseconds, sizes in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowFacts {
+    /// When its application stops; infinite to send `size`.
+    pub stop: f64,
+    /// Payload; infinite for a flow without an end.
+    pub size: f64,
+    /// The links of its path: the first is its host's.
+    pub path: Vec<u32>,
+    /// The links that its ACKs take back: the first is the receiving host's.
+    pub back: Vec<u32>,
+    /// Completion time of the same flow alone in the empty network.
+    pub ideal: f64,
+    /// Time of an ACK on its way back in the empty network.
+    pub ack_return: f64,
+    /// Index of its algorithm.
+    pub algorithm: u16,
+    /// Payload of a full packet.
+    pub mss: f64,
+    /// A full packet on the wire.
+    pub packet: f64,
+    /// An ACK on the wire.
+    pub ack: f64,
+    /// As its algorithm sees it.
+    pub info: FlowInfo,
+}
+
+/// Picoseconds.
+pub(crate) fn ps(delta: Delta) -> f64 {
+    delta.as_ps() as f64
+}
+
+/// Picoseconds since the start; infinite for never.
+fn since_start(time: Time) -> f64 {
+    if time == Time::NEVER { f64::INFINITY } else { time.as_ps() as f64 }
+}
+
+/// The facts of a flow of the network.
+pub(crate) fn flow_facts(network: &Network, flow: FlowId) -> FlowFacts {
+    let (spec, format) = (network.flows.get(flow), network.format(flow));
+    let (from, to) = (network.source(flow), network.destination(flow));
+    let number =
+        |ports: Option<Vec<_>>| ports.into_iter().flatten().map(|port: farloop_network::ids::PortNumber| port.0);
+    let (_, back) = network.both_ways(flow, flow);
+    let back: Vec<Hop> = back.iter().map(Hop::from).collect();
+    FlowFacts {
+        stop: since_start(spec.stop),
+        size: if spec.size == Bytes::MAX { f64::INFINITY } else { spec.size.as_f64() },
+        path: number(network.path(from, to, flow)).collect(),
+        back: number(network.path_back(flow)).collect(),
+        ideal: ps(network.ideal_completion(flow, flow)),
+        ack_return: ps(path::ideal_time(&back, 1, format.ack_wire, 0)),
+        algorithm: spec.algorithm,
+        mss: format.mss.into(),
+        packet: format.packet.into(),
+        ack: format.ack_wire.into(),
+        info: network.flow_info(flow, None),
+    }
+}
+
+/// The facts of the network's links, in the order of its ports.
+pub(crate) fn links(network: &Network) -> Vec<LinkFacts> {
+    let of_end = |end: &LinkEnd| {
+        let switch = match &network.node_specs[end.node as usize].kind {
+            NodeKind::Switch(switch) => Some(switch),
+            NodeKind::Host | NodeKind::Circuit(_) => None,
+        };
+        let packet = network.formats.iter().map(|format| format.packet).max().unwrap_or(0);
+        LinkFacts {
+            rate: end.rate.as_bps(),
+            delay: ps(end.delay),
+            of_host: matches!(end.owner, NodeRef::Host(_)),
+            marking: switch.map_or(Marking::NONE, |switch| marking(switch, end)),
+            limit: switch.map_or(f64::MAX, |switch| queue_limit(switch, end, packet.into())),
+            watch: switch
+                .and_then(|switch| switch.pfc.as_ref().map(|pfc| first_pause(switch, pfc, end)))
+                .unwrap_or(f64::MAX),
+            telemetry: if end.int { RateCode::new(end.rate) } else { None },
+        }
+    };
+    network.ends.rows().map(of_end).collect()
+}
+
+fn marking(switch: &SwitchSpec, end: &LinkEnd) -> Marking {
+    let Some(ecn) = &switch.ecn else { return Marking::NONE };
+    let (kmin, kmax) = ecn.thresholds(end.rate);
+    Marking { kmin: kmin.as_f64(), kmax: kmax.as_f64(), pmax: ecn.pmax }
+}
+
+/// Most bytes of a port's queue: its limit, or the share of the buffer that one queue alone may take. With PFC nothing is dropped.
+fn queue_limit(switch: &SwitchSpec, end: &LinkEnd, packet: f64) -> f64 {
+    if switch.pfc.is_some() {
+        return f64::MAX;
+    }
+    // One queue of q bytes at alpha times what is free: q = alpha · (B - q).
+    let share = switch.buffer.as_f64() * switch.alpha / (1.0 + switch.alpha);
+    let bytes = switch.queue_limit.bytes_at(end.rate).map_or(f64::MAX, Bytes::as_f64);
+    let packets = switch.queue_limit.packets.map_or(f64::MAX, |packets| f64::from(packets) * packet);
+    share.min(bytes).min(packets)
+}
+
+/// The queue at which an ingress port would pause its neighbour that alone has filled it.
+fn first_pause(switch: &SwitchSpec, pfc: &PfcSpec, end: &LinkEnd) -> f64 {
+    match pfc.xoff {
+        XoffSpec::Static(bytes) => bytes.as_f64(),
+        XoffSpec::Dynamic(_) => {
+            let alpha = pfc.alpha_at(end.rate).unwrap_or(1.0);
+            switch.buffer.as_f64() * alpha / (1.0 + alpha)
+        }
+    }
+}
+
+/// The port with this index.
+pub(crate) fn port(index: usize) -> farloop_network::ids::PortNumber {
+    Key::new(index)
+}

@@ -1,0 +1,44 @@
+//! Settings of the fluid simulation itself.
+
+/// What moves the rates of flows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Model {
+    /// The algorithms' own code, over fluid queues.
+    #[default]
+    Fluid,
+    /// Max-min fair shares of the links at all times, without queues.
+    MaxMin,
+}
+
+/// How finely a simulation looks at its flows. None of them describes the network.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Settings {
+    /// What moves the rates of flows.
+    pub model: Model,
+    /// Looks at a flow in a round-trip time.
+    pub looks: f64,
+    /// ACKs that an algorithm gets at a look.
+    pub acks: u32,
+    /// Links with a longer propagation delay, in picoseconds, get changes of rate that much later.
+    pub long_delay: f64,
+    /// A flow over such a link is looked at so many times as often in its round-trip time.
+    pub long_factor: f64,
+    /// The last byte of a flow keeps the flow's share of a link where it waits longer than this, in picoseconds.
+    pub short_wait: f64,
+    /// Queues that would have paused packets go on: for measurements of how often that matters.
+    pub ignore_pauses: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            model: Model::Fluid,
+            looks: 2.0,
+            acks: 8,
+            long_delay: 50e6,
+            long_factor: 4.0,
+            short_wait: 300e3,
+            ignore_pauses: false,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A network ready to be simulated as rates, and its run.
+
+use crate::engine::Engine;
+use crate::refusal::{Refusal, check};
+use crate::settings::Settings;
+use farloop_network::ids::{FlowId, Key};
+use farloop_network::recorded::Recorded;
+use farloop_network::{BuildError, Network, NetworkSpec, RunResult};
+use farloop_units::Time;
+use std::fmt;
+
+/// A network ready to run. Build it with [`Simulation::build`], move it with [`Simulation::run`].
+pub struct Simulation {
+    network: Network,
+    recorded: Recorded,
+    seed: u64,
+    settings: Settings,
+}
+
+/// The reason for which there is no simulation.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Error {
+    /// The network cannot be simulated at all.
+    Build(BuildError),
+    /// It has a feature that rates do not have.
+    Refused(Refusal),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Build(error) => error.fmt(f),
+            Error::Refused(refusal) => refusal.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Error {
+        Error::Build(error)
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Refused(refusal)
+    }
+}
+
+/// Progress of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Where the simulation ends at the latest.
+    pub end: Time,
+    /// Looks at flows so far.
+    pub looks: u64,
+}
+
+/// Why a run came to no end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// The caller stopped it.
+    Cancelled,
+    /// It came to something that rates do not have.
+    Refused(Refusal),
+}
+
+/// Packet-hops of a flow in a round-trip time below which packets are as fast as rates: docs/fluid.md has the measurements.
+const FEW_HOPS: f64 = 100.0;
+
+/// Most flows that [`Simulation::notes`] looks at.
+const MOST_ASKED: usize = 1000;
+
+/// Events between two calls of the caller.
+const EVENTS: u32 = 1 << 16;
+
+impl Simulation {
+    /// Builds a network from its specification; `go_on` is called often enough for every wish to stop, and answers `false` to have
+    /// [`BuildError::Cancelled`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for features that rates do not have, [`Error::Build`] for what no simulation takes.
+    pub fn build(spec: NetworkSpec, settings: Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, Error> {
+        check(&spec)?;
+        let recorded = Recorded::new(&spec)?;
+        let seed = spec.seed;
+        let network = Network::build(spec, go_on)?;
+        Ok(Simulation { network, recorded, seed, settings })
+    }
+
+    /// Sentences for the user before the run: where packets would be as fast.
+    pub fn notes(&self) -> Vec<String> {
+        let flows = self.network.flows.len();
+        let every = flows.div_ceil(MOST_ASKED).max(1);
+        let asked: Vec<f64> = (0..flows).step_by(every).map(|flow| self.packet_hops(FlowId::new(flow))).collect();
+        let mean = asked.iter().sum::<f64>() / asked.len().max(1) as f64;
+        if asked.is_empty() || mean >= FEW_HOPS {
+            return Vec::new();
+        }
+        vec![format!(
+            "a flow makes {mean:.0} packet-hops in a round-trip time at most (mean of {}); below about {FEW_HOPS} packets are as fast as \
+             rates, and exact",
+            asked.len()
+        )]
+    }
+
+    /// Most packet-hops of a flow in a base round-trip time, ACKs' included.
+    fn packet_hops(&self, flow: FlowId) -> f64 {
+        let network = &self.network;
+        let (there, back) = network.both_ways(flow, flow);
+        let (format, (info, _)) = (network.format(flow), network.flow_facts(flow, None));
+        let bytes = network.flows.size(flow).as_f64().min(info.bdp().as_f64());
+        bytes / f64::from(format.packet) * (there.len() + back.len()) as f64
+    }
+
+    /// Runs to the end and gives the result. `progress` is called every few ten thousand events, and returns `false` to cancel.
+    ///
+    /// # Errors
+    /// [`Stopped::Refused`] where it comes to a queue that would have paused packets.
+    pub fn run(self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
+        let mut engine = Engine::new(&self.network, &self.recorded, self.seed, self.settings);
+        let (mut last, mut left) = (0.0, EVENTS);
+        while let Some(now) = engine.step() {
+            last = now;
+            if let Some(refusal) = engine.refused.take() {
+                return Err(Stopped::Refused(refusal));
+            }
+            left -= 1;
+            if left == 0 {
+                left = EVENTS;
+                let now = Time::from_ps(now as u64);
+                if !progress(Progress { now, end: self.network.end, looks: engine.work.looks }) {
+                    return Err(Stopped::Cancelled);
+                }
+            }
+        }
+        Ok(engine.into_result(last))
+    }
+}
