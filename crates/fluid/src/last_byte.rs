@@ -4,7 +4,7 @@ use crate::engine::{Engine, own_event};
 use crate::flow::{Flow, Stage};
 use crate::link::round_up;
 use crate::plan::ps;
-use farloop_network::ids::Key;
+use farloop_network::ids::{FlowId, Key};
 use std::cmp::Reverse;
 
 impl Engine<'_> {
@@ -63,8 +63,14 @@ impl Engine<'_> {
         self.calendar.cancel(own_event(slot));
         self.calendar.cancel(own_event(slot) + 1);
         self.free.push(slot);
-        let (source, destination) = (self.network.source(flow.number), self.network.destination(flow.number));
-        for (follower, delay) in self.network.flow_dependencies.followers(flow.number) {
+        self.release_followers(flow.number, received, finish);
+        self.spare.push(flow);
+    }
+
+    /// The flow is over at its destination at one time, and at its source at another: flows that wait for it may begin.
+    pub(crate) fn release_followers(&mut self, flow: FlowId, received: f64, finish: f64) {
+        let (source, destination) = (self.network.source(flow), self.network.destination(flow));
+        for (follower, delay) in self.network.flow_dependencies.followers(flow) {
             // At its source it is over when the acknowledgement is there, at its destination when the last byte is.
             let over =
                 if self.network.source(follower) == destination && source != destination { received } else { finish };
@@ -75,7 +81,6 @@ impl Engine<'_> {
                 self.starts.push(Reverse((round_up(*ready) as u64, follower.0)));
             }
         }
-        self.spare.push(flow);
         self.schedule_start();
     }
 }

@@ -15,6 +15,7 @@
 //! | `look`, `receiver` | ACKs, timers, windows and rates at a look |
 //! | `nic` | the flows of a host share its link |
 //! | `rates`, `last_byte` | rates and last bytes on their way along the path |
+//! | `max_min` | the baseline without queues |
 //! | `pauses` | queues that would have paused packets |
 //! | `samples`, `outcome` | series, and the result with its invariants |
 
@@ -24,6 +25,7 @@ mod history;
 mod last_byte;
 mod link;
 mod look;
+mod max_min;
 mod nic;
 mod outcome;
 mod pauses;

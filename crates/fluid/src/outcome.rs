@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::plan::port;
+use crate::settings::Model;
 use farloop_network::RunResult;
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::result::{Cause, FlowRow, Gear, Invariant, PortRow, Totals};
@@ -26,7 +27,7 @@ impl Engine<'_> {
         let capped = self.network.capped_rows(&flows, &|flow| flow);
         let invariants = vec![self.check_rates(), self.check_bytes(), self.check_queues()];
         RunResult {
-            gear: Gear::Fluid,
+            gear: if self.settings.model == Model::Fluid { Gear::Fluid } else { Gear::MaxMin },
             capped,
             flows,
             ports,

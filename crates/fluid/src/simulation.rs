@@ -1,8 +1,9 @@
 //! A network ready to be simulated as rates, and its run.
 
 use crate::engine::Engine;
+use crate::max_min::MaxMin;
 use crate::refusal::{Refusal, check};
-use crate::settings::Settings;
+use crate::settings::{Model, Settings};
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::recorded::Recorded;
 use farloop_network::{BuildError, Network, NetworkSpec, RunResult};
@@ -123,19 +124,34 @@ impl Simulation {
     /// [`Stopped::Refused`] where it comes to a queue that would have paused packets.
     pub fn run(self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         let mut engine = Engine::new(&self.network, &self.recorded, self.seed, self.settings);
-        let (mut last, mut left) = (0.0, EVENTS);
+        let (end, mut left) = (self.network.end, EVENTS);
+        let mut go_on = |now: f64, looks: u64| {
+            left -= 1;
+            if left > 0 {
+                return true;
+            }
+            left = EVENTS;
+            progress(Progress { now: Time::from_ps(now as u64), end, looks })
+        };
+        let mut last = 0.0;
+        if self.settings.model == Model::MaxMin {
+            let mut shares = MaxMin::new(&mut engine);
+            while let Some(now) = shares.step() {
+                last = now;
+                if !go_on(now, shares.steps()) {
+                    return Err(Stopped::Cancelled);
+                }
+            }
+            shares.settle();
+            return Ok(engine.into_result(last));
+        }
         while let Some(now) = engine.step() {
             last = now;
             if let Some(refusal) = engine.refused.take() {
                 return Err(Stopped::Refused(refusal));
             }
-            left -= 1;
-            if left == 0 {
-                left = EVENTS;
-                let now = Time::from_ps(now as u64);
-                if !progress(Progress { now, end: self.network.end, looks: engine.work.looks }) {
-                    return Err(Stopped::Cancelled);
-                }
+            if !go_on(now, engine.work.looks) {
+                return Err(Stopped::Cancelled);
             }
         }
         Ok(engine.into_result(last))
