@@ -122,7 +122,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Stopped::Refused`] where it comes to a queue that would have paused packets.
-    pub fn run(self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
+    pub fn run(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         let mut engine = Engine::new(&self.network, &self.recorded, self.seed, self.settings);
         let (end, mut left) = (self.network.end, EVENTS);
         let mut go_on = |now: f64, looks: u64| {
