@@ -25,19 +25,21 @@ def dependencies(manifest: str) -> set[str]:
     tables = [document, *document.get("target", {}).values()]
     named = [table.get(kind, {}) for table in tables for kind in ("dependencies", "build-dependencies")]
     return {
-        entry.get("package", name) if isinstance(entry, dict) else name for part in named for name, entry in part.items()
+        entry.get("package", name) if isinstance(entry, dict) else name
+        for part in named
+        for name, entry in part.items()
     }
 
 
 def reached(name: str, graph: Mapping[str, Iterable[str]]) -> set[str]:
     """All crates that one rests on, by way of others or not."""
-    found: set[str] = set()
+    names: set[str] = set()
     left = [name]
     while left:
-        new = set(graph.get(left.pop(), ())) - found
-        found |= new
+        new = set(graph.get(left.pop(), ())) - names
+        names |= new
         left += new
-    return found
+    return names
 
 
 def offences(graph: Mapping[str, Iterable[str]]) -> list[str]:
@@ -60,7 +62,7 @@ def test_simulators_rest_on_the_network_and_not_on_each_other():
 
 
 @pytest.mark.parametrize(
-    ("edges", "found"),
+    ("edges", "expected"),
     [
         ({"farloop-net": ["farloop-network"], "farloop-fluid": ["farloop-network", "farloop-cc"]}, []),
         ({"farloop-network": ["farloop-net"]}, ["farloop-network rests on farloop-net"]),
@@ -72,8 +74,8 @@ def test_simulators_rest_on_the_network_and_not_on_each_other():
         ),
     ],
 )
-def test_a_crate_that_rests_on_another_simulator_is_found(edges, found):
-    assert offences(edges) == found
+def test_a_crate_that_rests_on_another_simulator_is_found(edges, expected):
+    assert offences(edges) == expected
 
 
 def test_dependencies_of_all_kinds_count_but_those_of_tests():
@@ -93,6 +95,10 @@ def test_dependencies_of_all_kinds_count_but_those_of_tests():
 
 
 def test_the_architecture_has_a_row_for_each_crate():
-    rows = [line.split("|")[1] for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines() if line.startswith("|")]
+    rows = [
+        line.split("|")[1]
+        for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines()
+        if line.startswith("|")
+    ]
     named = " ".join(rows)
     assert not [path.parent.name for path in CRATES.glob("*/Cargo.toml") if f"`crates/{path.parent.name}`" not in named]

@@ -20,7 +20,8 @@
 //! Circuit switches (`circuit`) stand between 3 and 4: they let a packet pass at once, or lose it.
 //!
 //! Calls run down this list, never up. The constant parts are those of `farloop-network`, as are the specification and the rows of the
-//! result; the counters are in `counters`, each part for itself, and joined at the end. Where observers are registered, `trace` records all these steps for them.
+//! result; the counters are in `counters`, each part for itself, and joined at the end. Where observers are registered, `trace` records all
+//! these steps for them.
 
 mod build;
 mod changes;

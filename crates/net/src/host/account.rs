@@ -1,4 +1,5 @@
-//! The time of a flow under each limit ([`farloop_network::limits`]): one store when its sender begins to wait, one addition when it goes on.
+//! The time of a flow under each limit ([`farloop_network::limits`]): one store when its sender begins to wait, one addition when it goes
+//! on.
 
 use farloop_cc::FlowInfo;
 use farloop_network::limits::{Limit, Times};
