@@ -401,9 +401,10 @@ impl<'a> Engine<'a> {
         flow.stage = Stage::LastByteAt(0);
         let first = flow.hops.first().map_or(0.0, |hop| hop.shift);
         let nic = flow.nic as usize;
-        flow.rate = 0;
+        let rate = std::mem::replace(&mut flow.rate, 0);
         let want = std::mem::replace(&mut flow.want, 0);
         self.schedule(slot, now + first);
+        self.nics[nic].change_rate(-rate, now);
         self.nics[nic].remove(slot, want);
         self.share(nic, None, now, None);
     }

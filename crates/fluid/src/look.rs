@@ -39,9 +39,12 @@ impl Engine<'_> {
         if told.lost > 0.0 {
             self.tell_loss(&mut flow, &told, rtt, now);
         }
+        let mut acks = flow.ack_rate;
         // An ACK stands for a packet or more: a part of one waits for the rest.
         if told.acked - flow.acked >= flow.mss * flow.framing * 0.999 {
             self.tell_acks(&mut flow, &told, rtt, now);
+            // ACKs come back at the rate at which they came since the last look.
+            acks = ((told.acked - flow.acked) / (now - flow.looked) / BYTES_PER_PS * flow.ack_share) as i64;
             flow.rtt = (now - told.left).max(flow.base_rtt);
             flow.acked = told.acked;
             flow.acked_left = told.left;
@@ -60,7 +63,6 @@ impl Engine<'_> {
             }
         }
         let want = self.plan_sending(&mut flow, rtt, now);
-        let acks = (flow.exit.min(want.max(flow.rate)) as f64 * flow.ack_share) as i64;
         self.set_ack_rate(&mut flow, acks, now);
         self.flows[slot as usize] = Some(flow);
         self.set_want(slot, want, now, Some(rtt));

@@ -1,6 +1,7 @@
 //! The interface of a host: its flows share it max-min fairly.
 
 use crate::engine::Engine;
+use crate::link::BYTES_PER_PS;
 
 /// The flows that send by a host's interface.
 #[derive(Clone, Debug)]
@@ -10,7 +11,12 @@ pub(crate) struct Nic {
     /// Sum of the rates that they want, in bit/s.
     wants: i64,
     /// Rate of the ACKs that it sends.
-    pub acks: i64,
+    acks: i64,
+    /// Rate of all that it sends.
+    sum: i64,
+    /// Bytes that it had sent by `at`, a time in picoseconds.
+    sent: f64,
+    at: f64,
     rate: i64,
     /// True if some flow has less than it wants.
     full: bool,
@@ -18,7 +24,7 @@ pub(crate) struct Nic {
 
 impl Nic {
     pub fn new(rate: i64) -> Nic {
-        Nic { flows: Vec::new(), wants: 0, acks: 0, rate, full: false }
+        Nic { flows: Vec::new(), wants: 0, acks: 0, sum: 0, sent: 0.0, at: 0.0, rate, full: false }
     }
 
     /// A flow that wants nothing yet.
@@ -30,6 +36,30 @@ impl Nic {
     pub fn remove(&mut self, slot: u32, want: i64) {
         self.flows.retain(|flow| *flow != slot);
         self.wants -= want;
+    }
+
+    /// Changes the rate of all that it sends.
+    #[inline]
+    pub fn change_rate(&mut self, change: i64, now: f64) {
+        self.sent = self.sent_by(now);
+        self.at = now;
+        self.sum += change;
+    }
+
+    /// Changes the rate of the ACKs among it.
+    pub fn change_acks(&mut self, change: i64, now: f64) {
+        self.acks += change;
+        self.change_rate(change, now);
+    }
+
+    /// Rate of the ACKs that it sends.
+    pub fn acks(&self) -> i64 {
+        self.acks
+    }
+
+    /// Bytes that it has sent by a time in picoseconds.
+    pub fn sent_by(&self, now: f64) -> f64 {
+        self.sent + self.sum as f64 * BYTES_PER_PS * (now - self.at)
     }
 
     /// What is left for data, in bit/s: ACKs take at most half.

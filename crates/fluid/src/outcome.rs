@@ -21,7 +21,7 @@ impl Engine<'_> {
             link.advance(end);
         }
         let flows = self.flow_rows(end);
-        let ports = self.port_rows();
+        let ports = self.port_rows(end);
         let finished = flows.iter().filter(|row| row.finish.is_some()).count() as u64;
         let totals = Totals { end: Time::from_ps(end as u64), events: self.work.looks, finished, ..Totals::default() };
         let capped = self.network.capped_rows(&flows, &|flow| flow);
@@ -63,14 +63,16 @@ impl Engine<'_> {
         (0..self.ends.len()).map(of_flow).collect()
     }
 
-    fn port_rows(&self) -> Vec<PortRow> {
+    fn port_rows(&self, end: f64) -> Vec<PortRow> {
         let offered = self.network.offered_load(&|flow| flow);
         let packet = self.network.formats.iter().map(|format| format.packet).max().unwrap_or(1);
         let of_port = |index: usize| {
             let (number, link) = (port(index), &self.links[index]);
             let mut row = self.network.port_row(number);
             row.offered = offered[number];
-            row.tx = Bytes::from_f64(link.counters.sent + 0.5);
+            let of_host = self.facts[index].of_host && self.settings.model == Model::Fluid;
+            let sent = if of_host { self.nics[index].sent_by(end) } else { link.counters.sent };
+            row.tx = Bytes::from_f64(sent + 0.5);
             row.max_queue = Bytes::from_f64(link.max_queue() + 0.5);
             row.queue_integral = link.integral as u128;
             for _ in 0..(link.counters.lost / f64::from(packet)) as u64 {
@@ -90,7 +92,7 @@ impl Engine<'_> {
         }
         let wrong = (0..self.links.len()).find(|link| {
             let (of_link, nic) = (&self.links[*link], &self.nics[*link]);
-            (of_link.input(), of_link.held(), nic.acks) != (inputs[*link], held[*link], acks[*link])
+            (of_link.input(), of_link.held(), nic.acks()) != (inputs[*link], held[*link], acks[*link])
         });
         let detail = match wrong {
             None => {

@@ -10,6 +10,7 @@ impl Engine<'_> {
         let rtt = rtt.unwrap_or_else(|| self.rtt(slot, now));
         let mut flow = self.take(slot);
         flow.advance(now);
+        self.nics[flow.nic as usize].change_rate(rate - flow.rate, now);
         flow.rate = rate;
         let (sent, next) = (flow.sent, flow.next_event());
         flow.curve.push(now, sent, rtt);
@@ -91,7 +92,7 @@ impl Engine<'_> {
             return;
         }
         flow.ack_rate = rate;
-        self.nics[*first as usize].acks += change;
+        self.nics[*first as usize].change_acks(change, now);
         for link in &flow.back[1..] {
             let link = &mut self.links[*link as usize];
             link.advance(now);

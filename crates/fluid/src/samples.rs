@@ -103,7 +103,10 @@ impl Engine<'_> {
         for known in &mut self.samples.recorded_ports {
             let link = &mut self.links[known.port];
             link.advance(now);
-            let counters = link.counters;
+            let mut counters = link.counters;
+            if self.facts[known.port].of_host {
+                counters.sent = self.nics[known.port].sent_by(now);
+            }
             let lost = ((counters.lost - known.lost) / f64::from(packet)) as u64;
             self.samples.ports.push(PortSample {
                 time,

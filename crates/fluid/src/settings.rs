@@ -33,10 +33,10 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             model: Model::Fluid,
-            looks: 2.0,
+            looks: 1.0,
             acks: 8,
             long_delay: 50e6,
-            long_factor: 4.0,
+            long_factor: 8.0,
             short_wait: 300e3,
             ignore_pauses: false,
         }

@@ -1,0 +1,111 @@
+//! Each feature that rates do not have is refused by its key.
+
+use crate::common::{algorithm, equal_star, flow, star, switch};
+use farloop_cc::AnyParams;
+use farloop_fluid::{Error, Settings, Simulation, Stopped, check};
+use farloop_network::spec::{
+    DisciplineSpec, Ecmp, IntCarriage, LinkChange, LinkEventSpec, LinkEvents, LinkSpec, NetworkSpec, NodeKind, PfcSpec,
+    StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
+};
+use farloop_units::{Bytes, Delta, Rate};
+
+fn plain() -> NetworkSpec {
+    equal_star(3, algorithm("dctcp"), vec![flow(0, 1, 1_000), flow(1, 2, 1_000)])
+}
+
+fn with_switch(switch: SwitchSpec) -> NetworkSpec {
+    let mut spec = plain();
+    spec.nodes[3].kind = NodeKind::Switch(switch);
+    spec
+}
+
+fn with_transport(transport: TransportSpec) -> NetworkSpec {
+    NetworkSpec { transport, ..plain() }
+}
+
+fn with_algorithm(algorithm: AnyParams) -> NetworkSpec {
+    NetworkSpec { algorithms: vec![algorithm], ..plain() }
+}
+
+#[test]
+fn features_that_rates_do_not_have_are_refused_by_key() {
+    let rdma = || TransportSpec::plain(TransportKind::Rdma);
+    let lossy = LinkSpec { loss: 0.1, ..LinkSpec::plain(0, 3, Rate::from_gbps(100), Delta::ZERO) };
+    let mut classes = plain();
+    classes.flows[1].class = 1;
+    let mut random_loss = plain();
+    random_loss.links[0] = lossy;
+    let cases: Vec<(&str, NetworkSpec)> = vec![
+        ("transport.kind", with_transport(TransportSpec::plain(TransportKind::Tcp))),
+        ("transport.kind", with_transport(TransportSpec::plain(TransportKind::Multipath))),
+        ("transport.int_carriage", with_transport(TransportSpec { int_carriage: IntCarriage::Three, ..rdma() })),
+        ("transport.control_priority", with_transport(TransportSpec { control_priority: false, ..rdma() })),
+        ("switch.ecmp", with_switch(SwitchSpec { ecmp: Ecmp::Packet, ..switch() })),
+        ("switch.ecmp", with_switch(SwitchSpec { ecmp: Ecmp::Adaptive, ..switch() })),
+        (
+            "switch.discipline",
+            with_switch(SwitchSpec {
+                discipline: DisciplineSpec::DeficitRoundRobin { quantum: Bytes::new(1_500) },
+                ..switch()
+            }),
+        ),
+        ("network", random_loss),
+        ("flow.class", classes),
+        ("hosts.stall", NetworkSpec { stalls: Some(any_stall()), ..plain() }),
+        ("algorithm.name", with_algorithm(algorithm("mlcc"))),
+        ("algorithm.name", with_algorithm(algorithm("annulus"))),
+        ("algorithm.name", with_algorithm(algorithm("rccc"))),
+        ("event", NetworkSpec { events: one_event(), ..plain() }),
+    ];
+    for (key, spec) in cases {
+        let refusal = check(&spec).expect_err(&format!("{key} {:?}", spec.algorithms[0].describe().name));
+        assert_eq!(refusal.key, key, "{refusal}");
+        assert!(refusal.expected.starts_with("expected "), "{refusal}");
+        match Simulation::build(spec, Settings::default(), &mut || true) {
+            Err(Error::Refused(same)) => assert_eq!(same, refusal),
+            other => panic!("{key}: {:?}", other.err()),
+        }
+    }
+    assert_eq!(check(&plain()), Ok(()));
+}
+
+fn any_stall() -> StallSpec {
+    StallSpec::plain(Delta::from_us(10), Delta::from_ms(1))
+}
+
+fn one_event() -> LinkEvents {
+    let event = LinkEventSpec {
+        at: farloop_units::Time::ZERO,
+        link: 0,
+        direction: farloop_network::spec::Direction::Both,
+        change: LinkChange::Down,
+    };
+    LinkEvents { events: vec![event], ..LinkEvents::default() }
+}
+
+/// A queue that would have paused a host ends the run with the key of PFC; a buffer that holds it does not.
+#[test]
+fn a_queue_past_xoff_ends_the_run() {
+    let links = [(Rate::from_gbps(100), Delta::from_us(1)); 9];
+    let of_buffer = |kilobytes: u64| {
+        let pfc = Some(PfcSpec::plain(XoffSpec::Dynamic(0.11), Bytes::new(3_000)));
+        let switch = SwitchSpec { pfc, ecn: None, buffer: Bytes::new(kilobytes * 1_000), ..switch() };
+        let flows = (1..9).map(|h| flow(h, 0, 5_000_000)).collect();
+        let simulation =
+            Simulation::build(star(&links, switch, algorithm("dctcp"), flows), Settings::default(), &mut || true);
+        simulation.expect("a network that it takes").run(&mut |_| true)
+    };
+    match of_buffer(500) {
+        Err(Stopped::Refused(refusal)) => assert_eq!(refusal.key, "switch.pfc", "{refusal}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(of_buffer(1_000_000).is_ok());
+}
+
+/// A caller that wants no more gets no result.
+#[test]
+fn a_run_can_be_cancelled() {
+    let flows = (0..200).map(|i| flow(i % 2, 2, 30_000_000)).collect();
+    let simulation = Simulation::build(equal_star(3, algorithm("dctcp"), flows), Settings::default(), &mut || true);
+    assert_eq!(simulation.expect("it builds").run(&mut |_| false), Err(Stopped::Cancelled));
+}

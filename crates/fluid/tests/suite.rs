@@ -1,0 +1,8 @@
+//! Tests of the fluid simulation over whole networks.
+
+mod common;
+mod determinism;
+mod exact;
+mod invariants;
+mod refusals;
+mod shares;
