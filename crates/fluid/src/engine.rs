@@ -3,6 +3,7 @@
 use crate::flow::{Flow, Hop, Stage, Stretch};
 use crate::history::{History, SentCurve};
 use crate::link::{Counters, Link, LinkFacts, round_up};
+use crate::look::Stamp;
 use crate::nic::Nic;
 use crate::plan::{FlowFacts, flow_facts, links, port, ps};
 use crate::receiver::ReceiverHalf;
@@ -16,7 +17,7 @@ use farloop_network::Network;
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::recorded::Recorded;
 use farloop_network::starts::{Beginning, Starts};
-use farloop_units::{Bytes, Time};
+use farloop_units::{Bytes, Delta, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -25,6 +26,9 @@ use std::collections::BinaryHeap;
 pub(crate) struct FlowEnd {
     /// Infinite where it has not started.
     pub start: f64,
+    /// Completion time alone in the empty network, and base round-trip time; of flows that have started.
+    pub ideal: Delta,
+    pub base_rtt: Delta,
     /// When its last byte arrived; infinite where it has not.
     pub received: f64,
     /// When the last byte's acknowledgement came; infinite where it has not.
@@ -40,6 +44,8 @@ pub(crate) struct FlowEnd {
 impl FlowEnd {
     const NEVER: FlowEnd = FlowEnd {
         start: f64::INFINITY,
+        ideal: Delta::ZERO,
+        base_rtt: Delta::ZERO,
         received: f64::INFINITY,
         finish: f64::INFINITY,
         delivered: 0.0,
@@ -79,8 +85,8 @@ pub(crate) struct Engine<'a> {
     pub links: Vec<Link>,
     pub nics: Vec<Nic>,
     pub flows: Vec<Option<Box<Flow>>>,
-    /// Flows that are over, whose memory others take.
-    pub spare: Vec<Box<Flow>>,
+    /// Memory of flows that are over, for others.
+    pub spare: Vec<(History, SentCurve)>,
     pub free: Vec<u32>,
     pub calendar: Calendar,
     capacity: usize,
@@ -92,6 +98,7 @@ pub(crate) struct Engine<'a> {
     pub effects: Vec<Effect>,
     pub signals: Vec<Signal>,
     pub records: Vec<IntRecord>,
+    pub stamps: Vec<Stamp>,
     pub seen: Vec<Counters>,
     pub ends: Vec<FlowEnd>,
     pub beginnings: Starts,
@@ -125,6 +132,7 @@ impl<'a> Engine<'a> {
             effects: Vec::new(),
             signals: Vec::new(),
             records: Vec::new(),
+            stamps: Vec::new(),
             seen: Vec::new(),
             ends: vec![FlowEnd::NEVER; network.flows.len()],
             beginnings: Starts::default(),
@@ -254,7 +262,8 @@ impl<'a> Engine<'a> {
         // The first window leaves at the pacing rate, or at line rate: nothing is known before its ACKs.
         flow.budget = flow.window;
         let pacing = control.pacing.as_f64().min(flow.line_rate as f64) as i64;
-        self.ends[number.index()].start = now;
+        let end = &mut self.ends[number.index()];
+        (end.start, end.ideal, end.base_rtt) = (now, facts.ideal, facts.info.base_rtt);
         let rtt = self.count_hops(&mut flow, now);
         flow.rtt = rtt;
         for hop in &mut flow.hops {
@@ -287,10 +296,7 @@ impl<'a> Engine<'a> {
         let receiver = params.receiver(&facts.info);
         self.effects.clear();
         sender.on_start(&mut Ctx::new(time(now), &mut self.random, &mut self.effects));
-        let (mut history, mut curve) = match self.spare.pop() {
-            Some(mut over) => (std::mem::take(&mut over.history), std::mem::take(&mut over.curve)),
-            None => (History::default(), SentCurve::default()),
-        };
+        let (mut history, mut curve) = self.spare.pop().unwrap_or_default();
         history.reset(hops.len());
         curve.clear();
         let line_rate = facts.info.line_rate.as_bps() as i64;
@@ -339,7 +345,7 @@ impl<'a> Engine<'a> {
             start: now,
             stop: facts.stop,
             size: facts.size,
-            rest: if facts.size < f64::INFINITY { facts.ideal - wire / slowest } else { 0.0 },
+            rest: if facts.size < f64::INFINITY { ps(facts.ideal) - wire / slowest } else { 0.0 },
             ack_return: facts.ack_return,
             lost: 0.0,
             marked: 0,

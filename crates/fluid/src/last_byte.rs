@@ -64,7 +64,7 @@ impl Engine<'_> {
         self.calendar.cancel(own_event(slot) + 1);
         self.free.push(slot);
         self.release_followers(flow.number, received, finish);
-        self.spare.push(flow);
+        self.spare.push((flow.history, flow.curve));
     }
 
     /// The flow is over at its destination at one time, and at its source at another: flows that wait for it may begin.

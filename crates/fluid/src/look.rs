@@ -3,8 +3,10 @@
 use crate::engine::{Engine, time, wire_window};
 use crate::flow::Flow;
 use crate::link::{BYTES_PER_PS, round_up};
-use farloop_cc::int::IntRecord;
+use crate::receiver::Calls;
+use farloop_cc::int::{IntRecord, RateCode};
 use farloop_cc::{Ack, Ctx, Loss, LossKind, Sender, Sent, TimerId};
+use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Time};
 
 /// What came back since the last look.
@@ -19,6 +21,151 @@ struct Told {
     lost: f64,
     /// Time of the telemetry.
     telemetry_at: f64,
+}
+
+/// The whole part of a number that is not negative.
+#[inline]
+fn whole(x: f64) -> u64 {
+    x as i64 as u64
+}
+
+/// ACKs that are spread evenly over the time since the last look.
+struct Spread {
+    count: u64,
+    /// Payload of each, and of all of them.
+    share: u64,
+    end: u64,
+    /// Of the next ACK: what it acknowledges, what has left by then, its time and its round-trip time in picoseconds.
+    ack_seq: u64,
+    snd_nxt: u64,
+    at: u64,
+    rtt: u64,
+    sent_step: u64,
+    sent_end: u64,
+    at_step: i64,
+    rtt_step: i64,
+}
+
+impl Spread {
+    fn new(flow: &Flow, told: &Told, (rtt, now): (f64, f64), acks: u32) -> Spread {
+        let end = whole(told.acked / flow.framing);
+        let payload = end.saturating_sub(flow.ack_seq);
+        let interval = now - flow.looked;
+        // A longer time since the last look has more of them; each is a packet or more.
+        let more = (interval / rtt / 4.0).clamp(1.0, 8.0);
+        let count = whole((f64::from(acks) * more).min(payload as f64 / flow.mss + 0.001)).max(1);
+        let part = 1.0 / count as f64;
+        let newest = (now - told.left).max(flow.base_rtt);
+        let sent_end = whole(flow.sent / flow.framing).max(flow.sent_seq);
+        Spread {
+            count,
+            share: payload / count,
+            end,
+            ack_seq: flow.ack_seq,
+            snd_nxt: flow.sent_seq,
+            at: whole(flow.looked),
+            rtt: whole(flow.rtt),
+            sent_step: (sent_end - flow.sent_seq) / count,
+            sent_end,
+            at_step: (interval * part) as i64,
+            rtt_step: ((newest - flow.rtt) * part) as i64,
+        }
+    }
+
+    /// Goes on to the next ACK, after which so many are left; returns its payload.
+    #[inline]
+    fn next(&mut self, left: u64) -> u64 {
+        self.at = self.at.wrapping_add_signed(self.at_step);
+        self.rtt = self.rtt.wrapping_add_signed(self.rtt_step);
+        if left > 0 {
+            self.ack_seq += self.share;
+            self.snd_nxt += self.sent_step;
+            return self.share;
+        }
+        let bytes = self.end.saturating_sub(self.ack_seq);
+        (self.ack_seq, self.snd_nxt) = (self.end, self.sent_end);
+        bytes
+    }
+}
+
+/// Marked payload, spread over ACKs: whole packets, the rest of one by chance.
+struct Marks {
+    left: u64,
+    share: u64,
+    owed: u64,
+    mss: u64,
+}
+
+impl Marks {
+    fn new(flow: &Flow, told: &Told, spread: &Spread, random: &mut RandomStream) -> Marks {
+        let mss = whole(flow.mss).max(1);
+        let mut left = 0;
+        if told.marked > 0.0 {
+            let marked = (spread.end - spread.ack_seq) as f64 / flow.mss * told.marked;
+            let packets = whole(marked);
+            left = (packets + u64::from(random.chance(marked - packets as f64))) * mss;
+        }
+        Marks { left, share: left / spread.count, owed: 0, mss }
+    }
+
+    /// Marked payload of the next ACK, of so many bytes.
+    #[inline]
+    fn next(&mut self, bytes: u64, last: bool) -> u64 {
+        if self.left == 0 {
+            return 0;
+        }
+        self.owed += self.share;
+        if !last && self.owed * 2 < bytes && self.owed < self.mss {
+            return 0;
+        }
+        let mark = if last { self.left } else { self.owed }.min(bytes);
+        self.owed = self.owed.saturating_sub(mark);
+        self.left -= mark.min(self.left);
+        mark
+    }
+}
+
+/// The part of an ACK that echoes marks.
+fn marked_part<'a>(ack: &Ack<'a>, mark: u64) -> Ack<'a> {
+    let ack_seq = Bytes::new(ack.ack_seq.get() + mark);
+    let in_flight = ack.in_flight.saturating_sub(Bytes::new(mark));
+    Ack { acked: Bytes::new(mark), ack_seq, in_flight, ecn_echo: true, ..*ack }
+}
+
+/// Gives the algorithm an ACK, and its part with marks, as its receiver answers them.
+fn tell_by_receiver(flow: &mut Flow, ack: &Ack<'_>, mark: u64, at: Time, (random, effects, signals): Calls<'_>) {
+    let Some(receiver) = &mut flow.receiver else { return };
+    let arrival = at.as_ps() as f64 - flow.ack_return;
+    let parts = [(ack.acked > Bytes::ZERO).then_some(*ack), (mark > 0).then(|| marked_part(ack, mark))];
+    for part in parts.into_iter().flatten() {
+        let echo = receiver.receive(&part, arrival, (random, effects, signals));
+        let mut ctx = Ctx::new(at, random, effects);
+        for signal in signals.drain(..) {
+            flow.sender.on_signal(&mut ctx, &signal);
+        }
+        flow.sender.on_ack(&mut ctx, &Ack { ecn_echo: echo, ..part });
+    }
+}
+
+/// Telemetry of a hop, on its way from what was told last to the newest.
+pub(crate) struct Stamp {
+    sent: f64,
+    sent_step: f64,
+    queue: f64,
+    queue_step: f64,
+    rate: RateCode,
+    hop: u8,
+}
+
+impl Stamp {
+    /// The record of the next ACK.
+    #[inline]
+    fn next(&mut self, at: Time) -> IntRecord {
+        self.sent += self.sent_step;
+        self.queue += self.queue_step;
+        let (sent, queue) = (Bytes::new(whole(self.sent)), Bytes::new(whole(self.queue.max(0.0))));
+        IntRecord::new(at, sent, queue, self.rate, self.hop)
+    }
 }
 
 impl Engine<'_> {
@@ -120,63 +267,29 @@ impl Engine<'_> {
     /// Gives the algorithm ACKs that are spread over the time since the last look, and its timers between them. Numbers of bytes and
     /// times are integers here: what is left of a division comes with the last ACK.
     fn tell_acks(&mut self, flow: &mut Flow, told: &Told, rtt: f64, now: f64) {
-        let whole = |x: f64| x as i64 as u64;
-        let seq = whole(told.acked / flow.framing);
-        let (payload, mss) = (seq.saturating_sub(flow.ack_seq), whole(flow.mss));
-        let packets = payload as f64 / flow.mss;
-        let interval = now - flow.looked;
-        // A longer time since the last look has more of them.
-        let more = (interval / rtt / 4.0).clamp(1.0, 8.0);
-        let count = whole((f64::from(self.settings.acks) * more).min(packets + 0.001)).max(1);
-        let share = payload / count;
-        // Whole packets are marked: the rest of one by chance.
-        let mut marked_left = if told.marked > 0.0 {
-            let marked = packets * told.marked;
-            let whole_ones = whole(marked);
-            (whole_ones + u64::from(self.random.chance(marked - whole_ones as f64))) * mss
-        } else {
-            0
-        };
-        let marked_share = marked_left / count;
-        let mut owed = 0;
-        let per_count = 1.0 / count as f64;
-        let newest_rtt = (now - told.left).max(flow.base_rtt);
-        let step = |from: f64, to: f64| (whole(from), ((to - from) * per_count) as i64);
-        let ((mut sample, sample_step), (mut at, at_step)) = (step(flow.rtt, newest_rtt), step(flow.looked, now));
-        let snd_nxt = whole(flow.sent / flow.framing).max(flow.sent_seq);
-        let mut ack_seq = flow.ack_seq;
-        let (sent_before, mut sent_by_now) = (flow.sent_seq, flow.sent_seq);
-        for number in 1..=count {
-            let last = number == count;
-            let bytes = if last { seq - ack_seq } else { share };
-            ack_seq += bytes;
-            at = at.wrapping_add_signed(at_step);
-            sample = sample.wrapping_add_signed(sample_step);
-            if flow.timer_due <= at as f64 {
-                self.fire_timers(flow, at as f64);
+        let mut spread = Spread::new(flow, told, (rtt, now), self.settings.acks);
+        let mut marks = Marks::new(flow, told, &spread, &mut self.random);
+        if flow.has_telemetry {
+            self.begin_stamps(flow, 1.0 / spread.count as f64);
+        }
+        for left in (0..spread.count).rev() {
+            let bytes = spread.next(left);
+            if flow.timer_due <= spread.at as f64 {
+                self.fire_timers(flow, spread.at as f64);
             }
-            sent_by_now = if last { snd_nxt } else { sent_by_now + (snd_nxt - sent_before) / count };
             if flow.wants_on_send {
-                self.tell_sent(flow, sent_by_now, at);
+                self.tell_sent(flow, spread.snd_nxt, spread.at);
             }
             if flow.has_telemetry {
-                self.stamp(flow, told, number as f64 * per_count);
+                self.stamp(told, flow.telemetry_at, (spread.count - left) as f64 / spread.count as f64);
             }
-            let mut mark = 0;
-            if marked_left > 0 {
-                owed += marked_share;
-                if last || owed * 2 >= share || owed >= mss {
-                    mark = if last { marked_left } else { owed }.min(bytes);
-                    owed = owed.saturating_sub(mark);
-                    marked_left -= mark;
-                }
-            }
+            let mark = marks.next(bytes, left == 0);
             let ack = Ack {
                 acked: Bytes::new(bytes - mark),
-                ack_seq: Bytes::new(ack_seq - mark),
-                snd_nxt: Bytes::new(sent_by_now),
-                in_flight: Bytes::new(sent_by_now.saturating_sub(ack_seq - mark)),
-                rtt: Some(Delta::from_ps(sample)),
+                ack_seq: Bytes::new(spread.ack_seq - mark),
+                snd_nxt: Bytes::new(spread.snd_nxt),
+                in_flight: Bytes::new(spread.snd_nxt.saturating_sub(spread.ack_seq - mark)),
+                rtt: Some(Delta::from_ps(spread.rtt)),
                 ecn_echo: false,
                 in_recovery: false,
                 app_limited: false,
@@ -184,36 +297,28 @@ impl Engine<'_> {
                 int: &self.records,
                 fields: &[],
             };
-            let mut call = |ack: &Ack<'_>| {
+            let at = Time::from_ps(spread.at);
+            if flow.receiver.is_some() {
+                let calls = (&mut self.random, &mut self.effects, &mut self.signals);
+                tell_by_receiver(flow, &ack, mark, at, calls);
                 self.work.acks += 1;
-                let echo = match &mut flow.receiver {
-                    None => ack.ecn_echo,
-                    Some(receiver) => {
-                        let calls = (&mut self.random, &mut self.effects, &mut self.signals);
-                        receiver.receive(ack, at as f64 - flow.ack_return, calls)
-                    }
-                };
-                let mut ctx = Ctx::new(Time::from_ps(at), &mut self.random, &mut self.effects);
-                for signal in self.signals.drain(..) {
-                    flow.sender.on_signal(&mut ctx, &signal);
+            } else {
+                let mut ctx = Ctx::new(at, &mut self.random, &mut self.effects);
+                if bytes > mark {
+                    flow.sender.on_ack(&mut ctx, &ack);
+                    self.work.acks += 1;
                 }
-                flow.sender.on_ack(&mut ctx, &Ack { ecn_echo: echo, ..*ack });
-            };
-            if bytes > mark {
-                call(&ack);
+                if mark > 0 {
+                    flow.sender.on_ack(&mut ctx, &marked_part(&ack, mark));
+                    self.work.acks += 1;
+                }
             }
-            if mark > 0 {
-                let in_flight = Bytes::new(sent_by_now.saturating_sub(ack_seq));
-                let (acked, ack_seq) = (Bytes::new(mark), Bytes::new(ack_seq));
-                call(&Ack { acked, ack_seq, in_flight, ecn_echo: true, ..ack });
-                flow.marked += mark / mss;
-            }
+            flow.marked += u64::from(mark > 0) * (mark / marks.mss).max(1);
             if !self.effects.is_empty() {
-                flow.set_timers(&mut self.effects, at as f64);
+                flow.set_timers(&mut self.effects, spread.at as f64);
             }
         }
-        flow.sent_seq = snd_nxt;
-        flow.ack_seq = seq;
+        (flow.ack_seq, flow.sent_seq) = (spread.ack_seq, spread.snd_nxt);
     }
 
     /// Tells the algorithm of the payload that has left by a time in picoseconds.
@@ -247,18 +352,28 @@ impl Engine<'_> {
         }
     }
 
-    /// Writes the telemetry of an ACK that is so far between the last one told and the newest.
-    fn stamp(&mut self, flow: &Flow, told: &Told, part: f64) {
-        self.records.clear();
-        let at = flow.telemetry_at + (told.telemetry_at - flow.telemetry_at) * part;
+    /// Prepares the telemetry of ACKs, each of which is `step` of the way from what was told last to the newest.
+    fn begin_stamps(&mut self, flow: &Flow, step: f64) {
+        self.stamps.clear();
         for (place, (hop, newest)) in flow.hops.iter().zip(&self.seen).enumerate() {
             if let Some(rate) = self.facts[hop.link as usize].telemetry {
-                let sent = hop.told.sent + (newest.sent - hop.told.sent) * part;
-                let queue = hop.told.queue + (newest.queue - hop.told.queue) * part;
-                let (sent, queue) = (Bytes::from_f64(sent), Bytes::from_f64(queue));
-                self.records.push(IntRecord::new(time(at), sent, queue, rate, place as u8 + 1));
+                self.stamps.push(Stamp {
+                    sent: hop.told.sent,
+                    sent_step: (newest.sent - hop.told.sent) * step,
+                    queue: hop.told.queue,
+                    queue_step: (newest.queue - hop.told.queue) * step,
+                    rate,
+                    hop: place as u8 + 1,
+                });
             }
         }
+    }
+
+    /// Writes the telemetry of the next ACK, which is this part of the way to the newest.
+    fn stamp(&mut self, told: &Told, before: f64, part: f64) {
+        let at = time(before + (told.telemetry_at - before) * part);
+        self.records.clear();
+        self.records.extend(self.stamps.iter_mut().map(|stamp| stamp.next(at)));
     }
 
     /// Sets the time of the next look and what may leave until then; returns the rate that the flow wants.

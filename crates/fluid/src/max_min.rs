@@ -5,7 +5,7 @@
 //! one that begins or ends, directly or by way of others, get new rates.
 
 use crate::engine::Engine;
-use crate::plan::flow_facts;
+use crate::plan::{flow_facts, ps};
 use farloop_network::ids::{FlowId, Key};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -132,7 +132,8 @@ impl<'e, 'a> MaxMin<'e, 'a> {
 
     fn start(&mut self, number: FlowId, now: f64, touched: &mut Vec<u32>) {
         let facts = flow_facts(self.engine.network, number);
-        self.engine.ends[number.index()].start = now;
+        let end = &mut self.engine.ends[number.index()];
+        (end.start, end.ideal, end.base_rtt) = (now, facts.ideal, facts.info.base_rtt);
         let wire = facts.size + (facts.size / facts.mss).ceil() * (facts.packet - facts.mss);
         let slowest =
             facts.path.iter().map(|link| self.engine.links[*link as usize].speed()).fold(f64::INFINITY, f64::min);
@@ -146,7 +147,7 @@ impl<'e, 'a> MaxMin<'e, 'a> {
             self.on_link[*link as usize].push(slot);
             touched.push(*link);
         }
-        let rest = if facts.size < f64::INFINITY { facts.ideal - wire / slowest } else { 0.0 };
+        let rest = if facts.size < f64::INFINITY { ps(facts.ideal) - wire / slowest } else { 0.0 };
         self.sharers[slot as usize] = Some(Sharer {
             number,
             path: facts.path,

@@ -49,10 +49,10 @@ impl Engine<'_> {
         let time = |ps: f64| (ps <= end).then(|| Time::from_ps((ps + 0.5) as u64));
         let of_flow = |number: usize| {
             let (flow, known) = (FlowId::new(number), &self.ends[number]);
-            let mut row = self.network.flow_row(flow, flow);
-            if known.start < f64::INFINITY {
-                row.start = Time::from_ps(known.start as u64);
+            if known.start == f64::INFINITY {
+                return self.network.flow_row(flow, flow);
             }
+            let mut row = FlowRow::begun(flow.0, Time::from_ps(known.start as u64), known.ideal, known.base_rtt);
             row.finish = time(known.finish);
             row.received = time(known.received);
             row.delivered = Bytes::from_f64(known.delivered + 0.5);

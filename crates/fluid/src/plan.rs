@@ -3,9 +3,9 @@
 use crate::link::{LinkFacts, Marking};
 use farloop_cc::FlowInfo;
 use farloop_cc::int::RateCode;
-use farloop_network::ids::{FlowId, Key};
+use farloop_network::ids::{FlowId, Key, PortNumber};
 use farloop_network::link::LinkEnd;
-use farloop_network::path::{self, Hop};
+use farloop_network::path;
 use farloop_network::spec::{NodeKind, PfcSpec, SwitchSpec, XoffSpec};
 use farloop_network::{Network, NodeRef};
 use farloop_units::{Bytes, Delta, Time};
@@ -22,7 +22,7 @@ pub(crate) struct FlowFacts {
     /// The links that its ACKs take back: the first is the receiving host's.
     pub back: Vec<u32>,
     /// Completion time of the same flow alone in the empty network.
-    pub ideal: f64,
+    pub ideal: Delta,
     /// Time of an ACK on its way back in the empty network.
     pub ack_return: f64,
     /// Index of its algorithm.
@@ -50,23 +50,22 @@ fn since_start(time: Time) -> f64 {
 /// The facts of a flow of the network.
 pub(crate) fn flow_facts(network: &Network, flow: FlowId) -> FlowFacts {
     let (spec, format) = (network.flows.get(flow), network.format(flow));
-    let (from, to) = (network.source(flow), network.destination(flow));
-    let number =
-        |ports: Option<Vec<_>>| ports.into_iter().flatten().map(|port: farloop_network::ids::PortNumber| port.0);
-    let (_, back) = network.both_ways(flow, flow);
-    let back: Vec<Hop> = back.iter().map(Hop::from).collect();
+    let there = network.path(network.source(flow), network.destination(flow), flow).unwrap_or_default();
+    let back = network.path_back(flow).unwrap_or_default();
+    let ends = |ports: &[PortNumber]| -> Vec<LinkEnd> { ports.iter().map(|port| network.ends[*port]).collect() };
+    let ways = (&ends(&there)[..], &ends(&back)[..]);
     FlowFacts {
         stop: since_start(spec.stop),
         size: if spec.size == Bytes::MAX { f64::INFINITY } else { spec.size.as_f64() },
-        path: number(network.path(from, to, flow)).collect(),
-        back: number(network.path_back(flow)).collect(),
-        ideal: ps(network.ideal_completion(flow, flow)),
-        ack_return: ps(path::ideal_time(&back, 1, format.ack_wire, 0)),
+        path: there.iter().map(|port| port.0).collect(),
+        back: back.iter().map(|port| port.0).collect(),
+        ideal: network.ideal_completion_along(flow, true, ways),
+        ack_return: ps(path::ideal_time(ways.1, 1, format.ack_wire, 0)),
         algorithm: spec.algorithm,
         mss: format.mss.into(),
         packet: format.packet.into(),
         ack: format.ack_wire.into(),
-        info: network.flow_info(flow, None),
+        info: network.flow_facts_along(flow, None, ways).0,
     }
 }
 
@@ -123,6 +122,6 @@ fn first_pause(switch: &SwitchSpec, pfc: &PfcSpec, end: &LinkEnd) -> f64 {
 }
 
 /// The port with this index.
-pub(crate) fn port(index: usize) -> farloop_network::ids::PortNumber {
+pub(crate) fn port(index: usize) -> PortNumber {
     Key::new(index)
 }

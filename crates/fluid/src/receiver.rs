@@ -12,7 +12,7 @@ pub(crate) struct ReceiverHalf {
 }
 
 /// Randomness, and buffers for effects and signals.
-type Calls<'a> = (&'a mut RandomStream, &'a mut Vec<Effect>, &'a mut Vec<Signal>);
+pub(crate) type Calls<'a> = (&'a mut RandomStream, &'a mut Vec<Effect>, &'a mut Vec<Signal>);
 
 impl ReceiverHalf {
     pub fn new(receiver: AnyReceiver) -> ReceiverHalf {

@@ -14,7 +14,7 @@ fn every_admitted_algorithm_ends_its_flows() {
     let mut admitted = 0;
     for name in Catalog::builtin().names() {
         let flows = vec![flow(0, 1, 3_000_000), flow(2, 1, 1_000_000), flow(3, 1, 20_000), flow(1, 2, 2_000_000)];
-        let spec = star(&links, switch(), algorithm(&name), flows);
+        let spec = star(&links, switch(), algorithm(name), flows);
         if check(&spec).is_err() {
             continue;
         }

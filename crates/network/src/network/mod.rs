@@ -358,6 +358,17 @@ impl Network {
 
     /// [`Network::flow_info`], and the rate of the slowest link on the way of the flow's data.
     pub fn flow_facts(&self, flow: FlowId, ssthresh: Option<Bytes>) -> (FlowInfo, Rate) {
+        let (there, back) = self.both_ways(flow, flow);
+        self.flow_facts_along(flow, ssthresh, (&there, &back))
+    }
+
+    /// [`Network::flow_facts`] by the ends of links of its two ways.
+    pub fn flow_facts_along(
+        &self,
+        flow: FlowId,
+        ssthresh: Option<Bytes>,
+        (there, back): (&[LinkEnd], &[LinkEnd]),
+    ) -> (FlowInfo, Rate) {
         let spec = self.flows.get(flow);
         let format = self.format(flow);
         let packets = self.transport.tcp.initial_cwnd.filter(|_| self.transport.kind == TransportKind::Tcp);
@@ -365,9 +376,8 @@ impl Network {
             .filter(|_| spec.initial_rate.is_none())
             .map(|packets| Bytes::new(u64::from(packets) * u64::from(format.mss)));
         let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
-        let (there, back) = self.both_ways(flow, flow);
-        let base_rtt = path::base_rtt(&there, &back, format.packet, format.ack_wire);
-        let slowest = slowest_rate(&there);
+        let base_rtt = path::base_rtt(there, back, format.packet, format.ack_wire);
+        let slowest = slowest_rate(there);
         let first = match self.transport.start {
             Start::Own => None,
             start => start.first_window(line_rate, slowest, base_rtt, format.mss.into(), format.packet.into()),
@@ -407,6 +417,20 @@ impl Network {
     /// Completion time of the flow alone in the empty network on the path of the connection `number`, a handshake included where the flow
     /// opens it; zero for unlimited flows.
     pub fn ideal_completion(&self, flow: FlowId, number: FlowId) -> Delta {
+        if self.flows.size(flow) == Bytes::MAX {
+            return Delta::ZERO;
+        }
+        let (there, back) = self.both_ways(flow, number);
+        self.ideal_completion_along(flow, number == flow, (&there, &back))
+    }
+
+    /// [`Network::ideal_completion`] by the ends of links of its two ways; `opens` if the flow opens its connection.
+    pub fn ideal_completion_along(
+        &self,
+        flow: FlowId,
+        opens: bool,
+        (there, back): (&[LinkEnd], &[LinkEnd]),
+    ) -> Delta {
         let size = self.flows.size(flow);
         if size == Bytes::MAX {
             return Delta::ZERO;
@@ -414,11 +438,9 @@ impl Network {
         let format = self.format(flow);
         let (full, rest) = path::split(size, format.mss);
         let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
-        let (there, back) = self.both_ways(flow, number);
-        let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
-        let handshake =
-            if opens { path::base_rtt(&there, &back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
-        path::saturating_sum(handshake, path::ideal_time(&there, full, format.packet, last))
+        let shakes = opens && self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake;
+        let handshake = if shakes { path::base_rtt(there, back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
+        path::saturating_sum(handshake, path::ideal_time(there, full, format.packet, last))
     }
 
     /// Costs of a job's messages alone in the network, by the paths of its queue pairs.

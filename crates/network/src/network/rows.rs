@@ -8,25 +8,33 @@ use crate::spec::TransportKind;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::BTreeMap;
 
-impl Network {
-    /// The row of a flow that has not begun: its specified start ([`Time::NEVER`] where it waits for others), and ideal completion time and
-    /// base round-trip time on the path of the connection `number`.
-    pub fn flow_row(&self, flow: FlowId, number: FlowId) -> FlowRow {
-        let waits = self.flow_dependencies.waits_for(flow) > 0;
+impl FlowRow {
+    /// The row of a flow of which nothing is counted yet.
+    pub fn begun(flow: u32, start: Time, ideal: Delta, base_rtt: Delta) -> FlowRow {
         FlowRow {
-            flow: flow.0,
-            start: if waits { Time::NEVER } else { self.flows.get(flow).start },
+            flow,
+            start,
             finish: None,
             delivered: Bytes::ZERO,
-            ideal: self.ideal_completion(flow, number),
+            ideal,
             received: None,
-            base_rtt: self.base_rtt(flow, number),
+            base_rtt,
             counts: FlowCounts::default(),
             victim_packets: 0,
             dropped: 0,
             gave_up: false,
             first_limit: None,
         }
+    }
+}
+
+impl Network {
+    /// The row of a flow that has not begun: its specified start ([`Time::NEVER`] where it waits for others), and ideal completion time and
+    /// base round-trip time on the path of the connection `number`.
+    pub fn flow_row(&self, flow: FlowId, number: FlowId) -> FlowRow {
+        let waits = self.flow_dependencies.waits_for(flow) > 0;
+        let start = if waits { Time::NEVER } else { self.flows.get(flow).start };
+        FlowRow::begun(flow.0, start, self.ideal_completion(flow, number), self.base_rtt(flow, number))
     }
 
     /// The row of a port that has sent nothing: its nodes. [`Network::offered_load`] has the load that flows offer to it.
