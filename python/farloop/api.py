@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 from farloop import _native
 from farloop.algorithm import Algorithm, by_scope, check_class, name_of
 from farloop.errors import FarloopError, clip_text
-from farloop.scenario import Scenario, Settings, Source
+from farloop.results import gears
+from farloop.scenario import Scenario, Settings, Source, parse_settings
 
 if TYPE_CHECKING:
     from farloop.experiments.execution import Execution
@@ -34,6 +35,7 @@ def run(
     set: Settings | None = None,
     seed: int | None = None,
     seeds: None = None,
+    gear: str | None = None,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
@@ -49,6 +51,7 @@ def run(
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
     seeds: Seeds,
+    gear: str | None = None,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     force_memory: bool = False,
@@ -63,6 +66,7 @@ def run(
     set: Settings | None = None,
     seed: int | None = None,
     seeds: Seeds | None = None,
+    gear: str | None = None,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
@@ -79,9 +83,12 @@ def run(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
+        gear: "packets" (the default), "fluid" (rates and fluid queues: faster, with an error; docs/fluid.md) or "max-min" (a baseline), in
+            place of the scenario's `run.gear`.
         threads: Number of threads, for simulations side by side first, then for the parts of each; by default as many as pay, at most one
             per processor. The results do not depend on it.
-        progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
+        progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far (of a gear that is not
+            of packets looks at flows).
         trace: Items to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; docs/traces.md lists them. `Run.save` writes the
             trace for Perfetto and Wireshark. Nothing else of the run changes.
         force_memory: Start the run also where it may take more memory than there is.
@@ -90,17 +97,29 @@ def run(
     Raises:
         ScenarioError: the scenario, a setting or an item of the trace is not valid; the text says what is, and what would be.
         InvariantError: the simulation broke one of its own consistency checks.
-        FarloopError: both seed and seeds, seeds that are none, seeds and a trace, a progress that cannot be called, or a run that may
+        FarloopError: no such gear, several threads for one run of rates, both seed and seeds, seeds that are none, seeds and a trace, a progress that cannot be called, or a run that may
             take more memory than there is.
     """
     from farloop.experiments.execution import Execution
 
     execution = Execution.select(execution, threads=threads, progress=progress, force_memory=force_memory)
+    set = with_gear(set, gear)
     if seeds is not None:
         if trace is not None:
             raise FarloopError("trace and seeds: expected one of them, since a trace is of one run")
         return run_seeds(scenario, algorithm=algorithm, set=set, seed=seed, seeds=seeds, execution=execution)
     return run_one(scenario, algorithm=algorithm, set=set, seed=seed, execution=execution, trace=trace)
+
+
+def with_gear(settings: Settings | None, gear: str | None) -> Settings | None:
+    """Settings with that of a gear behind them; as they are for `None`.
+
+    Raises:
+        ScenarioError: a setting is not of the form key=value.
+        FarloopError: there is no such gear.
+    """
+    own = gears.setting(gear)
+    return [*(f"{key}={value}" for key, value in parse_settings(settings)), *own] if own else settings
 
 
 def run_one(
@@ -118,6 +137,12 @@ def run_one(
 
     with execution:
         wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
+        gear = gears.gear_of(wanted.parsed)
+        if gear != gears.PACKETS and execution.threads is not None and execution.threads > 1:
+            raise FarloopError(
+                f'threads: {execution.threads}: a run with {gears.KEY} = "{gear}" takes one thread; expected 1, or several runs '
+                "side by side"
+            )
         name = wanted.algorithm_name
         (made,) = run_variants([Variant(name, "", name, wanted)], execution, trace=read_items(trace))
     return made
@@ -147,6 +172,7 @@ def compare(
     set: Settings | None = None,
     seed: int | None = None,
     seeds: Seeds | None = None,
+    gear: str | None = None,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     store: Store | str | PathLike[str] | None = None,
@@ -163,6 +189,8 @@ def compare(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run of each algorithm for each of these seeds: `range(1, 11)`, or "1-10".
+        gear: "packets" (the default), "fluid" (rates and fluid queues: faster, with an error; docs/fluid.md) or "max-min" (a baseline), in
+            place of the scenario's `run.gear`.
         threads: Number of threads, for simulations side by side first, then for the parts of each; by default as many as pay, at most one
             per processor. The results do not depend on it.
         progress: Object that shows progress.
@@ -174,7 +202,7 @@ def compare(
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a jitter that is no number; a run
+        FarloopError: no algorithm, or one named twice; no such gear; both seed and seeds, or seeds that are none; a jitter that is no number; a run
             that may take more memory than there is.
     """
     from farloop.experiments.execution import Execution
@@ -189,7 +217,7 @@ def compare(
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")
     replicated, _ = read_seeds(seeds), read_jitter(jitter)
-    base = Scenario.load(scenario).override(set, seed=seed)
+    base = Scenario.load(scenario).override(with_gear(set, gear), seed=seed)
     classes = {name: each for name, each in chosen.items() if isinstance(each, type)}
     variants = [
         # A pair may name a class that is compared beside it.
@@ -250,6 +278,7 @@ def study(
     until: str | None = None,
     most_seeds: int | None = None,
     warmup: str | None = None,
+    gear: str | None = None,
     out: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     workers: int | None = None,
@@ -282,6 +311,7 @@ def study(
         until: A precision, such as "p99 slowdown ± 5 %": seeds are added until the 95 % confidence interval is as narrow.
         most_seeds: The limit for that (by default 100).
         warmup: Beginning of each run that is cut for metrics of flows and samples: "none", "mser-5" (default with `until`), or a time.
+        gear: The gear of all runs, as `run` has it, in place of the base's; also beside `file`.
         out: Where to write (by default below out/, under the name of the file).
         store: Where finished runs are kept and looked for (by default run-store beside `out`).
         workers: Simulate in so many processes from the beginning (by default threads begin, and a process per processor goes on).
@@ -323,7 +353,7 @@ def study(
     if file is not None:
         if any(argument is not None for argument in described):
             raise FarloopError("file: expected no other argument beside it; to build a study from a scenario, use base")
-        definition = definitions.from_file(file)
+        definition = definitions.from_file(file, gear=gear)
     else:
         assert base is not None
         definition = definitions.from_python(
@@ -341,6 +371,7 @@ def study(
             until=until,
             most_seeds=most_seeds,
             warmup=warmup,
+            gear=gear,
         )
     name = Path(file).stem if file is not None else Path(definition.base.file).stem
     target = Path(out) if out is not None else studies.default_target(name)

@@ -254,12 +254,13 @@ class Scenario:
         """Facts of its network and traffic that are known without a run.
 
         `network` is what `farloop.results.offered.facts` says, `jobs` what an iteration of each job comes to, `memory_bytes` what a run
-        takes at most, `packet_hops` about how long it is, `cautions` are sentences.
+        takes at most, `packet_hops` about how long it is (`None` where the gear moves no packets), `cautions` are sentences.
 
         Raises:
             ScenarioError: a run would refuse it.
         """
         from farloop.results import capped, collectives, offered, tables
+        from farloop.results.gears import PACKETS, gear_of
 
         # First what leaves the network where it is, then the forecast, which takes it.
         end, resolved = float(self.explained["end_s"]), self.resolved
@@ -274,7 +275,7 @@ class Scenario:
             "network": facts,
             "jobs": collectives.expected_iterations(iterations, json.loads(carried)),
             "memory_bytes": self.memory.total,
-            "packet_hops": offered.hops(ports, resolved, end),
+            "packet_hops": offered.hops(ports, resolved, end) if gear_of(resolved) == PACKETS else None,
             "cautions": [
                 *([] if facts["of_jobs"] else offered.overloads(facts["layers"], until - begin)),
                 *capped.sentences([json.loads(capped_flows)]),

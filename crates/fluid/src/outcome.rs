@@ -23,7 +23,11 @@ impl Engine<'_> {
         let flows = self.flow_rows(end);
         let ports = self.port_rows(end);
         let finished = flows.iter().filter(|row| row.finish.is_some()).count() as u64;
-        let totals = Totals { end: Time::from_ps(end as u64), events: self.work.looks, finished, ..Totals::default() };
+        let mut totals =
+            Totals { end: Time::from_ps(end as u64), looks: self.work.looks, finished, ..Totals::default() };
+        for port in &ports {
+            totals.drops.add(&port.drops);
+        }
         let capped = self.network.capped_rows(&flows, &|flow| flow);
         let invariants = vec![self.check_rates(), self.check_bytes(), self.check_queues()];
         RunResult {

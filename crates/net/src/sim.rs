@@ -22,7 +22,7 @@ use farloop_job::ideal::Paths;
 use farloop_network::BuildError;
 use farloop_network::limit_groups::Limits;
 use farloop_network::queue_pairs::QueuePair;
-use farloop_network::result::{DayRow, Gear, FlowRow, PortRow, QueueName, QueueRow, RunResult, Totals};
+use farloop_network::result::{DayRow, FlowRow, Gear, PortRow, QueueName, QueueRow, RunResult, Totals};
 use farloop_network::schedule::Circuits;
 use farloop_network::spec::{NetworkSpec, NodeId};
 use farloop_network::starts::Starts;

@@ -479,6 +479,8 @@ pub struct Totals {
     pub finished: u64,
     /// Flows that gave up.
     pub gave_up: u64,
+    /// Looks at flows, of gears that are not [`Gear::Packets`]: what it took, as [`Totals::events`].
+    pub looks: u64,
 }
 
 impl Totals {
@@ -510,6 +512,7 @@ impl Totals {
             failed_blocks,
             finished,
             gave_up,
+            looks,
             // Of the whole.
             end: _,
             in_flight: _,
@@ -536,6 +539,7 @@ impl Totals {
         self.failed_blocks += failed_blocks;
         self.finished += finished;
         self.gave_up += gave_up;
+        self.looks += looks;
     }
 }
 

@@ -185,7 +185,7 @@ fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: 
         return Err(ScenarioError::new_err(format!("there is no bench \"{case}\"; benches: {names}")));
     };
     let m: Measurement = with_progress(py, progress, |call| {
-        bench(bench_case, cores(threads, auto), &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
+        bench(bench_case, cores(threads, auto), &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.steps))
     })?;
     let row = json!({
         "case": bench_case.name,

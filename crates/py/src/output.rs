@@ -59,7 +59,8 @@ impl RunOutput {
 
 #[pymethods]
 impl RunOutput {
-    /// Takes the tables, by name; each column is (type, little-endian bytes, words of a dictionary column or None).
+    /// Takes the tables, by name; each column is (type, little-endian bytes, words of a dictionary column or None); of a type
+    /// that begins with "no " no row has a value, and there is a byte for each.
     ///
     /// A second call gets tables without columns. A column's numbers are freed once they are Python's, so that the rows of a long run
     /// are never there twice.
@@ -126,6 +127,7 @@ pub(crate) fn tables<'py, 'n>(
 fn table<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table {
+        let nothing;
         let (kind, bytes, words) = match column {
             Column::I64(v) => ("i64", raw(py, &v, i64::to_le_bytes)?, None),
             // No number of a table is that small.
@@ -133,6 +135,11 @@ fn table<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
             Column::U32(v) => ("u32", raw(py, &v, u32::to_le_bytes)?, None),
             Column::F64(v) => ("f64", raw(py, &v, f64::to_le_bytes)?, None),
             Column::Dictionary(v, words) => ("dict", raw(py, &v, u32::to_le_bytes)?, Some(words)),
+            // A byte for each row.
+            Column::Nothing(kind, rows) => {
+                nothing = format!("no {kind}");
+                (&*nothing, raw(py, &vec![0; rows], |byte: u8| [byte])?, None)
+            }
         };
         let value: Bound<'py, PyTuple> = (kind, bytes, words).into_pyobject(py)?;
         columns.set_item(name, value)?;

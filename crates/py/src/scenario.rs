@@ -91,7 +91,7 @@ impl PyScenario {
     }
 
     /// Runs it on `threads` threads, or with `auto` on as many of them as pay, with a trace of the items in `trace`, if
-    /// any. `progress(simulated_s, end_s, packet_hops)` returns False to cancel. An error of one of its classes ends the
+    /// any. `progress(simulated_s, end_s, steps)` returns False to cancel; steps are packet-hops, or looks at flows. An error of one of its classes ends the
     /// run, and is raised.
     #[pyo3(signature = (progress=None, threads=1, trace=Vec::new(), auto=false))]
     fn run(
@@ -108,7 +108,7 @@ impl PyScenario {
         let outcome = with_progress(py, progress, |call| {
             let trace = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
             self.prepared.run(&Settings { cores: cores(threads, auto), trace }, &mut |p| {
-                !self.failure.has_happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+                !self.failure.has_happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.steps)
             })
         });
         if let Some(error) = self.failure.take() {
@@ -124,7 +124,7 @@ impl PyScenario {
         drop(self.failure.take());
         let answer = with_progress(py, progress, |call| {
             self.prepared.why(name, iteration, &mut |p| {
-                !self.failure.has_happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+                !self.failure.has_happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.steps)
             })
         });
         if let Some(error) = self.failure.take() {

@@ -1,9 +1,9 @@
 //! The benches of `farloop bench`: fixed scenarios, timed.
 
 use crate::error::RunError;
-use crate::run::{Settings, run_with};
+use crate::run::{Progress, Settings, run_with};
 use farloop_engine::clock::Instant;
-use farloop_net::{Cores, Progress};
+use farloop_net::Cores;
 
 /// A bench: its name, summary and scenario.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ use crate::build::Built;
 use farloop_job::Work;
 pub use farloop_job::memory::MemoryShare;
 use farloop_net::pairs_of;
+use farloop_net::result::Gear;
 use farloop_net::route_tables;
 use farloop_net::spec::{JobSpec, LinkSpec, NetworkSpec, NodeKind, TransportKind};
 use farloop_units::{Bytes, Delta, Time};
@@ -64,7 +65,7 @@ impl Built {
         let mut shares = vec![
             share(
                 "packets in flight",
-                most_in_flight(spec, to_send),
+                if self.gear == Gear::Packets { most_in_flight(spec, to_send) } else { 0.0 },
                 "rates and delays in [network], switch.buffer, wan_switch.buffer",
             ),
             share("flows", flows, "[[flow]] count, load and times in [[workload]], run.duration"),

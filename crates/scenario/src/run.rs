@@ -2,9 +2,11 @@
 
 use crate::build::{Built, CircuitFacts, EventFact, of_paths};
 use crate::columns;
+use crate::columns::Counted;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
+use crate::gear::{model_of, ready_rates, require_packets, simulate_rates};
 use crate::jobs::job_json as explained_job;
 use crate::parse::{parse_while, parse_within};
 use crate::scenario::Scenario;
@@ -14,19 +16,39 @@ use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
 use farloop_engine::clock::Instant;
 use farloop_job::memory::MemoryLimit;
-use farloop_net::result::{Invariant, Totals};
+use farloop_net::result::{Gear, Invariant, RunResult, Totals};
 use farloop_net::spec::{NodeId, NodeKind};
-use farloop_net::{Cores, Livelock, Offender, OutOfMemory, Progress, Simulation, Stopped};
-use farloop_trace::TraceSpec;
+use farloop_net::{Cores, Livelock, Offender, OutOfMemory, Simulation, Stopped};
+use farloop_trace::{Trace, TraceSpec};
 use farloop_units::Time;
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// Progress of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// Simulated time so far.
+    pub now: Time,
+    /// Simulated time at the end.
+    pub end: Time,
+    /// Packet-hops so far; with a gear that is not of packets looks at flows. 0 while the network is built.
+    pub steps: u64,
+}
+
+impl From<farloop_net::Progress> for Progress {
+    fn from(progress: farloop_net::Progress) -> Progress {
+        let farloop_net::Progress { now, end, packet_hops } = progress;
+        Progress { now, end, steps: packet_hops }
+    }
+}
+
 /// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
+    /// The simulator that made it.
+    pub gear: Gear,
     /// Flows, series, ports, pauses.
     pub tables: Tables,
     /// Counters.
@@ -57,9 +79,33 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The outcome of a simulation, with the names of its scenario.
+    pub(crate) fn new(facts: Facts, names: Names, result: RunResult, trace: Option<Traced>, parts: usize) -> Outcome {
+        let Facts { circuits, events, notes } = facts;
+        Outcome {
+            gear: result.gear,
+            tables: names.tables(&result),
+            starts: names.starts(&result),
+            limits: names.limits(&result),
+            capped: names.capped_json(&result),
+            jobs: names.jobs.traffic_json(&result),
+            totals: result.totals,
+            deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
+            invariants: result.invariants,
+            circuits,
+            events,
+            notes,
+            trace,
+            parts,
+        }
+    }
+
     /// The totals by name, as [`TOTALS`](crate::columns::TOTALS) declares them.
     pub fn totals_json(&self) -> Json {
-        columns::totals(&self.totals).into_iter().map(|(name, number)| (name.to_string(), number)).collect()
+        columns::totals(&Counted { gear: self.gear, totals: &self.totals })
+            .into_iter()
+            .map(|(name, number)| (name.to_string(), number))
+            .collect()
     }
 }
 
@@ -142,6 +188,7 @@ impl Prepared {
 
     /// The network for a testbed to build, as JSON; refuses scenarios that none can build.
     pub fn testbed(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
+        require_packets(&self.scenario, "a testbed sends")?;
         testbed::check_algorithms(&self.scenario)?;
         self.look(go_on, |built, go_on| testbed::testbed_json(&self.scenario, built, go_on))?
     }
@@ -149,22 +196,32 @@ impl Prepared {
     /// Checks all that a run refuses: as [`Prepared::resolved`], and rules that only the simulation checks, such as more
     /// stamping switches on a path than a packet has room for.
     pub fn check(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
-        self.ready(&Settings::default(), &mut now_and_then(go_on)).map(drop)
+        let go_on = &mut now_and_then(go_on);
+        let built = self.take_built(go_on)?;
+        match model_of(&self.scenario) {
+            None => ready(&self.scenario, built, &Settings::default(), go_on).map(drop),
+            Some(model) => ready_rates(&self.scenario, model, built, go_on).map(drop),
+        }
     }
 
     /// The tables without a run: the values that follow from network and traffic alone, with all counts zero. With them the
     /// flows that the receive window keeps below the rates of their paths, as [`Outcome::capped`], and the jobs, as
     /// [`Outcome::jobs`]. Checks as [`Prepared::check`].
     pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(Tables, Json, Json), RunError> {
-        let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
-        let result = simulation.unrun();
+        let go_on = &mut now_and_then(go_on);
+        let built = self.take_built(go_on)?;
+        if let Some(model) = model_of(&self.scenario) {
+            ready_rates(&self.scenario, model, built.clone(), go_on)?;
+        }
+        let Ready { names, simulation, .. } = ready(&self.scenario, built, &Settings::default(), go_on)?;
+        let result = RunResult { gear: self.scenario.run.gear.gear(), ..simulation.unrun() };
         Ok((names.tables(&result), names.capped_json(&result), names.jobs.traffic_json(&result)))
     }
 
-    /// Simulates it. `progress` is called now and then and returns `false` to stop; while the network is built, without any packet-hops.
+    /// Simulates it. `progress` is called now and then and returns `false` to stop; while the network is built, without any steps.
     pub fn run(&self, settings: &Settings, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
-        let ready = self.ready(settings, &mut now_and_then(|| progress(nothing_yet())))?;
-        simulate(self.scenario.document.file(), ready, progress)
+        let built = self.take_built(&mut now_and_then(|| progress(nothing_yet())))?;
+        run_built(&self.scenario, built, settings, progress)
     }
 
     /// Shows the network to `f`.
@@ -179,12 +236,6 @@ impl Prepared {
             *built = Some(self.build(&mut go_on)?);
         }
         Ok(f(built.as_ref().expect("just built"), &mut go_on))
-    }
-
-    /// The simulation, which takes the network.
-    fn ready(&self, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
-        let built = self.take_built(go_on)?;
-        ready(&self.scenario, built, settings, go_on)
     }
 
     pub(crate) fn scenario(&self) -> &Scenario {
@@ -223,7 +274,7 @@ fn network_json(built: &Built) -> Json {
 /// Settings of a run; none of them changes its result.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The processors that the simulation may use.
+    /// The processors that the simulation may use; a gear that is not of packets takes one.
     pub cores: Cores,
     /// The packets and flows to trace.
     pub trace: Option<TraceSpec>,
@@ -237,7 +288,7 @@ impl Default for Settings {
 }
 
 /// Parses, builds and simulates on one processor. `progress` is called now and then and returns `false` to stop; while the network is
-/// built, without any packet-hops.
+/// built, without any steps.
 pub fn run(
     text: &str,
     file: &str,
@@ -263,38 +314,72 @@ pub fn run_with(
 impl Scenario {
     /// As [`run_with`], of a scenario that is parsed already.
     pub fn run(&self, settings: &Settings, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
-        let ready = {
-            let mut building = now_and_then(|| progress(nothing_yet()));
-            let built = self.build_while(&mut building)?;
-            ready(self, built, settings, &mut building)?
-        };
-        simulate(self.document.file(), ready, progress)
+        let built = self.build_while(&mut now_and_then(|| progress(nothing_yet())))?;
+        run_built(self, built, settings, progress)
+    }
+}
+
+/// Simulates the network of a scenario by its gear.
+fn run_built(
+    scenario: &Scenario,
+    built: Built,
+    settings: &Settings,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, RunError> {
+    if settings.trace.is_some() {
+        require_packets(scenario, "a trace (--trace) records")?;
+    }
+    let mut building = || progress(nothing_yet());
+    match model_of(scenario) {
+        None => {
+            let ready = ready(scenario, built, settings, &mut now_and_then(&mut building))?;
+            simulate(scenario.document.file(), ready, progress)
+        }
+        Some(model) => {
+            let ready = ready_rates(scenario, model, built, &mut now_and_then(&mut building))?;
+            simulate_rates(scenario, ready, progress)
+        }
     }
 }
 
 pub(crate) fn nothing_yet() -> Progress {
-    Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }
+    Progress { now: Time::ZERO, end: Time::ZERO, steps: 0 }
+}
+
+/// Facts of a network that its outcome repeats.
+pub(crate) struct Facts {
+    circuits: Option<CircuitFacts>,
+    events: Vec<EventFact>,
+    pub notes: Vec<String>,
+}
+
+impl Facts {
+    /// Takes those of a network.
+    pub fn take(built: &mut Built) -> Facts {
+        Facts {
+            circuits: built.circuits.take(),
+            events: std::mem::take(&mut built.events),
+            notes: std::mem::take(&mut built.notes),
+        }
+    }
 }
 
 /// A simulation that is ready to run, and the names for its tables and its trace.
-pub(crate) struct Ready {
-    circuits: Option<CircuitFacts>,
-    events: Vec<EventFact>,
-    notes: Vec<String>,
+pub(crate) struct Ready<S = Simulation> {
+    pub facts: Facts,
     pub names: Names,
-    trace_names: Option<TraceNames>,
-    pub simulation: Simulation,
+    pub trace_names: Option<TraceNames>,
+    pub simulation: S,
 }
 
-/// The simulation of a scenario.
+/// The simulation of a scenario packet by packet.
 pub(crate) fn ready(
     scenario: &Scenario,
     mut built: Built,
     settings: &Settings,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Ready, RunError> {
-    let (circuits, notes) = (built.circuits.take(), std::mem::take(&mut built.notes));
-    let events = std::mem::take(&mut built.events);
+    let facts = Facts::take(&mut built);
     let mut names = Names::from_built(&built);
     let traced = match &settings.trace {
         Some(spec) => {
@@ -311,31 +396,19 @@ pub(crate) fn ready(
         simulation.trace(&filter);
         names
     });
-    Ok(Ready { circuits, events, notes, names, trace_names, simulation })
+    Ok(Ready { facts, names, trace_names, simulation })
 }
 
 fn simulate(
     file: &str,
-    Ready { circuits, events, notes, names, trace_names, simulation }: Ready,
+    Ready { facts, names, trace_names, simulation }: Ready,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let parts = simulation.parts();
-    let (result, trace) = simulation.run_traced(progress).map_err(|stopped| map_stop(file, &names, stopped))?;
-    Ok(Outcome {
-        tables: names.tables(&result),
-        starts: names.starts(&result),
-        limits: names.limits(&result),
-        capped: names.capped_json(&result),
-        jobs: names.jobs.traffic_json(&result),
-        totals: result.totals,
-        deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
-        invariants: result.invariants,
-        circuits,
-        events,
-        notes,
-        trace: trace_names.map(|names| Traced::new(trace, names)),
-        parts,
-    })
+    let ran = simulation.run_traced(&mut |p| progress(p.into()));
+    let (result, trace): (RunResult, Trace) = ran.map_err(|stopped| map_stop(file, &names, stopped))?;
+    let traced = trace_names.map(|names| Traced::new(trace, names));
+    Ok(Outcome::new(facts, names, result, traced, parts))
 }
 
 /// Why the run has no result.

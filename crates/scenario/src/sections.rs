@@ -55,6 +55,22 @@ params! {
         /// picosecond and delays each flow's start by less than a full packet takes at its source. Numbers that change between
         /// variations are fragile: artefacts of ties.
         jitter: u32 = 0, in 0 => 1_000_000;
+        /// What is simulated. "packets": every packet. "fluid": rates and fluid queues, driven by the algorithms' own code: much faster,
+        /// with an error, and without some features, which are refused. "max-min": max-min fair rates and the empty network's delay, a
+        /// baseline to compare the others with.
+        gear: GearChoice = GearChoice::Packets;
+    }
+}
+
+choice! {
+    /// The simulator that runs a scenario.
+    pub enum GearChoice {
+        /// Packet by packet.
+        Packets = "packets",
+        /// Fluid queues and the algorithms' own code.
+        Fluid = "fluid",
+        /// Max-min fair rates.
+        MaxMin = "max-min",
     }
 }
 

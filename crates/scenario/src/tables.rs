@@ -4,8 +4,8 @@
 
 pub use crate::columns::{Column, Table};
 use crate::columns::{
-    FLOW_METRICS, FlowMetrics, PORT_METRICS, PortMetrics, QUEUE_METRICS, QueueMetrics, Rows, SeriesColumns, Words,
-    circuits, flows, iterations, pauses, ports, queues, ranks,
+    Declared, FLOW_METRICS, FlowMetrics, PORT_METRICS, PortMetrics, QUEUE_METRICS, QueueMetrics, Rows, SeriesColumns,
+    Words, circuits, flows, iterations, pauses, ports, queues, ranks,
 };
 pub use crate::run_names::Names;
 use farloop_net::RunResult;
@@ -131,8 +131,9 @@ impl Names {
         let (mut time, mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut flow_object: BTreeMap<u32, u32> = BTreeMap::new();
         let mut port_object: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut push = |at: Time, id: u32, first: u32, values: &[f64]| {
-            for (i, v) in values.iter().enumerate() {
+        let mut push = |at: Time, id: u32, first: u32, declared: &[Declared], values: &[f64]| {
+            let known = values.iter().enumerate().filter(|(i, _)| declared[*i].gears.has(result.gear));
+            for (i, v) in known {
                 time.push(at.as_ps() as i64);
                 object.push(id);
                 metric.push(first + i as u32);
@@ -148,14 +149,14 @@ impl Names {
             let throughput = s.delivered.as_f64() * 8.0 / self.interval;
             let (cwnd, pacing) = (unlimited(s.cwnd.get()), unlimited(s.pacing_bps));
             let metrics = FlowMetrics { throughput, cwnd, pacing, rtt: s.rtt.as_secs_f64() };
-            push(s.time, id, 0, &metrics.values());
+            push(s.time, id, 0, FLOW_METRICS, &metrics.values());
         }
         for s in &result.port_series {
             let id = *port_object.entry(s.port).or_insert_with(|| {
                 objects.push(format!("port/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
-            push(s.time, id, of_ports, &self.of_port(s, self.interval).values());
+            push(s.time, id, of_ports, PORT_METRICS, &self.of_port(s, self.interval).values());
         }
         let mut queue_object: BTreeMap<(u32, QueueName), u32> = BTreeMap::new();
         for QueueSample { time, port, queue, bytes } in &result.queue_series {
@@ -164,7 +165,7 @@ impl Names {
                 objects.push(format!("queue/{port}/{}", self.queue_name(*queue)));
                 objects.len() as u32 - 1
             });
-            push(*time, id, of_queues, &QueueMetrics { waiting: bytes.as_f64() }.values());
+            push(*time, id, of_queues, QUEUE_METRICS, &QueueMetrics { waiting: bytes.as_f64() }.values());
         }
         let mut worst_object: BTreeMap<u32, u32> = BTreeMap::new();
         for s in &result.worst_series {
@@ -173,7 +174,7 @@ impl Names {
                 objects.len() as u32 - 1
             });
             let metrics = self.of_port(s, self.worst_interval);
-            push(s.time, id, of_ports, &metrics.values());
+            push(s.time, id, of_ports, PORT_METRICS, &metrics.values());
         }
         let declared = [FLOW_METRICS, PORT_METRICS, QUEUE_METRICS];
         let metrics = declared.into_iter().flatten().map(|metric| metric.name.to_string()).collect();
@@ -207,7 +208,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::totals;
+    use crate::columns::{Counted, totals};
     use crate::parse::parse;
     use farloop_net::result::{Cause, Drops, Totals};
 
@@ -231,7 +232,8 @@ mod tests {
             let differ = before.iter().zip(&after).filter(|(a, b)| a != b).map(|((name, _), _)| *name);
             assert_eq!(differ.collect::<Vec<_>>(), [cause.column()], "{cause:?} at a port");
             let drops = Drops::from_iter([cause]);
-            let [before, after] = [&plain.totals, &Totals { drops, ..plain.totals }].map(totals);
+            let of = |all: &Totals| totals(&Counted { gear: plain.gear, totals: all });
+            let [before, after] = [of(&plain.totals), of(&Totals { drops, ..plain.totals })];
             let differ = before.iter().zip(&after).filter(|(a, b)| a != b).map(|((name, _), _)| *name);
             assert_eq!(differ.collect::<Vec<_>>(), [cause.column()], "{cause:?} in all");
         }

@@ -3,13 +3,14 @@
 use crate::build::Built;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::error::RunError;
+use crate::gear::require_packets;
 use crate::job_path;
-use crate::run::{Prepared, Ready, Settings, map_stop, nothing_yet, now_and_then, ready};
+use crate::run::{Prepared, Progress, Ready, Settings, map_stop, nothing_yet, now_and_then, ready};
 use crate::slices::slices;
 use crate::trace::TraceNames;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::{FollowSpec, JobSpec, TransportKind};
-use farloop_net::{JobPath, Progress, RunResult};
+use farloop_net::{JobPath, RunResult};
 use farloop_trace::Names;
 use farloop_trace::why::{Answer, Blame};
 use farloop_units::{Delta, Time};
@@ -27,13 +28,14 @@ impl Prepared {
     /// a part's place and picoseconds. Of a job it explains an iteration, from 1: its slowest one, where none is named.
     ///
     /// `progress` is as in [`Prepared::run`]. Refuses names that do not exist, and flows or iterations that have not
-    /// begun or not ended.
+    /// begun or not ended, and a gear that is not of packets.
     pub fn why(
         &self,
         name: &str,
         iteration: Option<u32>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<String, RunError> {
+        require_packets(self.scenario(), "why follows")?;
         let file = self.scenario().document.file();
         let built = {
             let mut building = now_and_then(|| progress(nothing_yet()));
@@ -60,7 +62,8 @@ impl Prepared {
         let names = TraceNames::from_built(&built);
         let mut made = self.build_ready(built, progress)?;
         made.simulation.watch_flow(number);
-        let (result, trace) = made.simulation.run_traced(progress).map_err(|s| map_stop(file, &made.names, s))?;
+        let (result, trace) =
+            made.simulation.run_traced(&mut |p| progress(p.into())).map_err(|s| map_stop(file, &made.names, s))?;
         let Some(answer) = trace.why else {
             let problem = format!("\"{}\" had not begun when the run ended", made.names.flow(number as usize));
             return Err(why_error(file, problem, "expected a flow that begins"));
@@ -87,7 +90,8 @@ impl Prepared {
         let names = TraceNames::from_built(&built);
         let mut made = self.build_ready(built, progress)?;
         made.simulation.watch_job(number, iteration.map(|iteration| iteration - 1));
-        let path = made.simulation.run_for_path(progress).map_err(|s| map_stop(file, &made.names, s))?;
+        let path =
+            made.simulation.run_for_path(&mut |p| progress(p.into())).map_err(|s| map_stop(file, &made.names, s))?;
         let path: JobPath = path.ok_or_else(|| not_over(file, &spec, iteration, end))?;
         let wanted = job_path::messages_of(&path);
         let explained = if wanted.is_empty() {
@@ -99,7 +103,11 @@ impl Prepared {
             };
             let mut made = self.build_ready(built, progress)?;
             made.simulation.why_messages(&wanted);
-            made.simulation.run_traced(progress).map_err(|s| map_stop(file, &made.names, s))?.1.messages
+            made.simulation
+                .run_traced(&mut |p| progress(p.into()))
+                .map_err(|s| map_stop(file, &made.names, s))?
+                .1
+                .messages
         };
         Ok(job_path::to_json(&names, &spec, &path, &explained).to_string())
     }

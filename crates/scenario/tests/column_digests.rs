@@ -20,6 +20,7 @@ fn digest(column: &Column) -> u32 {
             let words = words.iter().flat_map(|word| word.bytes().chain([0]));
             crc32(values.iter().flat_map(|n| n.to_le_bytes()).chain(words))
         }
+        Column::Nothing(kind, rows) => crc32(kind.bytes().chain(rows.to_le_bytes())),
     }
 }
 

@@ -75,6 +75,13 @@ impl Buffers {
                     column["words"] = words.into();
                     column
                 }
+                Column::Nothing("i64", rows) => self.column("i64?", Buffer::I64(vec![i64::MIN; rows])),
+                Column::Nothing("dict", rows) => {
+                    let mut column = self.column("dict", Buffer::U32(vec![0; rows]));
+                    column["words"] = json!([""]);
+                    column
+                }
+                Column::Nothing(_, rows) => self.column("f64", Buffer::F64(vec![f64::NAN; rows])),
             };
             (name.to_string(), described)
         });

@@ -37,7 +37,7 @@ pub struct Answer {
     pub buffers: Vec<Buffer>,
 }
 
-/// Simulated seconds so far, simulated seconds in all, packet-hops so far.
+/// Simulated seconds so far, simulated seconds in all, packet-hops so far (with a gear of rates looks at flows).
 pub type Progress = (f64, f64, u64);
 
 /// Answers `request`. `progress` is called now and then, and returns `false` to stop.
@@ -116,7 +116,7 @@ impl Request {
         let prepared = self.prepare_run(&mut || call((0.0, 0.0, 0)))?;
         let settings = Settings { trace, ..Settings::default() };
         let outcome =
-            prepared.run(&settings, &mut |p| progress((p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)))?;
+            prepared.run(&settings, &mut |p| progress((p.now.as_secs_f64(), p.end.as_secs_f64(), p.steps)))?;
         let invariants: Vec<Json> =
             outcome.invariants.iter().map(|i| json!({ "name": i.name, "ok": i.ok, "detail": i.detail })).collect();
         let totals = outcome.totals_json();

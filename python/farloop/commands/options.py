@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from farloop.memory import OPTION
+from farloop.results.gears import GEARS
 from farloop.results.jitter import MAX_JITTER
 from farloop.scenario import Scenario, arena_names, figure_names
 
@@ -284,6 +285,17 @@ OverOption = Annotated[
         "--over",
         metavar="KEY=V1,V2,...",
         help="Hold each scenario once for each of these values, and show where the order changes, such as workload.load=0.3,0.5,0.8.",
+    ),
+]
+
+GearOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gear",
+        metavar="packets|fluid|max-min",
+        help="How to simulate: packet by packet (the scenario's default), as fluid queues and rates, which is faster and has an error "
+        "(docs/fluid.md), or max-min, a baseline. The same as --set run.gear=...",
+        autocompletion=lambda incomplete: [gear for gear in GEARS if gear.startswith(incomplete)],
     ),
 ]
 

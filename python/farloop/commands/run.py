@@ -16,6 +16,7 @@ from farloop.commands.options import (
     AlgorithmsOption,
     ForceMemoryOption,
     ForceOption,
+    GearOption,
     FreshOption,
     JitterOption,
     JsonOption,
@@ -67,6 +68,7 @@ def run_(
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     same_start: SameStartOption = None,
+    gear: GearOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -91,7 +93,7 @@ def run_(
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
-    from farloop.results import size_classes, starts
+    from farloop.results import gears, size_classes, starts
     from farloop.running.progress import reporter
 
     if trace and seeds is not None:
@@ -103,7 +105,7 @@ def run_(
     classes = size_classes.read_option(sizes)
     execution = Execution(threads=threads, workers=workers, ray=ray, slurm=slurm)
     alone = seeds is None and not jitter
-    settings = [*(set_ or []), *starts.setting(same_start)]
+    settings = [*(set_ or []), *starts.setting(same_start), *gears.setting(gear)]
     wanted = load_with_classes(Scenario.load(scenario), algorithm_file).override(
         settings, algorithm=algorithm, seed=seed
     )
@@ -159,6 +161,7 @@ def compare(
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     same_start: SameStartOption = None,
+    gear: GearOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -182,7 +185,7 @@ def compare(
     from farloop.output import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
-    from farloop.results import size_classes, starts
+    from farloop.results import gears, size_classes, starts
     from farloop.running.progress import reporter
 
     classes = size_classes.read_option(sizes)
@@ -194,7 +197,7 @@ def compare(
             result = api.compare(
                 wanted,
                 algorithms,
-                set=[*(set_ or []), *starts.setting(same_start)],
+                set=[*(set_ or []), *starts.setting(same_start), *gears.setting(gear)],
                 seed=seed,
                 seeds=seeds,
                 jitter=jitter,

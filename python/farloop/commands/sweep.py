@@ -13,6 +13,7 @@ from farloop.commands.options import (
     AlgorithmFileOption,
     ForceMemoryOption,
     ForceOption,
+    GearOption,
     JsonOption,
     NoReportOption,
     OutOption,
@@ -44,6 +45,7 @@ def sweep(
         Path, typer.Argument(metavar="STUDY", help="A study file (TOML): a base scenario, points, what to collect.")
     ],
     algorithm_file: AlgorithmFileOption = None,
+    gear: GearOption = None,
     until: Annotated[
         str | None,
         typer.Option(
@@ -81,6 +83,7 @@ def sweep(
         most_seeds=most_seeds,
         sizes=sizes,
         algorithm_files=algorithm_file or [],
+        gear=gear,
         progress=None if quiet else say,
     )
     target = out or studies.default_target(study.stem)

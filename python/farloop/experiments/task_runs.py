@@ -17,7 +17,8 @@ from farloop.experiments.tasks import BROKEN, DECLINED, FAILED, LOST, Outcome, T
 from farloop.experiments.threads import Job, check_memory, number_of_threads, plan_jobs, read_back
 from farloop.formats.scenario_text import worded_for_python
 from farloop.output.store import Simulated, Store
-from farloop.running.progress import Counting, Reporter, tell_kept, tell_note
+from farloop.results.gears import PACKETS, gear_of
+from farloop.running.progress import Counting, Reporter, tell_gear, tell_kept, tell_note
 from farloop.scenario import Scenario
 
 Explain = Callable[[str, Task], str]
@@ -156,7 +157,7 @@ def _make(
         def explain(because: str, task: Task) -> str:
             return because.replace(Scenario("", task.file).display_name, first[task.key].scenario.display_name)
 
-        shown = _TaskProgress(reporter)
+        shown = _TaskProgress(reporter, {key: gear_of(job.scenario.parsed) for key, job in first.items()})
         with closing(finish_tasks(engine, map(make_task, missing), shown.delay, explain, shown.update)) as ended:
             for task, outcome in ended:
                 _check_outcome(outcome, first[task.key].scenario)
@@ -167,8 +168,9 @@ def _make(
 class _TaskProgress:
     """Shows the progress of tasks as that of jobs."""
 
-    def __init__(self, reporter: Reporter) -> None:
+    def __init__(self, reporter: Reporter, gears: Mapping[str, str]) -> None:
         self._reporter = reporter
+        self._gears = gears
         self._begun: set[str] = set()
 
     def update(self, task: Task, simulated: float, end: float, packet_hops: int) -> None:
@@ -176,6 +178,7 @@ class _TaskProgress:
         if task.key not in self._begun:
             self._begun.add(task.key)
             self._reporter.start(task.label)
+            tell_gear(self._reporter, task.label, self._gears.get(task.key, PACKETS))
         if end > 0:
             self._reporter.update(task.label, simulated, end, packet_hops)
 

@@ -24,8 +24,9 @@ from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
+from farloop.results.gears import gear_of
 from farloop.results.trace import make_trace
-from farloop.running.progress import Reporter, Silent, tell_busy, tell_kept
+from farloop.running.progress import Reporter, Silent, tell_busy, tell_gear, tell_kept
 from farloop.scenario import Scenario
 
 MAX_THREADS = 1024
@@ -257,6 +258,7 @@ def _simulate(
 
     def simulate_here() -> Simulated:
         reporter.start(job.name)
+        tell_gear(reporter, job.name, gear_of(job.scenario.parsed))
         with processors.take_share() as threads:
             return simulate_job(job, progress, threads, auto=auto)
 

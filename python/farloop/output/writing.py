@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from farloop import _native
 from farloop.output import store
 from farloop.output.manifest import MANIFEST, RUNS, SUMMARY, files, slug, write_json
-from farloop.results import cautions, fields, jitter, measures
+from farloop.results import cautions, fields, gears, jitter, measures
 from farloop.results.cautions import Caution
 from farloop.results.summary import replace_infinite
 
@@ -122,6 +122,7 @@ def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
             "file": run.file,
             "overrides": dict(run.overrides),
             "seed": run.seed,
+            **({} if run.gear == gears.PACKETS else {"gear": run.gear}),
             "packet_hops": run.info["totals"]["packet_hops"],
             "address": run.address,
             "inputs": dict(run.inputs),

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from farloop.results import capped, ecn_sharing, flow_completion, jitter, offered, ramp, starts, steadiness
+from farloop.results import capped, ecn_sharing, flow_completion, gears, jitter, offered, ramp, starts, steadiness
 from farloop.results.protocols import RunNumbers
 
 CODES = {
     "ecn": "packets that cannot be marked wait in queues that mark others, and are not dropped there as by RED and WRED",
     "few-flows": "a 99th percentile is over few flows, or there are none (of studies; tables mark it)",
     "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.results.jitter`)",
+    "gear": "runs that are not packet by packet: their numbers have the error of rates, more so beside packets (docs/fluid.md)",
     "network": "the simulated network is most likely not the one that was meant",
     "overload": "the traffic asks for more than a layer of the network carries",
     "receive-window": "the receive window keeps flows below the rates of their paths",
@@ -30,7 +31,7 @@ CODES = {
 """The codes that there are, and what each is about."""
 
 _BY_WEIGHT = (
-    "network", "overload", "unfinished", "receive-window", "not-steady", "fragile", "starts", "short-flows", "few-flows", "warm-up",
+    "gear", "network", "overload", "unfinished", "receive-window", "not-steady", "fragile", "starts", "short-flows", "few-flows", "warm-up",
 )  # fmt: skip
 """Codes, those first that put most of the other numbers into doubt."""
 
@@ -69,7 +70,7 @@ class Caution:
 
 def of_run(run: RunToCaution) -> list[Caution]:
     """The cautions of one run."""
-    return [*_network_cautions([run]), *_joint_cautions([run])]
+    return [*_gear_cautions([run]), *_network_cautions([run]), *_joint_cautions([run])]
 
 
 def comparison_cautions(comparison: ComparisonToCaution) -> list[Caution]:
@@ -77,7 +78,13 @@ def comparison_cautions(comparison: ComparisonToCaution) -> list[Caution]:
     moved = [Caution("fragile", text) for _, text in jitter.warnings(comparison)]
     return list(
         dict.fromkeys(
-            [*_network_cautions(comparison.runs), *_joint_cautions(comparison.runs), *compare_runs(comparison), *moved]
+            [
+                *_gear_cautions(comparison.runs),
+                *_network_cautions(comparison.runs),
+                *_joint_cautions(comparison.runs),
+                *compare_runs(comparison),
+                *moved,
+            ]
         )
     )
 
@@ -102,6 +109,11 @@ def compare_runs(comparison: ComparisonToCaution) -> list[Caution]:
         Caution("starts", text)
         for text in dict.fromkeys(difference for runs in cases.values() for difference in starts.differences(runs))
     ]
+
+
+def _gear_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:
+    """Says how the runs were simulated, where not all were packet by packet."""
+    return [Caution("gear", text) for text in gears.sentences(run.scenario for run in runs)]
 
 
 def _network_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:

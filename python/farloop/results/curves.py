@@ -156,7 +156,8 @@ def objects(samples: Series, kind: str) -> list[str]:
 
 def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes, most: int = MAX_CURVES) -> list[Line]:
     samples = of.runs[0].samples
-    names = objects(samples, curve.kind)
+    # Not every gear has every metric.
+    names = [name for name in objects(samples, curve.kind) if (name, curve.metric) in samples]
     if curve.kind == "flow" and len(names) > MAX_CURVES:
         return _draw_many(of, names, curve, points, notes)
     chosen = _highest(samples, names, curve.metric, most)

@@ -305,8 +305,10 @@ def _longest_queue(run: RunNumbers) -> float | None:
     return None if worst is None else float(worst["max_queue"])
 
 
-def _count_retransmitted(run: RunNumbers) -> float:
-    return float(np.sum(run.flows["retransmitted"].to_numpy()))
+def _count_retransmitted(run: RunNumbers) -> float | None:
+    sent_again = run.flows["retransmitted"]
+    is_counted = not len(sent_again) or sent_again.null_count < len(sent_again)
+    return float(np.sum(sent_again.to_numpy())) if is_counted else None
 
 
 def _count_text(value: float) -> str:

@@ -28,6 +28,7 @@ class Field:
         optional: True if it can be null; the meaning says when.
         kind: Its type in the simulator: "i64", "u32", "f64", or "dict" for texts; empty for what Python computes.
         measure: The identifier of a number of a run (`farloop.results.measures`); empty for what is none.
+        not_of: The gears that do not have it; under them it is null, or not there.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Field:
     optional: bool = False
     kind: str = ""
     measure: str = ""
+    not_of: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> int | None:
@@ -43,8 +45,11 @@ class Field:
         return None if self.optional else 0
 
 
-def _fields(declared: list[tuple[str, str, str, str, bool]]) -> tuple[Field, ...]:
-    return tuple(Field(name, unit, meaning, optional, kind) for name, unit, meaning, kind, optional in declared)
+def _fields(declared: list[tuple[str, str, str, str, bool, list[str]]]) -> tuple[Field, ...]:
+    return tuple(
+        Field(name, unit, meaning, optional, kind, not_of=tuple(gears))
+        for name, unit, meaning, kind, optional, gears in declared
+    )
 
 
 _OUTPUTS = json.loads(_native.outputs())
@@ -357,8 +362,13 @@ def markdown(fields: tuple[Field, ...], what: str) -> str:
         rows = [f"| {what} | unit | measure | meaning |", "| --- | --- | --- | --- |"]
     for f in fields:
         measure = f" {_code(f.measure)} |" if has_measures else ""
-        rows.append(f"| `{f.name}` | {f.unit} |{measure} {_escape(f.meaning)} |")
+        rows.append(f"| `{f.name}` | {f.unit} |{measure} {_escape(f.meaning)}{_gears(f)} |")
     return "\n".join(rows) + "\n"
+
+
+def _gears(field: Field) -> str:
+    """Returns the gears without a column, in words; those that do not name it say so themselves."""
+    return f" Null under `{'`, `'.join(field.not_of)}`." if field.not_of and "packets" not in field.not_of else ""
 
 
 def _code(text: str) -> str:

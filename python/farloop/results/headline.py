@@ -310,10 +310,11 @@ def _one_group(label: str, runs: Sequence[RunNumbers]) -> tuple[tuple[str, ...],
             numbers.append(KeyNumber(jain.name, jain.value_text(label)))
     worst = runs[0].numbers["worst"]["max_queue"]
     if worst is not None:
-        dropped = sum(int(run.numbers["dropped"]) for run in runs)
-        lost = f"{dropped:,} packets were dropped" if dropped else "nothing was dropped"
+        counts = [int(run.numbers["dropped"]) for run in runs if run.numbers["dropped"] is not None]
+        dropped = sum(counts)
+        lost = f"{dropped:,} packets were dropped" if dropped else "nothing was dropped" if counts else ""
         queue = bytes_text(float(worst["max_queue"]))
-        sentences.append(f"The longest queue, {queue}, was at {worst['port']}; {lost}.")
+        sentences.append(f"The longest queue, {queue}, was at {worst['port']}{f'; {lost}' if lost else ''}.")
         numbers.append(KeyNumber("longest queue", queue, str(worst["port"])))
     return tuple(sentences or ("Nothing was sent.",)), tuple(numbers[:3])
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from farloop.results.flow_completion import column
-from farloop.results.summary import DROPS
+from farloop.results.summary import drops_of
 from farloop.results.tables import Floats, port_names
 
 if TYPE_CHECKING:
@@ -137,9 +137,12 @@ class NetworkMap:
         return min(0.5, 0.2 + 0.03 * abs(a.x - b.x)) if abs(a.y - b.y) < 1e-6 and abs(a.x - b.x) > 1e-6 else 0.0
 
     def totals(self, run: Run) -> dict[str, Floats]:
-        """Each metric over the whole run (of jobs alone: as long as they ran), one value per direction of each edge (see `directions`)."""
+        """Each metric over the whole run (of jobs alone: as long as they ran), one value per direction of each edge (see `directions`).
+
+        NaN where the gear of the run does not have the metric.
+        """
         ports, end = run.ports, run.loaded_time
-        drops = sum(column(ports, cause) for cause in DROPS)
+        drops = drops_of(ports)
         seconds = end if end > 0 else math.inf
         of_ports = {
             "load": column(ports, "tx_bytes") * 8 / (column(ports, "rate_bps") * seconds),
@@ -153,7 +156,7 @@ class NetworkMap:
         }
 
     def frames(self, run: Run, most: int) -> tuple[list[int], Floats, dict[str, Floats]]:
-        """The recorded series: which directions have one, the times in seconds, and per metric an array (direction, time).
+        """The recorded series: which directions have one, the times in seconds, and per recorded metric an array (direction, time).
 
         Args:
             run: A run on this network.
@@ -165,11 +168,12 @@ class NetworkMap:
         if not known:
             return [], np.empty(0), {}
         directions = self.directions
-        times = run.samples.get(f"port/{names[directions[known[0]][0]]}", "queue")[0]
+        first = f"port/{names[directions[known[0]][0]]}"
+        times = run.samples.get(first, "utilisation")[0]
         step = max(1, math.ceil(times.size / most))
         starts = np.arange(0, times.size, step)
         frames_by_metric = {}
-        for metric in MAP_METRICS:
+        for metric in (m for m in MAP_METRICS if (first, m.series) in run.samples):
             rows = []
             for i in known:
                 series = [run.samples.get(f"port/{names[row]}", metric.series)[1] for row in directions[i]]

@@ -208,7 +208,7 @@ def buffers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any]) -> di
         own = kinds == kind
         if own.any():
             _, number = np.unique(nodes[own].astype(str), return_inverse=True)
-            reserved = float(np.bincount(number, weights=headroom[own]).max())
+            reserved = float(np.bincount(number, weights=np.nan_to_num(headroom[own])).max())
             rates = sorted(set(rate[own].tolist()))
             facts[section] = _switch(scenario[section], rates) | {"headroom_bytes": reserved}
     return facts

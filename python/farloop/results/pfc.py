@@ -47,11 +47,17 @@ class Branch:
 
 
 def totals(flows: pa.Table, ports: pa.Table, pauses: pa.Table, deadlocks: list[str]) -> dict[str, Any]:
-    """Pause frames, paused time in seconds over all ports, victim flows, roots, spreading depth, deadlocks."""
+    """Pause frames, paused time in seconds over all ports, victim flows, roots, spreading depth, deadlocks.
+
+    The first three are `None` where the gear of the run has no pauses.
+    """
+    paused = _sum(ports, "paused_ps")
+    waited = flows["victim_packets"]
+    is_counted = not flows.num_rows or waited.null_count < flows.num_rows
     return {
         "pauses": _sum(ports, "pauses"),
-        "paused": _sum(ports, "paused_ps") / 1e12,
-        "victims": int(np.count_nonzero(flows["victim_packets"].to_numpy())),
+        "paused": None if paused is None else paused / 1e12,
+        "victims": int(np.count_nonzero(waited.to_numpy())) if is_counted else None,
         "roots": len({p.root for p in rows(pauses)}),
         "depth": max(pauses["depth"].to_pylist(), default=0),
         "deadlocks": len(deadlocks),
@@ -107,5 +113,8 @@ def _take_branches(cause: str, by_cause: dict[str, list[Pause]], *, attached: bo
         stack += [Branch(branch.level + 1, p, True) for p in reversed(by_cause.pop(branch.pause.port, []))]
 
 
-def _sum(table: pa.Table, column: str) -> int:
-    return int(np.sum(table[column].to_numpy())) if table.num_rows else 0
+def _sum(table: pa.Table, column: str) -> int | None:
+    """The sum of a column; `None` where no row has a value."""
+    if not table.num_rows:
+        return 0
+    return None if table[column].null_count == table.num_rows else int(np.sum(table[column].to_numpy()))

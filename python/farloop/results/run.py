@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from farloop.deprecation import RenamedKeys
 from farloop.errors import UnknownNameError, clip_text, nearest
-from farloop.results import cautions, collectives, fields, flow_completion, frames, job_times, paired, seeds, steadiness
+from farloop.results import cautions, collectives, fields, flow_completion, frames, gears, job_times, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import group_by_label, strip_seed
 from farloop.results.showing import Drawable
@@ -169,6 +169,11 @@ class Run(Drawable):
     def seed(self) -> int:
         """The seed of all random streams."""
         return int(self.scenario["run"]["seed"])
+
+    @property
+    def gear(self) -> str:
+        """How it was simulated: "packets", "fluid" or "max-min"."""
+        return gears.gear_of(self.scenario)
 
     @property
     def duration(self) -> float:

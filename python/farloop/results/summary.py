@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from farloop import metrics
-from farloop.results import fields, flow_completion, limits, offered, pfc, starts
+from farloop.results import fields, flow_completion, gears, limits, offered, pfc, starts
 from farloop.results.collectives import jobs, time_of_jobs
 from farloop.results.size_classes import GEMINI, SizeClasses, SplitAtMedian
 from farloop.results.tables import Floats, Series, port_name
@@ -31,7 +31,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Throughput, fairness, queues, pauses, losses and completion times (by classes of sizes) of a run.
 
-    Rates in bit/s, times in seconds, sizes in bytes; `None` where a number does not exist.
+    Rates in bit/s, times in seconds, sizes in bytes; `None` where a number does not exist. A run that is not of packets has its gear, and
+    the number of looks at flows.
     """
     totals = info["totals"]
     end = float(totals["end_s"])
@@ -54,8 +55,8 @@ def summarise(
         "bottleneck": worst["mean_queue"],
         "worst": worst,
         "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
-        "dropped": sum(int(totals[cause]) for cause in DROPS),
-        "lost": sum(int(totals[cause]) for cause in LOST),
+        "dropped": sum_known(totals[cause] for cause in DROPS),
+        "lost": sum_known(totals[cause] for cause in LOST),
         "packet_hops": totals["packet_hops"],
         "sizes": sizes.name,
         "slowdown": slowdown,
@@ -68,10 +69,18 @@ def summarise(
         "gave_up": totals["gave_up"],
         "jobs": jobs(flows, scenario),
     }
+    if (gear := gears.gear_of(scenario)) != gears.PACKETS:
+        summary |= {"gear": gear, "looks": totals["looks"]}
     if flows.num_rows <= MAX_FLOWS_LISTED:
         summary["flows"] = flow_rows(flows, end)
     cleaned: dict[str, Any] = replace_infinite(summary)
     return cleaned
+
+
+def sum_known(counts: Iterable[int | None]) -> int | None:
+    """The sum of the counts that there are; `None` where there is none: the gear of the run has no such thing."""
+    known = [int(count) for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def goodput(flows: pa.Table, info: Mapping[str, Any], during: tuple[float, float]) -> float | None:
@@ -122,12 +131,19 @@ def flow_rows(flows: pa.Table, end: float) -> list[dict[str, Any]]:
                 "timeouts": row["timeouts"],
                 "marked": row["marked"],
                 "packets": row["packets"],
-                "loss_rate": row["dropped"] / row["packets"] if row["packets"] else 0.0,
+                "loss_rate": _loss_rate(row),
                 "spurious": row["spurious"],
                 "outcome": row["outcome"],
             }
         )
     return rows
+
+
+def _loss_rate(row: Mapping[str, Any]) -> float | None:
+    """The part of a flow's packets that was lost; `None` where its packets are not counted."""
+    if row["packets"] is None:
+        return None
+    return row["dropped"] / row["packets"] if row["packets"] else 0.0
 
 
 def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
@@ -178,12 +194,13 @@ def worst_ports(
     columns = {
         "mean_queue": flow_completion.column(ports, "mean_queue_bytes") * times,
         "max_queue": flow_completion.column(ports, "max_queue_bytes"),
-        "drops": sum(flow_completion.column(ports, cause) for cause in DROPS),
+        "drops": drops_of(ports),
         "paused": flow_completion.column(ports, "paused_ps") / 1e12,
     }
     worst: dict[str, dict[str, Any] | None] = {}
     for what in WORST:
         values = np.asarray(columns[what])
+        # Where the run's gear has no such numbers, none is more than 0.
         row = int(np.argmax(values)) if values.size else 0
         worst[what] = (
             _port(ports.slice(row, 1).to_pylist()[0], series, seconds, times)
@@ -191,6 +208,12 @@ def worst_ports(
             else None
         )
     return worst
+
+
+def drops_of(ports: pa.Table) -> Floats:
+    """Packets that each port dropped, for any cause; NaN where the gear of the run counts none."""
+    known = [flow_completion.column(ports, cause) for cause in DROPS if ports[cause].null_count < ports.num_rows]
+    return np.sum(known, axis=0) if known else np.full(ports.num_rows, np.nan)
 
 
 def _port(row: dict[str, Any], series: Series, seconds: float, times: float) -> dict[str, Any]:
@@ -210,8 +233,8 @@ def _port(row: dict[str, Any], series: Series, seconds: float, times: float) -> 
         "mean_queue": row["mean_queue_bytes"] * times,
         "p99_queue": float(np.percentile(queue, 99)) if queue.size else None,
         "max_queue": row["max_queue_bytes"],
-        "drops": sum(row[cause] for cause in DROPS),
-        "paused": row["paused_ps"] / 1e12,
+        "drops": sum_known(row[cause] for cause in DROPS),
+        "paused": None if row["paused_ps"] is None else row["paused_ps"] / 1e12,
         "utilisation": row["tx_bytes"] * 8 / (row["rate_bps"] * seconds) if seconds > 0 else None,
         "marked": row["marked"],
     }

@@ -21,7 +21,10 @@ _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8
 _ARROW = {"i64": pa.int64(), "f64": pa.float64(), "u32": pa.uint32(), "dict": pa.dictionary(pa.int32(), pa.string())}
 
 Column = tuple[str, bytes, list[str] | None]
-"""A column of the native module: kind ("i64", "i64?", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column."""
+"""A column of the native module: kind ("i64", "i64?", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column.
+
+"no " before the kind: no row has a value, and the buffer has a byte for each.
+"""
 
 _NOTHING = np.iinfo(np.int64).min
 """Value in a column of kind "i64?" where there is no number."""
@@ -30,7 +33,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def to_arrow(columns: Mapping[str, Column]) -> pa.Table:
-    """An Arrow table of the columns: "dict" columns become dictionary arrays, "i64?" columns have nulls; the others are not copied."""
+    """An Arrow table of the columns: "dict" columns become dictionary arrays, "i64?" columns have nulls; the others are not copied.
+
+    Columns that the run's gear does not have are null throughout.
+    """
     return pa.table({name: _array(column) for name, column in columns.items()})
 
 
@@ -123,6 +129,8 @@ def _has_worst(series: pa.Table) -> bool:
 
 def _array(column: Column) -> pa.Array:
     kind, buffer, names = column
+    if kind.startswith("no "):
+        return pa.nulls(len(buffer), _ARROW[kind.removeprefix("no ")])
     if kind == "dict":
         indices = pa.array(np.frombuffer(buffer, dtype="<i4"))
         return pa.DictionaryArray.from_arrays(indices, pa.array(names or [], pa.string()))

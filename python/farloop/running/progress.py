@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from farloop.errors import FarloopError, clip_text
 from farloop.messages import say
+from farloop.results.gears import PACKETS
 from farloop.units import count_text
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 LINE_EVERY = 5.0
 """Seconds of wall time between plain lines of one job."""
+
+HOPS, LOOKS = "packet-hops", "looks"
+"""The steps that runs are made of."""
 
 ELSEWHERE = "another command is at it; this one waits for its run"
 
@@ -29,7 +33,10 @@ class Reporter(Protocol):
         """A job begins."""
 
     def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
-        """A job has simulated so many of `end` seconds; without packet-hops, its network is being built."""
+        """A job has simulated so many of `end` seconds; without packet-hops, its network is being built.
+
+        With a gear that is not of packets the number is that of its looks at flows; `count_looks` is called before.
+        """
 
     def finish(self, job: str) -> None:
         """A job is done."""
@@ -49,7 +56,7 @@ class Silent:
 
 
 ProgressCallback = Callable[[float, float, int], object]
-"""Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
+"""Called with simulated seconds, simulated seconds at the end, and packet-hops so far (with a gear of rates looks at flows)."""
 
 
 class _Callback:
@@ -98,6 +105,12 @@ def tell_note(reporter: Reporter, text: str) -> None:
         reporter.note(text)
 
 
+def tell_gear(reporter: Reporter, job: str, gear: str) -> None:
+    """Shows that a job, which has begun, is made of looks at flows instead of packet-hops, where the reporter of a user can."""
+    if gear != PACKETS and hasattr(reporter, "count_looks"):
+        reporter.count_looks(job)
+
+
 def tell_busy(reporter: Reporter, job: str) -> None:
     """Shows that somebody else runs a job, where the reporter of a user can."""
     if hasattr(reporter, "busy"):
@@ -111,6 +124,11 @@ class Lines:
         self._lock = threading.Lock()
         self._jobs: dict[str, tuple[float, float, int]] = {}
         self._busy: set[str] = set()
+        self._looks: set[str] = set()
+
+    def count_looks(self, job: str) -> None:
+        """A job is made of looks at flows."""
+        self._looks.add(job)
 
     def kept(self, job: str) -> None:
         """A job has run before."""
@@ -150,14 +168,17 @@ class Lines:
                 say(f"{job}: building the network for {elapsed:.0f} s")
                 return
             left = elapsed * (end - simulated) / simulated if simulated > 0 else float("nan")
-            say(f"{job}: {simulated:.3f} of {end:.3f} s simulated, {speed(packet_hops, elapsed)}, {left:.0f} s left")
+            say(f"{job}: {simulated:.3f} of {end:.3f} s simulated, {self._speed(job, packet_hops, elapsed)}, {left:.0f} s left")
 
     def finish(self, job: str) -> None:
         """A job is done."""
         with self._lock:
             began, _, packet_hops = self._jobs.pop(job)
             elapsed = time.monotonic() - began
-            say(f"{job}: done in {elapsed:.1f} s, {speed(packet_hops, elapsed)}")
+            say(f"{job}: done in {elapsed:.1f} s, {self._speed(job, packet_hops, elapsed)}")
+
+    def _speed(self, job: str, steps: int, seconds: float) -> str:
+        return speed(steps, seconds, LOOKS if job in self._looks else HOPS)
 
 
 class Bars:
@@ -168,6 +189,11 @@ class Bars:
         self._jobs: dict[str, tuple[TaskID, float]] = {}
         self._lock = threading.Lock()
         self._busy: set[str] = set()
+        self._looks: set[str] = set()
+
+    def count_looks(self, job: str) -> None:
+        """A job is made of looks at flows."""
+        self._looks.add(job)
 
     def kept(self, job: str) -> None:
         """A job has run before."""
@@ -198,7 +224,7 @@ class Bars:
             task,
             completed=simulated / end if end > 0 else 0.0,
             simulated=f"{simulated:.2f}/{end:.2f} s" if packet_hops else "building",
-            speed=speed(packet_hops, time.monotonic() - began),
+            speed=speed(packet_hops, time.monotonic() - began, LOOKS if job in self._looks else HOPS),
         )
 
     def finish(self, job: str) -> None:
@@ -208,9 +234,9 @@ class Bars:
         self.progress.remove_task(task)
 
 
-def speed(packet_hops: int, seconds: float) -> str:
-    """Packet-hops per second of wall time, for people."""
-    return f"{packet_hops / seconds / 1e6:.1f} M packet-hops/s" if seconds > 0 else "-"
+def speed(steps: int, seconds: float, unit: str = HOPS) -> str:
+    """Packet-hops, or looks at flows, per second of wall time, for people."""
+    return f"{steps / seconds / 1e6:.1f} M {unit}/s" if seconds > 0 else "-"
 
 
 @contextmanager

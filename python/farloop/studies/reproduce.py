@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from farloop import _native
 from farloop.errors import FarloopError, clip_text, nearest
+from farloop.results.gears import require_packets
 from farloop.results.starts import setting
 from farloop.scenario import Scenario, Settings, figure_names, kernel_figure_names
 
@@ -116,6 +117,7 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
     variants = []
     for case in chosen:
         settings = alone.of_case(case, base.text).override(setting(same_start)).override(reading.set)
+        require_packets(settings.parsed, f"{figure}: reproduce")
         names = [str(name) for name in case["algorithms"] if not reading.algorithms or name in reading.algorithms]
         for name in names:
             label = f"{name}, {case['name']}" if len(chosen) > 1 else name

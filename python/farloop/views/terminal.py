@@ -406,11 +406,13 @@ def _forecast(facts: dict[str, Any]) -> None:
     _print_table(offered.HEADER, offered.rows(facts["network"]["layers"]))
     for name, job in facts["jobs"].items():
         _console().print(_expected_job(name, job), markup=False, highlight=False, soft_wrap=True)
-    seconds = facts["packet_hops"] / offered.HOPS_PER_SECOND
-    run = (
-        f"a run: {facts['packet_hops'] / 1e6:,.1f} million packet-hops, about {time_text(seconds)} on one idle core, "
-        f"at most {bytes_text(facts['memory_bytes'])} of memory"
-    )
+    memory = f"at most {bytes_text(facts['memory_bytes'])} of memory"
+    if facts["packet_hops"] is None:
+        run = f"a run: {memory}"
+    else:
+        seconds = facts["packet_hops"] / offered.HOPS_PER_SECOND
+        hops = f"{facts['packet_hops'] / 1e6:,.1f} million packet-hops"
+        run = f"a run: {hops}, about {time_text(seconds)} on one idle core, {memory}"
     for line in (*offered.sentences(facts["network"]), run):
         _console().print(line, markup=False, highlight=False, soft_wrap=True)
     deadlocks(facts["cautions"])

@@ -38,6 +38,7 @@ use crate::scenario::Scenario;
 use crate::topology::{Layout, Problem, Switches};
 use crate::transport;
 use farloop_net::check_links;
+use farloop_net::result::Gear;
 use farloop_net::spec::{LinkEvents, LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
 use farloop_units::Delta;
 use hosts::Hosts;
@@ -50,6 +51,8 @@ use switches::setting_path;
 pub struct Built {
     /// The network for the simulator.
     pub spec: NetworkSpec,
+    /// The simulator that is to run it.
+    pub gear: Gear,
     /// Names of [`NetworkSpec::flows`].
     pub flow_names: Vec<String>,
     /// Names that mean several of [`NetworkSpec::flows`]: each `[[flow]]` with all that its `count` makes of it, each
@@ -139,6 +142,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let node_names = spec.nodes.iter().map(|n| n.name.clone()).collect();
     Ok(Built {
         spec,
+        gear: scenario.run.gear.gear(),
         flow_names: traffic.flow_names,
         flow_groups: traffic.groups.into_iter().map(|group| (group.name, group.flows)).collect(),
         node_names,

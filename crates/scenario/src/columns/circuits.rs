@@ -1,6 +1,6 @@
 //! The tables of circuits, and of the queues of switches that schedule them.
 
-use super::declaration::{Column, Declared, Values, Words, declare_table};
+use super::declaration::{Cell, Column, Declared, Gears, Values, Words, declare_table};
 use super::rows::Rows;
 use farloop_net::result::{DayRow, QueueName, QueueRow};
 use farloop_units::Rate;

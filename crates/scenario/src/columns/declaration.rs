@@ -1,5 +1,45 @@
 //! Declarations of columns, metrics and totals: what one has, and the macros that make lists and tables of them.
 
+use farloop_net::result::{Cause, Gear};
+
+/// The gears that have a column, a metric or a total.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gears {
+    /// All of them.
+    All,
+    /// The one of packets alone.
+    Packets,
+    /// Those with queues: all but the one of plain max-min fair rates.
+    Queues,
+    /// Those that look at flows now and then: all but the one of packets, whose tables do not name it.
+    Looks,
+}
+
+impl Gears {
+    /// Returns true if a gear is among them.
+    pub const fn has(self, gear: Gear) -> bool {
+        match self {
+            Gears::All => true,
+            Gears::Packets => matches!(gear, Gear::Packets),
+            Gears::Queues => !matches!(gear, Gear::MaxMin),
+            Gears::Looks => !matches!(gear, Gear::Packets),
+        }
+    }
+
+    /// These instead.
+    pub(crate) const fn only(self, others: Gears) -> Gears {
+        others
+    }
+}
+
+/// The gears that lose packets for a cause: with fluid queues what finds no room in a buffer, in full packets.
+pub(crate) const fn gears_of_cause(cause: Cause) -> Gears {
+    match cause {
+        Cause::Buffer => Gears::Queues,
+        _ => Gears::Packets,
+    }
+}
+
 /// A column of values.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Column {
@@ -13,6 +53,8 @@ pub enum Column {
     F64(Vec<f64>),
     /// Indices into a list of words.
     Dictionary(Vec<u32>, Vec<String>),
+    /// Nothing in any row, where another gear has values of this kind ([`Declared::kind`]); the number of rows.
+    Nothing(&'static str, usize),
 }
 
 /// A table: columns with their names, all of the same length.
@@ -31,11 +73,14 @@ pub struct Declared {
     pub kind: &'static str,
     /// True if a value can be missing; the meaning says when.
     pub nullable: bool,
+    /// The gears that have it; with the others all values are missing.
+    pub gears: Gears,
 }
 
 impl Declared {
     /// Nothing, to begin a list with.
-    pub(crate) const NONE: Declared = Declared { name: "", unit: "", meaning: "", kind: "", nullable: false };
+    pub(crate) const NONE: Declared =
+        Declared { name: "", unit: "", meaning: "", kind: "", nullable: false, gears: Gears::All };
 }
 
 /// Texts: indices into a list of them.
@@ -45,25 +90,48 @@ pub(crate) struct Words(pub Vec<u32>, pub Vec<String>);
 pub(crate) trait Values {
     const KIND: &'static str;
     const NULLABLE: bool = false;
+    /// Number of values.
+    fn rows(&self) -> usize;
+}
+
+/// A cell of a table's columns: what stands for values of a kind that the gear does not have.
+pub(crate) trait Cell {
+    fn nothing(kind: &'static str, rows: usize) -> Self;
+}
+
+impl Cell for Column {
+    fn nothing(kind: &'static str, rows: usize) -> Column {
+        Column::Nothing(kind, rows)
+    }
+}
+
+impl Cell for serde_json::Value {
+    fn nothing(_: &'static str, _: usize) -> serde_json::Value {
+        serde_json::Value::Null
+    }
 }
 
 macro_rules! values {
-    ($($type:ty => $kind:literal, $nullable:literal;)+) => {
+    ($($type:ty => $kind:literal, $nullable:literal, |$values:ident| $rows:expr;)+) => {
         $(impl Values for $type {
             const KIND: &'static str = $kind;
             const NULLABLE: bool = $nullable;
+            fn rows(&self) -> usize {
+                let $values = self;
+                $rows
+            }
         })+
     };
 }
 
 values! {
-    Vec<i64> => "i64", false;
-    Vec<Option<i64>> => "i64", true;
-    Vec<u32> => "u32", false;
-    Vec<f64> => "f64", false;
-    Words => "dict", false;
-    u64 => "i64", false;
-    f64 => "f64", false;
+    Vec<i64> => "i64", false, |values| values.len();
+    Vec<Option<i64>> => "i64", true, |values| values.len();
+    Vec<u32> => "u32", false, |values| values.len();
+    Vec<f64> => "f64", false, |values| values.len();
+    Words => "dict", false, |words| words.0.len();
+    u64 => "i64", false, |_one| 1;
+    f64 => "f64", false, |_one| 1;
 }
 
 impl From<Vec<i64>> for Column {
@@ -101,7 +169,7 @@ macro_rules! declare {
     (
         $(#[doc = $about:literal])+
         $list:ident: $struct:ident as $what:ident {
-            $($(#[doc = $meaning:literal])+ $name:ident: $values:ty, $unit:literal;)+
+            $($(#[doc = $meaning:literal])+ $name:ident: $values:ty, $unit:literal $(, of $gears:ident)?;)+
         }
     ) => {
         $(#[doc = $about])+
@@ -111,6 +179,7 @@ macro_rules! declare {
             meaning: concat!($($meaning),+).trim_ascii_start(),
             kind: <$values as Values>::KIND,
             nullable: <$values as Values>::NULLABLE,
+            gears: Gears::All$(.only(Gears::$gears))?,
         }),+];
 
         $(#[doc = $about])+
@@ -142,15 +211,18 @@ pub(crate) use declare;
 
 /// Declares columns, each with the expression that computes its values from `$of`, and a function that computes all of them, in the
 /// order of their declaration. After a group of columns, a column for each of several causes of loss can stand.
+///
+/// After its unit a column can name the [`Gears`] that have it: with another one nothing is in its rows. Those of [`Gears::Looks`] are left
+/// out instead, so that what packets give stays as it is.
 macro_rules! declare_table {
     (
         $(#[doc = $about:literal])+
         $list:ident: $table:ident($of:ident: $from:ty) -> $cell:ty
         $(
             {
-                $($(#[doc = $meaning:literal])+ $name:ident: $values:ty, $unit:literal = $value:expr;)+
+                $($(#[doc = $meaning:literal])+ $name:ident: $values:ty, $unit:literal $(, of $gears:ident)? = $value:expr;)+
             }
-            $(for $cause:ident in $causes:expr, $meaning_of_cause:expr => $drops:expr;)?
+            $(for $cause:ident in $causes:expr, $meaning_of_cause:expr, of $gears_of_cause:expr => $drops:expr;)?
         )+
     ) => {
         $(#[doc = $about])+
@@ -162,6 +234,7 @@ macro_rules! declare_table {
                     meaning: concat!($($meaning),+).trim_ascii_start(),
                     kind: <$values as Values>::KIND,
                     nullable: <$values as Values>::NULLABLE,
+                    gears: Gears::All$(.only(Gears::$gears))?,
                 }),+],
                 $({
                     const COLUMNS: [Declared; $causes.len()] = {
@@ -170,7 +243,8 @@ macro_rules! declare_table {
                         while i < columns.len() {
                             let $cause = $causes[i];
                             let (name, unit) = ($cause.column(), Cause::UNIT);
-                            columns[i] = Declared { name, unit, meaning: $meaning_of_cause, kind: "i64", nullable: false };
+                            let (meaning, gears) = ($meaning_of_cause, $gears_of_cause);
+                            columns[i] = Declared { name, unit, meaning, kind: "i64", nullable: false, gears };
                             i += 1;
                         }
                         columns
@@ -183,15 +257,27 @@ macro_rules! declare_table {
 
         $(#[doc = $about])+
         pub(crate) fn $table($of: $from) -> Vec<(&'static str, $cell)> {
+            let gear = $of.gear();
             let mut columns: Vec<(&'static str, $cell)> = Vec::with_capacity($list.len());
             $(
                 $({
                     let values: $values = $value;
-                    columns.push((stringify!($name), values.into()));
+                    let gears = Gears::All$(.only(Gears::$gears))?;
+                    if gears.has(gear) {
+                        columns.push((stringify!($name), values.into()));
+                    } else if gears != Gears::Looks {
+                        let rows = Values::rows(&values);
+                        columns.push((stringify!($name), Cell::nothing(<$values as Values>::KIND, rows)));
+                    }
                 })+
                 $(columns.extend($causes.iter().map(|cause| {
                     let $cause = *cause;
-                    ($cause.column(), <$cell>::from($drops))
+                    let drops = $drops;
+                    if $gears_of_cause.has(gear) {
+                        ($cause.column(), <$cell>::from(drops))
+                    } else {
+                        ($cause.column(), Cell::nothing("i64", Values::rows(&drops)))
+                    }
                 }));)?
             )+
             columns

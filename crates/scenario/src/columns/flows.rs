@@ -1,6 +1,6 @@
 //! The table of flows.
 
-use super::declaration::{Column, Declared, Values, Words, declare_table};
+use super::declaration::{Cell, Column, Declared, Gears, Values, Words, declare_table};
 use super::rows::Rows;
 use crate::run_names::FlowEnds;
 use farloop_net::result::{FlowRow, Limit};
@@ -73,29 +73,29 @@ declare_table! {
         /// Round-trip time of one full packet and its acknowledgement on the flow's path without queues.
         base_rtt_ps: Vec<i64>, "ps" = of.ints(|r| r.base_rtt.as_ps());
         /// Data packets sent again.
-        retransmitted: Vec<i64>, "packets" = of.ints(|r| r.counts.retransmitted);
+        retransmitted: Vec<i64>, "packets", of Packets = of.ints(|r| r.counts.retransmitted);
         /// Retransmission timeouts; over multipath endpoints one for all packets of a round trip.
-        timeouts: Vec<i64>, "count" = of.map(|r| r.counts.timeouts.into());
+        timeouts: Vec<i64>, "count", of Packets = of.map(|r| r.counts.timeouts.into());
         /// How often TCP entered fast recovery, recoveries that proved unnecessary included. Timeouts do not count, nor losses that a
         /// tail-loss probe repaired. Over RDMA how often a NACK made the sender go back; over multipath endpoints one for all trimmed and
         /// overtaken packets of a round trip.
-        recoveries: Vec<i64>, "count" = of.map(|r| r.counts.recoveries.into());
+        recoveries: Vec<i64>, "count", of Packets = of.map(|r| r.counts.recoveries.into());
         /// Acknowledgements that echoed an ECN mark.
-        marked: Vec<i64>, "ACKs" = of.ints(|r| r.counts.marked);
+        marked: Vec<i64>, "ACKs", of Queues = of.ints(|r| r.counts.marked);
         /// Data packets sent, repeated ones included.
-        packets: Vec<i64>, "packets" = of.ints(|r| r.counts.packets);
+        packets: Vec<i64>, "packets", of Packets = of.ints(|r| r.counts.packets);
         /// How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept the
         /// flow from sending). A flow with any is a victim of congestion elsewhere.
-        victim_packets: Vec<i64>, "packets" = of.ints(|r| r.victim_packets);
+        victim_packets: Vec<i64>, "packets", of Packets = of.ints(|r| r.victim_packets);
         /// Data packets that were dropped, lost or damaged on their way.
-        dropped: Vec<i64>, "packets" = of.ints(|r| r.dropped);
+        dropped: Vec<i64>, "packets", of Queues = of.ints(|r| r.dropped);
         /// How often TCP found out that a repair had been unnecessary; over multipath endpoints how many packets came again that had
         /// arrived.
-        spurious: Vec<i64>, "count" = of.map(|r| r.counts.spurious.into());
+        spurious: Vec<i64>, "count", of Packets = of.map(|r| r.counts.spurious.into());
         /// `finished`: its last byte was acknowledged; `stopped`: its application stopped before; `unfinished`: it was going on at
         /// the end (or had not begun); `gave-up`: TCP gave up after too many timeouts in a row.
         outcome: Words, "text" = of.words(|r| of.outcome(r), &OUTCOMES.map(String::from));
         /// The limit that it was under longest (docs/why.md, "In every run"); empty if it had not begun.
-        first_limit: Words, "text" = of.words(|r| r.first_limit.map_or(0, |limit| limit as u32 + 1), &limits());
+        first_limit: Words, "text", of Packets = of.words(|r| r.first_limit.map_or(0, |limit| limit as u32 + 1), &limits());
     }
 }

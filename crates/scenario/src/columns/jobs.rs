@@ -1,6 +1,6 @@
 //! The tables of jobs.
 
-use super::declaration::{Column, Declared, Table, Values, Words, declare, declare_table};
+use super::declaration::{Cell, Column, Declared, Gears, Table, Values, Words, declare, declare_table};
 use super::rows::Rows;
 use crate::job_facts::Jobs;
 use crate::jobs::ends;

@@ -18,7 +18,7 @@ mod totals;
 pub use circuits::{CIRCUITS, QUEUES};
 pub(crate) use circuits::{circuits, queues};
 pub(crate) use declaration::Words;
-pub use declaration::{Column, Declared, Table};
+pub use declaration::{Column, Declared, Gears, Table};
 pub use flows::FLOWS;
 pub(crate) use flows::flows;
 pub use jobs::{ITERATIONS, RANKS};
@@ -29,20 +29,27 @@ pub(crate) use rows::Rows;
 pub use series::{FLOW_METRICS, PORT_METRICS, QUEUE_METRICS, SERIES};
 pub(crate) use series::{FlowMetrics, PortMetrics, QueueMetrics, SeriesColumns};
 pub use totals::TOTALS;
-pub(crate) use totals::totals;
+pub(crate) use totals::{Counted, totals};
 
+use farloop_net::result::Gear;
 use serde_json::{Map, Value as Json, json};
 
 /// All that is declared, as JSON: `tables` and `metrics` (by kind of object) by name, and `totals`; each item is [name, unit, meaning,
-/// kind, nullable].
+/// kind, nullable, gears that do not have it].
 pub fn outputs() -> Json {
     let rows = |declared: &[Declared]| -> Json {
-        declared.iter().map(|d| json!([d.name, d.unit, d.meaning, d.kind, d.nullable])).collect()
+        declared.iter().map(|d| json!([d.name, d.unit, d.meaning, d.kind, d.nullable, without(d.gears)])).collect()
     };
     let named = |all: &[(&str, &[Declared])]| -> Json {
         all.iter().map(|(name, declared)| (name.to_string(), rows(declared))).collect::<Map<_, _>>().into()
     };
     json!({"tables": named(&TABLES), "metrics": named(&METRICS), "totals": rows(TOTALS)})
+}
+
+/// The words of the gears that are not among these.
+fn without(gears: Gears) -> Vec<&'static str> {
+    let words = [(Gear::Packets, "packets"), (Gear::Fluid, "fluid"), (Gear::MaxMin, "max-min")];
+    words.into_iter().filter(|(gear, _)| !gears.has(*gear)).map(|(_, word)| word).collect()
 }
 
 /// The tables of a run.

@@ -1,6 +1,6 @@
 //! The tables of ports and of their pauses.
 
-use super::declaration::{Column, Declared, Values, Words, declare_table};
+use super::declaration::{Cell, Column, Declared, Gears, Values, Words, declare_table, gears_of_cause};
 use super::rows::Rows;
 use crate::parallel::neighbour_name;
 use crate::run_names::KINDS;
@@ -72,31 +72,31 @@ declare_table! {
         /// for all of them. Framing, acknowledgements and handshakes are included. Null where a flow without a size passes.
         offered_bytes: Vec<Option<i64>>, "B" = of.optional(|r| r.offered.map(Bytes::get));
         /// Packets put on the wire.
-        packets: Vec<i64>, "packets" = of.ints(|r| r.packets);
+        packets: Vec<i64>, "packets", of Packets = of.ints(|r| r.packets);
     }
-    for cause in Cause::DROPPED, cause.meaning_of_port() => of.ints(|r| r.drops[cause]);
+    for cause in Cause::DROPPED, cause.meaning_of_port(), of gears_of_cause(cause) => of.ints(|r| r.drops[cause]);
     {
         /// Data packets that found no queue of their flow free, and shared one.
-        shared_queue: Vec<i64>, "packets" = of.ints(|r| r.shared_queue);
+        shared_queue: Vec<i64>, "packets", of Packets = of.ints(|r| r.shared_queue);
     }
-    for cause in Cause::LOST, cause.meaning_of_port() => of.ints(|r| r.drops[cause]);
+    for cause in Cause::LOST, cause.meaning_of_port(), of gears_of_cause(cause) => of.ints(|r| r.drops[cause]);
     {
         /// Data packets whose payload was cut off here for want of room.
-        trimmed: Vec<i64>, "packets" = of.ints(|r| r.trimmed);
+        trimmed: Vec<i64>, "packets", of Packets = of.ints(|r| r.trimmed);
         /// Packets that got an ECN mark here.
-        marked: Vec<i64>, "packets" = of.ints(|r| r.marked);
+        marked: Vec<i64>, "packets", of Packets = of.ints(|r| r.marked);
         /// PFC pause (Xoff) frames that reached this port: how often it was told to stop.
-        pauses: Vec<i64>, "frames" = of.ints(|r| r.pauses);
+        pauses: Vec<i64>, "frames", of Packets = of.ints(|r| r.pauses);
         /// How long its data classes were paused, added over classes.
-        paused_ps: Vec<i64>, "ps" = of.ints(|r| r.paused.as_ps());
+        paused_ps: Vec<i64>, "ps", of Packets = of.ints(|r| r.paused.as_ps());
         /// Longest data queue.
-        max_queue_bytes: Vec<i64>, "B" = of.ints(|r| r.max_queue.get());
+        max_queue_bytes: Vec<i64>, "B", of Queues = of.ints(|r| r.max_queue.get());
         /// Data queue averaged over the time of the run, exactly.
-        mean_queue_bytes: Vec<f64>, "B" = of.map(|r| of.mean_queue(r));
+        mean_queue_bytes: Vec<f64>, "B", of Queues = of.map(|r| of.mean_queue(r));
         /// PFC headroom reserved for packets that the neighbour sends into this port.
-        headroom_bytes: Vec<i64>, "B" = of.ints(|r| r.headroom.get());
+        headroom_bytes: Vec<i64>, "B", of Packets = of.ints(|r| r.headroom.get());
         /// Most headroom ever used.
-        max_headroom_bytes: Vec<i64>, "B" = of.ints(|r| r.max_headroom.get());
+        max_headroom_bytes: Vec<i64>, "B", of Packets = of.ints(|r| r.max_headroom.get());
     }
 }
 

@@ -3,7 +3,7 @@
 use super::declaration::Words;
 use crate::run_names::Names;
 use farloop_net::RunResult;
-use farloop_net::result::PortRow;
+use farloop_net::result::{Gear, PortRow};
 
 /// Rows of one kind, with the result that they are part of and the names of its run.
 pub(crate) struct Rows<'a, R> {
@@ -13,6 +13,11 @@ pub(crate) struct Rows<'a, R> {
 }
 
 impl<R> Rows<'_, R> {
+    /// The simulator that made the result.
+    pub fn gear(&self) -> Gear {
+        self.result.gear
+    }
+
     /// A value of each row.
     pub fn map<T>(&self, value: impl Fn(&R) -> T) -> Vec<T> {
         self.rows.iter().map(value).collect()

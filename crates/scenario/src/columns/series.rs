@@ -1,6 +1,6 @@
 //! The series and their metrics.
 
-use super::declaration::{Declared, Table, Values, Words, declare};
+use super::declaration::{Declared, Gears, Table, Values, Words, declare};
 
 declare! {
     /// The columns of `series.parquet`, one row per sample, object and metric.
@@ -35,16 +35,16 @@ declare! {
     /// The metrics of ports in the series.
     PORT_METRICS: PortMetrics as metrics {
         /// Data queue at this instant.
-        queue: f64, "B";
+        queue: f64, "B", of Queues;
         /// Longest data queue since the sample before.
-        max_queue: f64, "B";
+        max_queue: f64, "B", of Queues;
         /// Bytes put on the wire since the sample before, over what the link could have carried.
         utilisation: f64, "1";
         /// Part of the interval since the sample before for which PFC held the port, added over data classes.
-        paused: f64, "1";
+        paused: f64, "1", of Packets;
         /// Data packets dropped on their way to this port since the sample before: for lack of buffer, at its limit, by its agent, or
         /// for want of a circuit.
-        dropped: f64, "packets";
+        dropped: f64, "packets", of Queues;
     }
 }
 

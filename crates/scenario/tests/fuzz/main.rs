@@ -27,7 +27,7 @@ const PATIENCE: u32 = 8;
 fn simulate(text: &str, cores: Cores, patience: u32) -> Result<Outcome, RunError> {
     let mut reports = 0;
     let outcome = run_with(text, "random.toml", &[], &Settings { cores, ..Settings::default() }, &mut |p| {
-        reports += u32::from(p.packet_hops > 0);
+        reports += u32::from(p.steps > 0);
         reports < patience
     })?;
     // How many events it took, and how much memory, is no part of what is simulated.

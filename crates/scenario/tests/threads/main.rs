@@ -4,9 +4,9 @@ mod cases;
 #[path = "../fuzz/generate.rs"]
 mod generate;
 
+use farloop_net::Simulation;
 use farloop_net::result::{Cause, Totals};
-use farloop_net::{Progress, Simulation};
-use farloop_scenario::{Cores, Outcome, RunError, Settings, parse, run_with};
+use farloop_scenario::{Cores, Outcome, Progress, RunError, Settings, parse, run_with};
 use farloop_test_support::read_number;
 use generate::{Draw, repair};
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ fn random_scenarios_in_parts() {
     for seed in first..first + count {
         let mut text = Draw::new(seed).scenario();
         repair(&mut text);
-        let patience = &mut |p: Progress| p.packet_hops < PATIENCE;
+        let patience = &mut |p: Progress| p.steps < PATIENCE;
         let Ok(whole) = cut(&text, Cores::ONE, patience) else { continue };
         ran += 1;
         let spec = parse(&text, "case.toml", &[]).expect("it ran").build().expect("it ran").spec;
@@ -152,11 +152,11 @@ fn progress_is_shown_and_a_wish_to_stop_is_heard_in_parts() {
         let begin = Instant::now();
         let mut since = None;
         let outcome = cut(&text, Cores::with_parts(4, 3), &mut |p| {
-            if p.packet_hops < hops || begin.elapsed() < Duration::from_millis(200) {
+            if p.steps < hops || begin.elapsed() < Duration::from_millis(200) {
                 return true;
             }
             assert!(since.is_none(), "asked again after the wish to stop");
-            since = Some((Instant::now(), p.packet_hops));
+            since = Some((Instant::now(), p.steps));
             false
         });
         assert!(matches!(outcome, Err(RunError::Cancelled)), "{:?}", outcome.map(|o| o.totals));

@@ -13,6 +13,7 @@ from farloop import catalogue
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, name_of
 from farloop.errors import FarloopError, clip_text, nearest
+from farloop.results.gears import require_packets
 from farloop.results.measures import MORE
 from farloop.scenario import Scenario, Settings, Source, read_text
 from farloop.studies.arena import constraints, requirements
@@ -130,8 +131,10 @@ def read(
 
     loaded = (_scenario(document) if document else Scenario.load(source)).with_classes(classes)
     names = list(map(name_of, loaded.classes))
+    asked = (_override(loaded, document) if document else loaded).override(set)
+    require_packets(asked.parsed, f"{asked.display_name}: advise")
     return Question(
-        (_override(loaded, document) if document else loaded).override(set),
+        asked,
         read_key("goal", goal, _goal),
         read_key("must", must, lambda texts: constraints.read(texts, constraints.ARENA), ()),
         read_key("can", can, _can),

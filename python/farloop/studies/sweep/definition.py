@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from farloop import _native, algorithm
 from farloop.errors import FarloopError, clip_text, nearest
+from farloop.results import gears
 from farloop.results.seeds import read_seeds
 from farloop.results.size_classes import SizeClasses
 from farloop.results.size_classes import parse as parse_sizes
@@ -105,6 +106,7 @@ def from_file(
     most_seeds: int | None = None,
     sizes: str | None = None,
     algorithm_files: Iterable[Path] = (),
+    gear: str | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Definition:
     """A study from its file.
@@ -115,6 +117,7 @@ def from_file(
         most_seeds: The limit of seeds for it, in place of the file's.
         sizes: The classes of flow sizes, in place of the file's.
         algorithm_files: Files of Python with algorithms, besides those that it names.
+        gear: The gear of all runs, in place of the base's.
         progress: Gets a line for people where there are so many points that the next one takes long.
 
     Raises:
@@ -136,7 +139,7 @@ def from_file(
         return _of_python((option,), problem) if option else document.error(key, problem, name)
 
     reader = _Reader(document.content | given, error, Path(path).parent, progress)
-    return reader.definition(_base(document), Path(path).stem, algorithm_files)
+    return reader.definition(_base(document), Path(path).stem, algorithm_files, gear)
 
 
 def from_python(
@@ -155,6 +158,7 @@ def from_python(
     until: str | None = None,
     most_seeds: int | None = None,
     warmup: str | None = None,
+    gear: str | None = None,
 ) -> Definition:
     """A study from Python; each argument is what the file's key of the same name is (`listed` that of `[[list]]`).
 
@@ -189,7 +193,7 @@ def from_python(
     }
     scenario = Scenario.load(base)
     reader = _Reader({key: value for key, value in given.items() if value is not None}, _of_python)
-    return reader.definition(scenario, Path(scenario.file).stem, classes)
+    return reader.definition(scenario, Path(scenario.file).stem, classes, gear)
 
 
 def _names(value: Any, files: dict[Path, None]) -> Any:
@@ -261,16 +265,20 @@ class _Reader:
         self._places: dict[str, str] = {}
         self._known: frozenset[str] = frozenset()
 
-    def definition(self, base: Scenario, name: str, more: Iterable[Path] = ()) -> Definition:
+    def definition(
+        self, base: Scenario, name: str, more: Iterable[Path] = (), gear: str | None = None
+    ) -> Definition:
         title = self._text("title")
         files, classes = self._algorithm_files(more)
         base = base.with_classes(classes)
         self._known = frozenset(algorithm.name_of(class_) for class_ in base.classes)
         base = base.override(
             [f"{key}={value}" for key, value in (points.setting(*item) for item in self._settings().items())]
-        )
+        ).override(gears.setting(gear))
         parts = [self._call_guarded(("grid",), points.grid, self._grid()), self._list(), self._random()]
         candidates = self._call_guarded(("grid",), points.combine_points, *(part for part in parts if part))
+        if gear is not None and any(gears.KEY in point for point in candidates):
+            raise FarloopError(f"gear: the study itself varies {gears.KEY}; expected one of the two")
         constraints = self._constraints()
         if self._say is not None and len(candidates) > MANY:
             self._say(f"{len(candidates):,} points; their scenarios are worked out one by one before the first run")

@@ -197,8 +197,15 @@ def _count_unfinished(run: Run) -> float:
     return float(sum(run.summary["unfinished"].values()))
 
 
-def _total(column: str) -> Callable[[Run], float]:
-    return lambda run: float(flow_completion.column(run.flows, column).sum())
+def _total(column: str) -> Callable[[Run], float | None]:
+    """The sum of a column of the flows; `None` where the gear of the run does not count it."""
+
+    def number(run: Run) -> float | None:
+        values = run.flows[column]
+        is_counted = not len(values) or values.null_count < len(values)
+        return float(flow_completion.column(run.flows, column).sum()) if is_counted else None
+
+    return number
 
 
 def _iterations(column: str, unit: float) -> Callable[[Run], float | None]:

@@ -49,7 +49,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     shown = cases[:MAX_RUNS]
     maps = [build_map(of.runs[0].ports) for of in shown]
     totals = [metrics_over_seeds(drawn, of.runs) for drawn, of in zip(maps, shown, strict=True)]
-    metrics = [m for m in MAP_METRICS if m.key == "load" or any(t[m.key].mean.any() for t in totals)]
+    metrics = [m for m in MAP_METRICS if m.key == "load" or any(np.nan_to_num(t[m.key].mean).any() for t in totals)]
     # A single run has its maps below each other, so that they are large.
     rows, columns = (len(metrics), 1) if len(shown) == 1 else (len(shown), len(metrics))
     wide = max(drawn.width for drawn in maps)
@@ -62,7 +62,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     width, height = figure.get_size_inches()
     figure.suptitle(heading, fontsize=10, y=1 - 0.08 / height)
     for j, metric in enumerate(metrics):
-        most = 1.0 if metric.key == "load" else max(float(t[metric.key].mean.max(initial=0.0)) for t in totals)
+        most = 1.0 if metric.key == "load" else max(float(np.nanmax(t[metric.key].mean, initial=0.0)) for t in totals)
         scale = Normalize(0.0, most if most > 0 else 1.0)
         colours = LinearSegmentedColormap.from_list("heat", HEAT)
         cells = [(j, 0)] if len(shown) == 1 else [(i, j) for i in range(rows)]
@@ -84,9 +84,9 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
 
 def _caption(metric: MapMetric, values: OverSeeds, seeds: int) -> str:
     """A map's caption; of several seeds how far they are apart on the link that is worst on average."""
-    if seeds < 2 or not values.mean.any():
+    if seeds < 2 or not np.nan_to_num(values.mean).any():
         return metric.title
-    worst = int(np.argmax(values.mean))
+    worst = int(np.nanargmax(values.mean))
     low, mean, high = (_value(float(of[worst]), metric) for of in (values.low, values.mean, values.high))
     return f"{metric.title}, mean\nworst link {mean} ({low} to {high})"
 
@@ -131,6 +131,7 @@ def _draw(
 ) -> None:
     crowded = len(drawn.edges) > 750
     lines = [lane for edge in drawn.edges for lane in _lanes(drawn, edge, inches, 1.0 if crowded else 2.6)]
+    values = np.nan_to_num(values)
     shares = np.asarray(scale(values), dtype=np.float64)
     order = np.argsort(shares, kind="stable")
     thin = 0.35 if crowded else 0.7

@@ -39,7 +39,8 @@
     const run = data.runs[state.run];
     if (state.frame < 0) return run.totals[key][direction];
     const row = position[state.run].get(direction);
-    return row === undefined ? null : frames[state.run][key][row * run.times.length + state.frame];
+    const recorded = frames[state.run][key];
+    return row === undefined || !recorded ? null : recorded[row * run.times.length + state.frame];
   };
   // Over several seeds: the least and the most, of the whole run.
   const spread = (direction, key, unit) => {

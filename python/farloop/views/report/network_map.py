@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -59,13 +59,16 @@ def drawing(comparison: Comparison) -> dict[str, Any]:
         cases.append((of, *maps[key]))
     recorded = sum(len(run.samples.objects("port")) for run in comparison.runs)
     most = min(MAX_FRAMES, max(MIN_FRAMES, MAX_NUMBERS // max(1, recorded * len(MAP_METRICS))))
+    shown = [_run_data(of, index, drawn, most) for of, index, drawn in cases]
+    # What the gear of no run has is no choice.
+    known = [m for m in MAP_METRICS if not shown or any(_has_values(run["totals"][m.key]) for run in shown)]
     return {
-        "metrics": [{"key": m.key, "title": m.title, "unit": m.unit} for m in MAP_METRICS],
+        "metrics": [{"key": m.key, "title": m.title, "unit": m.unit} for m in known],
         "colours": HEAT,
         "idle": IDLE,
         "failed": FAILED,
         "networks": networks,
-        "runs": [_run_data(of, index, drawn, most) for of, index, drawn in cases],
+        "runs": shown,
     }
 
 
@@ -123,9 +126,13 @@ def _run_data(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[
     }
 
 
-def _round_values(values: Floats) -> list[float]:
-    """Numbers with the digits that are shown."""
-    return [float(f"{v:.4g}") for v in values]
+def _has_values(values: Sequence[float | None]) -> bool:
+    return not values or any(value is not None for value in values)
+
+
+def _round_values(values: Floats) -> list[float | None]:
+    """Numbers with the digits that are shown; `None` where there is none."""
+    return [None if np.isnan(v) else float(f"{v:.4g}") for v in values]
 
 
 def _pack(values: Floats) -> str:

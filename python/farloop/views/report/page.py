@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from farloop import _native
 from farloop.judging.claims import remark
-from farloop.results import offered, paired
+from farloop.results import gears, offered, paired
 from farloop.results.effects import SCOPES
 from farloop.results.headline import headline
 from farloop.views.html import document, render, script
@@ -107,11 +107,19 @@ def fragment(comparison: Comparison) -> str:
 
 
 def _subtitle(comparison: Comparison) -> str:
-    hops = sum(int(r.info["totals"]["packet_hops"]) for r in comparison.runs)
     wall = sum(float(r.info["wall_s"]) for r in comparison.runs)
     count = "one simulation" if len(comparison.runs) == 1 else f"{len(comparison.runs)} simulations"
     scale = f" ({comparison.scale} scale)" if comparison.figure and comparison.scale != "custom" else ""
-    return f"{count}{scale}, {hops / 1e6:,.1f} million packet-hops in {wall:,.1f} s of computing, farloop {_native.version()}"
+    return f"{count}{scale}, {_steps(comparison)} in {wall:,.1f} s of computing, farloop {_native.version()}"
+
+
+def _steps(comparison: Comparison) -> str:
+    """The steps that the simulations took, by gear."""
+    taken: dict[str, int] = {}
+    for run in comparison.runs:
+        unit = gears.unit_of_steps(run.gear)
+        taken[unit] = taken.get(unit, 0) + gears.steps(run.info["totals"], run.gear)
+    return " and ".join(f"{count / 1e6:,.1f} million {unit}" for unit, count in taken.items())
 
 
 def _section(anchor: str, title: str, content: Markup) -> Markup:

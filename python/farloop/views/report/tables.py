@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from farloop.results import flow_completion, limits, offered, paired, starts, summary
+from farloop.results import flow_completion, gears, limits, offered, paired, starts, summary
 from farloop.results.paired import Pooled
 from farloop.results.replicas import Replicas, replicas
 from farloop.results.seeds import mean_text
@@ -197,9 +197,7 @@ def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
                     time_text(flow["base_rtt"]),
                     rate_text(flow["throughput"]),
                     None if slowdown is None else f"{slowdown:.2f}",
-                    str(flow["marked"]),
-                    str(flow["retransmitted"]),
-                    str(flow["timeouts"]),
+                    *(None if flow[name] is None else str(flow[name]) for name in ("marked", "retransmitted", "timeouts")),
                 ]
             )
     return header, rows
@@ -233,7 +231,7 @@ def _run_row(of: Replicas) -> list[Cell]:
         mean(lambda run: run.summary["mean_throughput"]["cross"], rate_text),
         mean(lambda run: run.summary["ratio"], "{:.2f}".format),
         mean(lambda run: run.summary["jain"], "{:.3f}".format, 1.0),
-        mean(lambda run: (run.summary["worst"]["max_queue"] or {"max_queue": 0.0})["max_queue"], bytes_text),
+        mean(_longest_queue, bytes_text),
         mean(lambda run: run.summary["pfc"]["paused"], time_text),
         mean(lambda run: run.summary["dropped"], _count_text),
         mean(lambda run: run.summary["lost"], _count_text),
@@ -253,7 +251,15 @@ def _count_text(packets: float) -> str:
 
 def _run_speed(run: Run) -> float | None:
     wall = float(run.info["wall_s"])
-    return run.summary["packet_hops"] / wall / 1e6 if wall > 0 else None
+    hops = run.summary["packet_hops"]
+    return hops / wall / 1e6 if hops is not None and wall > 0 else None
+
+
+def _longest_queue(run: Run) -> float | None:
+    """The longest queue of any port in bytes; `None` where the gear of the run has no queues."""
+    if run.gear == gears.MAX_MIN:
+        return None
+    return float((run.summary["worst"]["max_queue"] or {"max_queue": 0.0})["max_queue"])
 
 
 def _worst_rows(of: Replicas) -> list[list[Cell]]:
@@ -274,8 +280,8 @@ def _worst_rows(of: Replicas) -> list[list[Cell]]:
             _size(port["mean_queue"]),
             _size(port["p99_queue"]),
             _size(port["max_queue"]),
-            f"{port['drops']:,}",
-            time_text(port["paused"]),
+            None if port["drops"] is None else f"{port['drops']:,}",
+            None if port["paused"] is None else time_text(port["paused"]),
             None if port["utilisation"] is None else _percent(port["utilisation"]),
         ]
         for (label, name), port in ports.items()
