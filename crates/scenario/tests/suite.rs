@@ -10,6 +10,7 @@ mod fabrics;
 mod figures;
 mod flow_dependencies;
 mod format_page;
+mod gears;
 mod jobs;
 mod livelock;
 mod malformed;
