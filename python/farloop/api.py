@@ -97,18 +97,18 @@ def run(
     Raises:
         ScenarioError: the scenario, a setting or an item of the trace is not valid; the text says what is, and what would be.
         InvariantError: the simulation broke one of its own consistency checks.
-        FarloopError: no such gear, several threads for one run of rates, both seed and seeds, seeds that are none, seeds and a trace, a progress that cannot be called, or a run that may
-            take more memory than there is.
+        FarloopError: no such gear, several threads for one run of rates, both seed and seeds, seeds that are none, seeds and a trace, a
+            progress that cannot be called, or a run that may take more memory than there is.
     """
     from farloop.experiments.execution import Execution
 
     execution = Execution.select(execution, threads=threads, progress=progress, force_memory=force_memory)
-    set = with_gear(set, gear)
+    settings = with_gear(set, gear)
     if seeds is not None:
         if trace is not None:
             raise FarloopError("trace and seeds: expected one of them, since a trace is of one run")
-        return run_seeds(scenario, algorithm=algorithm, set=set, seed=seed, seeds=seeds, execution=execution)
-    return run_one(scenario, algorithm=algorithm, set=set, seed=seed, execution=execution, trace=trace)
+        return run_seeds(scenario, algorithm=algorithm, set=settings, seed=seed, seeds=seeds, execution=execution)
+    return run_one(scenario, algorithm=algorithm, set=settings, seed=seed, execution=execution, trace=trace)
 
 
 def with_gear(settings: Settings | None, gear: str | None) -> Settings | None:
@@ -202,8 +202,8 @@ def compare(
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: no algorithm, or one named twice; no such gear; both seed and seeds, or seeds that are none; a jitter that is no number; a run
-            that may take more memory than there is.
+        FarloopError: no algorithm, or one named twice; no such gear; both seed and seeds, or seeds that are none; a jitter that is no
+            number; a run that may take more memory than there is.
     """
     from farloop.experiments.execution import Execution
     from farloop.experiments.variants import Variant, repeat_with_seeds

@@ -14,7 +14,18 @@ import pyarrow as pa
 
 from farloop.deprecation import RenamedKeys
 from farloop.errors import UnknownNameError, clip_text, nearest
-from farloop.results import cautions, collectives, fields, flow_completion, frames, gears, job_times, paired, seeds, steadiness
+from farloop.results import (
+    cautions,
+    collectives,
+    fields,
+    flow_completion,
+    frames,
+    gears,
+    job_times,
+    paired,
+    seeds,
+    steadiness,
+)
 from farloop.results.flow_completion import MANY
 from farloop.results.seeds import group_by_label, strip_seed
 from farloop.results.showing import Drawable

@@ -168,7 +168,9 @@ class Lines:
                 say(f"{job}: building the network for {elapsed:.0f} s")
                 return
             left = elapsed * (end - simulated) / simulated if simulated > 0 else float("nan")
-            say(f"{job}: {simulated:.3f} of {end:.3f} s simulated, {self._speed(job, packet_hops, elapsed)}, {left:.0f} s left")
+            say(
+                f"{job}: {simulated:.3f} of {end:.3f} s simulated, {self._speed(job, packet_hops, elapsed)}, {left:.0f} s left"
+            )
 
     def finish(self, job: str) -> None:
         """A job is done."""

@@ -265,9 +265,7 @@ class _Reader:
         self._places: dict[str, str] = {}
         self._known: frozenset[str] = frozenset()
 
-    def definition(
-        self, base: Scenario, name: str, more: Iterable[Path] = (), gear: str | None = None
-    ) -> Definition:
+    def definition(self, base: Scenario, name: str, more: Iterable[Path] = (), gear: str | None = None) -> Definition:
         title = self._text("title")
         files, classes = self._algorithm_files(more)
         base = base.with_classes(classes)

@@ -197,7 +197,10 @@ def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
                     time_text(flow["base_rtt"]),
                     rate_text(flow["throughput"]),
                     None if slowdown is None else f"{slowdown:.2f}",
-                    *(None if flow[name] is None else str(flow[name]) for name in ("marked", "retransmitted", "timeouts")),
+                    *(
+                        None if flow[name] is None else str(flow[name])
+                        for name in ("marked", "retransmitted", "timeouts")
+                    ),
                 ]
             )
     return header, rows
