@@ -12,10 +12,10 @@ class BinaryFile(Protocol):
 
 _Column = tuple[str, bytes, list[str] | None]
 """Kind ("i64", "i64?" with nulls, "f64", "u32" or "dict"; `outputs` says which column has which), little-endian buffer,
-and the names that a "dict" column's u32 numbers stand for."""
+and the names that a "dict" column's u32 numbers stand for. "no " before the kind: no row has a value, and each has a byte."""
 
 _Progress = Callable[[float, float, int], bool]
-"""Called with simulated seconds, simulated seconds at the end, packet-hops so far; False cancels."""
+"""Called with simulated seconds, simulated seconds at the end, packet-hops (or looks at flows) so far; False cancels."""
 
 class ScenarioError(ValueError):
     """A scenario that cannot be simulated; the text names file, key, what is wrong and what is accepted.

@@ -91,8 +91,8 @@ impl PyScenario {
     }
 
     /// Runs it on `threads` threads, or with `auto` on as many of them as pay, with a trace of the items in `trace`, if
-    /// any. `progress(simulated_s, end_s, steps)` returns False to cancel; steps are packet-hops, or looks at flows. An error of one of its classes ends the
-    /// run, and is raised.
+    /// any. `progress(simulated_s, end_s, steps)` returns False to cancel; steps are packet-hops, or looks at flows. An
+    /// error of one of its classes ends the run, and is raised.
     #[pyo3(signature = (progress=None, threads=1, trace=Vec::new(), auto=false))]
     fn run(
         &self,

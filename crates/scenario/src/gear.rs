@@ -82,6 +82,9 @@ pub(crate) fn simulate_rates(
         Stopped::Cancelled => RunError::Cancelled,
         Stopped::Refused(refusal) => at_key(scenario, &refusal).into(),
     })?;
+    // Short runs are over before they tell of themselves. Nobody can stop what is over.
+    let (now, steps) = (result.totals.end, result.totals.looks);
+    progress(Progress { now, end: now, steps });
     Ok(Outcome::new(facts, names, result, None, 1))
 }
 

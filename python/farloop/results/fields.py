@@ -362,13 +362,15 @@ def markdown(fields: tuple[Field, ...], what: str) -> str:
         rows = [f"| {what} | unit | measure | meaning |", "| --- | --- | --- | --- |"]
     for f in fields:
         measure = f" {_code(f.measure)} |" if has_measures else ""
-        rows.append(f"| `{f.name}` | {f.unit} |{measure} {_escape(f.meaning)}{_gears(f)} |")
+        rows.append(f"| `{f.name}` | {f.unit} |{measure} {_escape(f.meaning)}{_gears(f, what)} |")
     return "\n".join(rows) + "\n"
 
 
-def _gears(field: Field) -> str:
-    """Returns the gears without a column, in words; those that do not name it say so themselves."""
-    return f" Null under `{'`, `'.join(field.not_of)}`." if field.not_of and "packets" not in field.not_of else ""
+def _gears(field: Field, what: str) -> str:
+    """Returns the gears without a column or metric, in words; what packets do not have says so itself."""
+    if not field.not_of or "packets" in field.not_of:
+        return ""
+    return f" {'Not there' if what == 'metric' else 'Null'} under `{'`, `'.join(field.not_of)}`."
 
 
 def _code(text: str) -> str:

@@ -237,8 +237,10 @@ class Bars:
 
 
 def speed(steps: int, seconds: float, unit: str = HOPS) -> str:
-    """Packet-hops, or looks at flows, per second of wall time, for people."""
-    return f"{steps / seconds / 1e6:.1f} M {unit}/s" if seconds > 0 else "-"
+    """Packet-hops, or looks at flows, of which there are fewer, per second of wall time, for people."""
+    if seconds <= 0:
+        return "-"
+    return f"{steps / seconds / 1e6:.1f} M {unit}/s" if unit == HOPS else f"{steps / seconds / 1e3:,.0f} k {unit}/s"
 
 
 @contextmanager

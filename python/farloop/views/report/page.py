@@ -119,7 +119,11 @@ def _steps(comparison: Comparison) -> str:
     for run in comparison.runs:
         unit = gears.unit_of_steps(run.gear)
         taken[unit] = taken.get(unit, 0) + gears.steps(run.info["totals"], run.gear)
-    return " and ".join(f"{count / 1e6:,.1f} million {unit}" for unit, count in taken.items())
+    hops = gears.unit_of_steps(gears.PACKETS)
+    texts = [
+        f"{count / 1e6:,.1f} million {unit}" if unit == hops else f"{count:,} {unit}" for unit, count in taken.items()
+    ]
+    return " and ".join(texts)
 
 
 def _section(anchor: str, title: str, content: Markup) -> Markup:
