@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
         if now > self.end {
             return None;
         }
-        if event == SAMPLE && self.is_idle() {
+        if event == SAMPLE && self.end == f64::INFINITY && self.is_idle() {
             return None;
         }
         self.handle(event, now);

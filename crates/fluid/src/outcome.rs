@@ -9,14 +9,14 @@ use farloop_network::result::{Cause, FlowRow, Gear, Invariant, PortRow, Totals};
 use farloop_units::{Bytes, Time};
 
 impl Engine<'_> {
-    /// The result of a run whose last event was at `last`, in picoseconds.
+    /// The result of a run whose last event was at `last`, in picoseconds. It ends with the network's time, as a run of packets does;
+    /// without one with the last flow.
     pub(crate) fn into_result(mut self, last: f64) -> RunResult {
-        let end = if self.is_idle() {
-            self.ends.iter().map(|flow| flow.finish).filter(|at| *at < f64::INFINITY).fold(last, f64::max)
+        let end = if self.end < f64::INFINITY {
+            self.end
         } else {
-            last.max(self.end)
+            self.ends.iter().map(|flow| flow.finish).filter(|at| *at < f64::INFINITY).fold(last, f64::max)
         };
-        let end = end.min(self.end);
         for link in &mut self.links {
             link.advance(end);
         }
