@@ -81,6 +81,8 @@ pub(crate) fn time(ps: f64) -> Time {
 pub(crate) struct Engine<'a> {
     pub network: &'a Network,
     pub settings: Settings,
+    /// By algorithm: most ACKs at a look, where that is not as the settings say.
+    acks: Vec<u32>,
     pub facts: Vec<LinkFacts>,
     pub links: Vec<Link>,
     pub nics: Vec<Nic>,
@@ -112,12 +114,18 @@ pub(crate) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// An engine that has not begun.
-    pub fn new(network: &'a Network, recorded: &Recorded, seed: u64, settings: Settings) -> Engine<'a> {
+    pub fn new(
+        network: &'a Network,
+        recorded: &Recorded,
+        seed: u64,
+        (settings, acks): (Settings, Vec<u32>),
+    ) -> Engine<'a> {
         let capacity = 64;
         let facts = links(network);
         let mut engine = Engine {
             network,
             settings,
+            acks,
             links: facts.iter().map(Link::new).collect(),
             nics: facts.iter().map(|facts| Nic::new(facts.rate as i64)).collect(),
             facts,
@@ -302,6 +310,7 @@ impl<'a> Engine<'a> {
         let line_rate = facts.info.line_rate.as_bps() as i64;
         let base_rtt = ps(facts.info.base_rtt);
         let wants_on_send = sender.wants_on_send();
+        let acks = self.acks.get(usize::from(facts.algorithm)).copied().unwrap_or(self.settings.acks);
         let mut flow = Box::new(Flow {
             number,
             stage: Stage::Sending,
@@ -341,6 +350,7 @@ impl<'a> Engine<'a> {
             recovered: 0.0,
             window: 0.0,
             wants_on_send,
+            acks,
             has_telemetry: params.needs().int,
             start: now,
             stop: facts.stop,

@@ -112,6 +112,8 @@ pub(crate) struct Flow {
     pub window: f64,
     pub has_telemetry: bool,
     pub wants_on_send: bool,
+    /// Most ACKs at a look.
+    pub acks: u32,
     // Result.
     pub start: f64,
     pub stop: f64,

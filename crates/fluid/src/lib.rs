@@ -8,6 +8,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | [`refusal`] | the networks and algorithms that it refuses, by key |
+//! | [`admission`] | trials of algorithms: may an ACK stand for many packets? |
 //! | `plan` | links and flows as rates need them |
 //! | `link` | a fluid queue and its counters, in closed form between two changes |
 //! | `flow`, `history` | a flow, and the past that its ACKs tell |
@@ -19,6 +20,7 @@
 //! | `pauses` | queues that would have paused packets |
 //! | `samples`, `outcome` | series, and the result with its invariants |
 
+pub mod admission;
 mod engine;
 mod flow;
 mod history;
@@ -37,6 +39,7 @@ mod samples;
 mod settings;
 mod simulation;
 
-pub use refusal::{Refusal, check};
+pub use admission::Admission;
+pub use refusal::{Refusal, check, check_algorithm};
 pub use settings::{Model, Settings};
 pub use simulation::{Error, Progress, Simulation, Stopped};

@@ -47,13 +47,13 @@ struct Spread {
 }
 
 impl Spread {
-    fn new(flow: &Flow, told: &Told, (rtt, now): (f64, f64), acks: u32) -> Spread {
+    fn new(flow: &Flow, told: &Told, (rtt, now): (f64, f64)) -> Spread {
         let end = whole(told.acked / flow.framing);
         let payload = end.saturating_sub(flow.ack_seq);
         let interval = now - flow.looked;
         // A longer time since the last look has more of them; each is a packet or more.
         let more = (interval / rtt / 4.0).clamp(1.0, 8.0);
-        let count = whole((f64::from(acks) * more).min(payload as f64 / flow.mss + 0.001)).max(1);
+        let count = whole((f64::from(flow.acks) * more).min(payload as f64 / flow.mss + 0.001)).max(1);
         let part = 1.0 / count as f64;
         let newest = (now - told.left).max(flow.base_rtt);
         let sent_end = whole(flow.sent / flow.framing).max(flow.sent_seq);
@@ -267,7 +267,7 @@ impl Engine<'_> {
     /// Gives the algorithm ACKs that are spread over the time since the last look, and its timers between them. Numbers of bytes and
     /// times are integers here: what is left of a division comes with the last ACK.
     fn tell_acks(&mut self, flow: &mut Flow, told: &Told, rtt: f64, now: f64) {
-        let mut spread = Spread::new(flow, told, (rtt, now), self.settings.acks);
+        let mut spread = Spread::new(flow, told, (rtt, now));
         let mut marks = Marks::new(flow, told, &spread, &mut self.random);
         if flow.has_telemetry {
             self.begin_stamps(flow, 1.0 / spread.count as f64);

@@ -219,7 +219,11 @@ fn check_flows(flows: &[FlowSpec]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_algorithm(algorithm: &AnyParams) -> Result<(), Refusal> {
+/// Checks that senders run this algorithm alone, and that it needs nothing that rates do not have.
+///
+/// # Errors
+/// The first need that they do not meet.
+pub fn check_algorithm(algorithm: &AnyParams) -> Result<(), Refusal> {
     let Needs {
         ecn: _,
         int: _,

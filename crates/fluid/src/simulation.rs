@@ -1,9 +1,11 @@
 //! A network ready to be simulated as rates, and its run.
 
+use crate::admission::Admission;
 use crate::engine::Engine;
 use crate::max_min::MaxMin;
 use crate::refusal::{Refusal, check};
 use crate::settings::{Model, Settings};
+use farloop_cc::AnyParams;
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::recorded::Recorded;
 use farloop_network::{BuildError, Network, NetworkSpec, RunResult};
@@ -16,6 +18,20 @@ pub struct Simulation {
     recorded: Recorded,
     seed: u64,
     settings: Settings,
+    /// By algorithm: how it gets its ACKs; empty for as the settings say.
+    admissions: Vec<Admission>,
+}
+
+/// Tries an algorithm.
+fn admit(algorithm: &AnyParams) -> Result<Admission, Refusal> {
+    match Admission::of(algorithm) {
+        Admission::Refused => Err(Refusal {
+            key: "algorithm.name",
+            problem: format!("flows of \"{}\" do not end in a trial with rates", algorithm.describe().name),
+            expected: "expected an algorithm whose flows do, or gear = \"packets\"",
+        }),
+        admitted => Ok(admitted),
+    }
 }
 
 /// The reason for which there is no simulation.
@@ -84,13 +100,27 @@ impl Simulation {
     /// [`BuildError::Cancelled`].
     ///
     /// # Errors
-    /// [`Error::Refused`] for features that rates do not have, [`Error::Build`] for what no simulation takes.
+    /// [`Error::Refused`] for features that rates do not have, and algorithms that no trial admits, [`Error::Build`] for what no simulation takes.
     pub fn build(spec: NetworkSpec, settings: Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, Error> {
+        check(&spec)?;
+        let admissions = match settings.model {
+            Model::Fluid => spec.algorithms.iter().map(admit).collect::<Result<_, _>>()?,
+            Model::MaxMin => Vec::new(),
+        };
+        Ok(Simulation { admissions, ..Simulation::build_untried(spec, settings, go_on)? })
+    }
+
+    /// As [`Simulation::build`], without a trial of the algorithms.
+    pub(crate) fn build_untried(
+        spec: NetworkSpec,
+        settings: Settings,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Simulation, Error> {
         check(&spec)?;
         let recorded = Recorded::new(&spec)?;
         let seed = spec.seed;
         let network = Network::build(spec, go_on)?;
-        Ok(Simulation { network, recorded, seed, settings })
+        Ok(Simulation { network, recorded, seed, settings, admissions: Vec::new() })
     }
 
     /// Sentences for the user before the run: where packets would be as fast.
@@ -99,14 +129,25 @@ impl Simulation {
         let every = flows.div_ceil(MOST_ASKED).max(1);
         let asked: Vec<f64> = (0..flows).step_by(every).map(|flow| self.packet_hops(FlowId::new(flow))).collect();
         let mean = asked.iter().sum::<f64>() / asked.len().max(1) as f64;
-        if asked.is_empty() || mean >= FEW_HOPS {
-            return Vec::new();
+        let mut notes = Vec::new();
+        for (algorithm, admission) in self.network.algorithms.iter().zip(&self.admissions) {
+            if let Admission::Single(difference) = admission {
+                notes.push(format!(
+                    "{} gets an ACK for each packet, which takes time: with few ACKs its flows took {:.0} % longer or shorter in a trial",
+                    algorithm.describe().name,
+                    difference * 100.0
+                ));
+            }
         }
-        vec![format!(
+        if asked.is_empty() || mean >= FEW_HOPS {
+            return notes;
+        }
+        notes.push(format!(
             "a flow makes {mean:.0} packet-hops in a round-trip time at most (mean of {}); below about {FEW_HOPS} packets are as fast as \
              rates, and exact",
             asked.len()
-        )]
+        ));
+        notes
     }
 
     /// Most packet-hops of a flow in a base round-trip time, ACKs' included.
@@ -123,7 +164,8 @@ impl Simulation {
     /// # Errors
     /// [`Stopped::Refused`] where it comes to a queue that would have paused packets.
     pub fn run(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
-        let mut engine = Engine::new(&self.network, &self.recorded, self.seed, self.settings);
+        let acks = self.admissions.iter().map(|admission| admission.acks(self.settings.acks)).collect();
+        let mut engine = Engine::new(&self.network, &self.recorded, self.seed, (self.settings, acks));
         let (end, mut left) = (self.network.end, EVENTS);
         let mut go_on = |now: f64, looks: u64| {
             left -= 1;

@@ -1,5 +1,6 @@
 //! Tests of the fluid simulation over whole networks.
 
+mod admission;
 mod common;
 mod determinism;
 mod exact;
