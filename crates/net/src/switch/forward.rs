@@ -4,24 +4,60 @@
 //! - Symmetric ECMP: answers to data (ACKs, signals) take the data's links back, so that port agents see the ACKs of their own flows.
 //!
 //! Paths and their closed forms follow it, too ([`Network::next`](farloop_network::Network::next),
-//! [`Network::next_back`](farloop_network::Network::next_back)).
+//! [`Network::next_ack_port`](farloop_network::Network::next_ack_port)).
 
-use crate::ids::{HostNumber, PortId, SwitchNumber};
+use crate::ids::{FlowId, HostNumber, Key, PortId, SwitchNumber};
 use crate::packet::Packet;
 use crate::part_context::PartContext;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+
+/// Flows whose way back a switch remembers: most answers are for few flows at a time, and finding the way walks along their data's path.
+const REMEMBERED: usize = 64;
+
+/// The way back of a flow's answers by these routes.
+#[derive(Clone, Copy)]
+struct WayBack {
+    routing: usize,
+    flow: FlowId,
+    port: Option<PortId>,
+}
+
+/// The switch that sends ACKs back by their data's links.
+struct Symmetric {
+    switch: SwitchNumber,
+    /// By the last digits of the flow's number.
+    remembered: Box<[Cell<Option<WayBack>>; REMEMBERED]>,
+}
+
+impl Symmetric {
+    fn new(switch: SwitchNumber) -> Symmetric {
+        Symmetric { switch, remembered: Box::new([const { Cell::new(None) }; REMEMBERED]) }
+    }
+
+    fn way_back(&self, cx: &PartContext, flow: FlowId) -> Option<PortId> {
+        let place = &self.remembered[flow.index() % REMEMBERED];
+        match place.get() {
+            Some(known) if known.flow == flow && known.routing == cx.routing => known.port,
+            _ => {
+                let port = cx.network.data_came_by(cx.routing, self.switch, flow).and_then(|port| cx.port_of(port));
+                place.set(Some(WayBack { routing: cx.routing, flow, port }));
+                port
+            }
+        }
+    }
+}
 
 /// The forwarder of a switch.
 pub(crate) struct Forwarder {
     detours: BTreeMap<HostNumber, PortId>,
-    /// The switch, where it sends ACKs back by their data's links.
-    symmetric: Option<SwitchNumber>,
+    symmetric: Option<Symmetric>,
 }
 
 impl Forwarder {
     /// A forwarder with these detours, and symmetric if a switch is given; `None` with neither.
     pub fn new(detours: BTreeMap<HostNumber, PortId>, symmetric: Option<SwitchNumber>) -> Option<Box<Forwarder>> {
-        (!detours.is_empty() || symmetric.is_some()).then(|| Box::new(Forwarder { detours, symmetric }))
+        (!detours.is_empty() || symmetric.is_some()).then(|| Box::new(Forwarder { detours, symmetric: symmetric.map(Symmetric::new) }))
     }
 
     /// The egress port for a packet; `None` to let the routes decide.
@@ -29,7 +65,7 @@ impl Forwarder {
         if let Some(detour) = self.detours.get(&packet.dst) {
             return Some(*detour);
         }
-        let switch = self.symmetric.filter(|_| !packet.is_forward())?;
-        cx.network.data_came_by(cx.routing, switch, packet.flow).and_then(|port| cx.port_of(port))
+        let symmetric = self.symmetric.as_ref().filter(|_| !packet.is_forward())?;
+        symmetric.way_back(cx, packet.flow)
     }
 }
