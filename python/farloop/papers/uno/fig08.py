@@ -20,6 +20,9 @@ MIXES = ("near and far", "near", "far")
 
 ALGORITHM = {"uno": "uno", "gemini": "uno-gemini"}
 
+AFTER = 1.05
+"""The picture ends at so many times the finish of the last flow."""
+
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Completion times and how close together they are, beside those of the artifact."""
@@ -69,14 +72,16 @@ def closeness(run: Run) -> float:
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
-    """Throughput of each flow over time, one panel for each case; of several seeds the first."""
+    """Throughput of each flow over time, until all flows are over, one panel for each case; of several seeds the first."""
     needs = scheduled_runs(comparison)
     figure, axes = grid(len(needs), "Eight flows of 1 GB to one host", columns=len(MIXES))
+    last = 0.0
     for axis, need in zip(axes, needs, strict=True):
         axis.set_title(need.case, fontsize=8)
         run = next((r for r in comparison.runs if Need(r.case, r.algorithm) == need), None)
         if run is None:
             continue
+        last = max(last, last_finish(run))
         labelled = set()
         sources = zip(run.flows["name"].to_pylist(), run.flows["source"].to_pylist(), strict=True)
         for flow, source in sources:
@@ -89,6 +94,15 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.axhline(12.5, color="0.4", linestyle="--", linewidth=0.7)
         axis.set_ylim(0, 50)
         axis.set_xlabel("time (ms)", fontsize=8)
+    if last:
+        # All panels share their axis.
+        axes[0].set_xlim(0, AFTER * 1e3 * last)
     axes[0].set_ylabel("throughput (Gbps)", fontsize=8)
     legend_below(figure, axes)
     return {"fig08": figure}
+
+
+def last_finish(run: Run) -> float:
+    """When the last flow finishes, in seconds; the end of the run if one does not."""
+    finishes = run.flows["finish_ps"]
+    return run.duration if finishes.null_count else float(finishes.to_numpy().max()) / 1e12
