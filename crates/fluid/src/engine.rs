@@ -136,7 +136,7 @@ impl<'a> Engine<'a> {
             capacity,
             starts: BinaryHeap::new(),
             waiting: Vec::new(),
-            random: RandomStream::new(seed, "fluid", 0),
+            random: RandomStream::new(seed, "fluid", settings.stream),
             effects: Vec::new(),
             signals: Vec::new(),
             records: Vec::new(),

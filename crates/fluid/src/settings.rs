@@ -25,6 +25,8 @@ pub struct Settings {
     pub long_factor: f64,
     /// The last byte of a flow keeps the flow's share of a link where it waits longer than this, in picoseconds.
     pub short_wait: f64,
+    /// Number of the stream of random numbers that algorithms and marks draw from.
+    pub stream: u64,
     /// Queues that would have paused packets go on: for measurements of how often that matters.
     pub ignore_pauses: bool,
 }
@@ -38,6 +40,7 @@ impl Default for Settings {
             long_delay: 50e6,
             long_factor: 8.0,
             short_wait: 300e3,
+            stream: 0,
             ignore_pauses: false,
         }
     }
