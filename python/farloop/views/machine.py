@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from farloop.studies.arena.table import Result
     from farloop.studies.sweep.study import Study
     from farloop.studies.validation.checks import FidelityCheck
+    from farloop.studies.validation.fluid_errors import FluidError
     from farloop.studies.validation.relations import RelationOutcome
 
 SCHEMA = "farloop/1"
@@ -117,9 +118,18 @@ def reproduction(figures: Iterable[FigureVerdicts], target: Path) -> Document:
     return _document("reproduction", target, figures=rows)
 
 
-def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome], target: Path) -> Document:
+def validation(
+    checks: Sequence[FidelityCheck],
+    outcomes: Sequence[RelationOutcome],
+    target: Path,
+    errors: Sequence[FluidError] = (),
+) -> Document:
     """Of `validate`: what validation.json has."""
-    rows = {"checks": [check.row() for check in checks], "relations": [outcome.row() for outcome in outcomes]}
+    rows = {
+        "checks": [check.row() for check in checks],
+        "relations": [outcome.row() for outcome in outcomes],
+        "fluid": [error.row() for error in errors],
+    }
     return _document("validation", target, **rows)
 
 

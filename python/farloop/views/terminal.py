@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from farloop.studies.sweep.measures import Measure
     from farloop.studies.sweep.study import Study
     from farloop.studies.validation.checks import FidelityCheck
+    from farloop.studies.validation.fluid_errors import FluidError
     from farloop.studies.validation.relations import RelationOutcome
     from farloop.views.report.tables import Cell
 
@@ -232,13 +233,15 @@ def study(result: Study, collect: Sequence[Measure]) -> None:
     deadlocks(result.cautions)
 
 
-def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> None:
+def validation(
+    checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome], errors: Sequence[FluidError] = ()
+) -> None:
     """Prints how near the simulator is to its references: by algorithm, then every number that differs without a known cause."""
     from farloop.studies.validation.checks import DIFFERS
     from farloop.studies.validation.validation_headline import headline_validation
     from farloop.views import validation_tables
 
-    answer(headline_validation(checks, outcomes).sentences)
+    answer(headline_validation(checks, outcomes, errors).sentences)
     if checks:
         _print_table(validation_tables.OVERVIEW, validation_tables.overview(checks))
     differing = [check for check in checks if check.verdict == DIFFERS]
@@ -250,7 +253,9 @@ def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutco
         )
     if outcomes:
         _print_table(validation_tables.RELATIONS, validation_tables.relations(outcomes))
-    _console().print(Text(f"{validation_tables.summary(checks, outcomes)}."))
+    if errors:
+        _print_table(validation_tables.FLUID, validation_tables.fluid(errors), "Fluid simulation beside packets")
+    _console().print(Text(f"{validation_tables.summary(checks, outcomes, errors)}."))
 
 
 def deadlocks(sentences: Sequence[str], name: str = "") -> None:

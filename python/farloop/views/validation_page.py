@@ -11,9 +11,10 @@ from farloop import _native
 from farloop.output import manifest
 from farloop.palette import CROSS, INTRA
 from farloop.safe_files import names
-from farloop.studies.validation import references, relations
+from farloop.studies.validation import fluid_errors, references, relations
 from farloop.studies.validation.checks import EXPLAINED, FidelityCheck
 from farloop.studies.validation.checks import read as read_check
+from farloop.studies.validation.fluid_errors import FluidError
 from farloop.studies.validation.record import NUMBERS
 from farloop.studies.validation.references import THEORY, Reference
 from farloop.studies.validation.relations import RelationOutcome
@@ -32,6 +33,7 @@ PICTURE = "differences.png"
 QUESTIONS = {
     "overview": "Where does it differ, by algorithm?",
     "metamorphic": "Does anything matter that must not?",
+    "fluid": "How far are rates from packets?",
     "references": "What does each reference say?",
 }
 """The sections of the page by their anchors."""
@@ -40,24 +42,31 @@ MAX_DRAWN = 0.3
 """Differences beyond this are drawn at the edge of the picture."""
 
 
-def write(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome], into: Path) -> None:
+def write(
+    checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome], errors: Sequence[FluidError], into: Path
+) -> None:
     """Writes page and picture into an existing directory."""
     from farloop.views.figures.draw import write_png
 
     if checks:
         (into / manifest.FIGURES).mkdir(exist_ok=True)
         write_png(picture(checks), into / manifest.FIGURES / PICTURE)
-    (into / manifest.REPORT).write_text(page(checks, outcomes), encoding="utf-8")
+    (into / manifest.REPORT).write_text(page(checks, outcomes, errors), encoding="utf-8")
 
 
 def rewrite(source: Path, aside: Path) -> None:
     """Draws page and picture of a validation on disk anew, into a directory of `rewriting`."""
     with names.open_regular(source / NUMBERS) as file:
         kept = json.loads(file.read().decode("utf-8"))
-    write([read_check(row) for row in kept["checks"]], [relations.read(row) for row in kept["relations"]], aside)
+    errors = [fluid_errors.read(row) for row in kept.get("fluid", ())]
+    write(
+        [read_check(row) for row in kept["checks"]], [relations.read(row) for row in kept["relations"]], errors, aside
+    )
 
 
-def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
+def page(
+    checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = (), errors: Sequence[FluidError] = ()
+) -> str:
     """A complete HTML document that loads nothing from anywhere."""
     used = [references.load(name) for name in dict.fromkeys(check.reference for check in checks)]
     by_reference = []
@@ -74,10 +83,15 @@ def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = 
     values = {
         "overview": Table.from_rows(validation_tables.OVERVIEW, validation_tables.overview(checks), style="sorts"),
         "relations": Table.from_rows(validation_tables.RELATIONS, validation_tables.relations(outcomes), style="sorts"),
+        "fluid": Table.from_rows(validation_tables.FLUID, validation_tables.fluid(errors), style="sorts"),
+        "fluid_by_size": Table.from_rows(
+            validation_tables.FLUID, validation_tables.fluid(errors, by_size=True), style="sorts"
+        ),
+        "has_errors": bool(errors),
         "references": by_reference,
     }
     drawn = [(anchor, name, render("validation.html.j2", part=anchor, **values)) for anchor, name in QUESTIONS.items()]
-    answer = headline_validation(checks, outcomes)
+    answer = headline_validation(checks, outcomes, errors)
     scopes = {effect.scope: effect.scope or "all references" for effect in answer.effects}
     algorithms = list(dict.fromkeys(check.algorithm for check in checks))
     note = "The nearest on top; 1 is the limit. Lines: from the nearest to the farthest number of each algorithm."
@@ -86,7 +100,7 @@ def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = 
         "farloop beside its references",
         head(answer, EffectChart(algorithms, scopes, ("number", "of"), note), validation_cautions(checks)),
         [part for part in drawn if part[2].strip()],
-        subtitle=f"{validation_tables.summary(checks, outcomes)}; farloop {_native.version()}",
+        subtitle=f"{validation_tables.summary(checks, outcomes, errors)}; farloop {_native.version()}",
         scripts=plots.scripts(has_charts=False),
     )
 

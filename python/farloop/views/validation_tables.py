@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, VERDICTS, FidelityCheck, worst
+from farloop.studies.validation.fluid_errors import ALL, FLUID as GEAR, HOLDS, JITTER, MAX_MIN, FluidError
 from farloop.studies.validation.relations import RelationOutcome
 from farloop.views.report.tables import Cell
 
@@ -23,6 +24,20 @@ RELATIONS = [
     "exact to the picosecond",
     "largest difference",
     "limit",
+    "verdict",
+]
+
+
+FLUID = [
+    "case",
+    "algorithm",
+    "flows",
+    "errors of FCT: fluid (mean, median, p90, %)",
+    "max-min",
+    "packets with jitter",
+    "p99 slowdown: fluid, max-min, jitter (%)",
+    "last end: fluid, max-min, jitter (%)",
+    "bars (%)",
     "verdict",
 ]
 
@@ -85,10 +100,49 @@ def relations(outcomes: Sequence[RelationOutcome]) -> list[list[Cell]]:
     ]
 
 
-def summary(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
+def fluid(errors: Sequence[FluidError], *, by_size: bool = False) -> list[list[Cell]]:
+    """The errors of the fluid simulation beside those of max-min fair rates and of packets with jitter: of all flows, or by size."""
+    ways = (GEAR, MAX_MIN, JITTER)
+    rows: list[list[Cell]] = []
+    for each in errors:
+        if (each.size == ALL) == by_size:
+            continue
+        flows = (" / ".join(_digits(each.errors[way][name]) for name in ("mean", "median", "p90")) for way in ways)
+        of_run = (
+            " / ".join(f"{_digits(each.errors[way][name], '+')}" for way in ways) if name in each.errors[GEAR] else None
+            for name in ("p99", "end")
+        )
+        rows.append(
+            [
+                f"{each.case}, {each.size}" if by_size else each.case,
+                each.algorithm,
+                str(each.flows),
+                *flows,
+                *of_run,
+                ", ".join(f"{name} {100 * bar:g}" for name, bar in each.bars.items()) or None,
+                each.verdict,
+            ]
+        )
+    return rows
+
+
+def _digits(part: float, sign: str = "") -> str:
+    """A part in percent, with two digits or more."""
+    percent_of = 100 * part
+    return f"{percent_of:{sign}.0f}" if abs(percent_of) >= 9.95 else f"{percent_of:{sign}.1f}" if abs(percent_of) >= 0.995 else f"{percent_of:{sign}.2f}"
+
+
+def summary(
+    checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = (), errors: Sequence[FluidError] = ()
+) -> str:
     """Returns the number that agree, in a sentence."""
     held = sum(outcome.holds for outcome in outcomes)
     related = f"{held} of {len(outcomes)} changes that must not matter do not" if outcomes else ""
+    if errors:
+        own = [error for error in errors if error.size == ALL]
+        within = sum(error.verdict == HOLDS for error in own)
+        of_fluid = f"{within} of {len(own)} cases of the fluid simulation hold"
+        related = f"{related}; {of_fluid}" if related else of_fluid
     if not checks:
         return related
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in VERDICTS}

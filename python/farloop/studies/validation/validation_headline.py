@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 from farloop.results.effects import ALL, Effect
@@ -11,6 +12,7 @@ from farloop.results.measures import LESS
 from farloop.statistics import Interval
 from farloop.studies.validation import references
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck, worst
+from farloop.studies.validation.fluid_errors import ALL, FLUID, HOLDS, JITTER, MAX_MIN, WORSE, FluidError
 from farloop.studies.validation.references import THEORY
 from farloop.studies.validation.relations import RelationOutcome
 from farloop.units import count_text
@@ -25,10 +27,14 @@ _VERDICTS = {
 }
 
 
-def headline_validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> Headline:
+def headline_validation(
+    checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = (), errors: Sequence[FluidError] = ()
+) -> Headline:
     """The answer with three numbers, and for the chart each algorithm's largest distance; a scope is a reference, or all of them."""
+    of_fluid = [_fluid_text(errors)] if errors else []
     if not checks:
-        return Headline((_relations_text(outcomes),))
+        of_relations = [_relations_text(outcomes)] if outcomes or not errors else []
+        return Headline((*of_relations, *of_fluid))
     names = list(dict.fromkeys(check.reference for check in checks))
     by_reference = {name: [check for check in checks if check.reference == name] for name in names}
     held = [name for name, own in by_reference.items() if worst(own) in (AGREES, EXPLAINED)]
@@ -42,6 +48,7 @@ def headline_validation(checks: Sequence[FidelityCheck], outcomes: Sequence[Rela
         f"The worst is {_place(farthest)}: {_percent(farthest.difference)} from the reference, {_limits(farthest)}, "
         f"{_VERDICTS[farthest.verdict]}.",
         *([_relations_text(outcomes)] if outcomes else []),
+        *of_fluid,
     ]
     failing = ", ".join(name for name in names if name not in held)
     numbers = (
@@ -112,4 +119,17 @@ def _relations_text(outcomes: Sequence[RelationOutcome]) -> str:
     failing = ", ".join(outcome.relation.name for outcome in outcomes if not outcome.holds)
     return (
         f"{held} of {len(outcomes)} changes that must not matter do not{f'; these do: {failing}' if failing else ''}."
+    )
+
+
+def _fluid_text(errors: Sequence[FluidError]) -> str:
+    own = [error for error in errors if error.size == ALL]
+    within = sum(error.verdict == HOLDS for error in own)
+    worse = ", ".join(f"{error.case} {error.algorithm}" for error in own if error.verdict == WORSE)
+    middle = [statistics.median(error.errors[way]["mean"] for error in own) for way in (FLUID, MAX_MIN, JITTER)]
+    fluid, max_min, jitter = (f"{100 * value:.2g} %" for value in middle)
+    return (
+        f"{within} of {count_text(len(own), 'case')} of the fluid simulation hold{f'; worse than recorded: {worse}' if worse else ''}. "
+        f"Its mean error of completion times is {fluid} (median over the cases), that of max-min fair rates {max_min}, and that of packets "
+        f"with jitter {jitter}."
     )
