@@ -17,11 +17,13 @@
 //! | `nic` | the flows of a host share its link |
 //! | `rates`, `last_byte` | rates and last bytes on their way along the path |
 //! | `max_min` | the baseline without queues |
+//! | [`error_bound`] | how far from packets a run may be |
 //! | `pauses` | queues that would have paused packets |
 //! | `samples`, `outcome` | series, and the result with its invariants |
 
 pub mod admission;
 mod engine;
+pub mod error_bound;
 mod flow;
 mod history;
 mod last_byte;
@@ -40,6 +42,7 @@ mod settings;
 mod simulation;
 
 pub use admission::Admission;
+pub use error_bound::{ErrorBound, ErrorEstimate, estimate_error};
 pub use refusal::{Refusal, check, check_algorithm};
 pub use settings::{Model, Settings};
 pub use simulation::{Error, Progress, Simulation, Stopped};

@@ -382,7 +382,10 @@ impl Engine<'_> {
         let before = flow.window;
         flow.window = wire_window(flow, control.cwnd);
         // A look at least once in each *base* round-trip time, however long the queue is.
-        let interval = (rtt / flow.looks).min(flow.base_rtt);
+        let mut interval = (rtt / flow.looks).min(flow.base_rtt);
+        if self.settings.scatter > 0.0 {
+            interval *= 1.0 - self.settings.scatter * self.random.uniform();
+        }
         let next = (now + interval).min(flow.timer_due.max(now + flow.base_rtt / 16.0));
         flow.next_look = round_up(next);
         let line = flow.line_rate as f64;

@@ -27,6 +27,8 @@ pub struct Settings {
     pub short_wait: f64,
     /// Number of the stream of random numbers that algorithms and marks draw from.
     pub stream: u64,
+    /// Part of the time between two looks at a flow that is left to chance: 0 for none. Flows that begin together part.
+    pub scatter: f64,
     /// Queues that would have paused packets go on: for measurements of how often that matters.
     pub ignore_pauses: bool,
 }
@@ -41,6 +43,7 @@ impl Default for Settings {
             long_factor: 8.0,
             short_wait: 300e3,
             stream: 0,
+            scatter: 0.0,
             ignore_pauses: false,
         }
     }

@@ -164,8 +164,28 @@ impl Simulation {
     /// # Errors
     /// [`Stopped::Refused`] where it comes to a queue that would have paused packets.
     pub fn run(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
-        let acks = self.admissions.iter().map(|admission| admission.acks(self.settings.acks)).collect();
-        let mut engine = Engine::new(&self.network, &self.recorded, self.seed, (self.settings, acks));
+        self.run_with(self.settings, progress)
+    }
+
+    /// Its settings.
+    pub(crate) fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// Payload of each flow in bytes.
+    pub(crate) fn sizes(&self) -> Vec<u64> {
+        let flows = &self.network.flows;
+        (0..flows.len()).map(|flow| flows.size(FlowId::new(flow)).get()).collect()
+    }
+
+    /// Runs with other settings than its own.
+    pub(crate) fn run_with(
+        &self,
+        settings: Settings,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<RunResult, Stopped> {
+        let acks = self.admissions.iter().map(|admission| admission.acks(settings.acks)).collect();
+        let mut engine = Engine::new(&self.network, &self.recorded, self.seed, (settings, acks));
         let (end, mut left) = (self.network.end, EVENTS);
         let mut go_on = |now: f64, looks: u64| {
             left -= 1;
@@ -176,7 +196,7 @@ impl Simulation {
             progress(Progress { now: Time::from_ps(now as u64), end, looks })
         };
         let mut last = 0.0;
-        if self.settings.model == Model::MaxMin {
+        if settings.model == Model::MaxMin {
             let mut shares = MaxMin::new(&mut engine);
             while let Some(now) = shares.step() {
                 last = now;

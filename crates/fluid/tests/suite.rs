@@ -3,6 +3,7 @@
 mod admission;
 mod common;
 mod determinism;
+mod error_bound;
 mod exact;
 mod invariants;
 mod refusals;
