@@ -3,13 +3,15 @@
 
 farloop validate --full --out out/validation && scripts/validation_table.py out/validation
 
-Without an argument it writes the table of speeds only, which validation/speed.py has measured.
+Without an argument it writes only what the repository has: the table of speeds, which validation/speed.py has measured, and those of the
+fluid simulation in docs/fluid.md, which are validation/fluid/make.py's and validation/fluid/bound.py's.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,7 @@ from typing import Any
 
 import page_tables
 
-from farloop.studies.validation import checks, references, relations
+from farloop.studies.validation import checks, fluid_cases, fluid_errors, references, relations
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
 from farloop.studies.validation.relations import RelationOutcome
 from farloop.views import validation_tables
@@ -26,6 +28,7 @@ from farloop.views.tabular import Cell, Table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
+FLUID, BOUNDS = ROOT / "docs" / "fluid.md", ROOT / "validation" / "fluid" / "bound.json"
 SPEED = ROOT / "python" / "farloop" / "studies" / "validation" / "references" / "speed.json"
 SCRIPT = "validation_table.py"
 
@@ -36,6 +39,8 @@ def main() -> int:
     parser.add_argument("output", type=Path, nargs="?", help="What `farloop validate` wrote.")
     output = parser.parse_args().output
     put(PAGE, "speed", speed(json.loads(SPEED.read_text("utf-8"))))
+    put(FLUID, "fluid-errors", fluid())
+    put(FLUID, "fluid-bounds", bounds(json.loads(BOUNDS.read_text("utf-8"))))
     if output is None:
         return 0
     kept = json.loads((output / "validation.json").read_text("utf-8"))
@@ -78,6 +83,54 @@ def speed(measured: Mapping[str, Any]) -> str:
             )
     machines = dict.fromkeys(own["machine"] for own in measured.values())
     return f"{Table.from_rows(_SPEED, rows).markdown()}\nMeasured on one core of {'; '.join(machines)}."
+
+
+def fluid() -> str:
+    """The recorded errors of the fluid simulation: by case and algorithm, and of the mean by size of flows."""
+    ways = (fluid_errors.FLUID, fluid_errors.MAX_MIN, fluid_errors.JITTER)
+    runs: list[list[Cell]] = []
+    by_size: list[list[Cell]] = []
+    for name, algorithms in fluid_cases.recorded().items():
+        for algorithm, classes in algorithms.items():
+            every = classes[fluid_errors.ALL]
+            errors = every["errors"]
+            means = (" / ".join(_percent(errors[way][s]) for s in ("mean", "median", "p90")) for way in ways)
+            ends = (" / ".join(f"{100 * errors[way][s]:+.1f}" for way in ways) for s in ("p99", "end"))
+            runs.append([name, algorithm, str(every["flows"]), *means, *ends])
+            sizes = (
+                " / ".join(_percent(classes[size]["errors"][way]["mean"]) for way in ways) if size in classes else None
+                for size in fluid_errors.CLASSES
+            )
+            by_size.append([name, algorithm, *sizes])
+    heads = [*_FLUID, "p99 slowdown", "last end"], ["case", "algorithm", *fluid_errors.CLASSES]
+    tables = [Table.from_rows(head, rows).markdown() for head, rows in zip(heads, (runs, by_size), strict=True)]
+    return "\nMean errors by size of flows: fluid / max-min / packets with jitter, in %.\n\n".join(tables).rstrip()
+
+
+def bounds(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How often the bounds cover the errors, and how wide they are, by family of scenarios."""
+    groups: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for row in rows:
+        of = "p99 slowdown" if row["of"].startswith("99th") else "mean error"
+        groups.setdefault((of, row["family"], row["part"]), []).append((row["error"], row["bound"]))
+    table: list[list[Cell]] = []
+    for (of, family, part), pairs in sorted(groups.items(), key=lambda item: item[0][0]):
+        covered = sum(error <= bound for error, bound in pairs) / len(pairs)
+        error, bound = (statistics.median(values) for values in zip(*pairs, strict=True))
+        ratio = f"{bound / error:.1f}" if error else "–"
+        table.append(
+            [of, family, part, str(len(pairs)), f"{100 * covered:.0f} %", _percent(error), _percent(bound), ratio]
+        )
+    return Table.from_rows(_BOUNDS, table).markdown().rstrip()
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2g}" if part < 0.1 else f"{100 * part:.0f}"
+
+
+_FLUID = ["case", "algorithm", "flows", "fluid: mean / median / p90", "max-min", "packets with jitter"]
+
+_BOUNDS = ["bound of the", "family", "scenarios", "numbers", "covered", "median error (%)", "median bound (%)", "ratio"]
 
 
 def sentence(judged: Sequence[FidelityCheck]) -> str:

@@ -224,3 +224,32 @@ def test_a_feature_that_rates_lack_names_file_line_and_key(path: Path, command: 
     assert refused.returncode == 2
     assert f'tcp.toml:{line}: transport.kind: with gear = "fluid", ' in refused.stderr, refused.stderr
     assert not (command.directory / "none").exists()
+
+
+def test_a_fluid_run_bounds_its_error_and_may_leave_it_out(path: Path, by_gear: dict[str, farloop.Run], command: Any):
+    assert by_gear["packets"].info["error"] is None
+    assert by_gear["max-min"].info["error"] is None
+    # Four flows are too few for a bound.
+    assert by_gear["fluid"].info["error"] == {"fct": {}, "p99_slowdown": None}
+    more = {"flow.near.count": 8}
+    with_error = farloop.run(path, gear="fluid", set=more)
+    estimate = with_error.info["error"]
+    assert list(estimate["fct"]) == ["above 1 MB"]
+    assert estimate["fct"]["above 1 MB"]["flows"] == 9
+    assert 0.001 < estimate["fct"]["above 1 MB"]["bound"] < 1
+    assert with_error.summary["error"] == estimate
+    without = farloop.run(path, gear="fluid", set=more | {"run.fluid_error": False})
+    assert without.info["error"] is None
+    assert without.flows.equals(with_error.flows)
+    done = command("run", str(path), "--gear", "fluid", "--set", "flow.near.count=8", "--out", "bounded")
+    assert "bounds of the mean error of completion times against packets" in done.stdout, done.stdout
+
+
+def test_bounds_are_said_in_a_sentence():
+    rows = {"up to 10 kB": {"bound": 0.031}, "above 1 MB": {"bound": 1.5}}
+    assert gears.error_sentence({"fct": rows, "p99_slowdown": {"bound": 0.12}}) == (
+        "bounds of the mean error of completion times against packets: 3.1 % for flows up to 10 kB, a multiple for flows above 1 MB and "
+        "12 % for the 99th percentile of the slowdown"
+    )
+    assert gears.error_sentence({"fct": {}, "p99_slowdown": None}) == ""
+    assert gears.error_sentence(None) == ""

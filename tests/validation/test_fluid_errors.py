@@ -39,7 +39,7 @@ def directory(tmp_path):
 
 def error_of(mean, *, bars=None, recorded=None, **more):
     own = {"mean": mean, "median": 0.01, "p90": 0.1}
-    errors = {FLUID: own, MAX_MIN: {name: 0.2 for name in own}, JITTER: {name: 0.002 for name in own}}
+    errors = {FLUID: own, MAX_MIN: dict.fromkeys(own, 0.2), JITTER: dict.fromkeys(own, 0.002)}
     return FluidError("two", "dctcp", ALL, 3, errors, bars or {}, recorded or {}, **more)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from farloop.experiments.execution import Execution
 from farloop.studies.validation import fluid_cases, fluid_errors
@@ -30,7 +31,8 @@ def main() -> None:
             kept = {case: document[case] for case in order if case in document}
             path.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
             (every,) = (each for each in results if each.size == fluid_errors.ALL)
-            print(name, algorithm, every.flows, {way: own["mean"] for way, own in every.errors.items()}, flush=True)
+            means = {way: own["mean"] for way, own in every.errors.items()}
+            sys.stderr.write(f"{name} {algorithm}: {every.flows} flows, {means}\n")
 
 
 if __name__ == "__main__":

@@ -107,6 +107,7 @@ impl RunOutput {
             "limits": self.outcome.limits,
             "capped": self.outcome.capped,
             "jobs": self.outcome.jobs,
+            "error": self.outcome.error,
         })
         .to_string()
     }

@@ -7,9 +7,10 @@ use crate::run::{Facts, Outcome, Progress, Ready};
 use crate::run_names::Names;
 use crate::scenario::Scenario;
 use crate::sections::GearChoice;
-use farloop_fluid::{Error, Model, Refusal, Settings, Simulation, Stopped};
+use farloop_fluid::{Error, ErrorBound, ErrorEstimate, Model, Refusal, Settings, Simulation, Stopped, estimate_error};
 use farloop_net::result::Gear;
 use farloop_units::{ParamType, Value};
+use serde_json::{Value as Json, json};
 
 impl GearChoice {
     /// The gear that results name.
@@ -77,15 +78,34 @@ pub(crate) fn simulate_rates(
     Ready { facts, names, simulation, .. }: Ready<Simulation>,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    let result = simulation.run(&mut |p| progress(Progress { now: p.now, end: p.end, steps: p.looks }));
-    let result = result.map_err(|stopped| match stopped {
+    let mut tell = |p: farloop_fluid::Progress| progress(Progress { now: p.now, end: p.end, steps: p.looks });
+    let result = simulation.run(&mut tell).map_err(|stopped| match stopped {
         Stopped::Cancelled => RunError::Cancelled,
         Stopped::Refused(refusal) => at_key(scenario, &refusal).into(),
     })?;
+    let error = if result.gear == Gear::Fluid && scenario.run.fluid_error {
+        match estimate_error(&simulation, &result, &mut tell) {
+            Ok(estimate) => error_json(&estimate),
+            Err(Stopped::Cancelled) => return Err(RunError::Cancelled),
+            // A run whose looks come at other times may be refused where this one is not: then nothing is known of its error.
+            Err(Stopped::Refused(_)) => Json::Null,
+        }
+    } else {
+        Json::Null
+    };
     // Short runs are over before they tell of themselves. Nobody can stop what is over.
     let (now, steps) = (result.totals.end, result.totals.looks);
     progress(Progress { now, end: now, steps });
-    Ok(Outcome::new(facts, names, result, None, 1))
+    Ok(Outcome { error, ..Outcome::new(facts, names, result, None, 1) })
+}
+
+/// Bounds of errors, as parts of packets' numbers.
+fn error_json(estimate: &ErrorEstimate) -> Json {
+    let row =
+        |bound: &ErrorBound| json!({ "flows": bound.flows, "difference": bound.difference, "bound": bound.bound });
+    let sizes: serde_json::Map<String, Json> =
+        estimate.sizes.iter().map(|bound| (bound.name.to_string(), row(bound))).collect();
+    json!({ "fct": sizes, "p99_slowdown": estimate.p99.as_ref().map(row) })
 }
 
 /// A refusal as a message about the key that asks for what is refused.

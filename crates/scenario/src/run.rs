@@ -71,6 +71,8 @@ pub struct Outcome {
     pub capped: Json,
     /// Data that the jobs have sent, as JSON.
     pub jobs: Json,
+    /// Bounds of the errors of a run by rates, as JSON; null where nothing was asked for.
+    pub error: Json,
     /// The trace, where one was requested.
     pub trace: Option<Traced>,
     /// Number of parts in which the network was simulated. This, [`Totals::packet_memory`] and
@@ -89,6 +91,7 @@ impl Outcome {
             limits: names.limits(&result),
             capped: names.capped_json(&result),
             jobs: names.jobs.traffic_json(&result),
+            error: Json::Null,
             totals: result.totals,
             deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
             invariants: result.invariants,

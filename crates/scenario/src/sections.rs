@@ -59,6 +59,8 @@ params! {
         /// with an error, and without some features, which are refused. "max-min": max-min fair rates and the empty network's delay, a
         /// baseline to compare the others with.
         gear: GearChoice = GearChoice::Packets;
+        /// With `gear = "fluid"`: two more runs, which take about three times as long as the first, bound its error. false leaves them out.
+        fluid_error: bool = true;
     }
 }
 

@@ -113,7 +113,10 @@ def compare_runs(comparison: ComparisonToCaution) -> list[Caution]:
 
 def _gear_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:
     """Says how the runs were simulated, where not all were packet by packet."""
-    return [Caution("gear", text) for text in gears.sentences(run.scenario for run in runs)]
+    cautions = [Caution("gear", text) for text in gears.sentences(run.scenario for run in runs)]
+    if len(runs) == 1 and (text := gears.error_sentence(runs[0].info.get("error"))):
+        cautions.append(Caution("gear", text))
+    return cautions
 
 
 def _network_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:

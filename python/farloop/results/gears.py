@@ -83,3 +83,21 @@ def sentences(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
         f"the runs have different gears ({', '.join(each)}): differences between them are also those of the gears "
         "(docs/fluid.md says how large)"
     ]
+
+
+def error_sentence(estimate: Mapping[str, Any] | None) -> str:
+    """States the bounds of the errors of a run by rates, as its `info` has them; empty where there are none."""
+    if not estimate:
+        return ""
+    parts = [f"{_percent(row)} for flows {size}" for size, row in estimate["fct"].items()]
+    if p99 := estimate["p99_slowdown"]:
+        parts.append(f"{_percent(p99)} for the 99th percentile of the slowdown")
+    return f"bounds of the mean error of completion times against packets: {_list(parts)}" if parts else ""
+
+
+def _percent(row: Mapping[str, Any]) -> str:
+    return f"{100 * float(row['bound']):.2g} %" if row["bound"] < 1 else "a multiple"
+
+
+def _list(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -31,8 +31,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Throughput, fairness, queues, pauses, losses and completion times (by classes of sizes) of a run.
 
-    Rates in bit/s, times in seconds, sizes in bytes; `None` where a number does not exist. A run that is not of packets has its gear, and
-    the number of looks at flows.
+    Rates in bit/s, times in seconds, sizes in bytes; `None` where a number does not exist. A run that is not of packets has its gear, the
+    number of looks at flows, and the bounds of its errors, as parts of packets' numbers (`None` where it left them out).
     """
     totals = info["totals"]
     end = float(totals["end_s"])
@@ -70,7 +70,7 @@ def summarise(
         "jobs": jobs(flows, scenario),
     }
     if (gear := gears.gear_of(scenario)) != gears.PACKETS:
-        summary |= {"gear": gear, "looks": totals["looks"]}
+        summary |= {"gear": gear, "looks": totals["looks"], "error": info.get("error")}
     if flows.num_rows <= MAX_FLOWS_LISTED:
         summary["flows"] = flow_rows(flows, end)
     cleaned: dict[str, Any] = replace_infinite(summary)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, VERDICTS, FidelityCheck, worst
-from farloop.studies.validation.fluid_errors import ALL, FLUID as GEAR, HOLDS, JITTER, MAX_MIN, FluidError
+from farloop.studies.validation.fluid_errors import ALL, HOLDS, JITTER, MAX_MIN, FluidError
+from farloop.studies.validation.fluid_errors import FLUID as GEAR
 from farloop.studies.validation.relations import RelationOutcome
 from farloop.views.report.tables import Cell
 
@@ -129,7 +130,13 @@ def fluid(errors: Sequence[FluidError], *, by_size: bool = False) -> list[list[C
 def _digits(part: float, sign: str = "") -> str:
     """A part in percent, with two digits or more."""
     percent_of = 100 * part
-    return f"{percent_of:{sign}.0f}" if abs(percent_of) >= 9.95 else f"{percent_of:{sign}.1f}" if abs(percent_of) >= 0.995 else f"{percent_of:{sign}.2f}"
+    return (
+        f"{percent_of:{sign}.0f}"
+        if abs(percent_of) >= 9.95
+        else f"{percent_of:{sign}.1f}"
+        if abs(percent_of) >= 0.995
+        else f"{percent_of:{sign}.2f}"
+    )
 
 
 def summary(

@@ -119,6 +119,9 @@ def _case(table: TomlTable, directory: Path) -> FluidCase:
         algorithms,
         tuple(seeds),
         table.flag("quick"),
-        {name: bars.number(name, "a part of the packets' number above 0, such as 0.08", above=0) for name in bars.values},
+        {
+            name: bars.number(name, "a part of the packets' number above 0, such as 0.08", above=0)
+            for name in bars.values
+        },
         {name: known.text(name) for name in known.values},
     )

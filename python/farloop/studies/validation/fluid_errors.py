@@ -40,13 +40,13 @@ FLUID, MAX_MIN, JITTER = "fluid", "max-min", "jitter"
 
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "packets": {},
-    FLUID: {gears.KEY: gears.FLUID},
+    FLUID: {gears.KEY: gears.FLUID, "run.fluid_error": False},
     MAX_MIN: {gears.KEY: gears.MAX_MIN},
     JITTER: {"run.jitter": 1},
 }
 
 HOLDS, KNOWN, WORSE = "holds", "above its bar", "worse than recorded"
-"""Verdicts: within the bar and no worse than recorded; above the bar as recorded; above what was recorded, or above the bar without a record."""
+"""Verdicts: within the bar and no worse than recorded; above the bar as recorded; above what is recorded, or above the bar without any."""
 
 MARGIN, POINTS = 0.25, 0.003
 """An error is worse than recorded where it is larger by more than a quarter and 0.3 points: flows that meet differ by chance."""
@@ -163,7 +163,9 @@ def _variants(case: FluidCase, algorithm: str) -> list[Variant]:
 
     base = Scenario.load(case.scenario).override(dict(case.set), algorithm=algorithm)
     return [
-        Variant(f"{case.name} {algorithm}, seed {seed}, {way}", case.name, algorithm, base.override(settings, seed=seed))
+        Variant(
+            f"{case.name} {algorithm}, seed {seed}, {way}", case.name, algorithm, base.override(settings, seed=seed)
+        )
         for seed in case.seeds
         for way, settings in _SETTINGS.items()
     ]
@@ -182,10 +184,15 @@ def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidE
     times = {way: [column(f, "received_ps") - column(f, "start_ps") for f in own] for way, own in tables.items()}
     packets = tables["packets"]
     known = [np.all(np.isfinite([times[way][seed] for way in ways]), axis=0) for seed in range(len(packets))]
-    together = {way: np.concatenate([each[k] for each, k in zip(own, known, strict=True)]) for way, own in times.items()}
+    together = {
+        way: np.concatenate([each[k] for each, k in zip(own, known, strict=True)]) for way, own in times.items()
+    }
     sizes = np.concatenate([column(f, "size_bytes")[k] for f, k in zip(packets, known, strict=True)])
     ideal = np.concatenate([column(f, "ideal_fct_ps")[k] for f, k in zip(packets, known, strict=True)])
-    ends = {way: [float(np.max(column(f, "received_ps")[k])) for f, k in zip(own, known, strict=True)] for way, own in tables.items()}
+    ends = {
+        way: [float(np.max(column(f, "received_ps")[k])) for f, k in zip(own, known, strict=True)]
+        for way, own in tables.items()
+    }
     results = []
     for name, (above, up_to) in {ALL: (-1.0, math.inf), **CLASSES}.items():
         mask = (sizes > above) & (sizes <= up_to)
@@ -198,7 +205,9 @@ def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidE
                 errors[way]["p99"] = _p99(together[way] / ideal) / _p99(together["packets"] / ideal) - 1
                 apart = [own / true - 1 for own, true in zip(ends[way], ends["packets"], strict=True)]
                 errors[way]["end"] = max(apart, key=abs)
-        kept = fluid_cases.recorded().get(case.name, {}).get(algorithm, {}).get(name, {}).get("errors", {}).get(FLUID, {})
+        kept = (
+            fluid_cases.recorded().get(case.name, {}).get(algorithm, {}).get(name, {}).get("errors", {}).get(FLUID, {})
+        )
         bars = case.bars if name == ALL else {}
         why = case.known.get(algorithm, "") if name == ALL else ""
         results.append(FluidError(case.name, algorithm, name, int(mask.sum()), errors, bars, kept, why))
@@ -227,5 +236,3 @@ def record(results: Sequence[FluidError]) -> dict[str, Any]:
 
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-

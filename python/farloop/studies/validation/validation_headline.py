@@ -10,9 +10,9 @@ from farloop.results.effects import ALL, Effect
 from farloop.results.headline import Headline, KeyNumber
 from farloop.results.measures import LESS
 from farloop.statistics import Interval
-from farloop.studies.validation import references
+from farloop.studies.validation import fluid_errors, references
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck, worst
-from farloop.studies.validation.fluid_errors import ALL, FLUID, HOLDS, JITTER, MAX_MIN, WORSE, FluidError
+from farloop.studies.validation.fluid_errors import FluidError
 from farloop.studies.validation.references import THEORY
 from farloop.studies.validation.relations import RelationOutcome
 from farloop.units import count_text
@@ -123,10 +123,11 @@ def _relations_text(outcomes: Sequence[RelationOutcome]) -> str:
 
 
 def _fluid_text(errors: Sequence[FluidError]) -> str:
-    own = [error for error in errors if error.size == ALL]
-    within = sum(error.verdict == HOLDS for error in own)
-    worse = ", ".join(f"{error.case} {error.algorithm}" for error in own if error.verdict == WORSE)
-    middle = [statistics.median(error.errors[way]["mean"] for error in own) for way in (FLUID, MAX_MIN, JITTER)]
+    own = [error for error in errors if error.size == fluid_errors.ALL]
+    within = sum(error.verdict == fluid_errors.HOLDS for error in own)
+    worse = ", ".join(f"{error.case} {error.algorithm}" for error in own if error.verdict == fluid_errors.WORSE)
+    ways = (fluid_errors.FLUID, fluid_errors.MAX_MIN, fluid_errors.JITTER)
+    middle = [statistics.median(error.errors[way]["mean"] for error in own) for way in ways]
     fluid, max_min, jitter = (f"{100 * value:.2g} %" for value in middle)
     return (
         f"{within} of {count_text(len(own), 'case')} of the fluid simulation hold{f'; worse than recorded: {worse}' if worse else ''}. "
