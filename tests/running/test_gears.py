@@ -231,17 +231,19 @@ def test_a_fluid_run_bounds_its_error_and_may_leave_it_out(path: Path, by_gear: 
     assert by_gear["max-min"].info["error"] is None
     # Four flows are too few for a bound.
     assert by_gear["fluid"].info["error"] == {"fct": {}, "p99_slowdown": None}
-    more = {"flow.near.count": 8}
+    more = {"flow.near.count": 8, "flow.near.size": "1MB", "switch.pfc": False}
     with_error = farloop.run(path, gear="fluid", set=more)
     estimate = with_error.info["error"]
-    assert list(estimate["fct"]) == ["above 1 MB"]
-    assert estimate["fct"]["above 1 MB"]["flows"] == 9
-    assert 0.001 < estimate["fct"]["above 1 MB"]["bound"] < 1
+    assert list(estimate["fct"]) == ["up to 1 MB"]
+    assert estimate["fct"]["up to 1 MB"]["flows"] == 8
+    assert 0.001 < estimate["fct"]["up to 1 MB"]["bound"] < 1
     assert with_error.summary["error"] == estimate
     without = farloop.run(path, gear="fluid", set=more | {"run.fluid_error": False})
     assert without.info["error"] is None
     assert without.flows.equals(with_error.flows)
-    done = command("run", str(path), "--gear", "fluid", "--set", "flow.near.count=8", "--out", "bounded")
+    settings = ["flow.near.count=8", "flow.near.size=1MB", "switch.pfc=false"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    done = command("run", str(path), "--gear", "fluid", *options, "--out", "bounded")
     assert "bounds of the mean error of completion times against packets" in done.stdout, done.stdout
 
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 import farloop
-from farloop.errors import FarloopError
 from farloop.results.flow_completion import column
 from farloop.studies.validation import fluid_cases
 
@@ -62,7 +61,7 @@ def errors(scenario: Path, settings: dict[str, Any], seed: int, algorithm: str) 
     """The errors of a scenario with their bounds, as parts of packets' numbers."""
     try:
         rates = farloop.run(scenario, algorithm=algorithm, seed=seed, set=settings, gear="fluid", threads=1)
-    except FarloopError as refused:
+    except farloop.ScenarioError as refused:
         sys.stderr.write(f"{scenario.stem} {settings} {algorithm}: {str(refused).splitlines()[0]}\n")
         return
     packets = farloop.run(scenario, algorithm=algorithm, seed=seed, set=settings, threads=1)

@@ -2,10 +2,10 @@
 //!
 //! What a run leaves to the times of its looks shows how much it does not know. So the network is simulated twice more: with twice as many
 //! looks at every flow, and with few looks at times left to chance, which parts flows that began together. The spread of a flow's three
-//! completion times is measured against the first. Its mean s over a class of flows, and the share w of their time that they wait (that they
-//! take longer than in the empty network), bound their mean error: s + sqrt(s w) + 0.1 %. The second term is what the three runs have in
-//! common: the part of the waiting that depends on packets. `validation/fluid/bound.toml` lists the scenarios that chose the rule, and those
-//! that it was tried on; docs/fluid.md has how often it covers the truth.
+//! completion times is measured against the first. Let s be its mean over a class of flows, and w the part of their time that they wait: by
+//! which they take longer than in the empty network. The mean error is bounded by s + sqrt(s w) + 0.1 %. The second term is what the three
+//! runs have in common: the part of the waiting that depends on packets. `validation/fluid/bound.toml` lists the scenarios that chose the
+//! rule, and others that it was tried on; docs/fluid.md has how often it covers the truth.
 
 use crate::settings::Settings;
 use crate::simulation::{Progress, Simulation, Stopped};
@@ -101,8 +101,8 @@ fn range(values: [f64; 3]) -> f64 {
     one.max(two).max(three) - one.min(two).min(three)
 }
 
-/// The bounds that follow from flows' sizes in bytes, their completion times in the empty network, and those in the run, the fine one and the
-/// coarse one.
+/// The bounds that follow from flows' sizes in bytes, their completion times in the empty network, and those in the run, the fine one and
+/// the coarse one.
 fn estimate(sizes: &[u64], ideals: &[f64], runs: [&[f64]; 3]) -> ErrorEstimate {
     let finished: Vec<Finished> = (0..sizes.len())
         .map(|flow| Finished { size: sizes[flow], slowdowns: runs.map(|times| times[flow] / ideals[flow]) })
@@ -118,7 +118,7 @@ fn estimate(sizes: &[u64], ideals: &[f64], runs: [&[f64]; 3]) -> ErrorEstimate {
     ErrorEstimate { sizes: CLASSES.iter().filter_map(of_class).collect(), p99: bound_p99(&finished) }
 }
 
-/// The bound of the error of the 99th percentile of the slowdown: the slowest flows' spread, and how far the percentiles of the runs are apart.
+/// The bound of the error of the 99th percentile of the slowdown, by the slowest flows' spread and the distance of the runs' percentiles.
 fn bound_p99(finished: &[Finished]) -> Option<ErrorBound> {
     let ranked = |run: usize| {
         let mut slowdowns: Vec<f64> = finished.iter().map(|flow| flow.slowdowns[run]).collect();

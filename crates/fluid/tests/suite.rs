@@ -7,4 +7,5 @@ mod error_bound;
 mod exact;
 mod invariants;
 mod refusals;
+mod scaling;
 mod shares;

@@ -113,10 +113,11 @@ def compare_runs(comparison: ComparisonToCaution) -> list[Caution]:
 
 def _gear_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:
     """Says how the runs were simulated, where not all were packet by packet."""
-    cautions = [Caution("gear", text) for text in gears.sentences(run.scenario for run in runs)]
-    if len(runs) == 1 and (text := gears.error_sentence(runs[0].info.get("error"))):
-        cautions.append(Caution("gear", text))
-    return cautions
+    bounds = gears.error_sentence(runs[0].info.get("error")) if len(runs) == 1 else ""
+    return [
+        Caution("gear", f"{text}; {bounds}" if bounds else text)
+        for text in gears.sentences(run.scenario for run in runs)
+    ]
 
 
 def _network_cautions(runs: Sequence[RunToCaution]) -> list[Caution]:

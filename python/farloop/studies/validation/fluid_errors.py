@@ -114,8 +114,8 @@ def read(row: Mapping[str, Any]) -> FluidError:
         name: {s: math.nan if value is None else float(value) for s, value in own.items()}
         for name, own in row["errors"].items()
     }
-    texts = (str(row[key]) for key in ("case", "algorithm", "size"))
-    return FluidError(*texts, int(row["flows"]), errors, row["bars"], row["recorded"], str(row["why"]))
+    case, algorithm, size = (str(row[key]) for key in ("case", "algorithm", "size"))
+    return FluidError(case, algorithm, size, int(row["flows"]), errors, row["bars"], row["recorded"], str(row["why"]))
 
 
 def select(wanted: Sequence[str], *, full: bool) -> list[tuple[FluidCase, str]]:
