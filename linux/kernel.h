@@ -34,6 +34,7 @@ typedef u32 __wsum;
 #define TCP_CA_RECOVERY 3
 #define TCP_CA_LOSS 4
 #define TCP_ECN_DEMAND_CWR 4
+#define TCP_ECN_MODE_ACCECN 16
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN 2
 #define ICSK_ACK_TIMER 2
@@ -177,9 +178,14 @@ struct tcp_congestion_ops {
 
 #pragma clang attribute pop
 
-/* At each change of the mark the receiver says at once what it has seen before, and echoes the new state from then on (RFC 8257, section 3.2). */
+/*
+ * At each change of the mark the receiver says at once what it has seen before, and echoes the new state from then on (RFC 8257, section 3.2). With
+ * Accurate ECN the kernel itself counts the marks and acknowledges them.
+ */
 static __always_inline void echo_mark(struct tcp_sock *tp, u32 *ce_state, u32 *prior_rcv_nxt, u32 marked)
 {
+	if (tp->ecn_flags & TCP_ECN_MODE_ACCECN)
+		return;
 	if (*ce_state != marked && tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER) {
 		if (*ce_state)
 			tp->ecn_flags |= TCP_ECN_DEMAND_CWR;

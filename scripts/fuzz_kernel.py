@@ -28,7 +28,7 @@ from farloop.kernel import programs, recording, settings  # noqa: E402
 from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS  # noqa: E402
 from farloop.kernel.gemini import GEMINI  # noqa: E402
 
-HEAD = {"format": "farloop gemini vectors", "version": 3}
+HEAD = {"format": "farloop gemini vectors", "version": 4}
 KEYS = ("cwnd", "packets", "pacing", "cwnd_q10", "ssthresh_q10", "alpha")
 LIMITS = {
     "mss": (1, 65535),
@@ -77,6 +77,8 @@ def flow(rng, events):
                 "in_flight": in_flight,
             }
             line |= {"rtt": rng.choice([None, near(rng, 1, 2**34)]), "ecn_echo": rng.random() < 0.3}
+            counted = rng.choice([line["acked"], near(rng, 0, 2**30)])
+            line |= {"marked": counted if line["ecn_echo"] else 0}
             line |= {"in_recovery": rng.random() < 0.1, "app_limited": rng.random() < 0.1}
         elif kind == "undo":
             line |= {"prior_cwnd": near(rng, 0, 2**45), "prior_ssthresh": rng.choice([None, near(rng, 0, 2**45)])}
@@ -140,7 +142,7 @@ def read(rng, times):
         for index in range(4):
             kind = rng.randrange(len(recording.KINDS) + 1)
             event = recording._EVENT.pack(
-                7, index, 1, 2**20, 2**64 - 1, 8000, 14, 1448, *[near(rng, 0, 2**32 - 1)] * 6, kind
+                7, index, 1, 2**20, 2**64 - 1, 8000, 14, 1448, *[near(rng, 0, 2**32 - 1)] * 6, kind, near(rng, 0, 2**32)
             )
             try:
                 recorded.take(event if rng.random() < 0.5 else changed(rng, event))

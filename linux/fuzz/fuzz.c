@@ -110,6 +110,9 @@ static void fuzz_gemini(void)
 				.app_limited = (u32)number(0, 1),
 			};
 
+			/* Of an echo everything that is acknowledged; counted marks are any number. */
+			if (ack.ecn_echo)
+				ack.marked = ack.in_recovery ? ack.acked : ack.rtt >> 28;
 			gemini_on_ack(&c, &s, &ack);
 		}
 		}

@@ -60,9 +60,10 @@ struct gemini_ack {
 	u64 acked;		/* bytes acknowledged for the first time */
 	u64 in_flight;		/* bytes in flight after this ACK */
 	u64 rtt;		/* ns, or GEMINI_NO_RTT */
+	u64 marked;		/* payload of the marked packets that it reports: as counted, or acked where a mark is echoed */
 	u32 ack_seq;		/* what the receiver still waits for */
 	u32 snd_nxt;		/* what is sent next for the first time */
-	u32 ecn_echo;		/* it echoes a mark */
+	u32 ecn_echo;		/* it echoes a mark, or reports one */
 	u32 in_recovery;	/* the sender is repairing a loss */
 	u32 app_limited;	/* the sender has less to send than it might */
 };
@@ -340,7 +341,8 @@ GEMINI_APART void gemini_next_alpha(const struct gemini_constants *c, struct gem
 	if (s->acked > 0) {
 		u32 bits = gemini_bits(s->acked);
 		u32 shift = bits > 34 ? bits - 34 : 0;
-		u64 fraction = ((s->marked >> shift) << 30) / (s->acked >> shift);
+		/* Counted marks of data beyond a gap come before the data is acknowledged. */
+		u64 fraction = ((gemini_min(s->marked, s->acked) >> shift) << 30) / (s->acked >> shift);
 		u64 decay = (s->alpha * c->g + (GEMINI_ONE - 1)) >> 30;
 
 		s->alpha = (u32)(s->alpha - decay + ((fraction * c->g) >> 30));
@@ -353,8 +355,7 @@ GEMINI_APART void gemini_next_alpha(const struct gemini_constants *c, struct gem
 GEMINI_INLINE void gemini_update_alpha(const struct gemini_constants *c, struct gemini_state *s, const struct gemini_ack *ack)
 {
 	s->acked += ack->acked;
-	if (ack->ecn_echo)
-		s->marked += ack->acked;
+	s->marked += ack->marked;
 	if (GEMINI_RARE(gemini_after(ack->ack_seq, s->alpha_end)))
 		gemini_next_alpha(c, s, ack->snd_nxt);
 }
@@ -412,15 +413,16 @@ GEMINI_APART u64 gemini_much(u64 acked, u64 increase, u64 cwnd)
 GEMINI_INLINE void gemini_grow(struct gemini_state *s, const struct gemini_ack *ack)
 {
 	u64 cwnd = gemini_cwnd_bytes(s);
-	u64 growth;
+	u64 growth, acked;
 
-	if (ack->acked == 0 || ack->in_recovery || ack->app_limited || ack->in_flight + ack->acked < (cwnd + 1) / 2)
+	/* Of packets that one ACK covers, those without a mark grow the window as if they had their own. */
+	if (ack->acked <= ack->marked || ack->in_recovery || ack->app_limited || ack->in_flight + ack->acked < (cwnd + 1) / 2)
 		return;
+	acked = ack->acked - ack->marked;
 	if (GEMINI_RARE(gemini_in_slow_start(s))) {
-		growth = gemini_min(ack->acked, (gemini_is(s, GEMINI_INITIAL) ? 2 : 1) * (u64)s->mss) << 10;
+		growth = gemini_min(acked, (gemini_is(s, GEMINI_INITIAL) ? 2 : 1) * (u64)s->mss) << 10;
 	} else {
-		u64 acked = gemini_min(ack->acked, cwnd);
-
+		acked = gemini_min(acked, cwnd);
 		if (!GEMINI_RARE(acked >> 18)) {
 			u64 total = acked * s->increase + s->carry;
 
@@ -442,7 +444,7 @@ GEMINI_INLINE void gemini_on_ack(const struct gemini_constants *c, struct gemini
 		s->reduced_until = ack->ack_seq - 1;
 	gemini_update_alpha(c, s, ack);
 	gemini_update_rtt(c, s, ack, next_round);
-	if (!GEMINI_RARE(ack->ecn_echo || gemini_is(s, GEMINI_CONGESTED_WAN))) {
+	if (!GEMINI_RARE((ack->ecn_echo && next_round) || gemini_is(s, GEMINI_CONGESTED_WAN))) {
 		gemini_grow(s, ack); /* lines 11 and 12 */
 	} else if (next_round) {
 		gemini_reduce(c, s, ack->ecn_echo, ack->snd_nxt);

@@ -17,7 +17,8 @@
  * Some kernels leave out calls (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold or a window of 0, which
  * is what the kernel takes for the answer that ssthresh() or undo_cwnd() did not give, is none.
  *
- * The receiving half echoes marks as RFC 8257, section 3.2, has it: at each change of the mark an ACK for what came before.
+ * The receiving half echoes marks as RFC 8257, section 3.2, has it: at each change of the mark an ACK for what came before. Where the ends count
+ * marks (Accurate ECN, RFC 9768) the kernel does all of that.
  */
 #include "kernel.h"
 
@@ -117,6 +118,7 @@ static __noinline void begin(struct tcp_sock *tp)
 	p->packets = gemini_cwnd_packets(&p->core);
 	if (flow) {
 		flow->prior_rcv_nxt = tp->rcv_nxt;
+		flow->delivered_ce = tp->delivered_ce;
 		if (given()->record)
 			flow->number = __sync_fetch_and_add(&flows_so_far, 1);
 	}
@@ -273,6 +275,23 @@ void BPF_PROG(on_release, struct sock *sk)
 	bpf_sk_storage_delete(&gemini_flows, sk);
 }
 
+/*
+ * Payload of the marked packets that an ACK reports. The kernel counts them: with Accurate ECN one by one (RFC 9768), otherwise all that an echoing
+ * ACK delivers. It says of each ACK that moves the count that there is a mark.
+ */
+static __noinline u64 newly_marked(struct tcp_sock *tp)
+{
+	struct sock *sk = (struct sock *)tp;
+	struct flow *flow = flow_of(sk);
+	u32 count = tp->delivered_ce, before;
+
+	if (!flow)
+		return 0;
+	before = flow->delivered_ce;
+	flow->delivered_ce = count;
+	return (u64)(count - before) * private_of(sk)->core.mss;
+}
+
 enum rarely { UNSAMPLED = 1 << 0, ECN_CUT = 1 << 1, DELAY_CUT = 1 << 2 };
 
 /* What is rare of an ACK, and the ACKs so far. */
@@ -303,6 +322,7 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 	u64 before;
 	u32 in_flight, what;
 
+	ack.marked = 0;
 	ack.ecn_echo = flag & FLAG_ECE;
 	if (GEMINI_RARE(p->core.mss != tp->mss_cache))
 		resize(tp);
@@ -312,6 +332,8 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 		move(tp);
 	in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 	ack.acked = (u64)rs->acked_sacked * p->core.mss;
+	if (GEMINI_RARE(ack.ecn_echo))
+		ack.marked = newly_marked(tp);
 	ack.in_flight = (u64)in_flight * p->core.mss;
 	/* A sample below a microsecond is one all the same; without one it is negative. */
 	ack.rtt = rs->rtt_us < 0 ? GEMINI_NO_RTT : gemini_max((u64)rs->rtt_us, 1) * 1000;
@@ -330,6 +352,7 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 			.ack_seq = ack.ack_seq,
 			.snd_nxt = ack.snd_nxt,
 			.flags = !!ack.ecn_echo | !!ack.in_recovery << 1 | !!ack.app_limited << 2,
+			.marked = ack.marked,
 		};
 
 		record(tp, &input);

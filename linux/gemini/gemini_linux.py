@@ -33,7 +33,7 @@ _SIGNATURES = {
     "host_sizes": (_U64, []),
     "host_begin": (None, [*_FLOW, _U64, _U32, _U64, _U64, _U64]),
     "host_first_rtt": (None, [*_FLOW, _U64]),
-    "host_ack": (None, [*_FLOW, _U64, _U64, _U64, _U32, _U32, _U32]),
+    "host_ack": (None, [*_FLOW, _U64, _U64, _U64, _U64, _U32, _U32, _U32]),
     "host_loss": (_U32, [*_FLOW, _U32, _U64, _U32]),
     "host_undo": (None, [ctypes.c_char_p, _U64, _U64]),
     "host_idle": (None, [ctypes.c_char_p, _U64, _U64, _U64]),
@@ -144,7 +144,15 @@ class GeminiLinux(Algorithm):
         flags = ack.ecn_echo | ack.in_recovery << 1 | ack.app_limited << 2
         ahead = self._ahead(ack.snd_nxt)
         self.core.host_ack(
-            self.constants, self.state, ack.acked, ack.in_flight, rtt, self._number(ack.ack_seq), ahead, flags
+            self.constants,
+            self.state,
+            ack.acked,
+            ack.in_flight,
+            rtt,
+            ack.marked,
+            self._number(ack.ack_seq),
+            ahead,
+            flags,
         )
         self._give()
 

@@ -23,14 +23,15 @@ void host_first_rtt(const struct gemini_constants *c, struct gemini_state *s, u6
 	gemini_on_first_rtt(c, s, rtt);
 }
 
-/* flags: 1 for an echoed mark, 2 for recovery, 4 for an application that has little to send. */
-void host_ack(const struct gemini_constants *c, struct gemini_state *s, u64 acked, u64 in_flight, u64 rtt, u32 ack_seq, u32 snd_nxt,
-	      u32 flags)
+/* marked: bytes of marked packets. flags: 1 for an echoed mark, 2 for recovery, 4 for an application that has little to send. */
+void host_ack(const struct gemini_constants *c, struct gemini_state *s, u64 acked, u64 in_flight, u64 rtt, u64 marked, u32 ack_seq,
+	      u32 snd_nxt, u32 flags)
 {
 	struct gemini_ack ack = {
 		.acked = acked,
 		.in_flight = in_flight,
 		.rtt = rtt,
+		.marked = marked,
 		.ack_seq = ack_seq,
 		.snd_nxt = snd_nxt,
 		.ecn_echo = flags & 1,

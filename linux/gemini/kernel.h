@@ -48,7 +48,7 @@ struct flow {
 	u32 ce_state;		/* receiver: the last packet was marked */
 	u32 prior_rcv_nxt;	/* receiver: what it waited for when that was so */
 	u32 events;		/* recorded, or lost for want of room */
-	u32 unused;
+	u32 delivered_ce;	/* the kernel's count of marked packets, when the algorithm last heard of marks */
 };
 
 _Static_assert(sizeof(struct flow) == CONNECTION_BYTES, "flows.bpf.c reads so much");
@@ -64,6 +64,7 @@ struct event_input {
 	u32 snd_nxt;	/* or ssthresh in packets */
 	u32 flags;	/* of an ACK: 1 for ecn_echo, 2 for in_recovery, 4 for app_limited */
 	u32 kind;
+	u64 marked;	/* of an ACK */
 };
 
 struct event {

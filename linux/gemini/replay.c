@@ -98,6 +98,7 @@ static void apply(struct gemini_constants *c, struct gemini_state *s, const char
 			.rtt = number_or(line, "rtt", GEMINI_NO_RTT),
 			.ack_seq = (u32)number(line, "ack_seq"),
 			.snd_nxt = (u32)number(line, "snd_nxt"),
+			.marked = number(line, "marked"),
 			.ecn_echo = flag(line, "ecn_echo"),
 			.in_recovery = flag(line, "in_recovery"),
 			.app_limited = flag(line, "app_limited"),
@@ -130,8 +131,8 @@ int main(void)
 
 	while (fgets(line, sizeof(line), stdin)) {
 		if (++line_number == 1) {
-			if (!strstr(line, "farloop gemini vectors") || number(line, "version") != 3)
-				fail("is not version 3 of", "farloop gemini vectors");
+			if (!strstr(line, "farloop gemini vectors") || number(line, "version") != 4)
+				fail("is not version 4 of", "farloop gemini vectors");
 			continue;
 		}
 		if (c.mss == 0 && !is_event(line, "start"))

@@ -221,18 +221,18 @@ def test_no_bytes_of_the_kernel_end_in_anything_but_rows_or_an_error():
                 assert len(program.connections(data)) == length // size
 
 
-def event(flow, index, kind, *numbers, mss=1448, alpha=3, cwnd=20 << 20, ssthresh=2**64 - 1):
+def event(flow, index, kind, *numbers, mss=1448, alpha=3, cwnd=20 << 20, ssthresh=2**64 - 1, marked=0):
     """One event as the kernel writes it."""
     inputs = (*numbers, *[0] * (6 - len(numbers)))
     return recording._EVENT.pack(
-        flow, index, alpha, cwnd, ssthresh, 8000, 14, mss, *inputs, recording.KINDS.index(kind)
+        flow, index, alpha, cwnd, ssthresh, 8000, 14, mss, *inputs, recording.KINDS.index(kind), marked
     )
 
 
 def test_events_of_the_kernel_become_lines_that_can_be_replayed():
     taken = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
     taken.take(event(7, 0, "start", 14_480, 0, 0, 99))
-    taken.take(event(7, 1, "ack", 1448, 2896, 0, 1547, 4443, 5))
+    taken.take(event(7, 1, "ack", 1448, 2896, 0, 1547, 4443, 5, marked=724))
     taken.take(event(3, 0, "start", 14_480, 20_000, 0, 5, ssthresh=1448 << 10))
     taken.take(event(7, 2, "undo", 1 << 20, 2**64 - 1))
     taken.take(event(7, 3, "host", 0, 0, 0, 10, 2**31 - 1))
@@ -240,13 +240,14 @@ def test_events_of_the_kernel_become_lines_that_can_be_replayed():
     taken.take(event(7, 5, "idle", 30, 20, 14_480))
     taken.take(event(7, 6, "mss", 0, 0, 0, 536, mss=536))
     lines = [json.loads(line) for line in taken.lines()]
-    assert lines[0] == {"format": "farloop gemini vectors", "version": 3}
+    assert lines[0] == {"format": "farloop gemini vectors", "version": 4}
     assert [(line["event"], line["packets"]) for line in lines[1:3]] == [("start", 14)] * 2
     assert (lines[1]["flow"], lines[1]["base_rtt"], lines[1]["seq"]) == ("connection 3", 20_000, 5)
     assert (lines[1]["ssthresh_q10"], lines[2]["ssthresh_q10"], lines[2]["base_rtt"]) == (1448 << 10, None, None)
     assert {**lines[2], "mss": 0}.keys() == recorded("testbed, across").keys()
-    ack = {key: lines[3][key] for key in ("acked", "ack_seq", "snd_nxt", "in_flight", "rtt")}
-    assert ack == {"acked": 1448, "ack_seq": 1547, "snd_nxt": 4443, "in_flight": 2896, "rtt": None}
+    ack = {key: lines[3][key] for key in ("acked", "ack_seq", "snd_nxt", "in_flight", "rtt", "marked")}
+    expected = {"acked": 1448, "ack_seq": 1547, "snd_nxt": 4443, "in_flight": 2896, "rtt": None, "marked": 724}
+    assert ack == expected
     assert [lines[3][key] for key in ("ecn_echo", "in_recovery", "app_limited")] == [True, False, True]
     assert (lines[4]["prior_cwnd"], lines[4]["prior_ssthresh"]) == (1 << 20, None)
     assert (lines[5]["host_packets"], lines[5]["host_ssthresh"]) == (10, None)

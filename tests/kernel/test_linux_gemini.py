@@ -70,7 +70,7 @@ def test_a_line_that_is_not_understood_is_named(compiler, tmp_path):
     head, first, *_ = VECTORS.read_text().splitlines()
     no_mss, null = first.replace('"mss"', '"size"'), first.replace('"gain":', '"gain":null,"was":')
     for text, message in [
-        (head.replace('"version":3', '"version":2'), "line 1: is not version 3 of farloop gemini vectors"),
+        (head.replace('"version":4', '"version":3'), "line 1: is not version 4 of farloop gemini vectors"),
         (f"{head}\n{no_mss}\n", "line 2: lacks mss"),
         (f"{head}\n{null}\n", "line 2: has null in gain"),
         (f'{head}\n{{"event":"ack"}}\n', "line 2: comes before a start"),

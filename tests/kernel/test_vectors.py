@@ -10,7 +10,7 @@ VECTORS = Path(__file__).parents[2] / "vectors" / "gemini.jsonl"
 
 def test_another_implementation_gives_the_same_numbers() -> None:
     lines = [json.loads(line) for line in VECTORS.read_text().splitlines()]
-    assert lines[0] == {"format": "farloop gemini vectors", "version": 3}
+    assert lines[0] == {"format": "farloop gemini vectors", "version": 4}
     flow = None
     for number, event in enumerate(lines[1:], start=2):
         if event["event"] == "start":

@@ -53,11 +53,11 @@ class Gemini:
         if next_round:
             self.reduced_until = seq - 1
         self.acked += e["acked"]
-        self.marked += e["acked"] if e["ecn_echo"] else 0
+        self.marked += e["marked"]
         if after(seq, self.alpha_end):
             if self.acked:
                 s = max(self.acked.bit_length() - 34, 0)
-                fraction = ((self.marked >> s) << 30) // (self.acked >> s)
+                fraction = ((min(self.marked, self.acked) >> s) << 30) // (self.acked >> s)
                 self.alpha += ((fraction * c["g"]) >> 30) - ((self.alpha * c["g"] + 2**30 - 1) >> 30)
             self.acked, self.marked, self.alpha_end = 0, 0, e["snd_nxt"]
         rtt = NONE if e["rtt"] is None else min(max(e["rtt"], 1), 2**33 - 1)
@@ -78,7 +78,7 @@ class Gemini:
                 else:
                     self.wan = self.least > self.base + c["delay_threshold"]
                     self.least, self.window_end = NONE, e["snd_nxt"]
-        if not e["ecn_echo"] and not self.wan:
+        if not (e["ecn_echo"] and next_round) and not self.wan:
             self.grow(e)
         elif next_round:
             dcn = (self.alpha * self.f) >> 30 if e["ecn_echo"] else 0
@@ -90,11 +90,12 @@ class Gemini:
 
     def grow(self, e: dict[str, Any]) -> None:
         cwnd = self.cwnd >> 10
-        if not e["acked"] or e["in_recovery"] or e["app_limited"] or e["in_flight"] + e["acked"] < (cwnd + 1) // 2:
+        unmarked = max(e["acked"] - e["marked"], 0)
+        if not unmarked or e["in_recovery"] or e["app_limited"] or e["in_flight"] + e["acked"] < (cwnd + 1) // 2:
             return
-        a = min(e["acked"], cwnd)
+        a = min(unmarked, cwnd)
         if self.cwnd < self.ssthresh:
-            growth = min(e["acked"], (2 if self.initial else 1) * self.mss) << 10
+            growth = min(unmarked, (2 if self.initial else 1) * self.mss) << 10
         elif a < 2**18:
             growth, self.carry = divmod(a * self.increase + self.carry, cwnd)
         else:

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 type Case<'a> = (&'a str, &'a GeminiParams, Rate, Delta, u32, bool, &'a [(Weather, u32)]);
 
 fn main() {
-    println!("{}", json!({ "format": "farloop gemini vectors", "version": 3 }));
+    println!("{}", json!({ "format": "farloop gemini vectors", "version": 4 }));
     let printed = GeminiParams::default();
     let started = GeminiParams { slow_start: true, ..printed.clone() };
     let gear = GeminiParams { f_min: 0.05, h: 3e-7, h_min: None, h_max: None, ..printed.clone() };
@@ -27,7 +27,7 @@ fn main() {
     let deepest = GeminiParams { f_min: 4.0, ..started.clone() };
     let network = |name, params, rate, rtt| -> Case<'_> { (name, params, rate, rtt, 0, true, &NETWORK) };
     let wraps = u32::MAX - 20_000;
-    let cases: [Case<'_>; 16] = [
+    let cases: [Case<'_>; 18] = [
         network("testbed, inside the datacenter", &started, Rate::from_gbps(1), Delta::from_us(200)),
         network("testbed, across", &started, Rate::from_gbps(1), Delta::from_ms(10)),
         network("testbed, across, judged afresh after cuts", &patient, Rate::from_gbps(1), Delta::from_ms(10)),
@@ -44,6 +44,8 @@ fn main() {
         ("a host, judged afresh after cuts", &patient, Rate::from_gbps(10), Delta::from_ms(10), wraps, false, &HOST),
         ("a host, far from its last cut", &printed, Rate::from_gbps(40), Delta::from_ms(40), wraps, true, &HOST),
         ("a host, F at its bound", &deepest, Rate::from_mbps(100), Delta::from_ms(4), 1 << 31, false, &HOST),
+        ("counted marks, inside", &started, Rate::from_gbps(10), Delta::from_us(100), wraps, true, &COUNTED),
+        ("counted marks, across", &started, Rate::from_gbps(10), Delta::from_ms(10), wraps, true, &COUNTED),
     ];
     for (number, case) in cases.into_iter().enumerate() {
         play(case, number as u64);
@@ -56,6 +58,8 @@ enum Weather {
     Clear,
     /// A share of the ACKs echo marks.
     Marks(f64),
+    /// ACKs count marked packets: a share of what each acknowledges, or of data beyond a gap.
+    Counted(f64),
     /// Every round trip takes 6 ms more.
     Delay,
     /// Both.
@@ -151,6 +155,21 @@ const HOST: [(Weather, u32); 43] = [
     (Weather::Clear, 10),
     (Weather::Silence(100_000), 1),
     (Weather::Marks(1.0), 4),
+];
+
+/// Counted marks: few and many, with delay, while a loss is repaired.
+const COUNTED: [(Weather, u32); 11] = [
+    (Weather::Clear, 12),
+    (Weather::Counted(0.1), 80),
+    (Weather::Counted(0.0), 10),
+    (Weather::Counted(0.5), 60),
+    (Weather::Clear, 10),
+    (Weather::Counted(1.0), 10),
+    (Weather::Lost(LossEvent::FastRetransmit), 1),
+    (Weather::Counted(0.3), 80),
+    (Weather::Delay, 10),
+    (Weather::Counted(0.3), 10),
+    (Weather::Clear, 10),
 ];
 
 fn play((name, params, rate, rtt, seq, sampled, script): Case<'_>, seed: u64) {
@@ -251,13 +270,19 @@ fn play((name, params, rate, rtt, seq, sampled, script): Case<'_>, seed: u64) {
                     // Repairs without timestamps bring no samples, and other ACKs now and then.
                     let none =
                         random.chance(if size == 0 { 0.3 } else { 0.05 }) || matches!(weather, Weather::Timeless);
+                    let echo = random.chance(share);
+                    let (ecn_echo, marked) = match weather {
+                        Weather::Counted(part) => count_marks(&mut random, *part, acked, constants.mss),
+                        _ => (echo, if echo { acked } else { 0 }),
+                    };
                     let ack = AckEvent {
                         acked,
                         in_flight: if limited && size == 0 { (nxt - una) / 4 } else { nxt - una },
                         rtt: if none { NO_RTT } else { sample },
                         ack_seq: sequence.number(Bytes::new(una)),
                         snd_nxt: number(una, nxt),
-                        ecn_echo: random.chance(share),
+                        ecn_echo,
+                        marked,
                         in_recovery: matches!(weather, Weather::Recovery),
                         app_limited: limited && size > 0,
                     };
@@ -265,6 +290,7 @@ fn play((name, params, rate, rtt, seq, sampled, script): Case<'_>, seed: u64) {
                     json!({
                         "event": "ack", "acked": ack.acked, "ack_seq": ack.ack_seq, "snd_nxt": ack.snd_nxt,
                         "in_flight": ack.in_flight, "rtt": (!none).then_some(sample), "ecn_echo": ack.ecn_echo,
+                        "marked": ack.marked,
                         "in_recovery": ack.in_recovery, "app_limited": ack.app_limited,
                     })
                 }
@@ -282,6 +308,16 @@ fn play((name, params, rate, rtt, seq, sampled, script): Case<'_>, seed: u64) {
         line["alpha"] = json!(state.alpha);
         println!("{line}");
     }
+}
+
+/// Counted marks of an ACK for `acked` bytes: if there are some, and their payload. Each packet is marked with the same probability, and
+/// now and then marked packets beyond a gap come with it.
+fn count_marks(random: &mut RandomStream, part: f64, acked: u64, mss: u64) -> (bool, u64) {
+    let packets = (acked / mss).min(1000);
+    let marked = (0..packets).filter(|_| random.chance(part)).count() as u64;
+    let beyond = if part > 0.0 && random.chance(0.1) { acked + mss } else { 0 };
+    let bytes = marked * mss + beyond;
+    (bytes > 0, bytes)
 }
 
 /// A threshold in Q10 bytes, `null` for none.

@@ -84,8 +84,12 @@ pub struct Ack<'a> {
     /// From sending the data packet to receiving this ACK; `None` where the ACK is no sample: it acknowledges data that was
     /// sent more than once, or nothing.
     pub rtt: Option<Delta>,
-    /// The data packet was marked Congestion Experienced.
+    /// The data packet was marked Congestion Experienced; where the endpoint counts marks ([`Ack::ce`]), at least one of those that this
+    /// ACK newly reports.
     pub ecn_echo: bool,
+    /// Marked packets that this ACK newly reports; `None` where the endpoint does not count them but echoes. TCP counts them with Accurate
+    /// ECN (RFC 9768).
+    pub ce: Option<Marked>,
     /// The sender is repairing a loss: windows must not grow (RFC 5681, §3.2), but for laws that telemetry drives over go-back-N.
     pub in_recovery: bool,
     /// The sender has less to send than its window and rate allow.
@@ -96,6 +100,32 @@ pub struct Ack<'a> {
     pub int: &'a [IntRecord],
     /// The header fields of the algorithm's own ([`Needs::fields`]) as the ACK brings them.
     pub fields: &'a [Field],
+}
+
+impl Ack<'_> {
+    /// Payload of the marked packets among those that this ACK acknowledges: as counted, or all where a mark is echoed.
+    pub fn marked(&self) -> Bytes {
+        match self.ce {
+            Some(ce) => ce.bytes,
+            None if self.ecn_echo => self.acked,
+            None => Bytes::ZERO,
+        }
+    }
+}
+
+/// Packets that arrived marked Congestion Experienced, as counted by the receiver. During the repair of a loss they may be of packets that
+/// no ACK acknowledges cumulatively yet.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Marked {
+    /// Number of packets.
+    pub packets: u32,
+    /// Their payload.
+    pub bytes: Bytes,
+}
+
+impl Marked {
+    /// None.
+    pub const NONE: Marked = Marked { packets: 0, bytes: Bytes::ZERO };
 }
 
 /// A header field that an algorithm owns: 16 bytes whose meaning the algorithm defines. [`Needs::header_bytes`]

@@ -44,6 +44,7 @@ pub fn ack(end: u64, segments: u64, in_flight: u64) -> Ack<'static> {
         in_flight: Bytes::new(1460 * in_flight),
         rtt: Some(Delta::from_us(32)),
         ecn_echo: false,
+        ce: None,
         in_recovery: false,
         app_limited: false,
         delivery: None,
@@ -196,6 +197,10 @@ fn feed<S: Sender>(
                     in_flight: Bytes::new(nxt - una),
                     rtt: (!s.b.is_multiple_of(4)).then_some(flow.base_rtt + Delta::from_ps(u64::from(s.b))),
                     ecn_echo: s.flag,
+                    ce: s
+                        .a
+                        .is_multiple_of(3)
+                        .then(|| Marked { packets: s.b % 9, bytes: Bytes::new(u64::from(s.b % 9) * mss) }),
                     in_recovery: s.a.is_multiple_of(5),
                     app_limited: s.a.is_multiple_of(7),
                     delivery,

@@ -67,6 +67,7 @@ fn apply(constants: &mut Constants, state: &mut State, line: &Value) {
                 ack_seq: small(line, "ack_seq"),
                 snd_nxt: small(line, "snd_nxt"),
                 ecn_echo: flag(line, "ecn_echo"),
+                marked: n("marked"),
                 in_recovery: flag(line, "in_recovery"),
                 app_limited: flag(line, "app_limited"),
             },
@@ -94,7 +95,7 @@ fn the_recorded_windows_and_rates_come_out_again() {
     // Another recording, such as one of a kernel.
     let file = std::env::var("FARLOOP_GEMINI_VECTORS").unwrap_or(FILE.into());
     let lines = lines(&file);
-    assert_eq!((&lines[0]["format"], &lines[0]["version"]), (&json!("farloop gemini vectors"), &json!(3)));
+    assert_eq!((&lines[0]["format"], &lines[0]["version"]), (&json!("farloop gemini vectors"), &json!(4)));
     let mut flow = None;
     for (i, line) in lines.iter().enumerate().skip(1) {
         if line["event"] == "start" {
@@ -147,6 +148,10 @@ fn the_vectors_cover_what_they_claim() {
     assert!(count(&|a, b| is(b, "ack") && flag(b, "ecn_echo") && !late(b) && fell(a, b)) > 20, "cuts for marks");
     assert!(count(&|a, b| is(b, "ack") && !flag(b, "ecn_echo") && late(b) && fell(a, b)) > 10, "cuts for delay");
     assert!(count(&|a, b| is(b, "ack") && flag(b, "ecn_echo") && late(b) && fell(a, b)) > 5, "cuts with both signals");
+    let counted = |b: &Value| number(b, "marked") < number(b, "acked") && flag(b, "ecn_echo");
+    assert!(count(&|a, b| is(b, "ack") && counted(b) && fell(a, b)) > 5, "cuts by some of what an ACK covers");
+    assert!(count(&|a, b| is(b, "ack") && counted(b) && rose(a, b)) > 5, "growth by the rest of it");
+    assert!(count(&|_, b| is(b, "ack") && number(b, "marked") > number(b, "acked")) > 5, "marks beyond a gap");
     assert!(count(&|_, b| is(b, "ack") && b["rtt"].is_null()) > 100, "no sample");
     assert!(count(&|a, b| is(b, "ack") && b["rtt"].is_null() && fell(a, b)) > 3, "cuts without a sample");
     assert!(count(&|_, b| is(b, "start") && flag(b, "skip_after_cut")) > 0, "both readings of delay");

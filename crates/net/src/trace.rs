@@ -365,8 +365,16 @@ fn describe(cx: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
         },
         flags: match (tcp, forward) {
             (false, _) => TcpFlags::default(),
-            (true, true) => TcpFlags { syn: has(SYN), fin: has(FIN), ack: has(ANSWERS), ece: false, cwr: has(CWR) },
-            (true, false) => TcpFlags { syn: has(SYN), ack: true, ece: has(MARKED), ..TcpFlags::default() },
+            (true, true) => {
+                // Accurate ECN: a SYN that asks for it has all three flags.
+                let asks = has(SYN) && has(CWR);
+                TcpFlags { syn: has(SYN), fin: has(FIN), ack: has(ANSWERS), ece: asks, cwr: has(CWR), ae: asks }
+            }
+            (true, false) => {
+                let flag = |bit: u8| packet.value & bit != 0;
+                let (ae, cwr, ece) = (flag(4), flag(2), flag(1) || has(MARKED));
+                TcpFlags { syn: has(SYN), ack: true, ece, cwr, ae, ..TcpFlags::default() }
+            }
         },
     }
 }

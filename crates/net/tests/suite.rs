@@ -1,6 +1,7 @@
 //! Networks that are built by hand, simulated packet by packet. One program for all of these files: each alone would compile the whole
 //! engine again.
 
+mod accecn;
 mod baselines;
 mod bbr3;
 mod coding;

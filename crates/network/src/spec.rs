@@ -17,7 +17,7 @@ mod tcp;
 pub use clock_offset::ClockOffset;
 pub use ecn::{EcnAt, EcnSpec, PhantomSpec};
 use farloop_cc::{AnyParams, Needs};
-pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
+pub use farloop_tcp::{AccEcnAcks, BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use jobs::JobSpec;
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
@@ -29,7 +29,7 @@ pub use start::{First, Start};
 pub use switch::{
     DisciplineSpec, Ecmp, ElephantSpec, Overflow, PfcSpec, QueueLimit, SchedulingSpec, SwitchSpec, WarmUpSpec, XoffSpec,
 };
-pub use tcp::{LinuxPacing, TcpSpec};
+pub use tcp::{AccEcnOption, EcnFeedback, LinuxPacing, TcpSpec};
 
 /// Number of data classes; each has its own queue, PFC accounting and pause state.
 pub const DATA_CLASSES: usize = 2;

@@ -3,7 +3,8 @@
 //! Where a key is the same in both versions and equal to the default it is named all the same: defaults may move, presets must not.
 
 use crate::sections::{
-    BackoffEndChoice, ConnectionsChoice, HostsChoice, PacingChoice, RecoveryChoice, RtoFloorChoice, TcpKeys,
+    AccEcnAcksChoice, AccEcnOptionChoice, BackoffEndChoice, ConnectionsChoice, EcnChoice, HostsChoice, PacingChoice,
+    RecoveryChoice, RtoFloorChoice, TcpKeys,
 };
 use farloop_units::{Bytes, Delta};
 
@@ -14,7 +15,10 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         // tcp_sack = 1, tcp_recovery = 1. 4.9 marks losses by duplicate SACKs and by RACK (`tcp_rack_mark_lost`), without RACK's timer for
         // reordering, which has no part where nothing is reordered.
         recovery: RecoveryChoice::Rack,
-        handshake: true,                        // tcp_connect
+        handshake: true,      // tcp_connect
+        ecn: EcnChoice::Auto, // tcp_ecn = 2, and what TCP_CONG_NEEDS_ECN asks for; 7.0 has 3 for Accurate ECN, 2 by default
+        accecn_option: AccEcnOptionChoice::Sent,
+        accecn_acks: AccEcnAcksChoice::Rfc9768,
         delayed_ack: Some(Delta::from_ms(40)), // TCP_DELACK_MIN (include/net/tcp.h); not its quick ACKs, `tcp_enter_quickack_mode`
         ack_every: 2,                          // __tcp_ack_snd_check
         quick_acks: 0,                         // by how the receive window grows: tcp_incr_quickack, tcp_grow_window

@@ -5,7 +5,10 @@ use crate::host_presets;
 use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
 use farloop_cc::paths::{ChooserParams, chooser, choosers};
-use farloop_net::spec::{self, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec, TransportKind, TransportSpec};
+use farloop_net::spec::{
+    self, AccEcnOption, EcnFeedback, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec, TransportKind,
+    TransportSpec,
+};
 use farloop_units::{Delta, ParamType};
 
 /// The keys of one kind.
@@ -105,6 +108,8 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
     let persistent = keys.connections == ConnectionsChoice::Persistent;
     // A preset's settings for the hosts give way; only the scenario's own settings are refused.
     let written = |key: &str| section.table.is_some_and(|table| table.get(key).is_some());
+    let counts = keys.ecn == EcnChoice::AccEcn;
+    let no_counts = || format!("no marks are counted with ecn = \"{}\"", word(&keys.ecn));
     let no_sack = || format!("there are no selective acknowledgements with recovery = \"{recovery}\"");
     let no_probe = || format!("there are no tail loss probes with recovery = \"{recovery}\"");
     let problems = [
@@ -132,6 +137,18 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
             keys.max_ack_delay.is_some() && keys.tail_loss_probe == Some(false),
             "there are no tail loss probes with tail_loss_probe = false".to_string(),
             "tail_loss_probe = true, or no max_ack_delay",
+        ),
+        (
+            "accecn_option",
+            keys.accecn_option != AccEcnOptionChoice::Sent && !counts,
+            no_counts(),
+            "ecn = \"accecn\", or no accecn_option",
+        ),
+        (
+            "accecn_acks",
+            keys.accecn_acks != AccEcnAcksChoice::Rfc9768 && !counts,
+            no_counts(),
+            "ecn = \"accecn\", or no accecn_acks",
         ),
         (
             "quick_acks",
@@ -239,6 +256,21 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
             RecoveryChoice::Rack => spec::Recovery::Rack,
         },
         handshake: keys.handshake,
+        ecn: match keys.ecn {
+            EcnChoice::Auto => EcnFeedback::Auto,
+            EcnChoice::Classic => EcnFeedback::Classic,
+            EcnChoice::Rfc8257 => EcnFeedback::Rfc8257,
+            EcnChoice::AccEcn => EcnFeedback::AccEcn,
+        },
+        accecn_option: match keys.accecn_option {
+            AccEcnOptionChoice::Off => AccEcnOption::Off,
+            AccEcnOptionChoice::Sent => AccEcnOption::Sent,
+            AccEcnOptionChoice::Stripped => AccEcnOption::Stripped,
+        },
+        accecn_acks: match keys.accecn_acks {
+            AccEcnAcksChoice::Rfc9768 => spec::AccEcnAcks::Rfc9768,
+            AccEcnAcksChoice::Linux => spec::AccEcnAcks::Linux,
+        },
         delayed_ack: keys.delayed_ack,
         ack_every: keys.ack_every,
         quick_acks: keys.quick_acks,

@@ -23,6 +23,17 @@ pub enum Ecn {
     Classic,
     /// RFC 8257 §3.2: each ACK echoes the mark of the segments that it acknowledges.
     Accurate,
+    /// RFC 9768 (Accurate ECN): ACKs carry the count of marked packets.
+    Counted,
+}
+
+/// The rule by which marks make a receiver with [`Ecn::Counted`] acknowledge at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccEcnAcks {
+    /// RFC 9768 §3.2.2.5.1: a marked packet after one without a mark, and the second marked packet since the last ACK.
+    Rfc9768,
+    /// Linux 7.0 (`tcp_ecn_received_counters`, `TCP_ACCECN_ACE_MAX_DELTA`): every change of the mark, and the sixth marked packet.
+    Linux,
 }
 
 /// The quantity that `min_rto` bounds.
@@ -51,6 +62,10 @@ pub struct Config {
     pub recovery: Recovery,
     /// Explicit congestion notification.
     pub ecn: Ecn,
+    /// With [`Ecn::Counted`]: which marks are acknowledged at once.
+    pub accecn_acks: AccEcnAcks,
+    /// With [`Ecn::Counted`]: ACKs carry the Accurate ECN option, which counts bytes (RFC 9768 §3.2.3), where it has room.
+    pub accecn_option: bool,
     /// Payload of a full segment in bytes: 1 to 65535.
     pub mss: Bytes,
     /// Time that an ACK may wait for more data; `None` acknowledges every segment at once. Linux: 40 ms; RFC 9293: at
@@ -114,6 +129,8 @@ impl Config {
         Config {
             recovery: Recovery::Sack,
             ecn: Ecn::Off,
+            accecn_acks: AccEcnAcks::Rfc9768,
+            accecn_option: true,
             mss,
             delayed_ack: Some(Delta::from_ms(40)),
             ack_every: 2,

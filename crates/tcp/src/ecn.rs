@@ -1,6 +1,6 @@
 //! Explicit congestion notification, both halves.
 //!
-//! Source: RFC 3168 §6.1 (classic), RFC 8257 §3.2 (accurate).
+//! Source: RFC 3168 §6.1 (classic), RFC 8257 §3.2 (accurate). Counted marks are in `accecn.rs`.
 //!
 //! ```text
 //!   classic, receiver      CE ───► echo in every ACK ───► CWR arrives ───► (silent)
@@ -34,7 +34,7 @@ impl Echo {
     /// Takes in the marks of a segment.
     pub fn take(&mut self, ecn: Ecn, ce: bool, cwr: bool) {
         self.on = match ecn {
-            Ecn::Off => false,
+            Ecn::Off | Ecn::Counted => false,
             // A segment that confirms the reduction and is marked itself starts again (RFC 3168 §6.1.3).
             Ecn::Classic => ce || (self.on && !cwr),
             Ecn::Accurate => ce,

@@ -15,6 +15,7 @@
 //! Sequence numbers are byte offsets in 64 bits: the first byte of data is 0, and nothing wraps. SYN and the mark of the last
 //! segment take no number of their own. `docs/decisions/tcp.md` lists the RFCs that it follows, and the deviations.
 
+pub mod accecn;
 mod clock;
 pub mod config;
 mod delivery;
@@ -34,7 +35,8 @@ pub mod state;
 mod tally;
 mod transmit;
 
-pub use config::{BackoffEnd, Config, ConfigError, Ecn, Recovery, RtoFloor};
+pub use accecn::{EcnBytes, MarkFacts};
+pub use config::{AccEcnAcks, BackoffEnd, Config, ConfigError, Ecn, Recovery, RtoFloor};
 pub use receiver::{Acks, Receiver};
 pub use segment::{Range, SackBlocks, Segment, Timestamps};
 pub use state::{Counters, GiveUp, Holds, Meaning, Sender, State};

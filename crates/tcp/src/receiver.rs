@@ -12,7 +12,8 @@
 //! The right edge of the advertised window never moves left (RFC 9293 §3.8.6), and moves right in steps of a segment or half the
 //! buffer. The receiver drops data beyond it.
 
-use crate::config::Config;
+use crate::accecn::{self, Codepoint, EcnBytes, MarkCounter};
+use crate::config::{Config, Ecn};
 use crate::ecn::Echo;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::segment::{Range, SackBlocks, Segment, Timestamps};
@@ -40,7 +41,12 @@ impl IntoIterator for Acks {
 pub struct Receiver {
     config: Arc<Config>,
     queue: Reassembly,
+    /// How marks go back: as configured, until a SYN says otherwise.
+    ecn: Ecn,
     echo: Echo,
+    marks: MarkCounter,
+    /// A SYN has arrived: the mode is settled.
+    greeted: bool,
     /// Payload that arrived in order since the last ACK.
     unacked: u64,
     /// When a delayed ACK goes out.
@@ -60,10 +66,14 @@ impl Receiver {
     /// A receiver that waits for the first byte. By default the application reads everything at once.
     pub fn new(config: Arc<Config>) -> Receiver {
         let edge = config.receive_window.get();
+        let ecn = config.ecn;
         Receiver {
             config,
             queue: Reassembly::default(),
+            ecn,
             echo: Echo::default(),
+            marks: MarkCounter::new(),
+            greeted: false,
             unacked: 0,
             deadline: Time::NEVER,
             read: 0,
@@ -81,18 +91,22 @@ impl Receiver {
         {
             self.recent = self.recent.max(timestamps.value);
         }
-        if segment.syn || segment.window_probe {
-            let answer = Segment { syn: segment.syn, ..self.ack(now, None) };
-            return Acks { first: Some(answer), second: None };
+        if segment.syn {
+            return Acks { first: Some(self.greet(now, segment, ce_marked)), second: None };
+        }
+        if segment.window_probe {
+            return Acks { first: Some(self.ack(now, None)), second: None };
         }
         if segment.payload == 0 {
             return Acks::default();
         }
         let mut acks = Acks::default();
-        if self.echo.closes_delayed_ack(self.config.ecn, ce_marked) && self.unacked > 0 {
+        if self.echo.closes_delayed_ack(self.ecn, ce_marked) && self.unacked > 0 {
             acks.first = Some(self.ack(now, None));
         }
-        self.echo.take(self.config.ecn, ce_marked, segment.cwr);
+        self.echo.take(self.ecn, ce_marked, segment.cwr);
+        let news = self.ecn == Ecn::Counted
+            && self.marks.take(self.config.accecn_acks, segment.payload, segment.ect, ce_marked);
         let whole = segment.range();
         let fits = Range::new(whole.begin, whole.end.min(self.edge));
         let before = self.queue.next_byte();
@@ -113,7 +127,7 @@ impl Receiver {
             (None, Some(delay)) => {
                 let full = u64::from(self.config.ack_every - 1) * self.config.mss.get();
                 let quick = u64::from(self.config.quick_acks) * self.config.mss.get();
-                if self.unacked > full || self.queue.next_byte() <= quick {
+                if news || self.unacked > full || self.queue.next_byte() <= quick {
                     Some(self.ack(now, None))
                 } else {
                     if self.deadline == Time::NEVER {
@@ -129,6 +143,19 @@ impl Receiver {
             acks.first = answer;
         }
         acks
+    }
+
+    /// Answers a SYN. The first one settles how marks go back (RFC 9768 §3.1.5); its flags count only between ends that would count marks.
+    fn greet(&mut self, now: Time, syn: &Segment, ce_marked: bool) -> Segment {
+        if self.config.ecn == Ecn::Counted && !self.greeted {
+            (self.ecn, self.greeted) = (accecn::mode_of_syn(syn.ace), true);
+        }
+        let flags = match self.ecn {
+            Ecn::Counted => Codepoint::new(syn.ect, ce_marked).flags(),
+            Ecn::Classic if self.greeted => 0b001,
+            _ => 0,
+        };
+        Segment { syn: true, ace: flags, ecn_bytes: None, ..self.ack(now, None) }
     }
 
     /// When [`Receiver::on_timer`] wants to be called; [`Time::NEVER`] for never. Valid until the next call of any other method.
@@ -184,9 +211,13 @@ impl Receiver {
         } else {
             SackBlocks::NONE
         };
+        let counts = self.ecn == Ecn::Counted;
+        let option = counts && self.config.accecn_option && sack.as_slice().len() <= EcnBytes::MAX_BLOCKS;
         Segment {
             ack: true,
             ece: self.echo.is_echoing(),
+            ace: if counts { self.marks.report() } else { 0 },
+            ecn_bytes: option.then(|| self.marks.option()),
             ack_seq: self.last_ack,
             window: self.edge - self.last_ack,
             sack,

@@ -58,6 +58,7 @@ impl Record {
             app_limited: self.is(APP_LIMITED),
         };
         tally.bytes += self.bytes();
+        tally.segments += 1;
         tally.note(self.sent, end, snapshot, self.is(AGAIN), cumulative);
     }
     /// Takes over time and state of a transmission.

@@ -1,5 +1,6 @@
 //! A segment between the endpoints, with the options that matter here.
 
+use crate::accecn::EcnBytes;
 use farloop_units::Time;
 
 /// A half-open range of byte offsets, `begin..end`.
@@ -104,6 +105,9 @@ pub struct Segment {
     pub ece: bool,
     /// The sender has reduced its window (RFC 3168 §6.1.2).
     pub cwr: bool,
+    /// The flags AE, CWR and ECE of Accurate ECN (RFC 9768), three bits: of SYNs what they ask for or grant, otherwise the count of marked
+    /// packets modulo 8.
+    pub ace: u8,
     /// The IP packet is ECN-capable: switches may mark it.
     pub ect: bool,
     /// Asks for the window without carrying data (RFC 9293 §3.8.6.1).
@@ -120,6 +124,8 @@ pub struct Segment {
     pub window: u64,
     /// Ranges that have arrived beyond `ack_seq`.
     pub sack: SackBlocks,
+    /// The option of Accurate ECN.
+    pub ecn_bytes: Option<EcnBytes>,
     /// Time of sending, and the timestamp that it answers.
     pub timestamps: Option<Timestamps>,
 }

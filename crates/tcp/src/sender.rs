@@ -9,6 +9,7 @@
 //!                       └─── too many repetitions ──► Failed ◄──┘
 //! ```
 
+use crate::accecn::{self, Codepoint, MarkNews, MarkReader};
 use crate::config::{BackoffEnd, Config, Ecn};
 use crate::delivery::DeliveryRate;
 use crate::ecn::Reaction;
@@ -20,6 +21,7 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::{Range, Segment, Timestamps};
 use crate::state::{Counters, GiveUp, Holds, Meaning, Next, Sender, State};
 use crate::tally::Tally;
+use farloop_cc::Marked;
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
 
@@ -33,6 +35,8 @@ impl Sender {
             rtt: RttEstimator::new(&config),
             rack: Rack::new(),
             reaction: Reaction::default(),
+            ecn: config.ecn,
+            marks: MarkReader::default(),
             rate: DeliveryRate::default(),
             cwnd: 0,
             prr: None,
@@ -167,6 +171,8 @@ impl Sender {
         match self.next {
             Next::Syn => {
                 segment.syn = true;
+                // A path may drop what it does not know: the third SYN asks for nothing (RFC 9768 §3.1.4.1).
+                segment.ace = if self.ecn == Ecn::Counted && self.retries < 2 { accecn::SYN_REQUEST } else { 0 };
                 self.syn_due = false;
                 self.syn_at = now;
                 self.restart_timer(now);
@@ -182,6 +188,9 @@ impl Sender {
             _ => {}
         }
         if segment.ack {
+            if self.ecn == Ecn::Counted {
+                segment.ace = self.report_marks();
+            }
             self.ack_due = false;
         }
         segment.fin = (self.closed || self.pushed) && segment.payload > 0 && segment.range().end == self.limit;
@@ -325,8 +334,17 @@ impl Sender {
         }
     }
 
+    /// The ACE field of a segment. Nothing that comes from the receiver is ECN-capable, so that the count never moves; the handshake's last
+    /// ACK says how the SYN-ACK arrived (RFC 9768 §3.2.2.1).
+    fn report_marks(&self) -> u8 {
+        if self.ack_due { Codepoint::NotEct.flags() } else { accecn::FIRST_COUNT as u8 }
+    }
+
     fn establish(&mut self, now: Time, segment: &Segment, out: &mut Meaning) {
         self.state = State::Open;
+        if self.ecn == Ecn::Counted {
+            self.ecn = accecn::mode_of_syn_ack(segment.ace);
+        }
         self.ack_due = true;
         self.syn_due = false;
         self.timer_at = Time::NEVER;
@@ -356,6 +374,7 @@ impl Sender {
         let before = self.board.una();
         out.is_ack = true;
         out.app_limited = self.has_room() && !self.has_new() && !self.board.waits();
+        let newer = segment.timestamps.is_some_and(|t| t.value > self.peer_clock);
         self.peer_clock = segment.timestamps.map_or(self.peer_clock, |t| self.peer_clock.max(t.value));
         let edge_moved = self.take_window(segment);
         let echo = segment.timestamps.map(|t| t.echo);
@@ -377,7 +396,15 @@ impl Sender {
         out.delivered = Bytes::new(tally.bytes);
         self.measure(&tally, echo.filter(|_| advanced), out);
         self.rack.update(&tally);
-        if self.config.ecn != Ecn::Off && segment.ece {
+        if self.ecn == Ecn::Counted {
+            // An older ACK, or one that may be, says nothing.
+            out.ce = Some(if advanced || tally.segments > 0 || newer {
+                self.read_marks(segment, &tally)
+            } else {
+                Marked::NONE
+            });
+        }
+        if (self.ecn != Ecn::Off && segment.ece) || out.ce.is_some_and(|ce| ce.packets > 0) {
             out.ecn_echo = true;
             out.ecn_first = self.reaction.on_echo(self.board.una(), self.board.nxt());
         }
@@ -407,6 +434,19 @@ impl Sender {
         self.schedule_probe(now, advanced);
         out.finished = self.finish();
         self.settle(now);
+    }
+
+    /// Marked packets that an ACK reports.
+    #[inline(never)] // other connections stay small
+    fn read_marks(&mut self, segment: &Segment, tally: &Tally) -> Marked {
+        self.marks.on_ack(&MarkNews {
+            ace: segment.ace,
+            option: segment.ecn_bytes,
+            packets: tally.segments,
+            bytes: tally.bytes,
+            mss: self.config.mss.get(),
+            certain: self.config.sack() || self.state == State::Open,
+        })
     }
 
     /// Brings the blocks to the scoreboard; the answer is the duplicate that the first of them reports, if it does (RFC 2883 §4).

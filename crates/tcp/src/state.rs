@@ -3,7 +3,8 @@
 //! The parts are in separate files, each of which calls only those before it: the choice of the next segment
 //! (`transmit.rs`), losses and their repair (`recovery.rs`), segments, timers and the application (`sender.rs`).
 
-use crate::config::Config;
+use crate::accecn::MarkReader;
+use crate::config::{Config, Ecn};
 use crate::delivery::DeliveryRate;
 use crate::ecn::Reaction;
 use crate::prr::Prr;
@@ -12,7 +13,7 @@ use crate::repair::Repair;
 use crate::rto::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::segment::Range;
-use farloop_cc::{Delivery, Loss};
+use farloop_cc::{Delivery, Loss, Marked};
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
 
@@ -75,8 +76,10 @@ pub struct Meaning {
     pub delivered: Bytes,
     /// Round-trip sample: from the transmission of the segment sent last among those newly acknowledged, if sent only once.
     pub rtt: Option<Delta>,
-    /// The ACK echoes a congestion mark.
+    /// The ACK echoes or reports a congestion mark.
     pub ecn_echo: bool,
+    /// Marked packets that the ACK reports; `None` unless the ends count them ([`crate::Ecn::Counted`]).
+    pub ce: Option<Marked>,
     /// ... and it is the first such ACK in a window of data: the one that RFC 3168 §6.1.2 reacts to.
     pub ecn_first: bool,
     /// Losses that ACKs revealed are being repaired: the window must not grow. (After a timeout it may.)
@@ -128,6 +131,9 @@ pub struct Sender {
     pub(crate) rtt: RttEstimator,
     pub(crate) rack: Rack,
     pub(crate) reaction: Reaction,
+    /// How marks come back: as configured, until the handshake says otherwise.
+    pub(crate) ecn: Ecn,
+    pub(crate) marks: MarkReader,
     pub(crate) rate: DeliveryRate,
     /// The algorithm's window; the one in force is [`Sender::window`].
     pub(crate) cwnd: u64,

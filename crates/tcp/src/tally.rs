@@ -32,6 +32,8 @@ pub(crate) struct Tally {
     pub fack: u64,
     /// Payload newly delivered.
     pub bytes: u64,
+    /// Segments newly delivered.
+    pub segments: u64,
     /// Segments newly acknowledged cumulatively.
     pub acked_segments: u64,
     /// Segments newly sacked.
@@ -62,6 +64,7 @@ impl Tally {
             recover,
             fack,
             bytes: 0,
+            segments: 0,
             acked_segments: 0,
             sacked_segments: 0,
             acked_once: None,

@@ -78,8 +78,8 @@ impl Sender {
         segment.seq = what.begin;
         segment.payload = what.bytes() as u32;
         segment.retransmission = true;
-        // RFC 3168 §6.1.5: retransmissions are not ECN-capable. DCTCP's are, as Linux sends them.
-        segment.ect = self.config.ecn == Ecn::Accurate;
+        // RFC 3168 §6.1.5: retransmissions are not ECN-capable. DCTCP's are, and those of Accurate ECN, as Linux sends them.
+        segment.ect = matches!(self.ecn, Ecn::Accurate | Ecn::Counted);
         self.counters.sent += 1;
         self.counters.retransmitted += 1;
         if self.probe_due {
@@ -106,8 +106,8 @@ impl Sender {
             prr.on_send(payload);
         }
         segment.payload = payload as u32;
-        segment.ect = self.config.ecn != Ecn::Off;
-        segment.cwr = self.config.ecn == Ecn::Classic && self.reaction.confirm();
+        segment.ect = self.ecn != Ecn::Off;
+        segment.cwr = self.ecn == Ecn::Classic && self.reaction.confirm();
         self.counters.sent += 1;
         self.small_due = false;
         if let Frto::New(left) = self.repair.frto {

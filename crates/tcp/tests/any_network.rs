@@ -200,7 +200,7 @@ fn config() -> impl Strategy<Value = Config> {
     (
         (
             prop_oneof![Just(Recovery::NewReno), Just(Recovery::Sack), Just(Recovery::Rack)],
-            prop_oneof![Just(Ecn::Off), Just(Ecn::Classic), Just(Ecn::Accurate)],
+            prop_oneof![Just(Ecn::Off), Just(Ecn::Classic), Just(Ecn::Accurate), Just(Ecn::Counted)],
             any::<bool>(),
             any::<bool>(),
         ),

@@ -97,6 +97,7 @@ fn tcp(packet: &Packet, flow: u32, forward: bool) -> Vec<u8> {
         ack: packet.flags.ack,
         ece: packet.flags.ece,
         cwr: packet.flags.cwr,
+        ns: packet.flags.ae,
         window_size: u16::MAX,
         ..TcpHeader::default()
     };

@@ -218,4 +218,6 @@ pub struct TcpFlags {
     pub ece: bool,
     /// The window was reduced.
     pub cwr: bool,
+    /// Of Accurate ECN, beside the two above: in ACKs the count of marked packets modulo 8 (RFC 9768).
+    pub ae: bool,
 }

@@ -32,14 +32,14 @@ fn packet() -> impl Strategy<Value = Packet> {
     ];
     let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];
     (number(), small(), small(), kind, any::<u8>(), ecn, any::<[bool; 5]>()).prop_map(
-        |(sequence, wire, payload, kind, class, ecn, [syn, fin, ack, ece, cwr])| Packet {
+        |(sequence, wire, payload, kind, class, ecn, [syn, fin, ack, ece, cwr, ae])| Packet {
             sequence,
             wire,
             payload,
             kind,
             class,
             ecn,
-            flags: TcpFlags { syn, fin, ack, ece, cwr },
+            flags: TcpFlags { syn, fin, ack, ece, cwr, ae },
         },
     )
 }

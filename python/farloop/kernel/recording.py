@@ -23,7 +23,7 @@ ROOM = 1 << 24
 KINDS = ("start", "ack", "fast_retransmit", "timeout", "undo", "host", "mss", "idle")
 """`enum event_kind` of linux/gemini/kernel.h."""
 
-_EVENT = struct.Struct("=Q2I3Q2I3Q4I")
+_EVENT = struct.Struct("=Q2I3Q2I3Q4IQ")
 _NONE = 2**64 - 1
 _NO_PACKETS = 2**31 - 1
 
@@ -56,9 +56,9 @@ class Recording:
         Raises:
             FarloopError: it is no event.
         """
-        if len(data) < _EVENT.size or (kind := _EVENT.unpack(data[: _EVENT.size])[-1]) >= len(KINDS):
+        if len(data) < _EVENT.size or (kind := _EVENT.unpack(data[: _EVENT.size])[-2]) >= len(KINDS):
             raise FarloopError(f"the kernel wrote {len(data)} bytes, which is no event")
-        flow, index, alpha, cwnd, ssthresh, pacing, packets, mss, *numbers, _ = _EVENT.unpack(data[: _EVENT.size])
+        flow, index, alpha, cwnd, ssthresh, pacing, packets, mss, *numbers, _, marked = _EVENT.unpack(data[: _EVENT.size])
         lines = self._flows.setdefault(flow, [])
         if index != len(lines):
             self.lost.add(flow)
@@ -66,7 +66,7 @@ class Recording:
             return
         lines.append(
             {
-                **self._event(KINDS[kind], flow, mss, *numbers),
+                **self._event(KINDS[kind], flow, mss, *numbers, marked),
                 "cwnd": max(cwnd >> 10, 1),
                 "packets": packets,
                 "pacing": pacing,
@@ -78,12 +78,12 @@ class Recording:
 
     def lines(self) -> list[str]:
         """The file, as vectors/README.md has it."""
-        head = {"format": "farloop gemini vectors", "version": 3}
+        head = {"format": "farloop gemini vectors", "version": 4}
         flows = [line for _, lines in sorted(self._flows.items()) for line in lines]
         return [json.dumps(line, separators=(",", ":")) for line in [head, *flows]]
 
     def _event(
-        self, name: str, flow: int, mss: int, a: int, b: int, c: int, d: int, e: int, flags: int
+        self, name: str, flow: int, mss: int, a: int, b: int, c: int, d: int, e: int, flags: int, marked: int
     ) -> dict[str, Any]:
         event: dict[str, Any] = {"event": name}
         if name == "start":
@@ -92,7 +92,7 @@ class Recording:
             event |= {"skip_after_cut": bool(self._values["skip_after_cut"]), "initial_cwnd": a, "slow_start": True}
             event |= {"initial_alpha": self._values["initial_alpha"], "base_rtt": b or None, "seq": d}
         elif name == "ack":
-            event |= {"acked": a, "ack_seq": d, "snd_nxt": e, "in_flight": b, "rtt": c or None}
+            event |= {"acked": a, "ack_seq": d, "snd_nxt": e, "in_flight": b, "rtt": c or None, "marked": marked}
             event |= {key: bool(flags >> i & 1) for i, key in enumerate(("ecn_echo", "in_recovery", "app_limited"))}
         elif name == "undo":
             event |= {"prior_cwnd": a, "prior_ssthresh": None if b == _NONE else b}

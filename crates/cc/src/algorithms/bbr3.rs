@@ -109,7 +109,8 @@ impl Sender for Bbr3Sender {
         let in_flight = ack.in_flight.get();
         let sample = m.take_sample(ack);
         m.update_round(&sample);
-        m.update_marks(ack.ecn_echo, sample.newly);
+        let counted = |newly: u64| ack.ce.map_or(newly, |ce| ce.bytes.get().min(newly));
+        m.update_marks(ack.ecn_echo.then(|| counted(sample.newly)), sample.newly);
         m.note_losses(ctx, &sample);
         m.update_latest(&sample);
         m.update_congestion(&sample);

@@ -7,7 +7,7 @@
 //! 1. Switches mark packets that meet more than K bytes of queue; the receiver echoes each mark.
 //! 2. Once per window of data, α moves by g towards the fraction of bytes that were marked.
 //! 3. The first mark of a window cuts cwnd by α/2; then marks are ignored until data sent after the cut is acknowledged.
-//! 4. Otherwise the window grows like Reno's, `increase` segments per round trip; marked ACKs do not grow it.
+//! 4. Otherwise the window grows like Reno's, `increase` segments per round trip; marked packets do not grow it.
 //! 5. Losses halve the window, timeouts start again from one segment, as in TCP.
 //!
 //! With `control = "rate"` the state is a rate instead (`dctcp/by_rate.rs`).
@@ -203,14 +203,13 @@ impl MarkedFraction {
     /// Counts an ACK; at the end of a window of data the estimate moves, and the answer is true.
     pub fn on_ack(&mut self, ack: &Ack<'_>) -> bool {
         self.acked += ack.acked.get();
-        if ack.ecn_echo {
-            self.marked += ack.acked.get();
-        }
+        self.marked += ack.marked().get();
         if ack.ack_seq <= self.window_end {
             return false;
         }
         if self.acked > 0 {
-            let fraction = self.marked as f64 / self.acked as f64;
+            // Counted marks of data beyond a gap come before the data is acknowledged.
+            let fraction = (self.marked as f64 / self.acked as f64).min(1.0);
             self.alpha = (1.0 - self.g) * self.alpha + self.g * fraction; // Eq. 1
         }
         (self.acked, self.marked, self.window_end) = (0, 0, ack.snd_nxt);
@@ -315,6 +314,9 @@ impl Sender for WindowSender {
         } else if ack.ack_seq > self.reduced_until {
             self.window.cut(self.marks.alpha() / 2.0); // Eq. 2
             self.reduced_until = ack.snd_nxt;
+        } else if ack.ce.is_some() {
+            self.window.grow_beside_marks(ack, self.increase);
+            self.hold_to_cap();
         }
     }
 

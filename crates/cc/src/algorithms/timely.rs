@@ -309,6 +309,7 @@ mod tests {
             in_flight: Bytes::new(16_000),
             rtt: Some(Delta::from_us(rtt_us)),
             ecn_echo: false,
+            ce: None,
             in_recovery: false,
             app_limited: false,
             delivery: None,

@@ -289,7 +289,7 @@ impl Sender for UnoSender {
         let epochs = self.until_epochs <= 0.0;
         if epochs {
             self.acked += acked;
-            self.marked += if ack.ecn_echo { acked } else { 0 };
+            self.marked += ack.marked().get().min(acked);
         }
         if self.p.quick_adapt {
             self.arrived += if self.measuring { acked } else { 0 };

@@ -333,6 +333,7 @@ mod tests {
                 in_flight: Bytes::new((window - 1) * MSS),
                 rtt: Some(rtt),
                 ecn_echo: false,
+                ce: None,
                 in_recovery,
                 app_limited: false,
                 delivery: None,

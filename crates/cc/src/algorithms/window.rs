@@ -140,9 +140,20 @@ impl Window {
     /// Grows the window by one ACK where [`Window::may_grow`] allows it: in slow start as [`Window::grow_slow_start`], else
     /// by `segments` per window's worth of acknowledged bytes (RFC 3465, §2.1, where `segments` is 1).
     pub fn grow(&mut self, ack: &Ack<'_>, segments: f64) {
-        if !self.may_grow(ack) {
-            return;
+        if self.may_grow(ack) {
+            self.grow_by(ack, segments);
         }
+    }
+
+    /// [`Window::grow`] by the packets without a mark among those that an ACK covers, as if they had their own: where the endpoint counts
+    /// marks ([`Ack::ce`]).
+    pub fn grow_beside_marks(&mut self, ack: &Ack<'_>, segments: f64) {
+        if self.may_grow(ack) {
+            self.grow_by(&Ack { acked: ack.acked.saturating_sub(ack.marked()), ..*ack }, segments);
+        }
+    }
+
+    fn grow_by(&mut self, ack: &Ack<'_>, segments: f64) {
         if self.in_slow_start() {
             self.grow_slow_start(ack);
         } else {

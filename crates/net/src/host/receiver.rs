@@ -21,8 +21,8 @@ use crate::packet::{MARKED, Note, Packet, PacketKind, SYN};
 use crate::part_context::PartContext;
 use crate::trace::Traced;
 use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Feedback, Fields, Receiver};
-use farloop_network::spec::TransportKind;
-use farloop_tcp::{SackBlocks, Segment};
+use farloop_network::spec::{AccEcnOption, TransportKind};
+use farloop_tcp::Segment;
 use farloop_units::{Bytes, Time};
 
 /// The transport of a receiver, which answers packets.
@@ -97,7 +97,9 @@ struct Reply {
     /// The time that is echoed, where that is not the packet's own.
     sent: Option<Time>,
     fields: Fields,
-    sack: SackBlocks,
+    /// The flags of Accurate ECN.
+    ace: u8,
+    options: wire::Options,
 }
 
 impl Receivers {
@@ -436,13 +438,14 @@ impl Receivers {
 
 impl Reply {
     fn ack(expected: u64, echo: bool) -> Reply {
-        let (fields, sack) = (Fields::NONE, SackBlocks::NONE);
-        Reply { kind: PacketKind::Ack, expected, echo, syn: false, sent: None, fields, sack }
+        let (fields, options) = (Fields::NONE, wire::Options::NONE);
+        Reply { kind: PacketKind::Ack, expected, echo, syn: false, sent: None, fields, ace: 0, options }
     }
 
     fn tcp(ack: &Segment, fields: Fields) -> Reply {
         let sent = ack.timestamps.map(|t| t.echo);
-        Reply { syn: ack.syn, sent, fields, sack: ack.sack, ..Reply::ack(ack.ack_seq, ack.ece) }
+        let options = wire::Options { sack: ack.sack, ecn_bytes: ack.ecn_bytes };
+        Reply { syn: ack.syn, sent, fields, ace: ack.ace, options, ..Reply::ack(ack.ack_seq, ack.ece) }
     }
 }
 
@@ -459,7 +462,7 @@ fn as_many(fields: &Fields, count: u8) -> Fields {
 fn answer(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: Slot, reply: &Reply) {
     let format = cx.network.format(flow);
     let (class, dst) = (cx.control_class(), cx.network.source(flow));
-    let wire = format.ack_wire + wire::sack_option(&reply.sack);
+    let wire = format.ack_wire + reply.options.wire();
     let slot = match slot {
         Slot::NONE => cx.packets.insert(Packet::new(reply.kind, class, flow, dst, wire)),
         slot => slot,
@@ -469,11 +472,15 @@ fn answer(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: S
     packet.seq = reply.expected;
     packet.sent = reply.sent.unwrap_or(packet.sent);
     packet.flags = if reply.echo { MARKED } else { 0 } | if reply.syn { SYN } else { 0 };
-    packet.value = 0;
-    if format.fields > 0 || !reply.sack.as_slice().is_empty() {
+    let mut options = reply.options;
+    if cx.network.transport.tcp.accecn_option == AccEcnOption::Stripped {
+        options.ecn_bytes = None;
+    }
+    packet.value = reply.ace | if options.ecn_bytes.is_some() { wire::OPTION } else { 0 };
+    if format.fields > 0 || options.any() {
         let mut notes = [Note::default(); crate::packet::MAX_NOTES];
         let mut count = 0;
-        for note in reply.fields.as_slice().iter().copied().chain(wire::notes(&reply.sack)) {
+        for note in reply.fields.as_slice().iter().copied().chain(options.notes()) {
             notes[count] = note;
             count += 1;
         }

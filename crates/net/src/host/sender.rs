@@ -249,8 +249,9 @@ impl Senders {
                 self.tell(cx, host_cx, id, &meaning, Some(slot))
             }
             Endpoint::Tcp(tcp) => {
-                let blocks = wire::blocks(cx.packets.notes(slot), usize::from(sender.fields));
-                let meaning = tcp.on_segment(cx.now, packet, blocks);
+                let options = wire::Options::read(packet, cx.packets.notes(slot), usize::from(sender.fields));
+                let meaning = tcp.on_segment(cx.now, packet, options);
+                sender.record.counts.marked += u64::from(meaning.ce.is_some() && meaning.ecn_echo);
                 self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
             }
             Endpoint::Multipath(_) => self.on_packet_answer(cx, host_cx, id, slot),
@@ -437,6 +438,7 @@ impl Senders {
                 in_flight,
                 rtt,
                 ecn_echo: meaning.ecn_echo,
+                ce: meaning.ce,
                 in_recovery: meaning.in_recovery,
                 app_limited: meaning.app_limited,
                 delivery: meaning.delivery,

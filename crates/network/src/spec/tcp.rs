@@ -1,7 +1,7 @@
 //! Settings of TCP endpoints.
 
 use farloop_cc::Needs;
-use farloop_tcp::{BackoffEnd, Config, Ecn, Recovery, RtoFloor};
+use farloop_tcp::{AccEcnAcks, BackoffEnd, Config, Ecn, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta};
 
 /// Settings of a TCP endpoint, beside its congestion control.
@@ -11,6 +11,12 @@ pub struct TcpSpec {
     pub recovery: Recovery,
     /// Flows begin with SYN and SYN-ACK; otherwise connections are open, and their round-trip time is known, when they start.
     pub handshake: bool,
+    /// The way of congestion marks back to the source.
+    pub ecn: EcnFeedback,
+    /// With [`EcnFeedback::AccEcn`]: the option that counts bytes.
+    pub accecn_option: AccEcnOption,
+    /// With [`EcnFeedback::AccEcn`]: which marks are acknowledged at once.
+    pub accecn_acks: AccEcnAcks,
     /// Longest time for which an ACK may be kept back; `None` to acknowledge every packet at once.
     pub delayed_ack: Option<Delta>,
     /// With `delayed_ack`: number of packets after which an ACK is sent at the latest.
@@ -85,6 +91,9 @@ impl TcpSpec {
         let TcpSpec {
             recovery,
             handshake,
+            ecn,
+            accecn_option,
+            accecn_acks,
             delayed_ack,
             ack_every,
             quick_acks,
@@ -121,11 +130,14 @@ impl TcpSpec {
         } = *self;
         Config {
             recovery,
-            ecn: match needs {
-                Needs { accurate_ecn: true, .. } => Ecn::Accurate,
-                Needs { ecn: true, .. } => Ecn::Classic,
-                _ => Ecn::Off,
+            ecn: match (ecn, needs) {
+                (_, Needs { ecn: false, accurate_ecn: false, .. }) => Ecn::Off,
+                (EcnFeedback::Auto, Needs { accurate_ecn: true, .. }) | (EcnFeedback::Rfc8257, _) => Ecn::Accurate,
+                (EcnFeedback::Auto | EcnFeedback::Classic, _) => Ecn::Classic,
+                (EcnFeedback::AccEcn, _) => Ecn::Counted,
             },
+            accecn_acks,
+            accecn_option: accecn_option != AccEcnOption::Off,
             mss: Bytes::new(u64::from(mss)),
             delayed_ack,
             ack_every,
@@ -162,6 +174,9 @@ impl Default for TcpSpec {
         TcpSpec {
             recovery: Recovery::Sack,
             handshake: false,
+            ecn: EcnFeedback::Auto,
+            accecn_option: AccEcnOption::Sent,
+            accecn_acks: AccEcnAcks::Rfc9768,
             delayed_ack: None,
             ack_every: 2,
             quick_acks: 0,
@@ -196,6 +211,30 @@ impl Default for TcpSpec {
             slow_start_after_idle: true,
         }
     }
+}
+
+/// The way of congestion marks back to the source, for flows whose algorithm answers them; those of others are not ECN-capable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnFeedback {
+    /// As the algorithm needs it: [`EcnFeedback::Rfc8257`] or [`EcnFeedback::Classic`].
+    Auto,
+    /// Echoed until the source confirms it (RFC 3168).
+    Classic,
+    /// Each ACK echoes the mark of what it acknowledges (RFC 8257).
+    Rfc8257,
+    /// Counted (RFC 9768).
+    AccEcn,
+}
+
+/// The option of Accurate ECN, with the counts of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccEcnOption {
+    /// No ACK has it.
+    Off,
+    /// ACKs have it where there is room beside selective acknowledgements.
+    Sent,
+    /// The same, and the path takes it off all of them.
+    Stripped,
 }
 
 /// Pacing at the window over the smoothed round-trip time, times a gain (Linux, `tcp_update_pacing_rate`).

@@ -15,18 +15,20 @@
 //! | --- | --- |
 //! | `write N`, `close`, `stop`, `cwnd N` | the application or the algorithm acts |
 //! | `read N`, `autoread on` or `off` | the receiving application acts |
-//! | `< ack N [win N] [sack A:B,C:D] [ece] [echo T] [syn]` | an ACK arrives |
-//! | `< A:B [ce] [cwr] [fin] [ts T] [probe] [syn]` | data arrives |
+//! | `< ack N [win N] [sack A:B,C:D] [ece] [ace N] [bytes E,C] [echo T] [ts T] [syn]` | an ACK arrives |
+//! | `< A:B [ce] [cwr] [ect] [fin] [ts T] [probe] [syn] [ace N]` | data arrives |
 //! | `> A:B [again] [cwr] [ect] [fin]` | data is sent, in full segments |
 //! | `> syn`, `> ack`, `> probe` | a segment without data is sent |
-//! | `> ack N [win N] [sack ...] [ece] [echo T] [syn]` | an ACK is sent (`win` and `echo` are compared if given) |
+//! | `> ack N [win N] [sack ...] [ece] [ace N] [bytes E,C] [echo T] [syn]` | an ACK is sent (`win`, `echo`, `ace` and `bytes` are compared if given) |
 //! | `event NAME` | fast_retransmit, timeout, spurious, established, finished, failed |
 //! | `expect NAME VALUE` | a quantity of the endpoint, or of the last outcome |
 //!
 //! Nothing may be sent and nothing may happen but what a script expects, at the time that it says. Timers fire by themselves: before what
 //! arrives at a later time, and up to the time of what is expected.
 
-use farloop_tcp::{BackoffEnd, Config, Ecn, Range, Recovery, RtoFloor, SackBlocks, Segment, Timestamps};
+use farloop_tcp::{
+    AccEcnAcks, BackoffEnd, Config, Ecn, EcnBytes, Range, Recovery, RtoFloor, SackBlocks, Segment, Timestamps,
+};
 use farloop_units::{Bytes, Delta, Time};
 
 /// Payload of a segment unless set.
@@ -67,6 +69,8 @@ pub struct Expected {
     pub data: Option<Range>,
     pub window: bool,
     pub echo: bool,
+    pub ace: bool,
+    pub bytes: bool,
 }
 
 type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
@@ -173,6 +177,9 @@ fn arrives(words: &mut Words) -> Result<Action, String> {
             "sack" => segment.sack = blocks(word(words)?)?,
             "ece" => segment.ece = true,
             "cwr" => segment.cwr = true,
+            "ect" => segment.ect = true,
+            "ace" => segment.ace = count(word(words)?)? as u8,
+            "bytes" => segment.ecn_bytes = Some(ecn_bytes(word(words)?)?),
             "fin" => segment.fin = true,
             "syn" => segment.syn = true,
             "ce" => ce = true,
@@ -191,7 +198,8 @@ fn arrives(words: &mut Words) -> Result<Action, String> {
 }
 
 fn sent(words: &mut Words) -> Result<Expected, String> {
-    let mut e = Expected { segment: Segment::default(), data: None, window: false, echo: false };
+    let segment = Segment::default();
+    let mut e = Expected { segment, data: None, window: false, echo: false, ace: false, bytes: false };
     match word(words)? {
         "syn" => e.segment.syn = true,
         "probe" => (e.segment.window_probe, e.segment.ack) = (true, true),
@@ -214,6 +222,8 @@ fn sent(words: &mut Words) -> Result<Expected, String> {
             "fin" => e.segment.fin = true,
             "syn" => e.segment.syn = true,
             "ece" => e.segment.ece = true,
+            "ace" => (e.segment.ace, e.ace) = (count(word(words)?)? as u8, true),
+            "bytes" => (e.segment.ecn_bytes, e.bytes) = (Some(ecn_bytes(word(words)?)?), true),
             "sack" => e.segment.sack = blocks(word(words)?)?,
             "win" => (e.segment.window, e.window) = (count(word(words)?)?, true),
             "echo" => {
@@ -242,6 +252,14 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
                 "off" => Ecn::Off,
                 "classic" => Ecn::Classic,
                 "accurate" => Ecn::Accurate,
+                "counted" => Ecn::Counted,
+                _ => return Err(unknown()),
+            }
+        }
+        "accecn_acks" => {
+            config.accecn_acks = match value {
+                "rfc9768" => AccEcnAcks::Rfc9768,
+                "linux" => AccEcnAcks::Linux,
                 _ => return Err(unknown()),
             }
         }
@@ -274,6 +292,7 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "dup_ack_threshold" => config.dup_ack_threshold = count(value)? as u32,
         "max_retries" => config.max_retries = count(value)? as u32,
         "syn_retries" => config.syn_retries = count(value)? as u32,
+        "accecn_option" => config.accecn_option = switch(value)?,
         "handshake" => config.handshake = switch(value)?,
         "limited_transmit" => config.limited_transmit = switch(value)?,
         "timestamps" => config.timestamps = switch(value)?,
@@ -312,6 +331,11 @@ fn range(text: &str) -> Result<Range, String> {
     let (begin, end) = text.split_once(':').ok_or_else(bad)?;
     let range = Range::new(count(begin)?, count(end)?);
     if range.begin < range.end { Ok(range) } else { Err(bad()) }
+}
+
+fn ecn_bytes(text: &str) -> Result<EcnBytes, String> {
+    let (ect0, ce) = text.split_once(',').ok_or_else(|| format!("\"{text}\" is no pair of counts"))?;
+    Ok(EcnBytes { ect0: count(ect0)? as u32, ce: count(ce)? as u32 })
 }
 
 fn blocks(text: &str) -> Result<SackBlocks, String> {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What `expect` knows.
-pub const QUANTITIES: [&str; 23] = [
+pub const QUANTITIES: [&str; 25] = [
     "state",
     "pipe",
     "una",
@@ -25,6 +25,8 @@ pub const QUANTITIES: [&str; 23] = [
     "rtt",
     "ecn_echo",
     "ecn_first",
+    "ce",
+    "ce_bytes",
     "in_recovery",
     "app_limited",
     "rate",
@@ -249,6 +251,12 @@ impl Run<'_> {
             if !expected.window {
                 (seen.window, wanted.window) = (0, 0);
             }
+            if !expected.ace {
+                (seen.ace, wanted.ace) = (0, 0);
+            }
+            if !expected.bytes {
+                (seen.ecn_bytes, wanted.ecn_bytes) = (None, None);
+            }
             if expected.echo {
                 seen.timestamps = seen.timestamps.map(|mut t| {
                     t.value = Time::ZERO;
@@ -313,6 +321,8 @@ impl Run<'_> {
             "rtt" => delta(out.rtt),
             "ecn_echo" => yes(out.ecn_echo),
             "ecn_first" => yes(out.ecn_first),
+            "ce" => out.ce.map_or("none".to_string(), |ce| ce.packets.to_string()),
+            "ce_bytes" => out.ce.map_or("none".to_string(), |ce| bytes(ce.bytes)),
             "in_recovery" => yes(out.in_recovery),
             "app_limited" => yes(out.app_limited),
             "rate" => match out.delivery.and_then(|d| d.rate()) {
@@ -359,6 +369,12 @@ fn show(segment: &Segment) -> String {
     let blocks: Vec<String> = segment.sack.as_slice().iter().map(|b| format!("{}:{}", b.begin, b.end)).collect();
     if !blocks.is_empty() {
         text.push_str(&format!(" sack {}", blocks.join(",")));
+    }
+    if segment.ace > 0 {
+        text.push_str(&format!(" ace {}", segment.ace));
+    }
+    if let Some(bytes) = segment.ecn_bytes {
+        text.push_str(&format!(" bytes {},{}", bytes.ect0, bytes.ce));
     }
     if let Some(timestamps) = segment.timestamps {
         text.push_str(&format!(" echo {}", ms(timestamps.echo)));

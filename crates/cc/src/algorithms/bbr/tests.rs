@@ -94,6 +94,7 @@ impl Path {
             in_flight: Bytes::new(self.in_flight()),
             rtt: Some(self.rtt + queue),
             ecn_echo: false,
+            ce: None,
             in_recovery: false,
             app_limited: false,
             delivery: Some(Delivery {

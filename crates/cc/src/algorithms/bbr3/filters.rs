@@ -43,14 +43,14 @@ impl Model {
     }
 
     /// Marks of the round (kernel: `bbr_update_ecn_alpha`), where the flow answers them.
-    pub(super) fn update_marks(&mut self, marked: bool, newly: u64) {
+    pub(super) fn update_marks(&mut self, marked: Option<u64>, newly: u64) {
         if !self.params.ecn || self.min_rtt > self.params.ecn_max_rtt {
             return;
         }
         let marks = &mut self.marks;
         marks.delivered += newly;
-        if marked {
-            (marks.marked, marks.in_round) = (marks.marked + newly, true);
+        if let Some(marked) = marked {
+            (marks.marked, marks.in_round) = (marks.marked + marked, true);
         }
         if !self.round_start || marks.delivered == 0 {
             return;

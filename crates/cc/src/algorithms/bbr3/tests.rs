@@ -138,6 +138,7 @@ impl Path {
             in_flight: Bytes::new(self.in_flight()),
             rtt: Some(packet.back.since(packet.left)),
             ecn_echo: false,
+            ce: None,
             in_recovery: false,
             app_limited: self.app_limited,
             delivery: Some(Delivery {
@@ -509,7 +510,7 @@ fn marks_are_answered_only_where_enabled_and_on_short_paths() {
         path.reach(State::Cruise, Delta::from_secs(4));
         let m = &mut *path.bench.sender.0;
         (m.round_start, m.loss_round_start, m.marks) = (true, true, Marks::default());
-        m.update_marks(true, MSS);
+        m.update_marks(Some(MSS), MSS);
         m.update_congestion(&Sample { valid: true, newly: MSS, ..Sample::default() });
         if m.inflight_lo == UNBOUNDED { 1.0 } else { m.inflight_lo as f64 / m.cwnd as f64 }
     };

@@ -68,7 +68,7 @@ impl RateSender {
 
     /// Returns true if this ACK ends a round; α moves then (1).
     fn ends_round(&mut self, ack: &Ack<'_>) -> bool {
-        self.marked += u64::from(ack.ecn_echo);
+        self.marked += ack.ce.map_or(u64::from(ack.ecn_echo), |ce| u64::from(ce.packets));
         if ack.ack_seq <= self.round_end {
             return false;
         }

@@ -256,7 +256,7 @@ impl GearLoop {
             // Losses alone drive it, and a window that does not limit must not grow (RFC 9438, 5.8).
             let idle = Bytes::from_f64(self.law.window() * self.payload_per_wire) < wan.control().cwnd;
             let (app_limited, in_recovery) = (ack.app_limited || idle, ack.in_recovery && !self.go_back_n);
-            wan.on_ack(ctx, &Ack { ecn_echo: false, app_limited, in_recovery, ..*ack });
+            wan.on_ack(ctx, &Ack { ecn_echo: false, ce: None, app_limited, in_recovery, ..*ack });
         }
         let sample = self.signal.on_ack(ack);
         match (self.last_update, sample) {

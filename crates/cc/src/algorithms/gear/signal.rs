@@ -141,6 +141,7 @@ mod tests {
             in_flight: Bytes::new(14_600),
             rtt: Some(US(32)),
             ecn_echo: false,
+            ce: None,
             in_recovery: false,
             app_limited: false,
             delivery: None,

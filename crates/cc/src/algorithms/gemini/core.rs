@@ -100,8 +100,10 @@ pub struct AckEvent {
     pub ack_seq: u32,
     /// Sequence number that is sent next for the first time.
     pub snd_nxt: u32,
-    /// It echoes a mark.
+    /// It echoes a mark, or reports one.
     pub ecn_echo: bool,
+    /// Payload of the marked packets that it reports: as counted, or `acked` where a mark is echoed. Below 2^34.
+    pub marked: u64,
     /// The sender is repairing a loss.
     pub in_recovery: bool,
     /// The sender has less to send than it might.
@@ -280,7 +282,7 @@ impl State {
         }
         self.update_alpha(constants, ack);
         self.update_rtt(constants, ack, next_round);
-        if !ack.ecn_echo && !self.is(CONGESTED_WAN) {
+        if !(ack.ecn_echo && next_round) && !self.is(CONGESTED_WAN) {
             self.grow(constants, ack); // lines 11 and 12
         } else if next_round {
             let dcn = if ack.ecn_echo { (u64::from(self.alpha) * u64::from(self.f)) >> 30 } else { 0 }; // line 7
@@ -323,16 +325,16 @@ impl State {
     /// Once per window of data: α ← (1 - g)·α + g·F. Decay rounds up, so that α reaches zero.
     fn update_alpha(&mut self, constants: &Constants, ack: &AckEvent) {
         self.acked += ack.acked;
-        if ack.ecn_echo {
-            self.marked += ack.acked;
-        }
+        self.marked += ack.marked;
         if !is_after(ack.ack_seq, self.alpha_end) {
             return;
         }
         if self.acked > 0 {
-            // Both below 2^34, so that the quotient's numerator is below 2^64.
+            // Counted marks of data beyond a gap come before the data is acknowledged. Both below 2^34, so that the quotient's
+            // numerator is below 2^64.
+            let marked = self.marked.min(self.acked);
             let shift = (64 - self.acked.leading_zeros()).saturating_sub(34);
-            let fraction = ((self.marked >> shift) << 30) / (self.acked >> shift);
+            let fraction = ((marked >> shift) << 30) / (self.acked >> shift);
             let alpha = u64::from(self.alpha);
             let decay = (alpha * constants.g + (ONE - 1)) >> 30;
             self.alpha = (alpha - decay + ((fraction * constants.g) >> 30)) as u32;
@@ -390,14 +392,16 @@ impl State {
     fn grow(&mut self, constants: &Constants, ack: &AckEvent) {
         let cwnd = self.cwnd_bytes();
         let used = ack.in_flight + ack.acked;
-        if ack.acked == 0 || ack.in_recovery || ack.app_limited || used < cwnd.div_ceil(2) {
+        // Of packets that one ACK covers, those without a mark grow the window as if they had their own.
+        let acked = ack.acked.saturating_sub(ack.marked);
+        if acked == 0 || ack.in_recovery || ack.app_limited || used < cwnd.div_ceil(2) {
             return;
         }
         let growth = if self.in_slow_start() {
             let segments = if self.in_initial_slow_start() { 2 } else { 1 };
-            ack.acked.min(segments * constants.mss) << WINDOW_BITS
+            acked.min(segments * constants.mss) << WINDOW_BITS
         } else {
-            let acked = ack.acked.min(cwnd);
+            let acked = acked.min(cwnd);
             if acked < 1 << 18 {
                 let total = acked * self.increase + self.carry;
                 self.carry = total % cwnd;

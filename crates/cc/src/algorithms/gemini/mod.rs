@@ -197,6 +197,7 @@ impl Sequence {
             ack_seq: self.number(ack.ack_seq),
             snd_nxt: self.ahead(ack.ack_seq, ack.snd_nxt),
             ecn_echo: ack.ecn_echo,
+            marked: ack.marked().get(),
             in_recovery: ack.in_recovery,
             app_limited: ack.app_limited,
         }

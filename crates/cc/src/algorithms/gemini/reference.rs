@@ -144,6 +144,8 @@ impl Sender for Reference {
             let wan = if self.congested_wan { self.beta } else { 0.0 }; // line 8
             self.window.cut(dcn.max(wan).min(self.max_cut)); // line 9
             self.note_reduction(ack.snd_nxt);
+        } else if ack.ce.is_some() && !self.congested_wan {
+            self.window.grow_beside_marks(ack, self.h);
         }
     }
 
@@ -205,6 +207,10 @@ mod tests {
                 let in_flight = if limited { window / 10 } else { nxt - una };
                 // Half a window in use is where a byte decides whether it grows: integers and real numbers differ by less than one.
                 let edge = (2 * (in_flight + acked)).abs_diff(window) <= 2;
+                let echo = random.chance(marked);
+                // Half of the ACKs count: some of what they cover is marked, or data beyond a gap.
+                let counted =
+                    random.chance(0.5).then(|| if echo { 1 + random.below(acked + flow.mss.get()) } else { 0 });
                 let excess = if delayed { 6_000_000 } else { 0 } + random.below(100_000);
                 let ack = Ack {
                     fields: &[],
@@ -213,7 +219,8 @@ mod tests {
                     snd_nxt: Bytes::new(nxt),
                     in_flight: Bytes::new(in_flight + if edge { 4 } else { 0 }),
                     rtt: (!random.chance(0.05)).then_some(flow.base_rtt + Delta::from_ns(excess)),
-                    ecn_echo: random.chance(marked),
+                    ecn_echo: echo,
+                    ce: counted.map(|bytes| Marked { packets: u32::from(echo), bytes: Bytes::new(bytes) }),
                     in_recovery: random.chance(0.02),
                     app_limited: random.chance(0.02),
                     delivery: None,

@@ -90,6 +90,7 @@ impl RateLaw {
             in_flight: Bytes::new(self.bdp - 1),
             rtt: None,
             ecn_echo: false,
+            ce: None,
             in_recovery: false,
             app_limited: false,
             delivery: None,

@@ -5,7 +5,7 @@ use super::wire;
 use crate::packet::Packet;
 use farloop_cc::{Control, Needs, Sent};
 use farloop_network::spec::{LinuxPacing, TcpSpec};
-use farloop_tcp::{Config, Holds, Meaning, SackBlocks, State};
+use farloop_tcp::{Config, Holds, Meaning, State};
 use farloop_trace::why::Turn;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
@@ -70,8 +70,8 @@ impl TcpSender {
     }
 
     /// An ACK arrived.
-    pub fn on_segment(&mut self, now: Time, packet: &Packet, sack: SackBlocks) -> Meaning {
-        let segment = wire::ack_segment(packet, sack, self.window, self.timestamps);
+    pub fn on_segment(&mut self, now: Time, packet: &Packet, options: wire::Options) -> Meaning {
+        let segment = wire::ack_segment(packet, options, self.window, self.timestamps);
         self.inner.on_segment(now, &segment)
     }
 

@@ -6,20 +6,27 @@
 //! | `ack_seq` | | [`Packet::seq`] |
 //! | timestamp (where they are used) | [`Packet::sent`]: its own | [`Packet::sent`]: the echo |
 //! | `syn`, `fin`, `cwr`, `ect`, `ack`, `window_probe` | flags | flags (`syn`) |
+//! | `ace` | of SYNs: [`CWR`], where they ask for Accurate ECN; others do not say anything new | [`Packet::value`], low three bits |
 //! | `ece` | | [`MARKED`] |
 //! | `sack` | | notes, behind the header fields of the algorithm: begin and end in 8 bytes each |
+//! | `ecn_bytes` | | the last note, with [`OPTION`] in [`Packet::value`] |
 //! | `window` | | none: applications read at once, so that it never changes |
 
 use crate::packet::{ANSWERS, CWR, FIN, MARKED, NOT_ECT, Note, PROBE, Packet, PacketKind, SYN};
-use farloop_tcp::{Range, SackBlocks, Segment, Timestamps};
+use farloop_tcp::{EcnBytes, Range, SackBlocks, Segment, Timestamps};
 use farloop_units::Time;
+
+/// In [`Packet::value`] of an ACK: it carries the option of Accurate ECN.
+pub(crate) const OPTION: u8 = 8;
+/// In [`Packet::value`] of an ACK: the flags AE, CWR and ECE.
+pub(crate) const ACE: u8 = 7;
 
 /// The flags of a segment from the source.
 pub(crate) fn forward_flags(segment: &Segment) -> u8 {
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
     flag(segment.syn, SYN)
         | flag(segment.fin, FIN)
-        | flag(segment.cwr, CWR)
+        | flag(segment.cwr || (segment.syn && segment.ace == ACE), CWR)
         | flag(!segment.ect, NOT_ECT)
         | flag(segment.window_probe, PROBE)
         | flag(segment.ack, ANSWERS)
@@ -32,7 +39,8 @@ pub(crate) fn forward_segment(packet: &Packet, overhead: u16) -> Segment {
     Segment {
         syn: has(SYN),
         fin: has(FIN),
-        cwr: has(CWR),
+        cwr: has(CWR) && !has(SYN),
+        ace: if has(SYN) && has(CWR) { ACE } else { 0 },
         ect: !has(NOT_ECT),
         window_probe: has(PROBE),
         ack: has(ANSWERS),
@@ -43,38 +51,69 @@ pub(crate) fn forward_segment(packet: &Packet, overhead: u16) -> Segment {
     }
 }
 
-/// The segment in an ACK that carries `sack`, from a receiver with a window of `window` bytes; with a timestamp if `timestamps`.
-pub(crate) fn ack_segment(packet: &Packet, sack: SackBlocks, window: u64, timestamps: bool) -> Segment {
+/// The segment in an ACK that carries `options`, from a receiver with a window of `window` bytes; with a timestamp if `timestamps`.
+pub(crate) fn ack_segment(packet: &Packet, options: Options, window: u64, timestamps: bool) -> Segment {
     Segment {
         syn: packet.flags & SYN != 0,
         ack: true,
         ece: packet.flags & MARKED != 0,
+        ace: packet.value & ACE,
         ack_seq: packet.seq,
         window,
-        sack,
+        sack: options.sack,
+        ecn_bytes: options.ecn_bytes,
         timestamps: timestamps.then_some(Timestamps { value: Time::ZERO, echo: packet.sent }),
         ..Segment::default()
     }
 }
 
-/// Blocks of selective acknowledgement as notes.
-pub(crate) fn notes(sack: &SackBlocks) -> impl Iterator<Item = Note> {
-    sack.as_slice().iter().map(|block| u128::from(block.begin) << 64 | u128::from(block.end))
+/// The options of an ACK that are not in every one.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Options {
+    pub sack: SackBlocks,
+    pub ecn_bytes: Option<EcnBytes>,
 }
 
-/// The blocks among the notes of an ACK, which begin with `fields` header fields.
-#[inline]
-pub(crate) fn blocks(notes: &[Note], fields: usize) -> SackBlocks {
-    if notes.len() <= fields {
-        return SackBlocks::NONE;
+impl Options {
+    /// None.
+    pub const NONE: Options = Options { sack: SackBlocks::NONE, ecn_bytes: None };
+
+    /// As notes.
+    pub fn notes(&self) -> impl Iterator<Item = Note> {
+        let blocks = self.sack.as_slice().iter().map(|block| u128::from(block.begin) << 64 | u128::from(block.end));
+        blocks.chain(self.ecn_bytes.map(|bytes| u128::from(bytes.ect0) << 32 | u128::from(bytes.ce)))
     }
-    notes[fields..].iter().map(|note| Range::new((note >> 64) as u64, *note as u64)).collect()
-}
 
-/// Bytes that selective acknowledgements add to an ACK: kind, length and 8 bytes for each block, padded to words (RFC 2018 §3).
-pub(crate) fn sack_option(sack: &SackBlocks) -> u16 {
-    match sack.as_slice().len() as u16 {
-        0 => 0,
-        blocks => 4 + 8 * blocks,
+    /// Those in an ACK whose notes begin with `fields` header fields.
+    #[inline]
+    pub fn read(packet: &Packet, notes: &[Note], fields: usize) -> Options {
+        if notes.len() <= fields {
+            return Options::NONE;
+        }
+        let (mut notes, mut ecn_bytes) = (&notes[fields..], None);
+        if packet.value & OPTION != 0
+            && let Some((last, others)) = notes.split_last()
+        {
+            (notes, ecn_bytes) = (others, Some(EcnBytes { ect0: (last >> 32) as u32, ce: *last as u32 }));
+        }
+        let sack = notes.iter().map(|note| Range::new((note >> 64) as u64, *note as u64)).collect();
+        Options { sack, ecn_bytes }
+    }
+
+    /// Returns true if there is one.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.ecn_bytes.is_some() || !self.sack.is_empty()
+    }
+
+    /// Bytes that they add to an ACK, padded to words: of selective acknowledgements kind, length and 8 bytes for each block (RFC 2018 §3),
+    /// of Accurate ECN kind, length and two counts (RFC 9768 §3.2.3).
+    #[inline]
+    pub fn wire(&self) -> u16 {
+        let sack = match self.sack.as_slice().len() as u16 {
+            0 => 0,
+            blocks => 4 + 8 * blocks,
+        };
+        sack + if self.ecn_bytes.is_some() { EcnBytes::WIRE } else { 0 }
     }
 }

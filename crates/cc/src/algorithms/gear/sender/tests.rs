@@ -28,6 +28,7 @@ fn ack<'a>(end: u64, rtt: Delta, int: &'a [IntRecord]) -> Ack<'a> {
         in_flight: Bytes::new(snd_nxt - end),
         rtt: Some(rtt),
         ecn_echo: false,
+        ce: None,
         in_recovery: false,
         app_limited: false,
         delivery: None,

@@ -38,6 +38,7 @@ fn ack(acked: u64, ack_seq: u64, snd_nxt: u64, rtt: u64) -> AckEvent {
         ack_seq: ack_seq as u32,
         snd_nxt: snd_nxt as u32,
         ecn_echo: false,
+        marked: 0,
         in_recovery: false,
         app_limited: false,
     }
@@ -55,7 +56,7 @@ fn the_largest_numbers_fit() {
         state.on_ack(&constants, &wide(top, 1 << 30));
         state.on_ack(&constants, &wide((1 << 18) - 1, 2 << 30));
         assert_eq!(state.cwnd, MAX_WINDOW);
-        state.on_ack(&constants, &AckEvent { ecn_echo: true, ..wide(top, 3 << 30) });
+        state.on_ack(&constants, &AckEvent { ecn_echo: true, marked: top, ..wide(top, 3 << 30) });
         assert_eq!(state.cwnd_bytes(), 2 * 65_535);
     }
     // 400 Gbps × 500 ms is no special case: a window of 25 GB, paced at 1.25 times the line rate and headers.
@@ -139,7 +140,8 @@ fn sequence_numbers_wrap_and_grow_old() {
     let mut una = u64::from(start);
     let mut marked = |state: &mut State, bytes: u64| {
         una += bytes;
-        let marked = AckEvent { ecn_echo: true, in_flight: 0, ..ack(bytes, una, una + 100_000, 10_000_000) };
+        let marked =
+            AckEvent { ecn_echo: true, marked: bytes, in_flight: 0, ..ack(bytes, una, una + 100_000, 10_000_000) };
         let before = state.cwnd;
         state.on_ack(&constants, &marked);
         state.cwnd < before
@@ -158,7 +160,10 @@ fn sequence_numbers_wrap_and_grow_old() {
         quiet(&mut state, una);
     }
     let before = state.cwnd;
-    state.on_ack(&constants, &AckEvent { ecn_echo: true, ..ack(1000, una + 1000, una + 100_000, 10_000_000) });
+    state.on_ack(
+        &constants,
+        &AckEvent { ecn_echo: true, marked: 1000, ..ack(1000, una + 1000, una + 100_000, 10_000_000) },
+    );
     assert!(state.cwnd < before);
 }
 
@@ -276,6 +281,7 @@ proptest! {
                         ack_seq: una as u32,
                         snd_nxt: nxt.max(una as u32),
                         ecn_echo: b % 3 == 0,
+                        marked: if b % 3 > 0 { 0 } else if b % 2 == 0 { acked } else { c % (acked + 1) },
                         in_recovery: b % 7 == 0,
                         app_limited: false,
                     };
