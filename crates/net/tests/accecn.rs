@@ -46,13 +46,14 @@ fn delayed(tcp: TcpSpec, every: u32) -> TcpSpec {
 fn with_an_ack_for_every_packet_counts_are_echoes() {
     for name in ["dctcp", "gemini", "uno"] {
         let with = |tcp| run(&bottleneck(name, tcp));
-        let (echoed, counts) = (with(tcp()), with(counted(AccEcnOption::Off)));
-        assert!(echoed.flows.iter().all(|row| row.counts.marked > 100), "{name}");
-        assert_eq!(echoed, counts, "{name}");
-        assert_eq!(echoed, with(TcpSpec { ecn: EcnFeedback::Rfc8257, ..tcp() }), "{name}: auto is RFC 8257 for it");
+        let echoed = with(TcpSpec { ecn: EcnFeedback::Rfc8257, ..tcp() });
+        assert!(echoed.flows.iter().all(|row| row.counts.marked > 0), "{name}");
+        assert!(echoed == with(counted(AccEcnOption::Off)), "{name}");
+        // Uno's receivers echo marks until the source confirms them.
+        assert_eq!(echoed == with(tcp()), name != "uno", "{name}");
     }
     let reno = |ecn| run(&bottleneck("reno", TcpSpec { ecn, ..tcp() }));
-    assert_eq!(reno(EcnFeedback::AccEcn), reno(EcnFeedback::Auto), "it does not answer marks");
+    assert!(reno(EcnFeedback::AccEcn) == reno(EcnFeedback::Auto), "it does not answer marks");
 }
 
 /// Marked packets that arrived, and those that the source heard of: packets and bytes.
@@ -143,7 +144,7 @@ fn heard(tcp: TcpSpec, lose_acks: Option<&str>) -> [u64; 3] {
     spec.end = Time::ZERO + Delta::from_ms(100);
     if let Some(numbers) = lose_acks {
         let change = LinkChange::LoseAcks(numbers.parse().expect("numbers"));
-        spec.events.push(LinkEventSpec { at: Time::ZERO, link: 2, direction: Direction::FromB, change });
+        spec.events.events.push(LinkEventSpec { at: Time::ZERO, link: 0, direction: Direction::FromB, change });
     }
     assert!(run(&spec).flows[0].finish.is_some());
     let all = |n: &AtomicU64| n.load(Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Arguments of a class's handlers: read-only objects, and the context, by which they request timers.
 
-use farloop_cc::{Delivery, Effect, FlowInfo, IntHop, Loss, LossKind, Sent, TimerId};
+use farloop_cc::{Delivery, Effect, FlowInfo, IntHop, Loss, LossKind, Marked, Sent, TimerId};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use pyo3::exceptions::PyValueError;
@@ -114,6 +114,10 @@ pub struct PyAck {
     pub rtt_ps: Option<u64>,
     #[pyo3(get)]
     pub ecn_echo: bool,
+    /// Bytes of payload of marked packets.
+    #[pyo3(get)]
+    pub marked: u64,
+    pub ce: Option<Marked>,
     #[pyo3(get)]
     pub in_recovery: bool,
     #[pyo3(get)]
@@ -128,6 +132,11 @@ impl PyAck {
     #[getter]
     fn hops(&self, py: Python<'_>) -> Vec<Py<PyHop>> {
         self.hops.iter().map(|hop| hop.clone_ref(py)).collect()
+    }
+    /// Marked packets that the ACK newly reports; `None` where the endpoint echoes marks and does not count them.
+    #[getter]
+    fn ce_packets(&self) -> Option<u32> {
+        self.ce.map(|ce| ce.packets)
     }
     /// Rate at which data is being delivered, in bit/s; `None` without a valid sample.
     #[getter]

@@ -1,6 +1,6 @@
 //! The keys of `[transport]` with `kind = "tcp"`: each reaches the endpoints, and combinations without a meaning are refused.
 
-use farloop_net::spec::{BackoffEnd, LinuxPacing, Recovery, RtoFloor, TcpSpec};
+use farloop_net::spec::{AccEcnAcks, AccEcnOption, BackoffEnd, EcnFeedback, LinuxPacing, Recovery, RtoFloor, TcpSpec};
 use farloop_scenario::{Diagnostic, parse};
 use farloop_units::{Bytes, Delta};
 
@@ -45,6 +45,21 @@ fn presets_are_defaults_that_each_key_can_override() {
         (
             "handshake = false\npreset = \"linux-4.9\"\nmin_rto = \"10ms\"\nrecovery = \"sack\"\n",
             TcpSpec { handshake: false, min_rto: Delta::from_ms(10), recovery: Recovery::Sack, ..linux() },
+        ),
+        (
+            "preset = \"linux-6\"\necn = \"accecn\"\naccecn_option = \"stripped\"\naccecn_acks = \"linux\"\n",
+            TcpSpec {
+                ecn: EcnFeedback::AccEcn,
+                accecn_option: AccEcnOption::Stripped,
+                accecn_acks: AccEcnAcks::Linux,
+                ..linux_6()
+            },
+        ),
+        ("ecn = \"classic\"\n", TcpSpec { ecn: EcnFeedback::Classic, ..TcpSpec::default() }),
+        ("ecn = \"rfc8257\"\n", TcpSpec { ecn: EcnFeedback::Rfc8257, ..TcpSpec::default() }),
+        (
+            "ecn = \"accecn\"\naccecn_option = \"off\"\n",
+            TcpSpec { ecn: EcnFeedback::AccEcn, accecn_option: AccEcnOption::Off, ..TcpSpec::default() },
         ),
         (
             "preset = \"linux-4.9\"\ndelayed_ack = \"none\"\nprr = false\n",
@@ -185,6 +200,20 @@ fn what_makes_no_sense_is_refused() {
                 "tcp.toml:9: transport.max_ack_delay: there are no tail loss probes with tail_loss_probe = false",
                 "expected tail_loss_probe = true, or no max_ack_delay",
             ],
+        ),
+        (
+            "accecn_option = \"off\"\n",
+            &[
+                "tcp.toml:7: transport.accecn_option: no marks are counted with ecn = \"auto\"; expected ecn = \"accecn\"",
+            ],
+        ),
+        (
+            "ecn = \"rfc8257\"\naccecn_acks = \"linux\"\n",
+            &["tcp.toml:8: transport.accecn_acks: no marks are counted with ecn = \"rfc8257\"", "or no accecn_acks"],
+        ),
+        (
+            "ecn = \"accurate\"\n",
+            &["tcp.toml:7: transport.ecn: \"accurate\"", "\"auto\", \"classic\", \"rfc8257\", \"accecn\""],
         ),
         (
             "quick_acks = 16\n",
