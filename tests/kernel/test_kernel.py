@@ -81,6 +81,7 @@ HOST = {
     "/proc/sys/net/core/bpf_jit_enable": "1",
     "/proc/self/status": "Name:\tx\nCapEff:\t000001ffffffffff\n",
     "/proc/sys/net/ipv4/tcp_ecn": "2",
+    "/proc/sys/net/ipv4/tcp_ecn_option": "",
     "/proc/sys/net/ipv4/tcp_congestion_control": "cubic",
 }
 
@@ -106,6 +107,25 @@ def test_a_host_that_has_everything_lacks_nothing(able):
     assert done.exit_code == 0
     assert {check["what"] for check in json.loads(done.stdout)} >= {"kernel", "BTF", "capabilities", "clang", "iperf3"}
     assert "net.ipv4.tcp_ecn = 2" in run("doctor").stdout
+
+
+@pytest.mark.parametrize(
+    ("release", "option", "ecn", "ok", "found"),
+    [
+        ("6.12.1", "", "1", False, "this kernel has none; programs see echoes"),
+        ("6.18.44-fc", "2", "2", False, "refuses net.ipv4.tcp_ecn = 3 before Linux 7.0; programs see echoes"),
+        ("7.0.0", "2", "2", False, "off; sysctl net.ipv4.tcp_ecn=3 switches it on; until then programs see echoes"),
+        ("7.1.3", "2", "3", True, "programs see the packets that were marked, one by one; otherwise programs see echoes"),
+        ("7.1.3", "2", "5", True, "on, where both ends have it"),
+        ("unknown", "2", "3", False, "refuses net.ipv4.tcp_ecn = 3"),
+    ],
+)
+def test_the_doctor_says_how_marks_come_back(able, monkeypatch, release, option, ecn, ok, found):
+    monkeypatch.setattr(doctor.platform, "release", lambda: release)
+    able["/proc/sys/net/ipv4/tcp_ecn_option"], able["/proc/sys/net/ipv4/tcp_ecn"] = option, ecn
+    (check,) = [check for check in doctor.checks() if check.what == "Accurate ECN"]
+    assert (check.need, check.ok) == ("note", ok)
+    assert found in check.found
 
 
 def test_programs_that_are_not_compiled_are_one_line_with_a_command_to_copy(able, monkeypatch, tmp_path):

@@ -1,5 +1,6 @@
 """GEMINI in the kernel that runs the tests. As root, and where nothing is missing; otherwise skipped, with the reason."""
 
+import contextlib
 import json
 import os
 import random
@@ -20,6 +21,7 @@ from farloop.errors import FarloopError
 from farloop.kernel import doctor, gemini, libbpf, recording
 from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
 from farloop.testbed.namespaces import Namespace
+from farloop.testbed.network import Network
 
 ROOT = Path(__file__).parents[2]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -114,6 +116,32 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
         pipe = rate_mbps / 8 * 1e3 * c["base_rtt_ms"]
         assert c["f"] == pytest.approx(4 * threshold / (pipe + threshold), rel=0.01), c
     assert left() == NOTHING
+
+
+def test_counted_marks_are_those_of_the_port(host):
+    """Accurate ECN: the marked packets that GEMINI hears of are those that the port marked, whatever ACKs cover."""
+    live.needs_programs(missing_tools())
+    gemini.load(["capacity=200Mbps", "ecn_threshold=15380B"])
+    with contextlib.ExitStack() as stack:
+        try:
+            settings = {"ipv4/tcp_ecn": "3"}
+            made = stack.enter_context(live_network(rate_mbps=200, threshold=15_380, control="gemini", settings=settings))
+        except FarloopError as error:
+            pytest.skip(f"{error}: Linux 7.0 is the first with Accurate ECN")
+        before = packets_marked(made)
+        seen = []
+        _, (report,) = bulk_flows(made, 4, during=lambda: seen.extend(gemini.status()["connections"]))
+        delivered = report["end"]["sum_received"]["bytes"] / 1448
+        marked = packets_marked(made) - before
+    gemini.unload()
+    (connection,) = [c for c in seen if c["acks"] > 1000]
+    # α follows the share of marked packets, which an echo of an ACK for several would overstate.
+    assert connection["alpha"] == pytest.approx(marked / delivered, rel=0.5, abs=0.02)
+
+
+def packets_marked(made):
+    """Packets that the shared port has marked."""
+    return made.network.ports.read(Network.port(made.senders, 0)).marked
 
 
 def test_connections_outlive_unloading(host, tmp_path):

@@ -19,3 +19,26 @@ def test_another_implementation_gives_the_same_numbers() -> None:
         flow.play(event)
         expected = {key: event[key] for key in flow.state()}
         assert flow.state() == expected, f"line {number}: {event}"
+
+
+def marked_packets(ack: dict[str, int | None]) -> int:
+    """What an ACK of Accurate ECN reports, written from `vectors/README.md` alone."""
+    packets, size, increase, mss = (ack[key] or 0 for key in ("packets", "bytes", "increase", "mss"))
+    if packets <= 7:
+        return increase
+    most = packets - (packets - increase) % 8
+    marked = ack["ce_bytes"]
+    if marked is None:
+        return increase if (ack["average"] or 0) > 256 else most
+    if marked == 0:
+        return increase
+    if packets >= 16 and ack["certain"]:
+        return most if size <= marked else min(most, increase + (-(-marked * packets // size) & ~7))
+    return increase if marked <= increase * mss and marked < most * mss // 2 else most
+
+
+def test_another_implementation_counts_the_same_marks() -> None:
+    lines = [json.loads(line) for line in (VECTORS.parent / "accecn.jsonl").read_text().splitlines()]
+    assert lines[0] == {"format": "farloop accecn vectors", "version": 1}
+    for number, ack in enumerate(lines[1:], start=2):
+        assert marked_packets(ack) == ack["marked"], f"line {number}: {ack}"

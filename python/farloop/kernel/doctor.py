@@ -30,6 +30,9 @@ TELEMETRY = ("gear", "options", "rows")
 _MIN_KERNEL = (6, 10)
 """cong_control() has its four arguments from this kernel on."""
 
+_MIN_ACCECN = (7, 0)
+"""Accurate ECN can be switched on from this kernel on; those shortly before have the code and refuse the setting."""
+
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_PERFMON": 38, "CAP_BPF": 39}
 
 
@@ -61,6 +64,7 @@ def checks() -> list[Check]:
         _libbpf(),
         _objects(),
         _ecn(),
+        _counted_marks(),
         _default(),
         _clang(),
         _headers(),
@@ -99,14 +103,19 @@ def _kernel() -> Check:
             "kernel", "load", False, f"{platform.system()}; Linux {_MIN_KERNEL[0]}.{_MIN_KERNEL[1]} or later is needed"
         )
     release = platform.release()
-    match = re.match(r"(\d+)\.(\d+)", release)
-    ok = match is not None and (int(match[1]), int(match[2])) >= _MIN_KERNEL
+    ok = _release() >= _MIN_KERNEL
     return Check(
         "kernel",
         "load",
         ok,
         f"Linux {release}" if ok else f"Linux {release}; {_MIN_KERNEL[0]}.{_MIN_KERNEL[1]} or later is needed",
     )
+
+
+def _release() -> tuple[int, int]:
+    """The running kernel's version and patch level; zeros where it says neither."""
+    match = re.match(r"(\d+)\.(\d+)", platform.release())
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def _exists(what: str, path: Path, source: str, *, need: str = "load") -> Check:
@@ -183,8 +192,25 @@ def _ecn() -> Check:
         "0": "off: the other side must use an algorithm that needs it, such as gemini, too",
         "1": "asked for and accepted",
         "2": "accepted",
+        "3": "counted marks (Accurate ECN, RFC 9768) asked for and accepted",
+        "4": "asked for; counted marks accepted",
+        "5": "accepted, counted marks as well",
     }
     return Check("ECN", "note", value != "0", f"net.ipv4.tcp_ecn = {value or 'unknown'}, {meanings.get(value, 'on')}")
+
+
+def _counted_marks() -> Check:
+    """Whether the kernel counts marks, and what the programs then see of an ACK."""
+    echoes = "programs see echoes: all that a marked ACK delivers counts as marked"
+    counts = "programs see the packets that were marked, one by one"
+    if not _read("/proc/sys/net/ipv4/tcp_ecn_option"):
+        return Check("Accurate ECN", "note", False, f"this kernel has none; {echoes}")
+    if _release() < _MIN_ACCECN:
+        found = f"the kernel has the code, but refuses net.ipv4.tcp_ecn = 3 before Linux {_MIN_ACCECN[0]}.{_MIN_ACCECN[1]}"
+        return Check("Accurate ECN", "note", False, f"{found}; {echoes}")
+    if _read("/proc/sys/net/ipv4/tcp_ecn") not in ("3", "4", "5"):
+        return Check("Accurate ECN", "note", False, f"off; sysctl net.ipv4.tcp_ecn=3 switches it on; until then {echoes}")
+    return Check("Accurate ECN", "note", True, f"on, where both ends have it: {counts}; otherwise {echoes}")
 
 
 def _default() -> Check:
