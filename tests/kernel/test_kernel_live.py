@@ -125,7 +125,9 @@ def test_counted_marks_are_those_of_the_port(host):
     with contextlib.ExitStack() as stack:
         try:
             settings = {"ipv4/tcp_ecn": "3"}
-            made = stack.enter_context(live_network(rate_mbps=200, threshold=15_380, control="gemini", settings=settings))
+            made = stack.enter_context(
+                live_network(rate_mbps=200, threshold=15_380, control="gemini", settings=settings)
+            )
         except FarloopError as error:
             pytest.skip(f"{error}: Linux 7.0 is the first with Accurate ECN")
         before = packets_marked(made)

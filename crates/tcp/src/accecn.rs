@@ -240,16 +240,11 @@ impl MarkReader {
         let before = self.bytes.ce;
         let known = self.take_option(news.option, bytes);
         if packets > 0 {
-            self.average = match self.average {
-                0 => packets << AVERAGE_BITS.min(packets.leading_zeros()),
-                old => {
-                    (((old << AVERAGE_BITS) - old).saturating_add(packets.saturating_mul(1 << AVERAGE_BITS)))
-                        >> AVERAGE_BITS
-                }
-            }
-            .min(0xffff);
+            let (old, new) = (u64::from(self.average), u64::from(packets) << AVERAGE_BITS);
+            let average = if old == 0 { new } else { ((old << AVERAGE_BITS) - old + new) >> AVERAGE_BITS };
+            self.average = average.min(0xffff) as u32;
         }
-        let increase = (u32::from(news.ace).wrapping_sub(FIRST_COUNT + self.packets)) & ACE_MASK;
+        let increase = (u32::from(news.ace).wrapping_sub(FIRST_COUNT.wrapping_add(self.packets))) & ACE_MASK;
         let ce_bytes = known.then(|| self.bytes.ce.wrapping_sub(before));
         let facts = MarkFacts {
             packets,

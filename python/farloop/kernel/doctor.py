@@ -206,10 +206,14 @@ def _counted_marks() -> Check:
     if not _read("/proc/sys/net/ipv4/tcp_ecn_option"):
         return Check("Accurate ECN", "note", False, f"this kernel has none; {echoes}")
     if _release() < _MIN_ACCECN:
-        found = f"the kernel has the code, but refuses net.ipv4.tcp_ecn = 3 before Linux {_MIN_ACCECN[0]}.{_MIN_ACCECN[1]}"
+        found = (
+            f"the kernel has the code, but refuses net.ipv4.tcp_ecn = 3 before Linux {_MIN_ACCECN[0]}.{_MIN_ACCECN[1]}"
+        )
         return Check("Accurate ECN", "note", False, f"{found}; {echoes}")
     if _read("/proc/sys/net/ipv4/tcp_ecn") not in ("3", "4", "5"):
-        return Check("Accurate ECN", "note", False, f"off; sysctl net.ipv4.tcp_ecn=3 switches it on; until then {echoes}")
+        return Check(
+            "Accurate ECN", "note", False, f"off; sysctl net.ipv4.tcp_ecn=3 switches it on; until then {echoes}"
+        )
     return Check("Accurate ECN", "note", True, f"on, where both ends have it: {counts}; otherwise {echoes}")
 
 

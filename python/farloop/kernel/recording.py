@@ -58,7 +58,9 @@ class Recording:
         """
         if len(data) < _EVENT.size or (kind := _EVENT.unpack(data[: _EVENT.size])[-2]) >= len(KINDS):
             raise FarloopError(f"the kernel wrote {len(data)} bytes, which is no event")
-        flow, index, alpha, cwnd, ssthresh, pacing, packets, mss, *numbers, _, marked = _EVENT.unpack(data[: _EVENT.size])
+        flow, index, alpha, cwnd, ssthresh, pacing, packets, mss, *numbers, _, marked = _EVENT.unpack(
+            data[: _EVENT.size]
+        )
         lines = self._flows.setdefault(flow, [])
         if index != len(lines):
             self.lost.add(flow)
