@@ -68,7 +68,7 @@ class Recording:
             return
         lines.append(
             {
-                **self._event(KINDS[kind], flow, mss, *numbers, marked),
+                **self._event(KINDS[kind], flow, mss, *numbers, marked=marked),
                 "cwnd": max(cwnd >> 10, 1),
                 "packets": packets,
                 "pacing": pacing,
@@ -85,7 +85,7 @@ class Recording:
         return [json.dumps(line, separators=(",", ":")) for line in [head, *flows]]
 
     def _event(
-        self, name: str, flow: int, mss: int, a: int, b: int, c: int, d: int, e: int, flags: int, marked: int
+        self, name: str, flow: int, mss: int, a: int, b: int, c: int, d: int, e: int, flags: int, *, marked: int
     ) -> dict[str, Any]:
         event: dict[str, Any] = {"event": name}
         if name == "start":
