@@ -472,3 +472,48 @@ def test_the_page_shows_what_there_is():
         assert f'`"{need}"`' in page
     block = page.split("```python")[1].split("```")[0]
     assert textwrap.dedent(HALVER).split("class Halver")[1].replace("'''", '"""') in block
+
+
+COUNTER = """\
+from farloop.algorithm import Algorithm
+
+
+class Counter(Algorithm):
+    '''A fixed window that checks what ACKs say of marks.'''
+
+    needs = {"ecn", "accurate_ecn"}
+
+    def start(self, flow):
+        self.mss, self.cwnd, self.heard = flow.mss, 80 * flow.mss, 0
+
+    def on_ack(self, ctx, ack):
+        assert (ack.ce_packets is None) == COUNTS_NOT
+        assert ack.ecn_echo == (ack.marked > 0)
+        if ack.ce_packets is None:
+            assert ack.marked == (ack.acked if ack.ecn_echo else 0)
+        else:
+            assert ack.marked == ack.ce_packets * self.mss
+        self.heard += ack.marked // self.mss
+        if self.heard > 100:
+            self.cwnd = 2 * self.mss
+"""
+
+
+MARKS = """\
+run.duration = "5ms"
+network = { topology = "dumbbell", intra_pairs = 2, cross_pairs = 0, bottleneck_rate = "10Gbps" }
+switch = { kmin = "20kB", kmax = "20kB" }
+transport.kind = "tcp"
+algorithm.name = "dctcp"
+flow = [{ from = "s1", to = "d1" }, { from = "s2", to = "d2" }]
+"""
+
+
+@pytest.mark.parametrize("ecn", ["auto", "accecn"])
+def test_acks_say_how_much_was_marked(tmp_path, ecn):
+    (tmp_path / "counter.py").write_text(COUNTER.replace("COUNTS_NOT", str(ecn == "auto")))
+    (tmp_path / "marks.toml").write_text(MARKS)
+    (cls,) = algorithm.load(tmp_path / "counter.py")
+    run = farloop.run(tmp_path / "marks.toml", algorithm=cls, set={"transport.ecn": ecn})
+    # Each window falls once it has heard of a hundred marked packets.
+    assert all(marked > 100 for marked in run.flows["marked"].to_pylist())
