@@ -291,6 +291,7 @@ impl Engine<'_> {
                 in_flight: Bytes::new(spread.snd_nxt.saturating_sub(spread.ack_seq - mark)),
                 rtt: Some(Delta::from_ps(spread.rtt)),
                 ecn_echo: false,
+                ce: None,
                 in_recovery: false,
                 app_limited: false,
                 delivery: None,

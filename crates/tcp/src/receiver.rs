@@ -105,8 +105,7 @@ impl Receiver {
             acks.first = Some(self.ack(now, None));
         }
         self.echo.take(self.ecn, ce_marked, segment.cwr);
-        let news = self.ecn == Ecn::Counted
-            && self.marks.take(self.config.accecn_acks, segment.payload, segment.ect, ce_marked);
+        let news = self.ecn == Ecn::Counted && self.count_mark(segment, ce_marked);
         let whole = segment.range();
         let fits = Range::new(whole.begin, whole.end.min(self.edge));
         let before = self.queue.next_byte();
@@ -190,6 +189,19 @@ impl Receiver {
         Bytes::new(self.queue.next_byte())
     }
 
+    /// Counts a segment with its mark; true if it must be acknowledged at once.
+    #[inline(never)] // other connections stay small
+    fn count_mark(&mut self, segment: &Segment, ce_marked: bool) -> bool {
+        self.marks.take(self.config.accecn_acks, segment.payload, segment.ect, ce_marked)
+    }
+
+    /// The ACE field of an ACK, and the option where it has room beside `sack`.
+    #[inline(never)] // as above
+    fn report_marks(&mut self, sack: &SackBlocks) -> (u8, Option<EcnBytes>) {
+        let option = self.config.accecn_option && sack.as_slice().len() <= EcnBytes::MAX_BLOCKS;
+        (self.marks.report(), option.then(|| self.marks.option()))
+    }
+
     fn step(&self) -> u64 {
         self.config.mss.get().min(self.config.receive_window.get() / 2)
     }
@@ -211,13 +223,12 @@ impl Receiver {
         } else {
             SackBlocks::NONE
         };
-        let counts = self.ecn == Ecn::Counted;
-        let option = counts && self.config.accecn_option && sack.as_slice().len() <= EcnBytes::MAX_BLOCKS;
+        let (ace, ecn_bytes) = if self.ecn == Ecn::Counted { self.report_marks(&sack) } else { (0, None) };
         Segment {
             ack: true,
             ece: self.echo.is_echoing(),
-            ace: if counts { self.marks.report() } else { 0 },
-            ecn_bytes: option.then(|| self.marks.option()),
+            ace,
+            ecn_bytes,
             ack_seq: self.last_ack,
             window: self.edge - self.last_ack,
             sack,

@@ -472,12 +472,13 @@ fn answer(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: S
     packet.seq = reply.expected;
     packet.sent = reply.sent.unwrap_or(packet.sent);
     packet.flags = if reply.echo { MARKED } else { 0 } | if reply.syn { SYN } else { 0 };
-    let mut options = reply.options;
-    if cx.network.transport.tcp.accecn_option == AccEcnOption::Stripped {
-        options.ecn_bytes = None;
-    }
-    packet.value = reply.ace | if options.ecn_bytes.is_some() { wire::OPTION } else { 0 };
-    if format.fields > 0 || options.any() {
+    packet.value = reply.ace;
+    if format.fields > 0 || reply.options.any() {
+        let mut options = reply.options;
+        if cx.network.transport.tcp.accecn_option == AccEcnOption::Stripped {
+            options.ecn_bytes = None;
+        }
+        packet.value |= if options.ecn_bytes.is_some() { wire::OPTION } else { 0 };
         let mut notes = [Note::default(); crate::packet::MAX_NOTES];
         let mut count = 0;
         for note in reply.fields.as_slice().iter().copied().chain(options.notes()) {

@@ -17,7 +17,7 @@ use super::paced::Positions;
 use super::rdma::GoBackN;
 use super::sender_state::SenderState;
 use super::slab::{Life, Lives, Slab};
-use super::tcp::{TcpSender, wire};
+use super::tcp::TcpSender;
 use super::thresholds::{Left, Thresholds};
 use super::timers::{Due, Side, Which};
 use crate::counters::Request;
@@ -249,8 +249,7 @@ impl Senders {
                 self.tell(cx, host_cx, id, &meaning, Some(slot))
             }
             Endpoint::Tcp(tcp) => {
-                let options = wire::Options::read(packet, cx.packets.notes(slot), usize::from(sender.fields));
-                let meaning = tcp.on_segment(cx.now, packet, options);
+                let meaning = tcp.on_segment(cx.now, packet, cx.packets.notes(slot), usize::from(sender.fields));
                 sender.record.counts.marked += u64::from(meaning.ce.is_some() && meaning.ecn_echo);
                 self.tell_once_more(cx, host_cx, id, &meaning, Some(slot))
             }

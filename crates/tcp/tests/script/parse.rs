@@ -335,7 +335,7 @@ fn range(text: &str) -> Result<Range, String> {
 
 fn ecn_bytes(text: &str) -> Result<EcnBytes, String> {
     let (ect0, ce) = text.split_once(',').ok_or_else(|| format!("\"{text}\" is no pair of counts"))?;
-    Ok(EcnBytes { ect0: count(ect0)? as u32, ce: count(ce)? as u32 })
+    Ok(EcnBytes::new(count(ect0)? as u32, count(ce)? as u32))
 }
 
 fn blocks(text: &str) -> Result<SackBlocks, String> {

@@ -374,7 +374,7 @@ fn show(segment: &Segment) -> String {
         text.push_str(&format!(" ace {}", segment.ace));
     }
     if let Some(bytes) = segment.ecn_bytes {
-        text.push_str(&format!(" bytes {},{}", bytes.ect0, bytes.ce));
+        text.push_str(&format!(" bytes {},{}", bytes.ect0(), bytes.ce()));
     }
     if let Some(timestamps) = segment.timestamps {
         text.push_str(&format!(" echo {}", ms(timestamps.echo)));

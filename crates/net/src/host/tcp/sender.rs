@@ -2,7 +2,7 @@
 
 use super::offload::{self, Opening};
 use super::wire;
-use crate::packet::Packet;
+use crate::packet::{Note, Packet};
 use farloop_cc::{Control, Needs, Sent};
 use farloop_network::spec::{LinuxPacing, TcpSpec};
 use farloop_tcp::{Config, Holds, Meaning, State};
@@ -70,8 +70,9 @@ impl TcpSender {
     }
 
     /// An ACK arrived.
-    pub fn on_segment(&mut self, now: Time, packet: &Packet, options: wire::Options) -> Meaning {
-        let segment = wire::ack_segment(packet, options, self.window, self.timestamps);
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, packet: &Packet, notes: &[Note], fields: usize) -> Meaning {
+        let segment = wire::ack_segment(packet, notes, fields, self.window, self.timestamps);
         self.inner.on_segment(now, &segment)
     }
 

@@ -39,8 +39,8 @@ pub(crate) fn forward_segment(packet: &Packet, overhead: u16) -> Segment {
     Segment {
         syn: has(SYN),
         fin: has(FIN),
-        cwr: has(CWR) && !has(SYN),
-        ace: if has(SYN) && has(CWR) { ACE } else { 0 },
+        cwr: packet.flags & (CWR | SYN) == CWR,
+        ace: if packet.flags & (CWR | SYN) == CWR | SYN { ACE } else { 0 },
         ect: !has(NOT_ECT),
         window_probe: has(PROBE),
         ack: has(ANSWERS),
@@ -51,20 +51,36 @@ pub(crate) fn forward_segment(packet: &Packet, overhead: u16) -> Segment {
     }
 }
 
-/// The segment in an ACK that carries `options`, from a receiver with a window of `window` bytes; with a timestamp if `timestamps`.
-pub(crate) fn ack_segment(packet: &Packet, options: Options, window: u64, timestamps: bool) -> Segment {
-    Segment {
+/// The segment in an ACK from a receiver with a window of `window` bytes, whose notes begin with `fields` header fields; with a timestamp
+/// if `timestamps`.
+#[inline]
+pub(crate) fn ack_segment(packet: &Packet, notes: &[Note], fields: usize, window: u64, timestamps: bool) -> Segment {
+    let mut segment = Segment {
         syn: packet.flags & SYN != 0,
         ack: true,
         ece: packet.flags & MARKED != 0,
         ace: packet.value & ACE,
         ack_seq: packet.seq,
         window,
-        sack: options.sack,
-        ecn_bytes: options.ecn_bytes,
         timestamps: timestamps.then_some(Timestamps { value: Time::ZERO, echo: packet.sent }),
         ..Segment::default()
+    };
+    if notes.len() > fields {
+        read_options(packet, &notes[fields..], &mut segment);
     }
+    segment
+}
+
+/// The options among the notes of an ACK.
+#[inline(never)] // few ACKs have one
+fn read_options(packet: &Packet, mut notes: &[Note], segment: &mut Segment) {
+    if packet.value & OPTION != 0
+        && let Some((last, others)) = notes.split_last()
+    {
+        segment.ecn_bytes = Some(EcnBytes::new((last >> 32) as u32, *last as u32));
+        notes = others;
+    }
+    segment.sack = notes.iter().map(|note| Range::new((note >> 64) as u64, *note as u64)).collect();
 }
 
 /// The options of an ACK that are not in every one.
@@ -81,23 +97,7 @@ impl Options {
     /// As notes.
     pub fn notes(&self) -> impl Iterator<Item = Note> {
         let blocks = self.sack.as_slice().iter().map(|block| u128::from(block.begin) << 64 | u128::from(block.end));
-        blocks.chain(self.ecn_bytes.map(|bytes| u128::from(bytes.ect0) << 32 | u128::from(bytes.ce)))
-    }
-
-    /// Those in an ACK whose notes begin with `fields` header fields.
-    #[inline]
-    pub fn read(packet: &Packet, notes: &[Note], fields: usize) -> Options {
-        if notes.len() <= fields {
-            return Options::NONE;
-        }
-        let (mut notes, mut ecn_bytes) = (&notes[fields..], None);
-        if packet.value & OPTION != 0
-            && let Some((last, others)) = notes.split_last()
-        {
-            (notes, ecn_bytes) = (others, Some(EcnBytes { ect0: (last >> 32) as u32, ce: *last as u32 }));
-        }
-        let sack = notes.iter().map(|note| Range::new((note >> 64) as u64, *note as u64)).collect();
-        Options { sack, ecn_bytes }
+        blocks.chain(self.ecn_bytes.map(|bytes| u128::from(bytes.ect0()) << 32 | u128::from(bytes.ce())))
     }
 
     /// Returns true if there is one.
