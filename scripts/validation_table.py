@@ -114,7 +114,7 @@ def bounds(rows: Sequence[Mapping[str, Any]]) -> str:
         of = "p99 slowdown" if row["of"].startswith("99th") else "mean error"
         groups.setdefault((of, row["family"], row["part"]), []).append((row["error"], row["bound"]))
     table: list[list[Cell]] = []
-    for (of, family, part), pairs in sorted(groups.items(), key=lambda item: item[0][0]):
+    for (of, family, part), pairs in sorted(groups.items()):
         covered = sum(error <= bound for error, bound in pairs) / len(pairs)
         error, bound = (statistics.median(values) for values in zip(*pairs, strict=True))
         ratio = f"{bound / error:.1f}" if error else "–"
