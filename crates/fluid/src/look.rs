@@ -204,9 +204,13 @@ impl Engine<'_> {
             if flow.timer_due <= now {
                 self.fire_timers(&mut flow, now);
             }
+            let snd_nxt = whole(flow.sent / flow.framing).max(flow.sent_seq);
             if flow.wants_on_send {
-                let snd_nxt = (flow.sent / flow.framing) as u64;
-                self.tell_sent(&mut flow, snd_nxt, now as u64);
+                self.tell_sent(&mut flow, snd_nxt, whole(now));
+            }
+            if told.acked <= flow.acked {
+                // No ACK has come: the next ones come from now on.
+                (flow.looked, flow.sent_seq) = (now, snd_nxt);
             }
         }
         let want = self.plan_sending(&mut flow, rtt, now);

@@ -23,6 +23,17 @@ fn a_flow_alone_is_as_fast_as_in_the_empty_network() {
     }
 }
 
+/// Where an algorithm aims at 95 % of its path, a long flow alone takes so much longer.
+#[test]
+fn a_flow_alone_has_the_target_of_hpcc() {
+    for name in ["hpcc", "gear"] {
+        let result = run(equal_star(2, algorithm(name), vec![flow(0, 1, 30_000_000)]));
+        let ideal = result.flows[0].ideal.as_ps() as f64;
+        let fct = completions(&result)[0] as f64;
+        assert!((fct * 0.95 / ideal - 1.0).abs() < 5e-3, "{name}: {fct} against {ideal}");
+    }
+}
+
 /// Without the first window's limit a slow link behind a fast one takes its time, wherever the bytes wait.
 #[test]
 fn a_slow_link_downstream_takes_its_time() {
