@@ -31,7 +31,7 @@ fn packet() -> impl Strategy<Value = Packet> {
         any::<u8>().prop_map(|class| PacketKind::Resume { class }),
     ];
     let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];
-    (number(), small(), small(), kind, any::<u8>(), ecn, any::<[bool; 5]>()).prop_map(
+    (number(), small(), small(), kind, any::<u8>(), ecn, any::<[bool; 6]>()).prop_map(
         |(sequence, wire, payload, kind, class, ecn, [syn, fin, ack, ece, cwr, ae])| Packet {
             sequence,
             wire,

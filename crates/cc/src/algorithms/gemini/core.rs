@@ -282,7 +282,7 @@ impl State {
         }
         self.update_alpha(constants, ack);
         self.update_rtt(constants, ack, next_round);
-        if !(ack.ecn_echo && next_round) && !self.is(CONGESTED_WAN) {
+        if !(self.is(CONGESTED_WAN) || (ack.ecn_echo && next_round)) {
             self.grow(constants, ack); // lines 11 and 12
         } else if next_round {
             let dcn = if ack.ecn_echo { (u64::from(self.alpha) * u64::from(self.f)) >> 30 } else { 0 }; // line 7
