@@ -128,7 +128,6 @@ impl GoBackN {
             acked: Bytes::new(acked),
             rtt: Some(answer.rtt),
             ecn_echo: answer.ecn_echo,
-            ce: None,
             in_recovery: self.recover.is_some(),
             app_limited: self.snd_nxt >= limit,
             loss,

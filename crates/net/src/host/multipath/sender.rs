@@ -361,7 +361,6 @@ impl SelectiveRepeat {
             acked: Bytes::new(acked),
             rtt: Some(rtt),
             ecn_echo: answer.marked,
-            ce: None,
             in_recovery: self.delivered < self.gates[0].until,
             app_limited: self.sent >= limit && self.lost.is_empty(),
             loss: if overtaken { self.event(now, LossKind::FastRetransmit) } else { None },
