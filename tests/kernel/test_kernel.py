@@ -110,7 +110,7 @@ def test_a_host_that_has_everything_lacks_nothing(able):
 
 
 @pytest.mark.parametrize(
-    ("release", "option", "ecn", "ok", "found"),
+    ("release", "option", "ecn", "ok", "sentence"),
     [
         ("6.12.1", "", "1", False, "this kernel has none; programs see echoes"),
         ("6.18.44-fc", "2", "2", False, "refuses net.ipv4.tcp_ecn = 3 before Linux 7.0; programs see echoes"),
@@ -126,12 +126,12 @@ def test_a_host_that_has_everything_lacks_nothing(able):
         ("unknown", "2", "3", False, "refuses net.ipv4.tcp_ecn = 3"),
     ],
 )
-def test_the_doctor_says_how_marks_come_back(able, monkeypatch, release, option, ecn, ok, found):
+def test_the_doctor_says_how_marks_come_back(able, monkeypatch, release, option, ecn, ok, sentence):
     monkeypatch.setattr(doctor.platform, "release", lambda: release)
     able["/proc/sys/net/ipv4/tcp_ecn_option"], able["/proc/sys/net/ipv4/tcp_ecn"] = option, ecn
     (check,) = [check for check in doctor.checks() if check.what == "Accurate ECN"]
     assert (check.need, check.ok) == ("note", ok)
-    assert found in check.found
+    assert sentence in check.found
 
 
 def test_programs_that_are_not_compiled_are_one_line_with_a_command_to_copy(able, monkeypatch, tmp_path):

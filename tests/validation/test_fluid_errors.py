@@ -91,7 +91,7 @@ def test_verdicts(mean, bars, recorded, verdict):
 
 
 def test_every_case_of_the_package_has_a_record():
-    recorded = fluid_cases.recorded()
+    recorded = fluid_cases.load_recorded()
     for case in fluid_cases.load():
         if case.quick:
             assert set(recorded[case.name]) == set(case.algorithms), case.name

@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", help="Names of cases.")
     names = parser.parse_args().cases
     path = fluid_cases.DIRECTORY / fluid_cases.RECORDED
-    document = dict(fluid_cases.recorded())
+    document = dict(fluid_cases.load_recorded())
     order = [case.name for case in fluid_cases.load()]
     for name in names or order:
         chosen = fluid_errors.select([f"{fluid_errors.NAME}/{name}"], full=True)

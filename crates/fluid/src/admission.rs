@@ -5,11 +5,13 @@
 //! once with an ACK for each packet. Where the mean difference of their completion times is above [`BOUND`], the algorithm gets an ACK for
 //! each packet, which takes longer; one whose flows do not end in either trial is refused.
 
+use crate::refusal::{Refusal, check};
 use crate::settings::{Model, Settings};
-use crate::simulation::Simulation;
+use crate::simulation::{Error, Simulation};
 use farloop_cc::AnyParams;
+use farloop_network::NetworkSpec;
 use farloop_network::result::FlowRow;
-use farloop_network::spec::{EcnSpec, FlowSpec, LinkSpec, NetworkSpec, NodeKind, NodeSpec, SwitchSpec};
+use farloop_network::spec::{EcnSpec, FlowSpec, LinkSpec, NodeKind, NodeSpec, SwitchSpec};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The mean difference of completion times up to which few ACKs are as good as one for each packet.
@@ -41,12 +43,45 @@ impl Admission {
 }
 
 impl Admission {
-    /// Most ACKs at a look where the settings give so many; those are never more than packets.
-    pub(crate) fn acks(self, settings: u32) -> u32 {
-        match self {
-            Admission::Few(_) => settings,
-            Admission::Single(_) | Admission::Refused => u32::MAX,
-        }
+    /// Most ACKs at a look where that is not as the settings say, and a sentence about it.
+    fn acks(self, algorithm: &AnyParams) -> (Option<u32>, Option<String>) {
+        let Admission::Single(difference) = self else { return (None, None) };
+        let note = format!(
+            "{} gets an ACK for each packet, which takes time: with few ACKs its flows took {:.0} % longer or shorter in a trial",
+            algorithm.describe().name,
+            difference * 100.0
+        );
+        (Some(u32::MAX), Some(note))
+    }
+}
+
+impl Simulation {
+    /// Builds a network from its specification; `go_on` is called often enough for every wish to stop, and answers `false` to have
+    /// [`BuildError::Cancelled`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for features that rates do not have, and algorithms that no trial admits, [`Error::Build`] for what no simulation takes.
+    pub fn build(spec: NetworkSpec, settings: Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, Error> {
+        check(&spec)?;
+        let acks = match settings.model {
+            Model::Fluid => spec.algorithms.iter().map(admit).collect::<Result<_, _>>()?,
+            Model::MaxMin => Vec::new(),
+        };
+        let mut simulation = Simulation::build_untried(spec, settings, go_on)?;
+        simulation.acks = acks;
+        Ok(simulation)
+    }
+}
+
+/// Tries an algorithm.
+fn admit(algorithm: &AnyParams) -> Result<(Option<u32>, Option<String>), Refusal> {
+    match Admission::of(algorithm) {
+        Admission::Refused => Err(Refusal {
+            key: "algorithm.name",
+            problem: format!("flows of \"{}\" do not end in a trial with rates", algorithm.describe().name),
+            expected: "expected an algorithm whose flows do, or gear = \"packets\"",
+        }),
+        admitted => Ok(admitted.acks(algorithm)),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The engine: flows, links, and the calendar of what happens to them.
 
+use crate::acks::Stamp;
 use crate::flow::{Flow, Hop, Stage, Stretch};
 use crate::history::{History, SentCurve};
 use crate::link::{Counters, Link, LinkFacts, round_up};
-use crate::look::Stamp;
 use crate::nic::Nic;
 use crate::plan::{FlowFacts, flow_facts, links, port, ps};
 use crate::receiver::ReceiverHalf;
@@ -275,7 +275,7 @@ impl<'a> Engine<'a> {
         let rtt = self.count_hops(&mut flow, now);
         flow.rtt = rtt;
         for hop in &mut flow.hops {
-            hop.told = self.links[hop.link as usize].counters;
+            hop.reported = self.links[hop.link as usize].counters;
         }
         flow.next_look = round_up(now + rtt);
         let (slot, nic) = (self.take_slot(), flow.nic as usize);
@@ -289,7 +289,7 @@ impl<'a> Engine<'a> {
         let (mut hops, mut stretches, mut shift) = (Vec::new(), vec![Stretch { first: 0, shift: 0.0 }], 0.0);
         for (place, link) in facts.path.iter().enumerate() {
             if place > 0 {
-                hops.push(Hop { link: *link, input: 0, shift, told: Counters::default() });
+                hops.push(Hop { link: *link, input: 0, shift, reported: Counters::default() });
             }
             let delay = self.facts[*link as usize].delay;
             if delay > self.settings.long_delay && place + 1 < facts.path.len() {

@@ -97,8 +97,8 @@ impl Finished {
 }
 
 fn range(values: [f64; 3]) -> f64 {
-    let [one, two, three] = values;
-    one.max(two).max(three) - one.min(two).min(three)
+    let [first, second, third] = values;
+    first.max(second).max(third) - first.min(second).min(third)
 }
 
 /// The bounds that follow from flows' sizes in bytes, their completion times in the empty network, and those in the run, the fine one and
@@ -163,22 +163,22 @@ mod tests {
         let sizes = [1_000, 1_000, 1_000, 1_000, 1_000, 50_000];
         let (ideals, times) = ([25.0; 6], [100.0; 6]);
         let (fine, coarse) = ([100.0, 100.0, 100.0, 110.0, 100.0, 900.0], [100.0, 100.0, 80.0, 90.0, 100.0, 100.0]);
-        let found = estimate(&sizes, &ideals, [&times, &fine, &coarse]);
-        let [small] = &found.sizes[..] else { panic!("the other class has one flow: {found:?}") };
+        let bounds = estimate(&sizes, &ideals, [&times, &fine, &coarse]);
+        let [small] = &bounds.sizes[..] else { panic!("the other class has one flow: {bounds:?}") };
         assert!((small.difference - 0.08).abs() < 1e-12);
         assert!(
             (small.bound - (0.08 + 0.06_f64.sqrt() + CONSTANT)).abs() < 1e-12,
             "three quarters of the time they wait"
         );
         // All are as slow in the run; the coarse and the fine percentiles are those of the sixth flow and the fourth.
-        let p99 = found.p99.expect("six flows");
+        let p99 = bounds.p99.expect("six flows");
         assert!((p99.difference - ((0.2 + 0.2 + 8.0) / 6.0 + 0.1)).abs() < 1e-12, "{p99:?}");
     }
 
     #[test]
     fn flows_that_did_not_finish_in_all_runs_do_not_count() {
         let (times, fine) = ([100.0; 5], [100.0, 100.0, 100.0, 100.0, f64::NAN]);
-        let found = estimate(&[1_000; 5], &[25.0; 5], [&times, &fine, &times]);
-        assert_eq!((found.sizes.len(), found.p99), (0, None), "four flows are too few");
+        let bounds = estimate(&[1_000; 5], &[25.0; 5], [&times, &fine, &times]);
+        assert_eq!((bounds.sizes.len(), bounds.p99), (0, None), "four flows are too few");
     }
 }

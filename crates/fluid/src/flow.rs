@@ -16,7 +16,7 @@ pub(crate) struct Hop {
     /// Propagation delay of long links before it: its counters at a byte's passage are those of so much later.
     pub shift: f64,
     /// Counters that the flow's ACKs have told of.
-    pub told: Counters,
+    pub reported: Counters,
 }
 
 /// A stretch of a path without long links before its end.

@@ -13,14 +13,15 @@
 //! | `link` | a fluid queue and its counters, in closed form between two changes |
 //! | `flow`, `history` | a flow, and the past that its ACKs tell |
 //! | `engine` | the calendar: starts, looks, changes of rates, last bytes |
-//! | `look`, `receiver` | ACKs, timers, windows and rates at a look |
-//! | `nic` | the flows of a host share its link |
+//! | `look`, `acks`, `receiver` | ACKs, timers, windows and rates at a look |
+//! | `nic`, `sharing` | the flows of a host share its link |
 //! | `rates`, `last_byte` | rates and last bytes on their way along the path |
 //! | `max_min` | the baseline without queues |
 //! | [`error_bound`] | how far from packets a run may be |
 //! | `pauses` | queues that would have paused packets |
-//! | `samples`, `outcome` | series, and the result with its invariants |
+//! | `samples`, `sampling`, `outcome` | series, and the result with its invariants |
 
+mod acks;
 pub mod admission;
 mod engine;
 pub mod error_bound;
@@ -38,7 +39,9 @@ mod rates;
 mod receiver;
 pub mod refusal;
 mod samples;
+mod sampling;
 mod settings;
+mod sharing;
 mod simulation;
 
 pub use admission::Admission;

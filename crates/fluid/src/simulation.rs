@@ -1,11 +1,9 @@
 //! A network ready to be simulated as rates, and its run.
 
-use crate::admission::Admission;
 use crate::engine::Engine;
 use crate::max_min::MaxMin;
 use crate::refusal::{Refusal, check};
 use crate::settings::{Model, Settings};
-use farloop_cc::AnyParams;
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::recorded::Recorded;
 use farloop_network::{BuildError, Network, NetworkSpec, RunResult};
@@ -18,20 +16,8 @@ pub struct Simulation {
     recorded: Recorded,
     seed: u64,
     settings: Settings,
-    /// By algorithm: how it gets its ACKs; empty for as the settings say.
-    admissions: Vec<Admission>,
-}
-
-/// Tries an algorithm.
-fn admit(algorithm: &AnyParams) -> Result<Admission, Refusal> {
-    match Admission::of(algorithm) {
-        Admission::Refused => Err(Refusal {
-            key: "algorithm.name",
-            problem: format!("flows of \"{}\" do not end in a trial with rates", algorithm.describe().name),
-            expected: "expected an algorithm whose flows do, or gear = \"packets\"",
-        }),
-        admitted => Ok(admitted),
-    }
+    /// By algorithm: most ACKs at a look where that is not as the settings say, and what is to be said of it.
+    pub(crate) acks: Vec<(Option<u32>, Option<String>)>,
 }
 
 /// The reason for which there is no simulation.
@@ -90,26 +76,12 @@ pub enum Stopped {
 const FEW_HOPS: f64 = 100.0;
 
 /// Most flows that [`Simulation::notes`] looks at.
-const MOST_ASKED: usize = 1000;
+const MAX_ASKED: usize = 1000;
 
 /// Events between two calls of the caller.
 const EVENTS: u32 = 1 << 16;
 
 impl Simulation {
-    /// Builds a network from its specification; `go_on` is called often enough for every wish to stop, and answers `false` to have
-    /// [`BuildError::Cancelled`].
-    ///
-    /// # Errors
-    /// [`Error::Refused`] for features that rates do not have, and algorithms that no trial admits, [`Error::Build`] for what no simulation takes.
-    pub fn build(spec: NetworkSpec, settings: Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, Error> {
-        check(&spec)?;
-        let admissions = match settings.model {
-            Model::Fluid => spec.algorithms.iter().map(admit).collect::<Result<_, _>>()?,
-            Model::MaxMin => Vec::new(),
-        };
-        Ok(Simulation { admissions, ..Simulation::build_untried(spec, settings, go_on)? })
-    }
-
     /// As [`Simulation::build`], without a trial of the algorithms.
     pub(crate) fn build_untried(
         spec: NetworkSpec,
@@ -120,25 +92,16 @@ impl Simulation {
         let recorded = Recorded::new(&spec)?;
         let seed = spec.seed;
         let network = Network::build(spec, go_on)?;
-        Ok(Simulation { network, recorded, seed, settings, admissions: Vec::new() })
+        Ok(Simulation { network, recorded, seed, settings, acks: Vec::new() })
     }
 
     /// Sentences for the user before the run: where packets would be as fast.
     pub fn notes(&self) -> Vec<String> {
         let flows = self.network.flows.len();
-        let every = flows.div_ceil(MOST_ASKED).max(1);
+        let every = flows.div_ceil(MAX_ASKED).max(1);
         let asked: Vec<f64> = (0..flows).step_by(every).map(|flow| self.packet_hops(FlowId::new(flow))).collect();
         let mean = asked.iter().sum::<f64>() / asked.len().max(1) as f64;
-        let mut notes = Vec::new();
-        for (algorithm, admission) in self.network.algorithms.iter().zip(&self.admissions) {
-            if let Admission::Single(difference) = admission {
-                notes.push(format!(
-                    "{} gets an ACK for each packet, which takes time: with few ACKs its flows took {:.0} % longer or shorter in a trial",
-                    algorithm.describe().name,
-                    difference * 100.0
-                ));
-            }
-        }
+        let mut notes: Vec<String> = self.acks.iter().filter_map(|(_, note)| note.clone()).collect();
         if asked.is_empty() || mean >= FEW_HOPS {
             return notes;
         }
@@ -184,7 +147,7 @@ impl Simulation {
         settings: Settings,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<RunResult, Stopped> {
-        let acks = self.admissions.iter().map(|admission| admission.acks(settings.acks)).collect();
+        let acks = self.acks.iter().map(|(most, _)| most.unwrap_or(settings.acks)).collect();
         let mut engine = Engine::new(&self.network, &self.recorded, self.seed, (settings, acks));
         let (end, mut left) = (self.network.end, EVENTS);
         let mut go_on = |now: f64, looks: u64| {

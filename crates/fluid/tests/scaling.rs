@@ -18,8 +18,8 @@ fn rates_and_sizes_four_times_as_large_take_as_many_looks() {
     // Those whose steps follow the link's rate. DCTCP's packet a round trip, and fixed steps of TIMELY and DCQCN, are smaller beside
     // larger rates, so that their flows take another time.
     for name in ["hpcc", "powertcp", "swift", "gear"] {
-        let (one, four) = (looks(name, 1), looks(name, 4));
-        let apart = (four as f64 / one as f64 - 1.0).abs();
-        assert!(apart <= 0.05, "{name}: {one} looks, and {four}");
+        let (plain, fourfold) = (looks(name, 1), looks(name, 4));
+        let apart = (fourfold as f64 / plain as f64 - 1.0).abs();
+        assert!(apart <= 0.05, "{name}: {plain} looks, and {fourfold}");
     }
 }

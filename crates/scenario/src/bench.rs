@@ -1,7 +1,8 @@
 //! The benches of `farloop bench`: fixed scenarios, timed.
 
 use crate::error::RunError;
-use crate::run::{Progress, Settings, run_with};
+use crate::outcome::Progress;
+use crate::run::{Settings, run_with};
 use farloop_engine::clock::Instant;
 use farloop_net::Cores;
 

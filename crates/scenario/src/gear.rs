@@ -3,7 +3,7 @@
 use crate::build::{Built, of_paths};
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
-use crate::run::{Facts, Outcome, Progress, Ready};
+use crate::outcome::{Facts, Outcome, Progress, Ready};
 use crate::run_names::Names;
 use crate::scenario::Scenario;
 use crate::sections::GearChoice;

@@ -1,13 +1,12 @@
 //! Runs a scenario: from its text to tables.
 
 use crate::build::{Built, CircuitFacts, EventFact, of_paths};
-use crate::columns;
-use crate::columns::Counted;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
 use crate::gear::{model_of, ready_rates, require_packets, simulate_rates};
 use crate::jobs::job_json as explained_job;
+use crate::outcome::{Facts, Outcome, Progress, Ready};
 use crate::parse::{parse_while, parse_within};
 use crate::scenario::Scenario;
 use crate::tables::{Names, Tables};
@@ -16,7 +15,7 @@ use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
 use farloop_engine::clock::Instant;
 use farloop_job::memory::MemoryLimit;
-use farloop_net::result::{Gear, Invariant, RunResult, Totals};
+use farloop_net::result::RunResult;
 use farloop_net::spec::{NodeId, NodeKind};
 use farloop_net::{Cores, Livelock, Offender, OutOfMemory, Simulation, Stopped};
 use farloop_trace::{Trace, TraceSpec};
@@ -25,92 +24,6 @@ use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-/// Progress of a run.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Progress {
-    /// Simulated time so far.
-    pub now: Time,
-    /// Simulated time at the end.
-    pub end: Time,
-    /// Packet-hops so far; with a gear that is not of packets looks at flows. 0 while the network is built.
-    pub steps: u64,
-}
-
-impl From<farloop_net::Progress> for Progress {
-    fn from(progress: farloop_net::Progress) -> Progress {
-        let farloop_net::Progress { now, end, packet_hops } = progress;
-        Progress { now, end, steps: packet_hops }
-    }
-}
-
-/// The outcome of a run.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Outcome {
-    /// The simulator that made it.
-    pub gear: Gear,
-    /// Flows, series, ports, pauses.
-    pub tables: Tables,
-    /// Counters.
-    pub totals: Totals,
-    /// The run's self-checks.
-    pub invariants: Vec<Invariant>,
-    /// PFC deadlocks of the simulated network, in words.
-    pub deadlocks: Vec<String>,
-    /// Facts about the network's circuits, where it has any.
-    pub circuits: Option<CircuitFacts>,
-    /// Changes of links.
-    pub events: Vec<EventFact>,
-    /// Warnings: simulated settings that are most likely a mistake.
-    pub notes: Vec<String>,
-    /// Initial windows and rates of flows, by algorithm and kind of path, as JSON.
-    pub starts: Json,
-    /// Limits of the flows of each algorithm and kind of path.
-    pub limits: Json,
-    /// Flows that the receive window keeps below the rates of their paths, by kind of path, as JSON.
-    pub capped: Json,
-    /// Data that the jobs have sent, as JSON.
-    pub jobs: Json,
-    /// Bounds of the errors of a run by rates, as JSON; null where nothing was asked for.
-    pub error: Json,
-    /// The trace, where one was requested.
-    pub trace: Option<Traced>,
-    /// Number of parts in which the network was simulated. This, [`Totals::packet_memory`] and
-    /// [`Totals::events`] are all that depends on [`Settings::cores`].
-    pub parts: usize,
-}
-
-impl Outcome {
-    /// The outcome of a simulation, with the names of its scenario.
-    pub(crate) fn new(facts: Facts, names: Names, result: RunResult, trace: Option<Traced>, parts: usize) -> Outcome {
-        let Facts { circuits, events, notes } = facts;
-        Outcome {
-            gear: result.gear,
-            tables: names.tables(&result),
-            starts: names.starts(&result),
-            limits: names.limits(&result),
-            capped: names.capped_json(&result),
-            jobs: names.jobs.traffic_json(&result),
-            error: Json::Null,
-            totals: result.totals,
-            deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
-            invariants: result.invariants,
-            circuits,
-            events,
-            notes,
-            trace,
-            parts,
-        }
-    }
-
-    /// The totals by name, as [`TOTALS`](crate::columns::TOTALS) declares them.
-    pub fn totals_json(&self) -> Json {
-        columns::totals(&Counted { gear: self.gear, totals: &self.totals })
-            .into_iter()
-            .map(|(name, number)| (name.to_string(), number))
-            .collect()
-    }
-}
 
 /// Interval at which a build of a network calls back to ask if it shall go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
@@ -347,32 +260,6 @@ fn run_built(
 
 pub(crate) fn nothing_yet() -> Progress {
     Progress { now: Time::ZERO, end: Time::ZERO, steps: 0 }
-}
-
-/// Facts of a network that its outcome repeats.
-pub(crate) struct Facts {
-    circuits: Option<CircuitFacts>,
-    events: Vec<EventFact>,
-    pub notes: Vec<String>,
-}
-
-impl Facts {
-    /// Takes those of a network.
-    pub fn take(built: &mut Built) -> Facts {
-        Facts {
-            circuits: built.circuits.take(),
-            events: std::mem::take(&mut built.events),
-            notes: std::mem::take(&mut built.notes),
-        }
-    }
-}
-
-/// A simulation that is ready to run, and the names for its tables and its trace.
-pub(crate) struct Ready<S = Simulation> {
-    pub facts: Facts,
-    pub names: Names,
-    pub trace_names: Option<TraceNames>,
-    pub simulation: S,
 }
 
 /// The simulation of a scenario packet by packet.

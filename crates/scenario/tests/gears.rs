@@ -88,35 +88,35 @@ fn features_that_rates_lack_are_refused_at_their_keys() {
             "name = \"dctcp\"",
             if own.contains("algorithm.pcn") { "name = \"pcn\"" } else { "name = \"dctcp\"" },
         );
-        let found = refusal(&text, &[]);
+        let refused = refusal(&text, &[]);
         for part in expected.iter().chain(&["with gear = \"fluid\", ", "gear = \"packets\""]) {
-            assert!(found.contains(part) || part.starts_with("gear ="), "no {part:?} in\n  {found}\nof\n{text}");
+            assert!(refused.contains(part) || part.starts_with("gear ="), "no {part:?} in\n  {refused}\nof\n{text}");
         }
         // The same with packets is a scenario.
         let packets = prepare(&text, &[("run.gear", "packets")]).and_then(|prepared| prepared.check(&mut || true));
         assert!(packets.is_ok(), "{packets:?}\n{text}");
         // Whoever asks for the network without a run hears of it, too.
         let asked = prepare(&text, &[]).and_then(|prepared| prepared.forecast(&mut || true).map(drop));
-        assert_eq!(message(asked.expect_err("refused")), found);
+        assert_eq!(message(asked.expect_err("refused")), refused);
     }
 }
 
 #[test]
 fn the_place_of_a_refusal_is_that_of_its_key() {
-    let found = refusal(&scenario(""), &[("transport.kind", "tcp")]);
-    assert!(found.starts_with("--set: transport.kind: with gear = \"fluid\", TCP"), "{found}");
-    let found = refusal(&scenario("transport.kind = \"tcp\"\n"), &[("run.gear", "max-min")]);
-    assert!(found.starts_with("rates.toml:4: transport.kind: with gear = \"max-min\", TCP"), "{found}");
+    let refused = refusal(&scenario(""), &[("transport.kind", "tcp")]);
+    assert!(refused.starts_with("--set: transport.kind: with gear = \"fluid\", TCP"), "{refused}");
+    let refused = refusal(&scenario("transport.kind = \"tcp\"\n"), &[("run.gear", "max-min")]);
+    assert!(refused.starts_with("rates.toml:4: transport.kind: with gear = \"max-min\", TCP"), "{refused}");
 }
 
 #[test]
 fn there_are_three_gears() {
-    let found = refusal(&scenario(""), &[("run.gear", "fluit")]);
+    let refused = refusal(&scenario(""), &[("run.gear", "fluit")]);
     let expected = "--set: run.gear: \"fluit\" is not accepted; did you mean \"fluid\"?";
-    assert!(found.starts_with(expected) && found.contains("\"packets\", \"fluid\", \"max-min\""), "{found}");
+    assert!(refused.starts_with(expected) && refused.contains("\"packets\", \"fluid\", \"max-min\""), "{refused}");
     let misspelt = scenario("").replace("gear = \"fluid\"", "gear = 5");
-    let found = refusal(&misspelt, &[]);
-    assert!(found.starts_with("rates.toml:1: run.gear: 5") && found.contains("\"fluid\""), "{found}");
+    let refused = refusal(&misspelt, &[]);
+    assert!(refused.starts_with("rates.toml:1: run.gear: 5") && refused.contains("\"fluid\""), "{refused}");
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn a_queue_that_would_pause_its_neighbours_ends_the_run_at_the_key() {
         "{BEGINNING}[switch]\npfc = true\nxoff = \"20kB\"\nkmin = \"5MB\"\nkmax = \"6MB\"\n[network]\nintra_pairs = 4\ncross_pairs = 1\n{incast}"
     );
     let stopped = run(&text, "rates.toml", &[], &mut |_| true).expect_err("refused");
-    let found = message(stopped);
-    assert!(found.starts_with("rates.toml:5: switch.pfc: with gear = \"fluid\", after "), "{found}");
-    assert!(found.contains("Xoff at 20 kB") && found.contains("expected a larger buffer"), "{found}");
+    let refused = message(stopped);
+    assert!(refused.starts_with("rates.toml:5: switch.pfc: with gear = \"fluid\", after "), "{refused}");
+    assert!(refused.contains("Xoff at 20 kB") && refused.contains("expected a larger buffer"), "{refused}");
 }
 
 #[test]
@@ -144,9 +144,9 @@ fn what_only_packets_give_is_refused_with_its_name_and_the_gear() {
         ("testbed", prepared.testbed(&mut || true).map(drop)),
     ];
     for (what, refused) in refusals {
-        let found = message(refused.expect_err("refused"));
-        assert!(found.starts_with("rates.toml:1: run.gear: ") && found.contains(what), "{found}");
-        assert!(found.ends_with("gear = \"fluid\" simulates none; expected gear = \"packets\""), "{found}");
+        let refused = message(refused.expect_err("refused"));
+        assert!(refused.starts_with("rates.toml:1: run.gear: ") && refused.contains(what), "{refused}");
+        assert!(refused.ends_with("gear = \"fluid\" simulates none; expected gear = \"packets\""), "{refused}");
     }
 }
 

@@ -307,8 +307,8 @@ impl MarkReader {
             (Field::Ect0, &mut self.bytes.ect0, option.ect0().wrapping_sub(FIRST_ECT0)),
         ];
         let mut ambiguous = false;
-        for (field, count, told) in fields {
-            let delta = told.wrapping_sub(*count) & BYTES_MASK;
+        for (field, count, reported) in fields {
+            let delta = reported.wrapping_sub(*count) & BYTES_MASK;
             // 24 bits with a sign: an estimate may have been too high.
             let falls = delta > BYTES_MASK >> 1;
             *count = count.wrapping_add(if falls { delta | !BYTES_MASK } else { delta });
@@ -486,12 +486,12 @@ mod tests {
             for (n, (packets, marked, ace, option)) in arrivals(&marks, &lost, every, linux).into_iter().enumerate() {
                 let bytes = u64::from(packets) * MSS;
                 let news = MarkNews { ace, option: Some(option), packets: packets.into(), bytes, mss: MSS, certain: true };
-                let told = reader.on_ack(&news);
+                let reported = reader.on_ack(&news);
                 if n == 0 && marked > 0 {
                     // Both counts at once: nothing is known of them yet.
                     return Ok(());
                 }
-                prop_assert_eq!(told, Marked { packets: marked, bytes: Bytes::new(u64::from(marked) * MSS) });
+                prop_assert_eq!(reported, Marked { packets: marked, bytes: Bytes::new(u64::from(marked) * MSS) });
             }
         }
     }

@@ -57,7 +57,8 @@ pub(crate) struct Forwarder {
 impl Forwarder {
     /// A forwarder with these detours, and symmetric if a switch is given; `None` with neither.
     pub fn new(detours: BTreeMap<HostNumber, PortId>, symmetric: Option<SwitchNumber>) -> Option<Box<Forwarder>> {
-        (!detours.is_empty() || symmetric.is_some()).then(|| Box::new(Forwarder { detours, symmetric: symmetric.map(Symmetric::new) }))
+        (!detours.is_empty() || symmetric.is_some())
+            .then(|| Box::new(Forwarder { detours, symmetric: symmetric.map(Symmetric::new) }))
     }
 
     /// The egress port for a packet; `None` to let the routes decide.

@@ -425,12 +425,7 @@ impl Network {
     }
 
     /// [`Network::ideal_completion`] by the ends of links of its two ways; `opens` if the flow opens its connection.
-    pub fn ideal_completion_along(
-        &self,
-        flow: FlowId,
-        opens: bool,
-        (there, back): (&[LinkEnd], &[LinkEnd]),
-    ) -> Delta {
+    pub fn ideal_completion_along(&self, flow: FlowId, opens: bool, (there, back): (&[LinkEnd], &[LinkEnd])) -> Delta {
         let size = self.flows.size(flow);
         if size == Bytes::MAX {
             return Delta::ZERO;
@@ -439,7 +434,8 @@ impl Network {
         let (full, rest) = path::split(size, format.mss);
         let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
         let shakes = opens && self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake;
-        let handshake = if shakes { path::base_rtt(there, back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
+        let handshake =
+            if shakes { path::base_rtt(there, back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
         path::saturating_sum(handshake, path::ideal_time(there, full, format.packet, last))
     }
 

@@ -79,7 +79,7 @@ def load() -> tuple[FluidCase, ...]:
 
 
 @functools.cache
-def recorded() -> Mapping[str, Any]:
+def load_recorded() -> Mapping[str, Any]:
     """What was measured, by case, algorithm, class of sizes ("run" for the run) and number; empty before anything was.
 
     Raises:

@@ -1,0 +1,173 @@
+//! The ACKs of a look: what they report, their spread over time, their marks, their telemetry.
+
+use crate::flow::Flow;
+use crate::receiver::Calls;
+use farloop_cc::int::{IntRecord, RateCode};
+use farloop_cc::{Ack, Ctx, Sender};
+use farloop_engine::RandomStream;
+use farloop_units::{Bytes, Time};
+
+/// What came back since the last look.
+pub(crate) struct Reported {
+    /// Bytes on the wire that are acknowledged, in the flow's life.
+    pub acked: f64,
+    /// When the last of them had left.
+    pub left: f64,
+    /// Share of the packets that were marked.
+    pub marked: f64,
+    /// Bytes that were lost.
+    pub lost: f64,
+    /// Time of the telemetry.
+    pub telemetry_at: f64,
+}
+
+/// The whole part of a number that is not negative.
+#[inline]
+pub(crate) fn whole(x: f64) -> u64 {
+    x as i64 as u64
+}
+
+/// ACKs that are spread evenly over the time since the last look.
+pub(crate) struct Spread {
+    pub count: u64,
+    /// Payload of each, and of all of them.
+    pub share: u64,
+    pub end: u64,
+    /// Of the next ACK: what it acknowledges, what has left by then, its time and its round-trip time in picoseconds.
+    pub ack_seq: u64,
+    pub snd_nxt: u64,
+    pub at: u64,
+    pub rtt: u64,
+    pub sent_step: u64,
+    pub sent_end: u64,
+    pub at_step: i64,
+    pub rtt_step: i64,
+}
+
+impl Spread {
+    pub fn new(flow: &Flow, reported: &Reported, (rtt, now): (f64, f64)) -> Spread {
+        let end = whole(reported.acked / flow.framing);
+        let payload = end.saturating_sub(flow.ack_seq);
+        let interval = now - flow.looked;
+        // A longer time since the last look has more of them; each is a packet or more.
+        let more = (interval / rtt / 4.0).clamp(1.0, 8.0);
+        let count = whole((f64::from(flow.acks) * more).min(payload as f64 / flow.mss + 0.001)).max(1);
+        let part = 1.0 / count as f64;
+        let newest = (now - reported.left).max(flow.base_rtt);
+        let sent_end = whole(flow.sent / flow.framing).max(flow.sent_seq);
+        Spread {
+            count,
+            share: payload / count,
+            end,
+            ack_seq: flow.ack_seq,
+            snd_nxt: flow.sent_seq,
+            at: whole(flow.looked),
+            rtt: whole(flow.rtt),
+            sent_step: (sent_end - flow.sent_seq) / count,
+            sent_end,
+            at_step: (interval * part) as i64,
+            rtt_step: ((newest - flow.rtt) * part) as i64,
+        }
+    }
+
+    /// Goes on to the next ACK, after which so many are left; returns its payload.
+    #[inline]
+    pub fn next(&mut self, left: u64) -> u64 {
+        self.at = self.at.wrapping_add_signed(self.at_step);
+        self.rtt = self.rtt.wrapping_add_signed(self.rtt_step);
+        if left > 0 {
+            self.ack_seq += self.share;
+            self.snd_nxt += self.sent_step;
+            return self.share;
+        }
+        let bytes = self.end.saturating_sub(self.ack_seq);
+        (self.ack_seq, self.snd_nxt) = (self.end, self.sent_end);
+        bytes
+    }
+}
+
+/// Marked payload, spread over ACKs: whole packets, the rest of one by chance.
+pub(crate) struct Marks {
+    pub left: u64,
+    pub share: u64,
+    pub owed: u64,
+    pub mss: u64,
+}
+
+impl Marks {
+    pub fn new(flow: &Flow, reported: &Reported, spread: &Spread, random: &mut RandomStream) -> Marks {
+        let mss = whole(flow.mss).max(1);
+        let mut left = 0;
+        if reported.marked > 0.0 {
+            let marked = (spread.end - spread.ack_seq) as f64 / flow.mss * reported.marked;
+            let packets = whole(marked);
+            left = (packets + u64::from(random.chance(marked - packets as f64))) * mss;
+        }
+        Marks { left, share: left / spread.count, owed: 0, mss }
+    }
+
+    /// Marked payload of the next ACK, of so many bytes.
+    #[inline]
+    pub fn next(&mut self, bytes: u64, last: bool) -> u64 {
+        if self.left == 0 {
+            return 0;
+        }
+        self.owed += self.share;
+        if !last && self.owed * 2 < bytes && self.owed < self.mss {
+            return 0;
+        }
+        let mark = if last { self.left } else { self.owed }.min(bytes);
+        self.owed = self.owed.saturating_sub(mark);
+        self.left -= mark.min(self.left);
+        mark
+    }
+}
+
+/// The part of an ACK that echoes marks.
+pub(crate) fn marked_part<'a>(ack: &Ack<'a>, mark: u64) -> Ack<'a> {
+    let ack_seq = Bytes::new(ack.ack_seq.get() + mark);
+    let in_flight = ack.in_flight.saturating_sub(Bytes::new(mark));
+    Ack { acked: Bytes::new(mark), ack_seq, in_flight, ecn_echo: true, ..*ack }
+}
+
+/// Gives the algorithm an ACK, and its part with marks, as its receiver answers them.
+pub(crate) fn tell_by_receiver(
+    flow: &mut Flow,
+    ack: &Ack<'_>,
+    mark: u64,
+    at: Time,
+    (random, effects, signals): Calls<'_>,
+) {
+    let Some(receiver) = &mut flow.receiver else { return };
+    let arrival = at.as_ps() as f64 - flow.ack_return;
+    let parts = [(ack.acked > Bytes::ZERO).then_some(*ack), (mark > 0).then(|| marked_part(ack, mark))];
+    for part in parts.into_iter().flatten() {
+        let echo = receiver.receive(&part, arrival, (random, effects, signals));
+        let mut ctx = Ctx::new(at, random, effects);
+        for signal in signals.drain(..) {
+            flow.sender.on_signal(&mut ctx, &signal);
+        }
+        flow.sender.on_ack(&mut ctx, &Ack { ecn_echo: echo, ..part });
+    }
+}
+
+/// Telemetry of a hop, on its way from what was told last to the newest.
+pub(crate) struct Stamp {
+    pub sent: f64,
+    pub sent_step: f64,
+    pub queue: f64,
+    pub queue_step: f64,
+    pub rate: RateCode,
+    pub hop: u8,
+}
+
+impl Stamp {
+    /// The record of the next ACK.
+    #[inline]
+    pub fn next(&mut self, at: Time) -> IntRecord {
+        self.sent += self.sent_step;
+        self.queue += self.queue_step;
+        let (sent, queue) = (Bytes::new(whole(self.sent)), Bytes::new(whole(self.queue.max(0.0))));
+        IntRecord::new(at, sent, queue, self.rate, self.hop)
+    }
+}
