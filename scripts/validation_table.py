@@ -90,7 +90,7 @@ def fluid() -> str:
     ways = (fluid_errors.FLUID, fluid_errors.MAX_MIN, fluid_errors.JITTER)
     runs: list[list[Cell]] = []
     by_size: list[list[Cell]] = []
-    for name, algorithms in fluid_cases.recorded().items():
+    for name, algorithms in fluid_cases.load_recorded().items():
         for algorithm, classes in algorithms.items():
             every = classes[fluid_errors.ALL]
             errors = every["errors"]

@@ -60,7 +60,8 @@ impl Simulation {
     /// [`BuildError::Cancelled`].
     ///
     /// # Errors
-    /// [`Error::Refused`] for features that rates do not have, and algorithms that no trial admits, [`Error::Build`] for what no simulation takes.
+    /// [`Error::Refused`] for features that rates do not have, and algorithms that no trial admits, [`Error::Build`] for what no simulation
+    /// takes.
     pub fn build(spec: NetworkSpec, settings: Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, Error> {
         check(&spec)?;
         let acks = match settings.model {

@@ -4,34 +4,28 @@ use crate::common::{algorithm, equal_star, flow};
 use farloop_cc::{About, Ack, AnyParams, Catalog, Control, Ctx, DynAlgorithm, FlowInfo, Loss, Needs, Sender};
 use farloop_fluid::admission::BOUND;
 use farloop_fluid::{Admission, Error, Settings, Simulation, check_algorithm};
-use farloop_test_support::{assert_stored, fill, replace_blocks};
+use farloop_test_support::{assert_stored, replace_blocks};
 use farloop_units::{Bytes, ParamError, ParamSpec, Rate, Value};
 
 /// The algorithms by the way in which they get their ACKs, as docs/fluid.md lists them.
 #[test]
 fn stored_page_lists_how_algorithms_get_their_acks() {
     let catalog = Catalog::builtin();
-    let (mut few, mut single, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = vec!["| algorithm | ACKs at a look | difference |".to_string(), "| --- | --- | ---: |".to_string()];
     for name in catalog.names() {
         let params = catalog.lookup(name).expect("known");
-        if check_algorithm(&params).is_err() {
-            refused.push(format!("`{name}`"));
-            continue;
-        }
-        match Admission::of(&params) {
-            Admission::Few(difference) => few.push(format!("`{name}` {:.1} %", difference * 100.0)),
-            Admission::Single(difference) => single.push(format!("`{name}` {:.0} %", difference * 100.0)),
-            Admission::Refused => refused.push(format!("`{name}`")),
-        }
+        let tried = check_algorithm(&params).map_or(Admission::Refused, |()| Admission::of(&params));
+        rows.push(match tried {
+            Admission::Few(difference) => format!("| `{name}` | few | {:.1} % |", difference * 100.0),
+            Admission::Single(difference) => {
+                format!("| `{name}` | one for each packet | {:.0} % |", difference * 100.0)
+            }
+            Admission::Refused => format!("| `{name}` | refused | |"),
+        });
     }
-    let block = [
-        fill(&format!("**Few ACKs** (up to {:.0} %): {}.", BOUND * 100.0, few.join(", "))),
-        fill(&format!("**An ACK for each packet**: {}.", single.join(", "))),
-        fill(&format!("**Refused**: {}.", refused.join(", "))),
-    ];
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fluid.md");
     let page = std::fs::read_to_string(file).expect("the page");
-    assert_stored(file, &replace_blocks(&page, &[("admission", block.join("\n\n"))]));
+    assert_stored(file, &replace_blocks(&page, &[("admission", rows.join("\n"))]));
 }
 
 /// A law of ACKs, not of bytes: it halves its window at each of so many ACKs. With none it sends nothing at all.

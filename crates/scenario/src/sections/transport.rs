@@ -246,16 +246,17 @@ params! {
         recovery: RecoveryChoice = RecoveryChoice::Sack;
         /// Flows begin with SYN and SYN-ACK; otherwise connections are open, and their round-trip time is known, when flows start.
         handshake: bool = false;
-        /// How congestion marks come back to the source, of flows whose algorithm answers them. "auto": as the algorithm needs it, "rfc8257"
-        /// or "classic". "classic": all ACKs echo a mark until the source confirms it (RFC 3168, §6.1). "rfc8257": each ACK echoes the mark
-        /// of the packets that it covers; at a change one goes out at once (RFC 8257, §3.2). "accecn": ACKs count marked packets (Accurate
+        /// How congestion marks come back to the source, of flows whose algorithm answers them. "auto": as the algorithm needs it,
+        /// "rfc8257" or "classic". "classic": all ACKs echo a mark until the source confirms it (RFC 3168, §6.1). "rfc8257": each ACK
+        /// echoes the mark of the packets that it covers; at a change one goes out at once (RFC 8257, §3.2). "accecn": ACKs count marked packets (Accurate
         /// ECN, RFC 9768), and the source reads them as Linux 7.0.
         ecn: EcnChoice = EcnChoice::Auto;
         /// With ecn = "accecn": the option that counts bytes, 8 B of an ACK. "sent": in every ACK with at most two blocks of selective
         /// acknowledgement. "stripped": the path takes it off. "off": no ACK has it.
         accecn_option: AccEcnOptionChoice = AccEcnOptionChoice::Sent;
         /// With ecn = "accecn": what is acknowledged at once. "rfc9768": a marked packet after one without a mark, and the second marked
-        /// packet since the last ACK (RFC 9768, §3.2.2.5.1). "linux": each change of the mark, and the sixth marked packet, as in Linux 7.0.
+        /// packet since the last ACK (RFC 9768, §3.2.2.5.1). "linux": each change of the mark, and the sixth marked packet, as in Linux
+        /// 7.0.
         accecn_acks: AccEcnAcksChoice = AccEcnAcksChoice::Rfc9768;
         /// How long the receiver may delay an ACK (RFC 5681, §4.2; Linux: 40ms); "none" to acknowledge every packet.
         delayed_ack: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_ms(500));

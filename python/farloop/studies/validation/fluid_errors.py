@@ -206,7 +206,12 @@ def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidE
                 apart = [own / true - 1 for own, true in zip(ends[way], ends["packets"], strict=True)]
                 errors[way]["end"] = max(apart, key=abs)
         kept = (
-            fluid_cases.load_recorded().get(case.name, {}).get(algorithm, {}).get(name, {}).get("errors", {}).get(FLUID, {})
+            fluid_cases.load_recorded()
+            .get(case.name, {})
+            .get(algorithm, {})
+            .get(name, {})
+            .get("errors", {})
+            .get(FLUID, {})
         )
         bars = case.bars if name == ALL else {}
         why = case.known.get(algorithm, "") if name == ALL else ""
