@@ -248,8 +248,8 @@ params! {
         handshake: bool = false;
         /// How congestion marks come back to the source, of flows whose algorithm answers them. "auto": as the algorithm needs it,
         /// "rfc8257" or "classic". "classic": all ACKs echo a mark until the source confirms it (RFC 3168, §6.1). "rfc8257": each ACK
-        /// echoes the mark of the packets that it covers; at a change one goes out at once (RFC 8257, §3.2). "accecn": ACKs count marked packets (Accurate
-        /// ECN, RFC 9768), and the source reads them as Linux 7.0.
+        /// echoes the mark of the packets that it covers; at a change one goes out at once (RFC 8257, §3.2). "accecn": ACKs count marked
+        /// packets (Accurate ECN, RFC 9768), and the source reads them as Linux 7.0.
         ecn: EcnChoice = EcnChoice::Auto;
         /// With ecn = "accecn": the option that counts bytes, 8 B of an ACK. "sent": in every ACK with at most two blocks of selective
         /// acknowledgement. "stripped": the path takes it off. "off": no ACK has it.
