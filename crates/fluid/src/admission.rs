@@ -57,7 +57,7 @@ impl Admission {
 
 impl Simulation {
     /// Builds a network from its specification; `go_on` is called often enough for every wish to stop, and answers `false` to have
-    /// [`BuildError::Cancelled`].
+    /// [`BuildError::Cancelled`](farloop_network::BuildError::Cancelled).
     ///
     /// # Errors
     /// [`Error::Refused`] for features that rates do not have, and algorithms that no trial admits, [`Error::Build`] for what no simulation

@@ -60,7 +60,7 @@ pub struct Outcome {
     /// The trace, where one was requested.
     pub trace: Option<Traced>,
     /// Number of parts in which the network was simulated. This, [`Totals::packet_memory`] and
-    /// [`Totals::events`] are all that depends on [`Settings::cores`].
+    /// [`Totals::events`] are all that depends on [`Settings::cores`](crate::Settings::cores).
     pub parts: usize,
 }
 
