@@ -16,6 +16,7 @@ from farloop.errors import FarloopError, clip_text, nearest
 from farloop.experiments.variants import Variant
 from farloop.formats.scenario_text import worded_for_python
 from farloop.output.manifest import slug
+from farloop.results import gears
 from farloop.results.gears import require_packets
 from farloop.results.jitter import read_jitter
 from farloop.results.seeds import Seeds, read_seeds, seed_suffix
@@ -231,7 +232,9 @@ def _contest(
     plain = _resolve_scenario(scenario)
     cases = {str(case["name"]): case["set"] for case in plain.get("case", [])}
     base = scenario.override(cases.get(FULL) if full else None).override([f"{k}={v}" for k, v in settings])
-    require_packets(base.parsed, f"{base.display_name}: the arena")
+    # Not of the parsed scenario: what algorithms need and settings take away is told of each of them.
+    given = dict(settings).get(gears.KEY, gears.gear_of(plain))
+    require_packets({"run": {"gear": given}}, f"{base.display_name}: the arena")
     variants, refusals = [], []
     for algorithm in algorithms:
         for seed in seeds:
