@@ -1,5 +1,6 @@
 """Memory of jobs: said before they are expanded; and what a process does that has none."""
 
+import compileall
 import json
 import os
 import resource
@@ -144,6 +145,14 @@ def test_iterations_take_rows_and_no_programs(tmp_path: Path):
     assert job.keys() == {"name", "payload_bytes", "bytes_across", "base_rtt_s"}, "the tables have the iterations"
 
 
+@pytest.fixture(scope="module")
+def compiled():
+    """The package as bytecode, as an installed one is: to compile it takes memory of its own."""
+    assert farloop.__file__ is not None
+    compileall.compile_dir(Path(farloop.__file__).parent, quiet=1)
+
+
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("megabytes", [160, 200, 240, 300, 380])
 @pytest.mark.parametrize(
     "command",
