@@ -112,6 +112,10 @@ class App {
     this.clear();
     $("controls").replaceChildren();
     this.lesson.open(lesson ?? null);
+    // Before the engine is asked: the page says at once where it stands.
+    $("preset").value = lesson ? `lesson=${lesson.id}` : preset.group === "guides" || shared ? "" : preset.id;
+    $("about").textContent = this.preset.about || "";
+    $("open").href = shared ? `playground.html#${fragment.replace(/&?embed[^&]*/, "")}` : `playground.html#${lesson ? `lesson=${lesson.id}` : `preset=${preset.id}`}`;
     const { text, set } = this.preset;
     const edited = set ? await this.engine.ask({ ask: "edit", text, set }) : { text };
     this.algorithms = this.preset.algorithms.filter((name) => this.schema.algorithms.includes(name)).slice(0, MAX_ALGORITHMS);
@@ -121,9 +125,6 @@ class App {
       // Beside variants of a scenario stands one algorithm.
       $(`algorithm-${at}`).hidden = at > 0 && Boolean(this.preset.variants);
     }
-    $("preset").value = lesson ? `lesson=${lesson.id}` : preset.group === "guides" || shared ? "" : preset.id;
-    $("about").textContent = this.preset.about || "";
-    $("open").href = shared ? `playground.html#${fragment.replace(/&?embed[^&]*/, "")}` : `playground.html#${lesson ? `lesson=${lesson.id}` : `preset=${preset.id}`}`;
     this.editor.text = edited.text;
     this.editor.draw();
     await this.run();
