@@ -7,7 +7,7 @@ use farloop_cc::{Ack, Ctx, Sender};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Time};
 
-/// What came back since the last look.
+/// Reports of the ACKs that came back since the last look.
 pub(crate) struct Reported {
     /// Bytes on the wire that are acknowledged, in the flow's life.
     pub acked: f64,

@@ -1,6 +1,6 @@
 //! How far from packets a run may be, estimated without packets.
 //!
-//! What a run leaves to the times of its looks shows how much it does not know. So the network is simulated twice more: with twice as many
+//! A result that depends on the times of the looks is uncertain. So the network is simulated twice more: with twice as many
 //! looks at every flow, and with few looks at times left to chance, which parts flows that began together. The spread of a flow's three
 //! completion times is measured against the first. Let s be its mean over a class of flows, and w the part of their time that they wait: by
 //! which they take longer than in the empty network. The mean error is bounded by s + sqrt(s w) + 0.1 %. The second term is what the three

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub link: u32,
-    /// What the flow puts in, in bit/s.
+    /// Rate that the flow puts in, in bit/s.
     pub input: i64,
     /// Propagation delay of long links before it: its counters at a byte's passage are those of so much later.
     pub shift: f64,
@@ -175,7 +175,7 @@ impl Flow {
         (self.lost / (self.mss * self.framing)) as u64
     }
 
-    /// What it has in flight, where it takes `link` out of a switch, and the link by which it comes there.
+    /// Bytes in flight, where it takes `link` out of a switch, and the link by which it comes there.
     pub fn in_flight_by(&self, link: u32) -> Option<(u32, f64)> {
         let place = self.hops.iter().position(|hop| hop.link == link)?;
         let before = if place > 0 { self.hops[place - 1].link } else { self.nic };

@@ -14,7 +14,7 @@ struct Point {
     back: f64,
 }
 
-/// What a flow has sent by when, linear between the points where its rate changes.
+/// Bytes that a flow has sent, by time; linear between the points where its rate changes.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SentCurve(VecDeque<Point>);
 
@@ -56,7 +56,7 @@ impl SentCurve {
     }
 }
 
-/// What the links of a path had counted at the looks of its flow.
+/// Counters of the links of a path, at the looks of its flow.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct History {
     times: VecDeque<f64>,

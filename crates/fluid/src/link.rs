@@ -235,7 +235,7 @@ impl Link {
         self.held += rate;
     }
 
-    /// What comes in now, in bit/s.
+    /// Rate that comes in now, in bit/s.
     pub fn input(&self) -> i64 {
         self.input
     }

@@ -61,7 +61,7 @@ impl Nic {
         self.sent + self.sum as f64 * BYTES_PER_PS * (now - self.at)
     }
 
-    /// What is left for data, in bit/s: ACKs take at most half.
+    /// The rate left for data, in bit/s: ACKs take at most half.
     pub fn capacity(&self) -> i64 {
         (self.rate - self.acks).max(self.rate / 2)
     }

@@ -46,7 +46,7 @@ impl Engine<'_> {
         rate
     }
 
-    /// What leaves a stretch comes to the next one a propagation delay later.
+    /// A rate that leaves a stretch comes to the next one a propagation delay later.
     fn pass_on(&mut self, slot: u32, flow: &mut Flow, stretch: usize, now: f64) {
         let Some(next) = flow.stretches.get(stretch + 1) else { return };
         let end = flow.end_of(stretch);

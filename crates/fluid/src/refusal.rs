@@ -14,7 +14,7 @@ pub struct Refusal {
     pub key: &'static str,
     /// The feature.
     pub problem: String,
-    /// What would be accepted.
+    /// The values that would be accepted.
     pub expected: &'static str,
 }
 

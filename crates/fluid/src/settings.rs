@@ -1,6 +1,6 @@
 //! Settings of the fluid simulation itself.
 
-/// What moves the rates of flows.
+/// The law that moves the rates of flows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Model {
     /// The algorithms' own code, over fluid queues.
@@ -13,7 +13,7 @@ pub enum Model {
 /// How finely a simulation looks at its flows. None of them describes the network.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
-    /// What moves the rates of flows.
+    /// The law that moves the rates of flows.
     pub model: Model,
     /// Looks at a flow in a round-trip time.
     pub looks: f64,
