@@ -28,6 +28,16 @@ pub struct Acks {
     second: Option<Segment>,
 }
 
+impl Acks {
+    /// The ACK that was delayed and goes out first, and the one for the segment itself.
+    pub fn in_order(&self) -> (Option<&Segment>, Option<&Segment>) {
+        match (&self.first, &self.second) {
+            (Some(before), Some(own)) => (Some(before), Some(own)),
+            (own, _) => (None, own.as_ref()),
+        }
+    }
+}
+
 impl IntoIterator for Acks {
     type Item = Segment;
     type IntoIter = std::iter::Chain<std::option::IntoIter<Segment>, std::option::IntoIter<Segment>>;

@@ -38,11 +38,11 @@ enum Spurious {
 }
 
 /// An ACK, as recovery sees it, once the scoreboard has taken it in.
-pub(crate) struct AckFacts {
+pub(crate) struct AckFacts<'a> {
     /// `snd_una` before it.
     pub before: u64,
     /// Segments that it newly delivers.
-    pub tally: Tally,
+    pub tally: &'a Tally,
     /// The duplicate that it reports.
     pub dsack: Option<Range>,
     /// It says nothing new at all (RFC 5681 §2: a duplicate ACK), and carries no SACK block.
@@ -51,7 +51,7 @@ pub(crate) struct AckFacts {
 
 impl Sender {
     /// Draws the conclusions from an ACK.
-    pub(crate) fn conclude(&mut self, ack: &AckFacts, out: &mut Meaning) {
+    pub(crate) fn conclude(&mut self, ack: &AckFacts<'_>, out: &mut Meaning) {
         let (now, una) = (ack.tally.now, self.board.una());
         let advanced = una > ack.before;
         if advanced {
@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    fn judge_reduction(&self, ack: &AckFacts, advanced: bool) -> Spurious {
+    fn judge_reduction(&self, ack: &AckFacts<'_>, advanced: bool) -> Spurious {
         let tally = &ack.tally;
         if self.state == State::Loss && self.repair.frto != Frto::Off && tally.original {
             // Without SACK an advance may be due to the retransmission that it covers.
@@ -114,7 +114,7 @@ impl Sender {
     }
 
     /// An ACK during a reduction has been caused by data sent before any outstanding retransmission.
-    fn answers_original(&self, ack: &AckFacts, advanced: bool) -> bool {
+    fn answers_original(&self, ack: &AckFacts<'_>, advanced: bool) -> bool {
         let repairing = matches!(self.state, State::Recovery | State::Loss) && self.repair.undo.is_some();
         let is_before = |first| ack.tally.echoed_until.is_some_and(|sent| sent < first);
         repairing && advanced && self.repair.retransmitted_at.is_none_or(is_before)
@@ -152,7 +152,7 @@ impl Sender {
         self.rack.on_recovery_end();
     }
 
-    fn advance_frto(&mut self, advanced: bool, ack: &AckFacts) {
+    fn advance_frto(&mut self, advanced: bool, ack: &AckFacts<'_>) {
         let frto = match self.repair.frto {
             Frto::Wait if advanced && self.has_new() => Frto::New(2),
             // RFC 5682 §2.1 step 2a: without SACK a duplicate says that something was lost. With SACK the wait goes on.
@@ -164,7 +164,7 @@ impl Sender {
         self.repair.frto = frto;
     }
 
-    fn detect_by_duplicates(&mut self, ack: &AckFacts, advanced: bool, out: &mut Meaning) {
+    fn detect_by_duplicates(&mut self, ack: &AckFacts<'_>, advanced: bool, out: &mut Meaning) {
         let mss = self.config.mss.get();
         match self.state {
             State::Recovery if advanced => {
@@ -198,7 +198,7 @@ impl Sender {
         self.repair.guard.is_none_or(|guard| una > guard) || (self.cwnd > mss && step <= 4 * mss)
     }
 
-    fn detect_by_sack(&mut self, ack: &AckFacts, out: &mut Meaning) {
+    fn detect_by_sack(&mut self, ack: &AckFacts<'_>, out: &mut Meaning) {
         if ack.tally.sacked_segments > 0 {
             self.repair.dup_acks += 1;
             self.board.lose_by_sack(self.config.dup_ack_threshold);
@@ -250,7 +250,7 @@ impl Sender {
         out.loss = Some(self.loss(LossKind::FastRetransmit, in_flight));
     }
 
-    fn judge_probe(&mut self, ack: &AckFacts, out: &mut Meaning) {
+    fn judge_probe(&mut self, ack: &AckFacts<'_>, out: &mut Meaning) {
         let Some(probe) = self.repair.probe else { return };
         match probe.judge(self.board.una(), ack.dsack.is_some(), ack.duplicate) {
             ProbeEnd::Open => {}

@@ -410,7 +410,7 @@ impl Sender {
         }
         let facts = AckFacts {
             before,
-            tally,
+            tally: &tally,
             dsack,
             duplicate: outstanding && segment.ack_seq == before && !edge_moved && segment.sack.is_empty(),
         };
@@ -418,9 +418,9 @@ impl Sender {
         let lost_before = self.lost_before;
         self.lost_before = self.board.total_lost();
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(facts.tally.bytes, advanced && self.lost_before == lost_before);
+            prr.on_ack(tally.bytes, advanced && self.lost_before == lost_before);
         }
-        out.delivery = self.rate.on_ack(now, &facts.tally, self.board.total_lost(), self.rtt.min_rtt());
+        out.delivery = self.rate.on_ack(now, &tally, self.board.total_lost(), self.rtt.min_rtt());
         out.in_recovery = self.state == State::Recovery;
         let restarts = advanced && self.restarts_timer();
         if restarts && self.config.backoff_ends == BackoffEnd::AnyAck {

@@ -22,7 +22,7 @@ use crate::part_context::PartContext;
 use crate::trace::Traced;
 use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Feedback, Fields, Receiver};
 use farloop_network::spec::{AccEcnOption, TransportKind};
-use farloop_tcp::Segment;
+use farloop_tcp::{EcnBytes, SackBlocks, Segment};
 use farloop_units::{Bytes, Time};
 
 /// The transport of a receiver, which answers packets.
@@ -89,7 +89,7 @@ pub(crate) enum Quietly {
 }
 
 /// An ACK to send.
-struct Reply {
+struct Reply<'a> {
     kind: PacketKind,
     expected: u64,
     echo: bool,
@@ -99,7 +99,8 @@ struct Reply {
     fields: Fields,
     /// The flags of Accurate ECN.
     ace: u8,
-    options: wire::Options,
+    sack: &'a SackBlocks,
+    ecn_bytes: Option<EcnBytes>,
 }
 
 impl Receivers {
@@ -298,10 +299,8 @@ impl Receivers {
         }
         let receiver = &mut self.states[id];
         let Endpoint::Tcp(tcp) = &mut receiver.endpoint else { return };
-        let mut acks = tcp.inner.on_segment(cx.now, &segment, marked).into_iter();
-        let (first, second) = (acks.next(), acks.next());
-        // The first of two ACKs is for the packets before this one.
-        let (before, own) = if second.is_some() { (first, second) } else { (None, first) };
+        let acks = tcp.inner.on_segment(cx.now, &segment, marked);
+        let (before, own) = acks.in_order();
         let held = tcp.held;
         let earlier = std::mem::replace(&mut tcp.fields, fields);
         tcp.held = if own.is_none() && is_data { slot } else { Slot::NONE };
@@ -310,12 +309,12 @@ impl Receivers {
         self.arm(cx, host_cx, id, Which::TRANSPORT, timer);
         self.note_received(cx, host_cx, id);
         match before {
-            Some(ack) => answer(cx, host_cx, flow, held, &Reply::tcp(&ack, earlier)),
+            Some(ack) => answer(cx, host_cx, flow, held, &Reply::tcp(ack, earlier)),
             None if held.exists() => cx.packets.remove(held),
             None => {}
         }
         match own {
-            Some(ack) => answer(cx, host_cx, flow, slot, &Reply::tcp(&ack, fields)),
+            Some(ack) => answer(cx, host_cx, flow, slot, &Reply::tcp(ack, fields)),
             None if !is_data => cx.packets.remove(slot),
             None => {}
         }
@@ -436,16 +435,16 @@ impl Receivers {
     }
 }
 
-impl Reply {
-    fn ack(expected: u64, echo: bool) -> Reply {
-        let (fields, options) = (Fields::NONE, wire::Options::NONE);
-        Reply { kind: PacketKind::Ack, expected, echo, syn: false, sent: None, fields, ace: 0, options }
+impl Reply<'_> {
+    fn ack(expected: u64, echo: bool) -> Reply<'static> {
+        let (fields, sack) = (Fields::NONE, &SackBlocks::NONE);
+        Reply { kind: PacketKind::Ack, expected, echo, syn: false, sent: None, fields, ace: 0, sack, ecn_bytes: None }
     }
 
-    fn tcp(ack: &Segment, fields: Fields) -> Reply {
+    fn tcp(ack: &Segment, fields: Fields) -> Reply<'_> {
+        let (sack, ecn_bytes) = (&ack.sack, ack.ecn_bytes);
         let sent = ack.timestamps.map(|t| t.echo);
-        let options = wire::Options { sack: ack.sack, ecn_bytes: ack.ecn_bytes };
-        Reply { syn: ack.syn, sent, fields, ace: ack.ace, options, ..Reply::ack(ack.ack_seq, ack.ece) }
+        Reply { syn: ack.syn, sent, fields, ace: ack.ace, sack, ecn_bytes, ..Reply::ack(ack.ack_seq, ack.ece) }
     }
 }
 
@@ -459,10 +458,10 @@ fn as_many(fields: &Fields, count: u8) -> Fields {
 
 /// Sends an ACK: the packet in `slot`, turned around, or a new one where there is none. Telemetry stays with the packet.
 #[inline]
-fn answer(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: Slot, reply: &Reply) {
+fn answer(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: Slot, reply: &Reply<'_>) {
     let format = cx.network.format(flow);
     let (class, dst) = (cx.control_class(), cx.network.source(flow));
-    let wire = format.ack_wire + reply.options.wire();
+    let wire = format.ack_wire + wire::option_bytes(reply.sack, reply.ecn_bytes);
     let slot = match slot {
         Slot::NONE => cx.packets.insert(Packet::new(reply.kind, class, flow, dst, wire)),
         slot => slot,
@@ -473,15 +472,13 @@ fn answer(cx: &mut PartContext, host_cx: &mut HostContext, flow: FlowId, slot: S
     packet.sent = reply.sent.unwrap_or(packet.sent);
     packet.flags = if reply.echo { MARKED } else { 0 } | if reply.syn { SYN } else { 0 };
     packet.value = reply.ace;
-    if format.fields > 0 || reply.options.any() {
-        let mut options = reply.options;
-        if cx.network.transport.tcp.accecn_option == AccEcnOption::Stripped {
-            options.ecn_bytes = None;
-        }
-        packet.value |= if options.ecn_bytes.is_some() { wire::OPTION } else { 0 };
+    if format.fields > 0 || !reply.sack.is_empty() || reply.ecn_bytes.is_some() {
+        let stripped = cx.network.transport.tcp.accecn_option == AccEcnOption::Stripped;
+        let ecn_bytes = reply.ecn_bytes.filter(|_| !stripped);
+        packet.value |= if ecn_bytes.is_some() { wire::OPTION } else { 0 };
         let mut notes = [Note::default(); crate::packet::MAX_NOTES];
         let mut count = 0;
-        for note in reply.fields.as_slice().iter().copied().chain(options.notes()) {
+        for note in reply.fields.as_slice().iter().copied().chain(wire::notes(reply.sack, ecn_bytes)) {
             notes[count] = note;
             count += 1;
         }

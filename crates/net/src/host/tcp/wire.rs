@@ -55,65 +55,48 @@ pub(crate) fn forward_segment(packet: &Packet, overhead: u16) -> Segment {
 /// if `timestamps`.
 #[inline]
 pub(crate) fn ack_segment(packet: &Packet, notes: &[Note], fields: usize, window: u64, timestamps: bool) -> Segment {
-    let mut segment = Segment {
+    let none = (SackBlocks::NONE, None);
+    let (sack, ecn_bytes) = if notes.len() > fields { read_options(packet, &notes[fields..]) } else { none };
+    Segment {
         syn: packet.flags & SYN != 0,
         ack: true,
         ece: packet.flags & MARKED != 0,
         ace: packet.value & ACE,
         ack_seq: packet.seq,
         window,
+        sack,
+        ecn_bytes,
         timestamps: timestamps.then_some(Timestamps { value: Time::ZERO, echo: packet.sent }),
         ..Segment::default()
-    };
-    if notes.len() > fields {
-        read_options(packet, &notes[fields..], &mut segment);
     }
-    segment
 }
 
 /// The options among the notes of an ACK.
 #[inline(never)] // few ACKs have one
-fn read_options(packet: &Packet, mut notes: &[Note], segment: &mut Segment) {
+fn read_options(packet: &Packet, mut notes: &[Note]) -> (SackBlocks, Option<EcnBytes>) {
+    let mut ecn_bytes = None;
     if packet.value & OPTION != 0
         && let Some((last, others)) = notes.split_last()
     {
-        segment.ecn_bytes = Some(EcnBytes::new((last >> 32) as u32, *last as u32));
+        ecn_bytes = Some(EcnBytes::new((last >> 32) as u32, *last as u32));
         notes = others;
     }
-    segment.sack = notes.iter().map(|note| Range::new((note >> 64) as u64, *note as u64)).collect();
+    (notes.iter().map(|note| Range::new((note >> 64) as u64, *note as u64)).collect(), ecn_bytes)
 }
 
-/// The options of an ACK that are not in every one.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Options {
-    pub sack: SackBlocks,
-    pub ecn_bytes: Option<EcnBytes>,
+/// Options of an ACK as notes.
+pub(crate) fn notes(sack: &SackBlocks, ecn_bytes: Option<EcnBytes>) -> impl Iterator<Item = Note> {
+    let blocks = sack.as_slice().iter().map(|block| u128::from(block.begin) << 64 | u128::from(block.end));
+    blocks.chain(ecn_bytes.map(|bytes| u128::from(bytes.ect0()) << 32 | u128::from(bytes.ce())))
 }
 
-impl Options {
-    /// None.
-    pub const NONE: Options = Options { sack: SackBlocks::NONE, ecn_bytes: None };
-
-    /// As notes.
-    pub fn notes(&self) -> impl Iterator<Item = Note> {
-        let blocks = self.sack.as_slice().iter().map(|block| u128::from(block.begin) << 64 | u128::from(block.end));
-        blocks.chain(self.ecn_bytes.map(|bytes| u128::from(bytes.ect0()) << 32 | u128::from(bytes.ce())))
-    }
-
-    /// Returns true if there is one.
-    #[inline]
-    pub fn any(&self) -> bool {
-        self.ecn_bytes.is_some() || !self.sack.is_empty()
-    }
-
-    /// Bytes that they add to an ACK, padded to words: of selective acknowledgements kind, length and 8 bytes for each block (RFC 2018 §3),
-    /// of Accurate ECN kind, length and two counts (RFC 9768 §3.2.3).
-    #[inline]
-    pub fn wire(&self) -> u16 {
-        let sack = match self.sack.as_slice().len() as u16 {
-            0 => 0,
-            blocks => 4 + 8 * blocks,
-        };
-        sack + if self.ecn_bytes.is_some() { EcnBytes::WIRE } else { 0 }
-    }
+/// Bytes that options add to an ACK, padded to words: selective acknowledgements kind, length and 8 bytes for each block (RFC 2018 §3),
+/// Accurate ECN kind, length and two counts (RFC 9768 §3.2.3).
+#[inline]
+pub(crate) fn option_bytes(sack: &SackBlocks, ecn_bytes: Option<EcnBytes>) -> u16 {
+    let blocks = match sack.as_slice().len() as u16 {
+        0 => 0,
+        blocks => 4 + 8 * blocks,
+    };
+    blocks + if ecn_bytes.is_some() { EcnBytes::WIRE } else { 0 }
 }
