@@ -1,6 +1,7 @@
 //! The ACKs of a look: what they report, their spread over time, their marks, their telemetry.
 
 use crate::flow::Flow;
+use crate::link::Counters;
 use crate::receiver::Calls;
 use farloop_cc::int::{IntRecord, RateCode};
 use farloop_cc::{Ack, Ctx, Sender};
@@ -153,15 +154,28 @@ pub(crate) fn tell_by_receiver(
 
 /// Telemetry of a hop, on its way from what was told last to the newest.
 pub(crate) struct Stamp {
-    pub sent: f64,
-    pub sent_step: f64,
-    pub queue: f64,
-    pub queue_step: f64,
-    pub rate: RateCode,
-    pub hop: u8,
+    sent: f64,
+    sent_step: f64,
+    queue: f64,
+    queue_step: f64,
+    rate: RateCode,
+    hop: u8,
 }
 
 impl Stamp {
+    /// Telemetry of the hop with a rate and a number, each `step` of the way from what was told last to the newest.
+    #[inline]
+    pub fn new(told: &Counters, newest: &Counters, step: f64, (rate, hop): (RateCode, u8)) -> Stamp {
+        Stamp {
+            sent: told.sent,
+            sent_step: (newest.sent - told.sent) * step,
+            queue: told.queue,
+            queue_step: (newest.queue - told.queue) * step,
+            rate,
+            hop,
+        }
+    }
+
     /// The record of the next ACK.
     #[inline]
     pub fn next(&mut self, at: Time) -> IntRecord {

@@ -90,7 +90,7 @@ fn admit(algorithm: &AnyParams) -> Result<(Option<u32>, Option<String>), Refusal
 fn run(algorithm: &AnyParams, acks: u32) -> Option<Vec<f64>> {
     let settings = Settings { acks, model: Model::Fluid, ..Settings::default() };
     let simulation = Simulation::build_untried(trial(algorithm), settings, &mut || true).ok()?;
-    let result = simulation.run(&mut |_| true).ok()?;
+    let result = simulation.run_with(settings, &mut |_| true).ok()?;
     let completion = |row: &FlowRow| Some(row.received?.since(row.start).as_ps() as f64);
     result.flows.iter().map(completion).collect()
 }

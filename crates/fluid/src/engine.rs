@@ -1,9 +1,9 @@
 //! The engine: flows, links, and the calendar of what happens to them.
 
 use crate::acks::Stamp;
-use crate::flow::{Flow, Hop, Stage, Stretch};
+use crate::flow::{Flow, Hop, Stage, Stretch, Told};
 use crate::history::{History, SentCurve};
-use crate::link::{Counters, Link, LinkFacts, round_up};
+use crate::link::{Link, LinkFacts, round_up};
 use crate::nic::Nic;
 use crate::plan::{FlowFacts, flow_facts, links, port, ps};
 use crate::receiver::ReceiverHalf;
@@ -101,7 +101,8 @@ pub(crate) struct Engine<'a> {
     pub signals: Vec<Signal>,
     pub records: Vec<IntRecord>,
     pub stamps: Vec<Stamp>,
-    pub seen: Vec<Counters>,
+    /// Rates that the flows of a host want, while they share its link.
+    pub wants: Vec<i64>,
     pub ends: Vec<FlowEnd>,
     pub beginnings: Starts,
     pub samples: Samples,
@@ -141,7 +142,7 @@ impl<'a> Engine<'a> {
             signals: Vec::new(),
             records: Vec::new(),
             stamps: Vec::new(),
-            seen: Vec::new(),
+            wants: Vec::new(),
             ends: vec![FlowEnd::NEVER; network.flows.len()],
             beginnings: Starts::default(),
             samples: Samples::new(recorded),
@@ -275,21 +276,23 @@ impl<'a> Engine<'a> {
         let rtt = self.count_hops(&mut flow, now);
         flow.rtt = rtt;
         for hop in &mut flow.hops {
-            hop.reported = self.links[hop.link as usize].counters;
+            let counters = self.links[hop.link as usize].counters;
+            hop.reported = Told { counters, arrived: counters.arrived() };
         }
         flow.next_look = round_up(now + rtt);
-        let (slot, nic) = (self.take_slot(), flow.nic as usize);
-        self.flows[slot as usize] = Some(flow);
-        self.nics[nic].add(slot);
+        let slot = self.take_slot();
+        self.nics[flow.nic as usize].add(slot);
         self.samples.note_start(number, slot);
-        self.set_want(slot, pacing, now, Some(rtt));
+        self.set_want_of(slot, flow, pacing, (now, rtt));
     }
 
     fn make_flow(&mut self, number: FlowId, facts: &FlowFacts, now: f64) -> Box<Flow> {
         let (mut hops, mut stretches, mut shift) = (Vec::new(), vec![Stretch { first: 0, shift: 0.0 }], 0.0);
         for (place, link) in facts.path.iter().enumerate() {
             if place > 0 {
-                hops.push(Hop { link: *link, input: 0, shift, reported: Counters::default() });
+                let (reported, newest) = (Told::default(), Told::default());
+                let telemetry = self.facts[*link as usize].telemetry;
+                hops.push(Hop { link: *link, input: 0, shift, reported, newest, telemetry });
             }
             let delay = self.facts[*link as usize].delay;
             if delay > self.settings.long_delay && place + 1 < facts.path.len() {
@@ -402,7 +405,7 @@ impl<'a> Engine<'a> {
             return self.look(slot, now);
         }
         if flow.budget <= 0.5 {
-            return self.set_want(slot, 0, now, None);
+            return self.set_want(slot, 0, now);
         }
         let next = flow.next_event();
         self.schedule(slot, next);
@@ -422,7 +425,7 @@ impl<'a> Engine<'a> {
         self.schedule(slot, now + first);
         self.nics[nic].change_rate(-rate, now);
         self.nics[nic].remove(slot, want);
-        self.share(nic, None, now, None);
+        self.share(nic, None, now);
     }
 
     /// Name of a port of the network: "left->right".

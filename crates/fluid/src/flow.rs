@@ -3,9 +3,19 @@
 use crate::history::{History, SentCurve};
 use crate::link::{BYTES_PER_PS, Counters, round_up};
 use crate::receiver::ReceiverHalf;
+use farloop_cc::int::RateCode;
 use farloop_cc::{AnySender, Effect, TimerId};
 use farloop_network::ids::FlowId;
 use std::collections::VecDeque;
+
+/// Counters of a link, as an ACK tells of them.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(crate) struct Told {
+    /// Marks and losses by the time when its byte was there, bytes sent and queue by the time of its telemetry.
+    pub counters: Counters,
+    /// Bytes that had come when its byte was there.
+    pub arrived: f64,
+}
 
 /// A link with a queue on a flow's path.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +25,11 @@ pub(crate) struct Hop {
     pub input: i64,
     /// Propagation delay of long links before it: its counters at a byte's passage are those of so much later.
     pub shift: f64,
-    /// Counters that the flow's ACKs have told of.
-    pub reported: Counters,
+    /// Counters that the flow's ACKs have told of, and those of the ACKs that are back at the current look.
+    pub reported: Told,
+    pub newest: Told,
+    /// Its telemetry; `None` if it stamps none.
+    pub telemetry: Option<RateCode>,
 }
 
 /// A stretch of a path without long links before its end.

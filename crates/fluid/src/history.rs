@@ -1,7 +1,18 @@
 //! The past of a flow that its ACKs bring back: what it had sent when, and what the links of its path had counted.
 
 use crate::link::Counters;
-use std::collections::VecDeque;
+
+/// Returns true if entries that are no longer needed are many enough to be removed: each entry moves once at most.
+#[inline]
+fn is_worth_removing(forgotten: usize, all: usize) -> bool {
+    forgotten >= 32 && 2 * forgotten >= all
+}
+
+/// `part` of the way from one number to another.
+#[inline]
+pub(crate) fn mix(from: f64, to: f64, part: f64) -> f64 {
+    from + (to - from) * part
+}
 
 /// A point of the curve of what a flow has sent.
 #[derive(Clone, Copy, Debug)]
@@ -16,53 +27,76 @@ struct Point {
 
 /// Bytes that a flow has sent, by time; linear between the points where its rate changes.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct SentCurve(VecDeque<Point>);
+pub(crate) struct SentCurve {
+    points: Vec<Point>,
+    /// The first point that is still needed.
+    first: usize,
+}
 
 impl SentCurve {
     /// At `now` the flow has sent `bytes`, and what it sends now has this round-trip time. ACKs do not overtake each other.
     #[inline]
     pub fn push(&mut self, now: f64, bytes: f64, rtt: f64) {
         let mut back = now + rtt;
-        if let Some(last) = self.0.back() {
+        if let Some(last) = self.points.last() {
             if last.left == now {
                 return;
             }
             back = back.max(last.back);
         }
-        self.0.push_back(Point { left: now, bytes, back });
+        self.points.push(Point { left: now, bytes, back });
     }
 
-    /// Bytes whose ACKs are back at `now`, and when the last of them had left; `None` before the first ACK.
+    /// Bytes whose ACKs are back at `now`, and when the last of them had left; `None` before the first ACK. It takes as long as there are
+    /// points that are needed and before.
+    #[inline]
     pub fn acked_at(&self, now: f64) -> Option<(f64, f64)> {
-        let later = self.0.partition_point(|point| point.back <= now);
-        let before = self.0.get(later.checked_sub(1)?)?;
-        let Some(after) = self.0.get(later) else { return Some((before.bytes, before.left)) };
+        let points = self.points.get(self.first..)?;
+        let later = points.iter().position(|point| point.back > now).unwrap_or(points.len());
+        let before = points.get(later.checked_sub(1)?)?;
+        let Some(after) = points.get(later) else { return Some((before.bytes, before.left)) };
         let part = (now - before.back) / (after.back - before.back);
-        let mix = |a: f64, b: f64| a + (b - a) * part;
-        Some((mix(before.bytes, after.bytes), mix(before.left, after.left)))
+        Some((mix(before.bytes, after.bytes, part), mix(before.left, after.left, part)))
     }
 
     /// Forgets what came before the last point whose ACK is back at `now`.
     #[inline]
     pub fn forget_before(&mut self, now: f64) {
-        while self.0.get(1).is_some_and(|second| second.back <= now) {
-            self.0.pop_front();
+        while self.points.get(self.first + 1).is_some_and(|second| second.back <= now) {
+            self.first += 1;
+        }
+        if is_worth_removing(self.first, self.points.len()) {
+            self.points.drain(..self.first);
+            self.first = 0;
         }
     }
 
     /// For another flow.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.points.clear();
+        self.first = 0;
     }
+}
+
+/// A time between two entries of a [`History`].
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Place {
+    /// The first counters of the entries before and after it; the same one beyond the oldest and the newest.
+    before: usize,
+    after: usize,
+    /// The way from the one to the other.
+    pub part: f64,
 }
 
 /// Counters of the links of a path, at the looks of its flow.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct History {
-    times: VecDeque<f64>,
+    times: Vec<f64>,
     /// One after the other, `hops` for each time.
-    counters: VecDeque<Counters>,
+    counters: Vec<Counters>,
     hops: usize,
+    /// The first entry that is still needed.
+    first: usize,
 }
 
 impl History {
@@ -70,42 +104,51 @@ impl History {
     pub fn reset(&mut self, hops: usize) {
         self.times.clear();
         self.counters.clear();
-        self.hops = hops;
+        (self.hops, self.first) = (hops, 0);
     }
 
     /// Begins the entry of `now`; one [`History::push`] for each hop follows.
     #[inline]
     pub fn begin(&mut self, now: f64) {
-        self.times.push_back(now);
+        self.times.push(now);
     }
 
     /// The counters of the next hop.
     #[inline]
     pub fn push(&mut self, counters: Counters) {
-        self.counters.push_back(counters);
+        self.counters.push(counters);
     }
 
-    /// The counters of a hop at a time; the oldest or the newest known ones beyond.
+    /// The place of a time; the oldest or the newest entry beyond. It takes as long as there are entries that are needed and before.
     #[inline]
-    pub fn counters_at(&self, hop: usize, time: f64) -> Counters {
-        let later = self.times.iter().position(|t| *t > time).unwrap_or(self.times.len());
-        let at = |entry: usize| &self.counters[entry * self.hops + hop];
-        match later {
-            0 => *at(0),
-            _ if later == self.times.len() => *at(later - 1),
-            _ => {
-                let (from, to) = (self.times[later - 1], self.times[later]);
-                at(later - 1).towards(at(later), (time - from) / (to - from))
-            }
+    pub fn place(&self, time: f64) -> Place {
+        let times = &self.times[self.first..];
+        let later = times.iter().position(|t| *t > time).unwrap_or(times.len());
+        let start = |entry: usize| (self.first + entry) * self.hops;
+        if later == 0 || later == times.len() {
+            let only = start(later.saturating_sub(1));
+            return Place { before: only, after: only, part: 0.0 };
         }
+        let (from, to) = (times[later - 1], times[later]);
+        Place { before: start(later - 1), after: start(later), part: (time - from) / (to - from) }
+    }
+
+    /// The counters of a hop before and after a place.
+    #[inline]
+    pub fn around(&self, place: Place, hop: usize) -> (&Counters, &Counters) {
+        (&self.counters[place.before + hop], &self.counters[place.after + hop])
     }
 
     /// Forgets what is older than the last entry before `oldest`.
     #[inline]
     pub fn forget_before(&mut self, oldest: f64) {
-        while self.times.get(1).is_some_and(|second| *second < oldest) {
-            self.times.pop_front();
-            self.counters.drain(..self.hops);
+        while self.times.get(self.first + 1).is_some_and(|second| *second < oldest) {
+            self.first += 1;
+        }
+        if is_worth_removing(self.first, self.times.len()) {
+            self.times.drain(..self.first);
+            self.counters.drain(..self.first * self.hops);
+            self.first = 0;
         }
     }
 }

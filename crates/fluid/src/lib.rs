@@ -16,7 +16,7 @@
 //! | `look`, `acks`, `receiver` | ACKs, timers, windows and rates at a look |
 //! | `nic`, `sharing` | the flows of a host share its link |
 //! | `rates`, `last_byte` | rates and last bytes on their way along the path |
-//! | `max_min` | the baseline without queues |
+//! | `max_min`, `fair_shares` | the baseline without queues |
 //! | [`error_bound`] | how far from packets a run may be |
 //! | `pauses` | queues that would have paused packets |
 //! | `samples`, `sampling`, `outcome` | series, and the result with its invariants |
@@ -25,6 +25,7 @@ mod acks;
 pub mod admission;
 mod engine;
 pub mod error_bound;
+mod fair_shares;
 mod flow;
 mod history;
 mod last_byte;

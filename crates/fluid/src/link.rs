@@ -77,7 +77,7 @@ pub(crate) struct LinkFacts {
     pub telemetry: Option<RateCode>,
 }
 
-/// Counters of a link, which only grow but for the queue.
+/// Counters of a link that ACKs tell of. They only grow, but for the queue.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(crate) struct Counters {
     /// Bytes that it has sent.
@@ -88,68 +88,64 @@ pub(crate) struct Counters {
     pub marked: f64,
     /// Bytes that found no room.
     pub lost: f64,
-    /// Bytes that have come.
-    pub arrived: f64,
 }
 
 impl Counters {
-    /// In between, `part` of the way to `later`.
-    #[inline]
-    pub fn towards(&self, later: &Counters, part: f64) -> Counters {
-        let mix = |a: f64, b: f64| a + (b - a) * part;
-        Counters {
-            sent: mix(self.sent, later.sent),
-            queue: mix(self.queue, later.queue),
-            marked: mix(self.marked, later.marked),
-            lost: mix(self.lost, later.lost),
-            arrived: mix(self.arrived, later.arrived),
-        }
+    /// Bytes that have come: each was sent, waits or found no room.
+    pub fn arrived(&self) -> f64 {
+        self.sent + self.queue + self.lost
     }
 }
 
-/// A link in motion.
+/// A link in motion. An empty queue needs the first cache line alone, and a queue the second as well.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Link {
+    pub counters: Counters,
     /// Sum of what its flows put in, in bit/s: integers, so that it is exact however often flows come and go.
     input: i64,
-    /// Rates of flows whose last byte waits further up, and which keep their share here until it comes.
-    held: i64,
     rate: i64,
-    /// In bytes per picosecond.
-    speed: f64,
     /// Until when the counters count.
     at: f64,
-    pub counters: Counters,
+    /// Bytes that have come, counted apart from what became of them.
+    arrived: f64,
+    // The second line.
+    /// Picoseconds per byte.
+    time_per_byte: f64,
+    /// Rates of flows whose last byte waits further up, and which keep their share here until it comes.
+    held: i64,
     marking: Marking,
-    limit: f64,
     /// The queue at which to look whether its switch would pause a neighbour.
     pub watch: f64,
-    max_queue: f64,
-    /// The same since [`Link::take_recent_max`].
+    /// The longest queue since [`Link::take_recent_max`].
     recent_max: f64,
     /// Time integral of the queue, in byte-picoseconds.
     pub integral: f64,
-    /// Picoseconds per byte.
-    time_per_byte: f64,
+    // The third.
+    limit: f64,
+    max_queue: f64,
+    /// In bytes per picosecond.
+    speed: f64,
 }
 
 impl Link {
     pub fn new(facts: &LinkFacts) -> Link {
         let speed = facts.rate as f64 * BYTES_PER_PS;
         Link {
-            input: 0,
-            held: 0,
-            rate: facts.rate as i64,
-            speed,
-            at: 0.0,
             counters: Counters::default(),
+            input: 0,
+            rate: facts.rate as i64,
+            at: 0.0,
+            arrived: 0.0,
+            time_per_byte: 1.0 / speed,
+            held: 0,
             marking: facts.marking,
-            limit: facts.limit,
             watch: facts.watch,
-            max_queue: 0.0,
             recent_max: 0.0,
             integral: 0.0,
-            time_per_byte: 1.0 / speed,
+            limit: facts.limit,
+            max_queue: 0.0,
+            speed,
         }
     }
 
@@ -162,8 +158,8 @@ impl Link {
         }
         self.at = now;
         let came = self.input as f64 * BYTES_PER_PS * elapsed;
+        self.arrived += came;
         let counters = &mut self.counters;
-        counters.arrived += came;
         let surplus = self.input - self.rate;
         if counters.queue <= 0.0 && surplus <= 0 {
             counters.sent += came;
@@ -209,7 +205,7 @@ impl Link {
     /// Time that a byte waits that comes now; counted up to now.
     #[inline]
     pub fn wait(&self) -> f64 {
-        self.counters.queue * self.time_per_byte
+        if self.counters.queue > 0.0 { self.counters.queue * self.time_per_byte } else { 0.0 }
     }
 
     /// Changes the input by `change`, in bit/s; counted up to now.
@@ -243,6 +239,17 @@ impl Link {
     /// Rates kept for flows whose last byte waits further up.
     pub fn held(&self) -> i64 {
         self.held
+    }
+
+    /// Bytes that have come.
+    pub fn arrived(&self) -> f64 {
+        self.arrived
+    }
+
+    /// Counts bytes that came and went without waiting.
+    pub fn count_passed(&mut self, bytes: f64) {
+        self.arrived += bytes;
+        self.counters.sent += bytes;
     }
 
     /// In bit/s.

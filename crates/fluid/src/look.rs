@@ -2,8 +2,9 @@
 
 use crate::acks::{Marks, Reported, Spread, Stamp, marked_part, tell_by_receiver, whole};
 use crate::engine::{Engine, time, wire_window};
-use crate::flow::Flow;
-use crate::link::{BYTES_PER_PS, round_up};
+use crate::flow::{Flow, Told};
+use crate::history::{Place, mix};
+use crate::link::{BYTES_PER_PS, Counters, round_up};
 use farloop_cc::{Ack, Ctx, Loss, LossKind, Sender, Sent, TimerId};
 use farloop_units::{Bytes, Delta, Time};
 
@@ -21,7 +22,7 @@ impl Engine<'_> {
         }
         let sent = flow.sent;
         flow.curve.push(now, sent, rtt);
-        let reported = self.collect(&mut flow, now);
+        let reported = collect(&mut flow, now);
         if reported.lost > 0.0 {
             self.tell_loss(&mut flow, &reported, rtt, now);
         }
@@ -36,8 +37,8 @@ impl Engine<'_> {
             flow.acked_left = reported.left;
             flow.telemetry_at = reported.telemetry_at;
             flow.looked = now;
-            for (hop, counters) in flow.hops.iter_mut().zip(&self.seen) {
-                hop.reported = *counters;
+            for hop in &mut flow.hops {
+                hop.reported = hop.newest;
             }
         } else {
             if flow.timer_due <= now {
@@ -54,36 +55,7 @@ impl Engine<'_> {
         }
         let want = self.plan_sending(&mut flow, rtt, now);
         self.set_ack_rate(&mut flow, acks, now);
-        self.flows[slot as usize] = Some(flow);
-        self.set_want(slot, want, now, Some(rtt));
-    }
-
-    /// Collects what ACKs tell that are back by now: `seen` has the counters of each hop.
-    fn collect(&mut self, flow: &mut Flow, now: f64) -> Reported {
-        let (acked, left) = flow.curve.acked_at(now).unwrap_or((flow.acked, flow.acked_left));
-        let acked = acked.max(flow.acked);
-        let telemetry_at = (now - flow.base_rtt).max(flow.start);
-        let elapsed = left - flow.acked_left;
-        let (mut unmarked, mut passed) = (1.0, 1.0);
-        self.seen.clear();
-        for (place, hop) in flow.hops.iter().enumerate() {
-            let mut counters = flow.history.counters_at(place, left + hop.shift);
-            if elapsed > 0.0 {
-                unmarked *= 1.0 - ((counters.marked - hop.reported.marked) / elapsed).clamp(0.0, 1.0);
-            }
-            let lost = counters.lost - hop.reported.lost;
-            if lost > 0.0 {
-                passed *= 1.0 - (lost / (counters.arrived - hop.reported.arrived)).clamp(0.0, 1.0);
-            }
-            if flow.has_telemetry {
-                let newer = flow.history.counters_at(place, telemetry_at + hop.shift);
-                (counters.sent, counters.queue) = (newer.sent, newer.queue);
-            }
-            self.seen.push(counters);
-        }
-        flow.curve.forget_before(now);
-        flow.history.forget_before(left.min(telemetry_at));
-        Reported { acked, left, marked: 1.0 - unmarked, lost: (1.0 - passed) * (acked - flow.acked), telemetry_at }
+        self.set_want_of(slot, flow, want, (now, rtt));
     }
 
     /// Tells a loss, once in a round-trip time; what was lost is sent again.
@@ -199,16 +171,14 @@ impl Engine<'_> {
     /// Prepares the telemetry of ACKs, each of which is `step` of the way from what was told last to the newest.
     fn begin_stamps(&mut self, flow: &Flow, step: f64) {
         self.stamps.clear();
-        for (place, (hop, newest)) in flow.hops.iter().zip(&self.seen).enumerate() {
-            if let Some(rate) = self.facts[hop.link as usize].telemetry {
-                self.stamps.push(Stamp {
-                    sent: hop.reported.sent,
-                    sent_step: (newest.sent - hop.reported.sent) * step,
-                    queue: hop.reported.queue,
-                    queue_step: (newest.queue - hop.reported.queue) * step,
-                    rate,
-                    hop: place as u8 + 1,
-                });
+        for (place, hop) in flow.hops.iter().enumerate() {
+            if let Some(rate) = hop.telemetry {
+                self.stamps.push(Stamp::new(
+                    &hop.reported.counters,
+                    &hop.newest.counters,
+                    step,
+                    (rate, place as u8 + 1),
+                ));
             }
         }
     }
@@ -249,4 +219,41 @@ impl Engine<'_> {
         let spread = flow.exit as f64 * growth;
         (budget / (flow.next_look - now) / BYTES_PER_PS).max(spread).min(line) as i64
     }
+}
+
+/// Collects what ACKs tell that are back by now; each hop gets its newest counters.
+fn collect(flow: &mut Flow, now: f64) -> Reported {
+    let (acked, left) = flow.curve.acked_at(now).unwrap_or((flow.acked, flow.acked_left));
+    let acked = acked.max(flow.acked);
+    let telemetry_at = (now - flow.base_rtt).max(flow.start);
+    let elapsed = left - flow.acked_left;
+    let (mut unmarked, mut passed) = (1.0, 1.0);
+    // Of the hops of a stretch: when the newest byte was there, and when its telemetry was taken.
+    let (mut shift, mut found, mut stamped) = (f64::NAN, Place::default(), Place::default());
+    for (place, hop) in flow.hops.iter_mut().enumerate() {
+        if hop.shift != shift {
+            shift = hop.shift;
+            found = flow.history.place(left + shift);
+            stamped = if flow.has_telemetry { flow.history.place(telemetry_at + shift) } else { found };
+        }
+        let (before, after) = flow.history.around(found, place);
+        let marked = mix(before.marked, after.marked, found.part);
+        let lost = mix(before.lost, after.lost, found.part);
+        let arrived = mix(before.arrived(), after.arrived(), found.part);
+        let reported = &hop.reported;
+        if elapsed > 0.0 {
+            unmarked *= 1.0 - ((marked - reported.counters.marked) / elapsed).clamp(0.0, 1.0);
+        }
+        if lost > reported.counters.lost {
+            let came = arrived - reported.arrived;
+            passed *= 1.0 - ((lost - reported.counters.lost) / came).clamp(0.0, 1.0);
+        }
+        let (before, after) = flow.history.around(stamped, place);
+        let sent = mix(before.sent, after.sent, stamped.part);
+        let queue = mix(before.queue, after.queue, stamped.part);
+        hop.newest = Told { counters: Counters { sent, queue, marked, lost }, arrived };
+    }
+    flow.curve.forget_before(now);
+    flow.history.forget_before(left.min(telemetry_at));
+    Reported { acked, left, marked: 1.0 - unmarked, lost: (1.0 - passed) * (acked - flow.acked), telemetry_at }
 }

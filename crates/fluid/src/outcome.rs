@@ -114,14 +114,16 @@ impl Engine<'_> {
 
     /// Checks that what came to each link has left it, waits or was lost.
     fn check_bytes(&self) -> Invariant {
-        let wrong = self.links.iter().position(|link| {
-            let counters = &link.counters;
-            let apart = counters.arrived - counters.sent - counters.queue - counters.lost;
-            apart.abs() > 1e-6 * counters.arrived + 1.0
-        });
+        let wrong = self
+            .links
+            .iter()
+            .position(|link| (link.arrived() - link.counters.arrived()).abs() > 1e-6 * link.arrived() + 1.0);
         let detail = match wrong {
             None => "what came to each link has left it, waits or was lost".to_string(),
-            Some(link) => format!("{}: {:?}", self.port_name(link), self.links[link].counters),
+            Some(link) => {
+                let (came, counters) = (self.links[link].arrived(), self.links[link].counters);
+                format!("{}: {came:.0} B came, {counters:?}", self.port_name(link))
+            }
         };
         Invariant { name: "bytes", ok: wrong.is_none(), detail }
     }

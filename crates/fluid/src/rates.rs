@@ -4,25 +4,20 @@ use crate::engine::{Engine, own_event, time};
 use crate::flow::{Change, Flow, Stage};
 
 impl Engine<'_> {
-    /// The flow sends at another rate from now on; `rtt` is that of what leaves now, where it is known.
-    pub(crate) fn set_rate(&mut self, slot: u32, rate: i64, now: f64, rtt: Option<f64>) {
+    /// The flow, which is out of its slot, sends at another rate from now on; `rtt` is that of what leaves now.
+    pub(crate) fn set_rate_of(&mut self, slot: u32, flow: &mut Flow, rate: i64, (now, rtt): (f64, f64)) {
         self.work.rate_changes += 1;
-        let rtt = rtt.unwrap_or_else(|| self.rtt(slot, now));
-        let mut flow = self.take(slot);
         flow.advance(now);
         self.nics[flow.nic as usize].change_rate(rate - flow.rate, now);
         flow.rate = rate;
-        let (sent, next) = (flow.sent, flow.next_event());
-        flow.curve.push(now, sent, rtt);
-        flow.exit = self.enter_stretch(&mut flow, 0, rate, now);
-        self.pass_on(slot, &mut flow, 0, now);
-        self.flows[slot as usize] = Some(flow);
-        self.schedule(slot, next);
+        flow.curve.push(now, flow.sent, rtt);
+        flow.exit = self.enter_stretch(flow, 0, rate, now);
+        self.pass_on(slot, flow, 0, now);
+        self.schedule(slot, flow.next_event());
     }
 
-    /// The round-trip time of what leaves now.
-    fn rtt(&mut self, slot: u32, now: f64) -> f64 {
-        let Some(flow) = &self.flows[slot as usize] else { unreachable!("a flow in motion") };
+    /// Counts the links of a path up to now, and returns the round-trip time of what leaves now.
+    pub(crate) fn count_wait(&mut self, flow: &Flow, now: f64) -> f64 {
         let mut rtt = flow.base_rtt;
         for hop in &flow.hops {
             let link = &mut self.links[hop.link as usize];

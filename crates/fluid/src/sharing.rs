@@ -1,58 +1,72 @@
 //! The flows of a host share its link max-min fairly, whenever one wants another rate.
 
 use crate::engine::Engine;
+use crate::flow::Flow;
 
 impl Engine<'_> {
-    /// The flow wants another rate from now on; `rtt` is that of what leaves now, where it is known.
-    pub(crate) fn set_want(&mut self, slot: u32, want: i64, now: f64, rtt: Option<f64>) {
-        let flow = self.flow(slot);
-        let (nic, change) = (flow.nic as usize, want - flow.want);
-        flow.want = want;
-        self.nics[nic].wants += change;
-        self.share(nic, Some(slot), now, rtt);
+    /// The flow wants another rate from now on.
+    pub(crate) fn set_want(&mut self, slot: u32, want: i64, now: f64) {
+        let flow = self.take(slot);
+        let rtt = self.count_wait(&flow, now);
+        self.set_want_of(slot, flow, want, (now, rtt));
     }
 
-    /// Shares an interface anew; `slot` is the flow that wants another rate, if one does.
-    pub(crate) fn share(&mut self, nic: usize, slot: Option<u32>, now: f64, rtt: Option<f64>) {
+    /// Puts a flow into its slot, which wants another rate from now on; `rtt` is that of what leaves now.
+    pub(crate) fn set_want_of(&mut self, slot: u32, mut flow: Box<Flow>, want: i64, (now, rtt): (f64, f64)) {
+        let interface = &mut self.nics[flow.nic as usize];
+        interface.wants += want - flow.want;
+        flow.want = want;
+        if interface.full || interface.wants > interface.capacity() {
+            let nic = flow.nic as usize;
+            self.flows[slot as usize] = Some(flow);
+            return self.share(nic, Some((slot, rtt)), now);
+        }
+        self.set_rate_of(slot, &mut flow, want, (now, rtt));
+        self.flows[slot as usize] = Some(flow);
+    }
+
+    /// Shares an interface anew; `changed` is the flow that wants another rate, if one does, and the round-trip time of what it sends now.
+    pub(crate) fn share(&mut self, nic: usize, changed: Option<(u32, f64)>, now: f64) {
         let interface = &self.nics[nic];
         let capacity = interface.capacity();
         let full = interface.wants > capacity;
         if !full && !interface.full {
-            if let Some(slot) = slot {
-                let want = self.flows[slot as usize].as_ref().map_or(0, |flow| flow.want);
-                self.set_rate(slot, want, now, rtt);
-            }
             return;
         }
         let level = if full { self.level(nic, capacity) } else { i64::MAX };
-        let flows = std::mem::take(&mut self.nics[nic].flows);
-        for other in &flows {
-            let Some(flow) = self.flows[*other as usize].as_ref() else { unreachable!("a flow in motion") };
+        let slots = std::mem::take(&mut self.nics[nic].flows);
+        for slot in &slots {
+            let own = changed.filter(|(changed, _)| changed == slot);
+            let flow = self.flow(*slot);
             let rate = flow.want.min(level);
-            let changes = (rate - flow.rate).abs();
-            if Some(*other) == slot {
-                self.set_rate(*other, rate, now, rtt);
-            } else if changes > rate / 100 || (!full && changes > 0) {
-                self.set_rate(*other, rate, now, None);
+            let change = (rate - flow.rate).abs();
+            if own.is_none() && change <= rate / 100 && (full || change == 0) {
+                continue;
             }
+            let mut flow = self.take(*slot);
+            let rtt = own.map_or_else(|| self.count_wait(&flow, now), |(_, rtt)| rtt);
+            self.set_rate_of(*slot, &mut flow, rate, (now, rtt));
+            self.flows[*slot as usize] = Some(flow);
         }
-        self.nics[nic].flows = flows;
+        self.nics[nic].flows = slots;
         self.nics[nic].full = full;
     }
 
     /// The rate that no flow exceeds, so that all of them fill the interface.
-    fn level(&self, nic: usize, capacity: i64) -> i64 {
-        let wants = self.nics[nic].flows.iter().map(|slot| self.flows[*slot as usize].as_ref().map_or(0, |f| f.want));
-        let mut wants: Vec<i64> = wants.collect();
+    fn level(&mut self, nic: usize, capacity: i64) -> i64 {
+        let mut wants = std::mem::take(&mut self.wants);
+        wants.clear();
+        wants.extend(self.nics[nic].flows.iter().map(|slot| self.flows[*slot as usize].as_ref().map_or(0, |f| f.want)));
         wants.sort_unstable();
         let (mut left, mut count) = (capacity, wants.len() as i64);
-        for want in wants {
+        for want in &wants {
             if want * count > left {
                 break;
             }
             left -= want;
             count -= 1;
         }
+        self.wants = wants;
         left / count.max(1)
     }
 }
