@@ -138,7 +138,7 @@ fn run_random(count: u32) -> (u32, u32) {
 #[test]
 fn random_scenarios_run_soundly() {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let share = cases(300).div_ceil(threads);
+    let share = cases(150).div_ceil(threads);
     let shares: Vec<(u32, u32)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(move || run_random(share))).collect();
         workers.into_iter().map(|worker| worker.join().unwrap_or_else(|failure| resume_unwind(failure))).collect()
