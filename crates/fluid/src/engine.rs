@@ -1,10 +1,12 @@
 //! The engine: flows, links, and the calendar of what happens to them.
 
 use crate::acks::Stamp;
+use crate::crossing::Crossing;
 use crate::flow::{Flow, Hop, Stage, Stretch, Told};
 use crate::history::{History, SentCurve};
-use crate::link::{Link, LinkFacts, round_up};
+use crate::link::{BYTES_PER_PS, Link, LinkFacts, round_up};
 use crate::nic::Nic;
+use crate::pfc::Pfc;
 use crate::plan::{FlowFacts, flow_facts, links, port, ps};
 use crate::receiver::ReceiverHalf;
 use crate::refusal::Refusal;
@@ -62,13 +64,19 @@ pub(crate) struct Work {
     pub rate_changes: u64,
 }
 
+/// The calendar's entry of the next change of links, which comes before everything else.
+pub(crate) const LINKS: u32 = 0;
 /// The calendar's entry of the next start.
-const START: u32 = 0;
+const START: u32 = 1;
 /// The calendar's entry of the next sample.
-const SAMPLE: u32 = 1;
+const SAMPLE: u32 = 2;
+/// The calendar's entry of the next look at switches with PFC.
+pub(crate) const PAUSES: u32 = 3;
+/// The calendar's entries that are no flow's.
+const OTHERS: u32 = 4;
 /// The first of the calendar's two entries of the flow in a slot: its next event, and the next change of rate on its way.
 pub(crate) const fn own_event(slot: u32) -> u32 {
-    2 + 2 * slot
+    OTHERS + 2 * slot
 }
 
 /// The picosecond of an event.
@@ -106,6 +114,10 @@ pub(crate) struct Engine<'a> {
     pub ends: Vec<FlowEnd>,
     pub beginnings: Starts,
     pub samples: Samples,
+    pub pfc: Pfc,
+    pub crossing: Crossing,
+    /// Number of changes of links that are over.
+    pub changed: usize,
     pub work: Work,
     /// Why the run cannot go on.
     pub refused: Option<Refusal>,
@@ -133,7 +145,7 @@ impl<'a> Engine<'a> {
             flows: Vec::new(),
             spare: Vec::new(),
             free: Vec::new(),
-            calendar: Calendar::new(2 + 2 * capacity),
+            calendar: Calendar::new(own_event(capacity as u32) as usize),
             capacity,
             starts: BinaryHeap::new(),
             waiting: Vec::new(),
@@ -146,6 +158,9 @@ impl<'a> Engine<'a> {
             ends: vec![FlowEnd::NEVER; network.flows.len()],
             beginnings: Starts::default(),
             samples: Samples::new(recorded),
+            crossing: Crossing::new(network),
+            changed: 0,
+            pfc: if settings.ignore_pauses { Pfc::default() } else { Pfc::new(network) },
             work: Work::default(),
             refused: None,
             end: if network.end == Time::NEVER { f64::INFINITY } else { network.end.as_ps() as f64 },
@@ -160,6 +175,12 @@ impl<'a> Engine<'a> {
             } else {
                 engine.starts.push(Reverse((spec.start.as_ps(), number as u32)));
             }
+        }
+        for link in engine.pfc.switches.iter().flat_map(|switch| &switch.egress) {
+            engine.links[*link as usize].watched = true;
+        }
+        if let Some((at, ..)) = network.timeline.changes.first() {
+            engine.calendar.set(LINKS, *at);
         }
         engine.schedule_start();
         if let Some(at) = engine.samples.next() {
@@ -202,9 +223,11 @@ impl<'a> Engine<'a> {
                     None => self.calendar.cancel(SAMPLE),
                 }
             }
-            _ if !event.is_multiple_of(2) => self.pass_change((event - 2) / 2, now),
+            LINKS => self.change_links(now),
+            PAUSES => self.look_at_switches(now),
+            _ if !event.is_multiple_of(2) => self.pass_change((event - OTHERS) / 2, now),
             _ => {
-                let slot = (event - 2) / 2;
+                let slot = (event - OTHERS) / 2;
                 match self.flow(slot).stage {
                     Stage::Sending => self.go_on(slot, now),
                     Stage::LastByteAt(_) | Stage::LastByteWaitsFor(_) => self.walk_last_byte(slot, now),
@@ -251,7 +274,7 @@ impl<'a> Engine<'a> {
         self.flows.push(None);
         if slot >= self.capacity {
             self.capacity *= 2;
-            let mut larger = Calendar::new(2 + 2 * self.capacity);
+            let mut larger = Calendar::new(own_event(self.capacity as u32) as usize);
             for id in 0..own_event(slot as u32) {
                 if let Some(at) = self.calendar.time_of(id) {
                     larger.set(id, at);
@@ -281,6 +304,7 @@ impl<'a> Engine<'a> {
         }
         flow.next_look = round_up(now + rtt);
         let slot = self.take_slot();
+        self.crossing.add(slot, flow.hops.iter().map(|hop| hop.link));
         self.nics[flow.nic as usize].add(slot);
         self.samples.note_start(number, slot);
         self.set_want_of(slot, flow, pacing, (now, rtt));
@@ -301,7 +325,7 @@ impl<'a> Engine<'a> {
             }
         }
         let wire = facts.size + (facts.size / facts.mss).ceil() * (facts.packet - facts.mss);
-        let slowest = facts.path.iter().map(|link| self.links[*link as usize].speed()).fold(f64::MAX, f64::min);
+        let slowest = facts.slowest as f64 * BYTES_PER_PS;
         let params = &self.network.algorithms[usize::from(facts.algorithm)];
         let mut sender = params.sender(&facts.info);
         let receiver = params.receiver(&facts.info);
@@ -310,8 +334,9 @@ impl<'a> Engine<'a> {
         let (mut history, mut curve) = self.spare.pop().unwrap_or_default();
         history.reset(hops.len());
         curve.clear();
-        let line_rate = facts.info.line_rate.as_bps() as i64;
-        let base_rtt = ps(facts.info.base_rtt);
+        let line_rate = self.facts[facts.path[0] as usize].rate as i64;
+        let (there, back) = self.delays_since_start(&facts.path, &facts.back);
+        let base_rtt = ps(facts.info.base_rtt) + there + back;
         let wants_on_send = sender.wants_on_send();
         let acks = self.acks.get(usize::from(facts.algorithm)).copied().unwrap_or(self.settings.acks);
         let mut flow = Box::new(Flow {
@@ -355,11 +380,12 @@ impl<'a> Engine<'a> {
             wants_on_send,
             acks,
             has_telemetry: params.needs().int,
+            waits_until: 0.0,
             start: now,
             stop: facts.stop,
             size: facts.size,
-            rest: if facts.size < f64::INFINITY { ps(facts.ideal) - wire / slowest } else { 0.0 },
-            ack_return: facts.ack_return,
+            rest: if facts.size < f64::INFINITY { ps(facts.ideal) - wire / slowest + there } else { 0.0 },
+            ack_return: facts.ack_return + back,
             lost: 0.0,
             marked: 0,
         });

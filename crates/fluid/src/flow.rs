@@ -127,6 +127,8 @@ pub(crate) struct Flow {
     pub wants_on_send: bool,
     /// Most ACKs at a look.
     pub acks: u32,
+    /// What the link that its last byte waits for has sent in all when that has left it.
+    pub waits_until: f64,
     // Result.
     pub start: f64,
     pub stop: f64,
@@ -188,11 +190,14 @@ impl Flow {
         (self.lost / (self.mss * self.framing)) as u64
     }
 
-    /// Bytes in flight, where it takes `link` out of a switch, and the link by which it comes there.
-    pub fn in_flight_by(&self, link: u32) -> Option<(u32, f64)> {
-        let place = self.hops.iter().position(|hop| hop.link == link)?;
-        let before = if place > 0 { self.hops[place - 1].link } else { self.nic };
-        Some((before, (self.sent - self.acked).max(0.0)))
+    /// Rate that it puts into a hop, and the link by which that comes there; `None` where it puts nothing in, or its last byte waits there
+    /// for the next one.
+    pub fn input_at(&self, place: usize) -> Option<(u32, i64)> {
+        let input = self.hops[place].input;
+        if input == 0 || self.stage == Stage::LastByteWaitsFor(place + 1) {
+            return None;
+        }
+        Some((if place > 0 { self.hops[place - 1].link } else { self.nic }, input))
     }
 
     /// Adds what it puts into links, the shares that it keeps of some, and what its ACKs take of hosts' links, each by link.
@@ -214,5 +219,10 @@ impl Flow {
     /// The last hop of a stretch, exclusive.
     pub fn end_of(&self, stretch: usize) -> usize {
         self.stretches.get(stretch + 1).map_or(self.hops.len(), |next| next.first)
+    }
+
+    /// The stretch of a hop.
+    pub fn stretch_of(&self, place: usize) -> usize {
+        self.stretches.iter().rposition(|stretch| stretch.first <= place).unwrap_or(0)
     }
 }

@@ -34,15 +34,19 @@ pub(crate) struct SentCurve {
 }
 
 impl SentCurve {
-    /// At `now` the flow has sent `bytes`, and what it sends now has this round-trip time. ACKs do not overtake each other.
+    /// At `now` the flow has sent `bytes`, and what it sends now has this round-trip time. ACKs do not overtake each other: where a link
+    /// has become faster, what left before is back by then.
     #[inline]
     pub fn push(&mut self, now: f64, bytes: f64, rtt: f64) {
-        let mut back = now + rtt;
-        if let Some(last) = self.points.last() {
-            if last.left == now {
-                return;
+        let back = now + rtt;
+        if self.points.last().is_some_and(|last| last.left == now) {
+            return;
+        }
+        for point in self.points[self.first..].iter_mut().rev() {
+            if point.back <= back {
+                break;
             }
-            back = back.max(last.back);
+            point.back = back;
         }
         self.points.push(Point { left: now, bytes, back });
     }

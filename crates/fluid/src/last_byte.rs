@@ -7,6 +7,12 @@ use crate::plan::ps;
 use farloop_network::ids::{FlowId, Key};
 use std::cmp::Reverse;
 
+/// Rounding of a wait in picoseconds.
+const SHORT: f64 = 1_000.0;
+
+/// The last byte looks after so many picoseconds whether a pause still holds it.
+const PATIENCE: f64 = 10e6;
+
 impl Engine<'_> {
     /// The last byte goes on, through the queues of its path.
     pub(crate) fn walk_last_byte(&mut self, slot: u32, now: f64) {
@@ -15,6 +21,13 @@ impl Engine<'_> {
             Stage::LastByteAt(place) => place,
             Stage::LastByteWaitsFor(place) => {
                 let before = &mut flow.hops[place - 1];
+                let link = &mut self.links[before.link as usize];
+                link.advance(now);
+                let left = link.time_until_sent(flow.waits_until);
+                if left > SHORT {
+                    self.flows[slot as usize] = Some(flow);
+                    return self.schedule(slot, round_up(now + left.min(PATIENCE)));
+                }
                 self.links[before.link as usize].hold(-before.input);
                 before.input = 0;
                 place
@@ -31,6 +44,8 @@ impl Engine<'_> {
             if wait > self.settings.short_wait && next.is_some() {
                 link.hold(hop.input);
                 flow.stage = Stage::LastByteWaitsFor(place + 1);
+                flow.waits_until = link.counters.sent + link.counters.queue;
+                let wait = if self.pfc.is_paused(hop.link) { wait.min(PATIENCE) } else { wait };
                 self.flows[slot as usize] = Some(flow);
                 return self.schedule(slot, round_up(now + wait + far));
             }
@@ -60,6 +75,7 @@ impl Engine<'_> {
         }
         end.delivered = if stopped { flow.sent / flow.framing } else { flow.size };
         (end.lost, end.marked) = (flow.lost_packets(), flow.marked);
+        self.crossing.remove(slot, flow.hops.iter().map(|hop| hop.link));
         self.calendar.cancel(own_event(slot));
         self.calendar.cancel(own_event(slot) + 1);
         self.free.push(slot);

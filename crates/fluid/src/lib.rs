@@ -18,11 +18,13 @@
 //! | `rates`, `last_byte` | rates and last bytes on their way along the path |
 //! | `max_min`, `fair_shares` | the baseline without queues |
 //! | [`error_bound`] | how far from packets a run may be |
-//! | `pauses` | queues that would have paused packets |
+//! | `pfc`, `pauses` | switches with PFC, and pauses in motion |
+//! | `link_changes`, `crossing` | links that change, and the flows that cross a link |
 //! | `samples`, `sampling`, `outcome` | series, and the result with its invariants |
 
 mod acks;
 pub mod admission;
+mod crossing;
 mod engine;
 pub mod error_bound;
 mod fair_shares;
@@ -30,11 +32,13 @@ mod flow;
 mod history;
 mod last_byte;
 mod link;
+mod link_changes;
 mod look;
 mod max_min;
 mod nic;
 mod outcome;
 mod pauses;
+mod pfc;
 mod plan;
 mod rates;
 mod receiver;

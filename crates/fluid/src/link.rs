@@ -71,8 +71,8 @@ pub(crate) struct LinkFacts {
     pub marking: Marking,
     /// Most bytes of its queue; the rest is lost.
     pub limit: f64,
-    /// The queue from which on its switch might pause a neighbour; [`f64::MAX`] without PFC.
-    pub watch: f64,
+    /// Most bytes of its queue in which packets find room that came by a link without PFC.
+    pub lossy_limit: f64,
     /// Its telemetry; `None` if it stamps none.
     pub telemetry: Option<RateCode>,
 }
@@ -115,14 +115,16 @@ pub(crate) struct Link {
     /// Rates of flows whose last byte waits further up, and which keep their share here until it comes.
     held: i64,
     marking: Marking,
-    /// The queue at which to look whether its switch would pause a neighbour.
-    pub watch: f64,
+    /// True if its switch wants to know when its queue grows.
+    pub watched: bool,
     /// The longest queue since [`Link::take_recent_max`].
     recent_max: f64,
     /// Time integral of the queue, in byte-picoseconds.
     pub integral: f64,
     // The third.
     limit: f64,
+    /// The same for packets that came by a link without PFC, where the others lose nothing.
+    pub lossy_limit: f64,
     max_queue: f64,
     /// In bytes per picosecond.
     speed: f64,
@@ -140,10 +142,11 @@ impl Link {
             time_per_byte: 1.0 / speed,
             held: 0,
             marking: facts.marking,
-            watch: facts.watch,
+            watched: false,
             recent_max: 0.0,
             integral: 0.0,
             limit: facts.limit,
+            lossy_limit: facts.lossy_limit,
             max_queue: 0.0,
             speed,
         }
@@ -229,6 +232,28 @@ impl Link {
     /// Keeps a share for a flow of `rate` whose last byte waits further up; a negative rate gives it back.
     pub fn hold(&mut self, rate: i64) {
         self.held += rate;
+    }
+
+    /// Takes over the marking and limits of other facts; counted up to now.
+    pub fn set_facts(&mut self, facts: &LinkFacts) {
+        (self.marking, self.limit, self.lossy_limit) = (facts.marking, facts.limit, facts.lossy_limit);
+    }
+
+    /// Sets its rate, in bit/s; counted up to now. What waits leaves at `drain` bytes per picosecond on average.
+    pub fn set_rate(&mut self, rate: i64, drain: f64) {
+        (self.rate, self.speed) = (rate, rate as f64 * BYTES_PER_PS);
+        self.time_per_byte = 1.0 / drain.max(1e-9);
+    }
+
+    /// Picoseconds until it has sent so many bytes in all, at the rate at which what waits leaves; counted up to now.
+    pub fn time_until_sent(&self, bytes: f64) -> f64 {
+        (bytes - self.counters.sent) * self.time_per_byte
+    }
+
+    /// Returns true if its queue grows, and its switch wants to know.
+    #[inline]
+    pub fn grows_watched(&self) -> bool {
+        self.watched && self.input > self.rate
     }
 
     /// Rate that comes in now, in bit/s.

@@ -14,12 +14,6 @@ impl Engine<'_> {
         self.work.looks += 1;
         let mut flow = self.take(slot);
         let rtt = self.count_hops(&mut flow, now);
-        for place in 0..flow.hops.len() {
-            let link = flow.hops[place].link as usize;
-            if self.links[link].counters.queue > self.links[link].watch {
-                self.check_pause(link, &flow, now);
-            }
-        }
         let sent = flow.sent;
         flow.curve.push(now, sent, rtt);
         let reported = collect(&mut flow, now);

@@ -17,13 +17,15 @@ pub(crate) struct Nic {
     sent: f64,
     at: f64,
     rate: i64,
+    /// Most that it may send of data, in bit/s: less than its rate while it is paused.
+    pub limit: i64,
     /// True if some flow has less than it wants.
     pub full: bool,
 }
 
 impl Nic {
     pub fn new(rate: i64) -> Nic {
-        Nic { flows: Vec::new(), wants: 0, acks: 0, sum: 0, sent: 0.0, at: 0.0, rate, full: false }
+        Nic { flows: Vec::new(), wants: 0, acks: 0, sum: 0, sent: 0.0, at: 0.0, rate, limit: rate, full: false }
     }
 
     /// A flow that wants nothing yet.
@@ -45,6 +47,11 @@ impl Nic {
         self.sum += change;
     }
 
+    /// Has another rate from now on, of which it may send so much data.
+    pub fn set_rate(&mut self, rate: i64, limit: i64) {
+        (self.rate, self.limit) = (rate, limit);
+    }
+
     /// Changes the rate of the ACKs among it.
     pub fn change_acks(&mut self, change: i64, now: f64) {
         self.acks += change;
@@ -63,6 +70,6 @@ impl Nic {
 
     /// The rate left for data, in bit/s: ACKs take at most half.
     pub fn capacity(&self) -> i64 {
-        (self.rate - self.acks).max(self.rate / 2)
+        (self.rate - self.acks).max(self.rate / 2).min(self.limit)
     }
 }

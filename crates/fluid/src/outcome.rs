@@ -6,7 +6,7 @@ use crate::settings::Model;
 use farloop_network::RunResult;
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::result::{Cause, FlowRow, Gear, Invariant, PortRow, Totals};
-use farloop_units::{Bytes, Time};
+use farloop_units::{Bytes, Delta, Time};
 
 impl Engine<'_> {
     /// The result of a run whose last event was at `last`, in picoseconds. It ends with the network's time, as a run of packets does;
@@ -20,6 +20,7 @@ impl Engine<'_> {
         for link in &mut self.links {
             link.advance(end);
         }
+        self.settle_pauses(end);
         let flows = self.flow_rows(end);
         let ports = self.port_rows(end);
         let finished = flows.iter().filter(|row| row.finish.is_some()).count() as u64;
@@ -29,7 +30,7 @@ impl Engine<'_> {
             totals.drops.add(&port.drops);
         }
         let capped = self.network.capped_rows(&flows, &|flow| flow);
-        let invariants = vec![self.check_rates(), self.check_bytes(), self.check_queues()];
+        let invariants = vec![self.check_rates(), self.check_bytes(), self.check_queues(), self.check_buffers()];
         RunResult {
             gear: if self.settings.model == Model::Fluid { Gear::Fluid } else { Gear::MaxMin },
             capped,
@@ -38,6 +39,7 @@ impl Engine<'_> {
             flow_series: std::mem::take(&mut self.samples.flows),
             port_series: std::mem::take(&mut self.samples.ports),
             starts: std::mem::take(&mut self.beginnings).rows(),
+            pauses: self.pfc.rows(),
             totals,
             invariants,
             ..RunResult::default()
@@ -79,6 +81,9 @@ impl Engine<'_> {
             row.tx = Bytes::from_f64(sent + 0.5);
             row.max_queue = Bytes::from_f64(link.max_queue() + 0.5);
             row.queue_integral = link.integral as u128;
+            if let Some(pauses) = self.pfc.pauses.get(index) {
+                (row.paused, row.pauses) = (Delta::from_ps(pauses.paused as u64), (pauses.frames + 0.5) as u64);
+            }
             for _ in 0..(link.counters.lost / f64::from(packet)) as u64 {
                 row.drops.count(Cause::Buffer);
             }
@@ -139,5 +144,18 @@ impl Engine<'_> {
             Some(link) => format!("{} has {:.0} B", self.port_name(link), self.links[link].max_queue()),
         };
         Invariant { name: "queues", ok: wrong.is_none(), detail }
+    }
+
+    /// Checks that no switch with PFC has held more than its buffer.
+    fn check_buffers(&self) -> Invariant {
+        let wrong = self.pfc.switches.iter().find(|switch| switch.most > switch.buffer);
+        let detail = match wrong {
+            None => format!("{} switches with PFC have room for what waits", self.pfc.switches.len()),
+            Some(switch) => {
+                let name = &self.network.node_specs[switch.node as usize].name;
+                format!("{name} has held {:.0} B in a buffer of {:.0} B", switch.most, switch.buffer)
+            }
+        };
+        Invariant { name: "buffers", ok: wrong.is_none(), detail }
     }
 }

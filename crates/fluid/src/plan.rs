@@ -6,7 +6,7 @@ use farloop_cc::int::RateCode;
 use farloop_network::ids::{FlowId, Key, PortNumber};
 use farloop_network::link::LinkEnd;
 use farloop_network::path;
-use farloop_network::spec::{NodeKind, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_network::spec::{NodeKind, SwitchSpec};
 use farloop_network::{Network, NodeRef};
 use farloop_units::{Bytes, Delta, Time};
 
@@ -21,6 +21,8 @@ pub(crate) struct FlowFacts {
     pub path: Vec<u32>,
     /// The links that its ACKs take back: the first is the receiving host's.
     pub back: Vec<u32>,
+    /// Rate of the slowest of these links at the beginning of the run, in bit/s.
+    pub slowest: u64,
     /// Completion time of the same flow alone in the empty network.
     pub ideal: Delta,
     /// Time of an ACK on its way back in the empty network.
@@ -59,6 +61,7 @@ pub(crate) fn flow_facts(network: &Network, flow: FlowId) -> FlowFacts {
         size: if spec.size == Bytes::MAX { f64::INFINITY } else { spec.size.as_f64() },
         path: there.iter().map(|port| port.0).collect(),
         back: back.iter().map(|port| port.0).collect(),
+        slowest: ways.0.iter().map(|end| end.rate.as_bps()).min().unwrap_or(0),
         ideal: network.ideal_completion_along(flow, true, ways),
         ack_return: ps(path::ideal_time(ways.1, 1, format.ack_wire, 0)),
         algorithm: spec.algorithm,
@@ -71,25 +74,25 @@ pub(crate) fn flow_facts(network: &Network, flow: FlowId) -> FlowFacts {
 
 /// The facts of the network's links, in the order of its ports.
 pub(crate) fn links(network: &Network) -> Vec<LinkFacts> {
-    let of_end = |end: &LinkEnd| {
-        let switch = match &network.node_specs[end.node as usize].kind {
-            NodeKind::Switch(switch) => Some(switch),
-            NodeKind::Host | NodeKind::Circuit(_) => None,
-        };
-        let packet = network.formats.iter().map(|format| format.packet).max().unwrap_or(0);
-        LinkFacts {
-            rate: end.rate.as_bps(),
-            delay: ps(end.delay),
-            of_host: matches!(end.owner, NodeRef::Host(_)),
-            marking: switch.map_or(Marking::NONE, |switch| marking(switch, end)),
-            limit: switch.map_or(f64::MAX, |switch| queue_limit(switch, end, packet.into())),
-            watch: switch
-                .and_then(|switch| switch.pfc.as_ref().map(|pfc| first_pause(switch, pfc, end)))
-                .unwrap_or(f64::MAX),
-            telemetry: if end.int { RateCode::new(end.rate) } else { None },
-        }
+    network.ends.rows().map(|end| link_facts(network, end)).collect()
+}
+
+/// The facts of the link that this is an end of.
+pub(crate) fn link_facts(network: &Network, end: &LinkEnd) -> LinkFacts {
+    let switch = match &network.node_specs[end.node as usize].kind {
+        NodeKind::Switch(switch) => Some(switch),
+        NodeKind::Host | NodeKind::Circuit(_) => None,
     };
-    network.ends.rows().map(of_end).collect()
+    let packet = network.formats.iter().map(|format| format.packet).max().unwrap_or(0);
+    LinkFacts {
+        rate: end.rate.as_bps(),
+        delay: ps(end.delay),
+        of_host: matches!(end.owner, NodeRef::Host(_)),
+        marking: switch.map_or(Marking::NONE, |switch| marking(switch, end)),
+        limit: switch.map_or(f64::MAX, |switch| queue_limit(switch, end, packet.into())),
+        lossy_limit: switch.map_or(f64::MAX, |switch| port_limit(switch, end, packet.into())),
+        telemetry: if end.int { RateCode::new(end.rate) } else { None },
+    }
 }
 
 fn marking(switch: &SwitchSpec, end: &LinkEnd) -> Marking {
@@ -105,20 +108,14 @@ fn queue_limit(switch: &SwitchSpec, end: &LinkEnd, packet: f64) -> f64 {
     }
     // One queue of q bytes at alpha times what is free: q = alpha · (B - q).
     let share = switch.buffer.as_f64() * switch.alpha / (1.0 + switch.alpha);
-    let bytes = switch.queue_limit.bytes_at(end.rate).map_or(f64::MAX, Bytes::as_f64);
-    let packets = switch.queue_limit.packets.map_or(f64::MAX, |packets| f64::from(packets) * packet);
-    share.min(bytes).min(packets)
+    share.min(port_limit(switch, end, packet))
 }
 
-/// The queue at which an ingress port would pause its neighbour that alone has filled it.
-fn first_pause(switch: &SwitchSpec, pfc: &PfcSpec, end: &LinkEnd) -> f64 {
-    match pfc.xoff {
-        XoffSpec::Static(bytes) => bytes.as_f64(),
-        XoffSpec::Dynamic(_) => {
-            let alpha = pfc.alpha_at(end.rate).unwrap_or(1.0);
-            switch.buffer.as_f64() * alpha / (1.0 + alpha)
-        }
-    }
+/// Most bytes of a port's queue, whatever its share of the buffer.
+fn port_limit(switch: &SwitchSpec, end: &LinkEnd, packet: f64) -> f64 {
+    let bytes = switch.queue_limit.bytes_at(end.rate).map_or(f64::MAX, Bytes::as_f64);
+    let packets = switch.queue_limit.packets.map_or(f64::MAX, |packets| f64::from(packets) * packet);
+    bytes.min(packets)
 }
 
 /// The port with this index.

@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, own_event, time};
 use crate::flow::{Change, Flow, Stage};
+use std::ops::Range;
 
 impl Engine<'_> {
     /// The flow, which is out of its slot, sends at another rate from now on; `rtt` is that of what leaves now.
@@ -29,16 +30,45 @@ impl Engine<'_> {
 
     /// The flow's rate at the first hop of a stretch changes; returns that at its end. Its links are counted up to now.
     fn enter_stretch(&mut self, flow: &mut Flow, stretch: usize, rate: i64, now: f64) -> i64 {
-        let end = flow.end_of(stretch);
+        self.enter(flow, flow.stretches[stretch].first..flow.end_of(stretch), rate, now)
+    }
+
+    /// The same at hops of one stretch.
+    fn enter(&mut self, flow: &mut Flow, hops: Range<usize>, rate: i64, now: f64) -> i64 {
         let mut rate = rate;
-        for hop in &mut flow.hops[flow.stretches[stretch].first..end] {
+        for place in hops {
+            let hop = &mut flow.hops[place];
             let link = &mut self.links[hop.link as usize];
             link.advance(now);
             link.change_input(rate - hop.input);
             hop.input = rate;
             rate = link.exit_rate(rate);
+            if link.grows_watched() {
+                self.watch_queue(hop.link as usize, now);
+            }
         }
         rate
+    }
+
+    /// A link, which is counted up to now, has another rate: what its flows put in comes behind it at other rates.
+    pub(crate) fn pass_on_behind(&mut self, link: usize, now: f64) {
+        let crossing = self.crossing.take(link);
+        for (slot, place) in &crossing {
+            let (mut flow, place) = (self.take(*slot), *place as usize);
+            let input = flow.hops[place].input;
+            if input > 0 {
+                let stretch = flow.stretch_of(place);
+                let rate = self.links[link].exit_rate(input);
+                let behind = place + 1..flow.end_of(stretch);
+                let exit = self.enter(&mut flow, behind, rate, now);
+                if stretch == 0 {
+                    flow.exit = exit;
+                }
+                self.pass_on(*slot, &mut flow, stretch, now);
+            }
+            self.flows[*slot as usize] = Some(flow);
+        }
+        self.crossing.put_back(link, crossing);
     }
 
     /// A rate that leaves a stretch comes to the next one a propagation delay later.

@@ -2,8 +2,8 @@
 
 use farloop_cc::{AnyParams, Needs};
 use farloop_network::spec::{
-    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, IntCarriage, LinkSpec, NetworkSpec, NodeKind, NodeSpec, PfcSpec,
-    SwitchSpec, TransportKind, TransportSpec,
+    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, IntCarriage, LinkChange, LinkSpec, NetworkSpec, NodeKind, NodeSpec,
+    PfcSpec, SwitchSpec, TransportKind, TransportSpec,
 };
 use std::fmt;
 
@@ -57,9 +57,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
     } = spec;
     nodes.iter().try_for_each(check_node)?;
     links.iter().try_for_each(check_link)?;
-    if !events.events.is_empty() {
-        return refuse("event", "rates do not follow changes of links", "expected no [[event]], or gear = \"packets\"");
-    }
+    events.events.iter().try_for_each(|event| check_change(&event.change))?;
     check_transport(transport)?;
     algorithms.iter().try_for_each(check_algorithm)?;
     check_flows(flows)?;
@@ -136,6 +134,18 @@ fn check_switch(name: &str, switch: &SwitchSpec) -> Result<(), Refusal> {
         return refuse("switch.trim", problem, "expected \"none\", or gear = \"packets\"");
     }
     Ok(())
+}
+
+fn check_change(change: &LinkChange) -> Result<(), Refusal> {
+    let problem = match change {
+        LinkChange::Rate(_) | LinkChange::Delay(_) => return Ok(()),
+        LinkChange::Down | LinkChange::Up => "a link fails, and flows wait for new routes and timeouts",
+        LinkChange::Loss(_) | LinkChange::Corruption(_) => "a link loses or damages packets at random",
+        LinkChange::LoseData(_) | LinkChange::LoseAcks(_) | LinkChange::LateData(..) => {
+            "a link loses or delays single packets"
+        }
+    };
+    refuse("event", problem, "expected changes of rate and delay, or gear = \"packets\"")
 }
 
 fn check_link(link: &LinkSpec) -> Result<(), Refusal> {

@@ -22,6 +22,8 @@ pub(crate) struct RecordedPort {
     /// Bytes that it had sent at the last sample.
     pub sent: f64,
     pub lost: f64,
+    /// Picoseconds for which it had been paused at the last sample.
+    pub paused: f64,
 }
 
 /// The recorded objects, and their samples so far.
@@ -40,8 +42,12 @@ impl Samples {
     /// Of these objects.
     pub fn new(recorded: &Recorded) -> Samples {
         let flow = |number: &FlowId| RecordedFlow { number: *number, slot: None, delivered: 0.0 };
-        let port =
-            |number: &farloop_network::ids::PortNumber| RecordedPort { port: number.index(), sent: 0.0, lost: 0.0 };
+        let port = |number: &farloop_network::ids::PortNumber| RecordedPort {
+            port: number.index(),
+            sent: 0.0,
+            lost: 0.0,
+            paused: 0.0,
+        };
         Samples {
             interval: recorded.interval,
             recorded_flows: recorded.flows.iter().map(flow).collect(),

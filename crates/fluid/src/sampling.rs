@@ -46,6 +46,7 @@ impl Engine<'_> {
             if self.facts[known.port].of_host {
                 counters.sent = self.nics[known.port].sent_by(now);
             }
+            let paused = self.pfc.paused_by(known.port, now);
             let lost = ((counters.lost - known.lost) / f64::from(packet)) as u64;
             self.samples.ports.push(PortSample {
                 time,
@@ -53,10 +54,10 @@ impl Engine<'_> {
                 queue: Bytes::from_f64(counters.queue),
                 max_queue: Bytes::from_f64(link.take_recent_max()),
                 tx: Bytes::from_f64(counters.sent) - Bytes::from_f64(known.sent),
-                paused: Delta::ZERO,
+                paused: Delta::from_ps((paused - known.paused) as u64),
                 dropped: lost,
             });
-            known.sent = counters.sent;
+            (known.sent, known.paused) = (counters.sent, paused);
             known.lost += lost as f64 * f64::from(packet);
         }
     }

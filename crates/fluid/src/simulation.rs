@@ -89,6 +89,13 @@ impl Simulation {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Simulation, Error> {
         check(&spec)?;
+        if settings.model == Model::MaxMin && !spec.events.events.is_empty() {
+            return Err(Error::Refused(Refusal {
+                key: "event",
+                problem: "max-min rates do not follow changes of links".to_string(),
+                expected: "expected no [[event]], or gear = \"fluid\"",
+            }));
+        }
         let recorded = Recorded::new(&spec)?;
         let seed = spec.seed;
         let network = Network::build(spec, go_on)?;

@@ -2,7 +2,7 @@
 
 use crate::common::{algorithm, equal_star, flow, star, switch};
 use farloop_cc::AnyParams;
-use farloop_fluid::{Error, Settings, Simulation, Stopped, check};
+use farloop_fluid::{Error, Model, Settings, Simulation, Stopped, check};
 use farloop_network::spec::{
     DisciplineSpec, Ecmp, IntCarriage, LinkChange, LinkEventSpec, LinkEvents, LinkSpec, NetworkSpec, NodeKind, PfcSpec,
     StallSpec, SwitchSpec, TransportKind, TransportSpec, XoffSpec,
@@ -55,7 +55,12 @@ fn features_that_rates_do_not_have_are_refused_by_key() {
         ("algorithm.name", with_algorithm(algorithm("mlcc"))),
         ("algorithm.name", with_algorithm(algorithm("annulus"))),
         ("algorithm.name", with_algorithm(algorithm("rccc"))),
-        ("event", NetworkSpec { events: one_event(), ..plain() }),
+        ("event", NetworkSpec { events: one_event(LinkChange::Down), ..plain() }),
+        ("event", NetworkSpec { events: one_event(LinkChange::Up), ..plain() }),
+        ("event", NetworkSpec { events: one_event(LinkChange::Loss(0.1)), ..plain() }),
+        ("event", NetworkSpec { events: one_event(LinkChange::Corruption(0.1)), ..plain() }),
+        ("algorithm.name", with_algorithm(algorithm("pcn"))),
+        ("algorithm.name", with_algorithm(algorithm("icc"))),
     ];
     for (key, spec) in cases {
         let refusal = check(&spec).expect_err(&format!("{key} {:?}", spec.algorithms[0].describe().name));
@@ -67,36 +72,50 @@ fn features_that_rates_do_not_have_are_refused_by_key() {
         }
     }
     assert_eq!(check(&plain()), Ok(()));
+    // Rates and delays of links may change, but for the baseline.
+    let changes = || NetworkSpec { events: one_event(LinkChange::Delay(Delta::from_us(3))), ..plain() };
+    assert_eq!(check(&changes()), Ok(()));
+    let settings = Settings { model: Model::MaxMin, ..Settings::default() };
+    match Simulation::build(changes(), settings, &mut || true) {
+        Err(Error::Refused(refusal)) => assert_eq!(refusal.key, "event", "{refusal}"),
+        other => panic!("{:?}", other.err()),
+    }
 }
 
 fn any_stall() -> StallSpec {
     StallSpec::plain(Delta::from_us(10), Delta::from_ms(1))
 }
 
-fn one_event() -> LinkEvents {
+fn one_event(change: LinkChange) -> LinkEvents {
     let event = LinkEventSpec {
         at: farloop_units::Time::ZERO,
         link: 0,
         direction: farloop_network::spec::Direction::Both,
-        change: LinkChange::Down,
+        change,
     };
     LinkEvents { events: vec![event], ..LinkEvents::default() }
 }
 
-/// A queue that would have paused a host ends the run with the key of PFC; a buffer that holds it does not.
+/// Packets that come by a link without PFC are dropped where a switch with PFC has no room left for them; rates end the run there.
 #[test]
-fn a_queue_past_xoff_ends_the_run() {
-    let links = [(Rate::from_gbps(100), Delta::from_us(1)); 9];
+fn a_drop_at_a_switch_with_pfc_ends_the_run() {
     let of_buffer = |kilobytes: u64| {
-        let pfc = Some(PfcSpec::plain(XoffSpec::Dynamic(0.11), Bytes::new(3_000)));
+        let pfc = Some(PfcSpec::plain(XoffSpec::Static(Bytes::new(50_000)), Bytes::new(3_000)));
         let switch = SwitchSpec { pfc, ecn: None, buffer: Bytes::new(kilobytes * 1_000), ..switch() };
-        let flows = (1..9).map(|h| flow(h, 0, 5_000_000)).collect();
-        let simulation =
-            Simulation::build(star(&links, switch, algorithm("dctcp"), flows), Settings::default(), &mut || true);
+        let links = [(Rate::from_gbps(100), Delta::from_us(1)); 3];
+        let mut spec = star(&links, switch, algorithm("dctcp"), vec![flow(1, 0, 5_000_000), flow(2, 0, 5_000_000)]);
+        // Host 1 is in another datacenter: its link has no PFC.
+        for (node, datacenter) in spec.nodes.iter_mut().zip([0, 1, 0, 0]) {
+            node.datacenter = Some(datacenter);
+        }
+        let simulation = Simulation::build(spec, Settings::default(), &mut || true);
         simulation.expect("a network that it takes").run(&mut |_| true)
     };
-    match of_buffer(500) {
-        Err(Stopped::Refused(refusal)) => assert_eq!(refusal.key, "switch.pfc", "{refusal}"),
+    match of_buffer(250) {
+        Err(Stopped::Refused(refusal)) => {
+            assert_eq!(refusal.key, "switch.pfc", "{refusal}");
+            assert!(refusal.problem.contains("h1->s, which has no PFC, find no room at s->h0"), "{refusal}");
+        }
         other => panic!("{other:?}"),
     }
     assert!(of_buffer(1_000_000).is_ok());

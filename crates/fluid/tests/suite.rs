@@ -6,6 +6,8 @@ mod determinism;
 mod error_bound;
 mod exact;
 mod invariants;
+mod link_changes;
+mod pfc;
 mod refusals;
 mod scaling;
 mod shares;

@@ -66,7 +66,7 @@ fn features_that_rates_lack_are_refused_at_their_keys() {
         ("[network]\nwan_loss = 0.01\n", &["rates.toml:4: network: ", "loses or damages packets", "without loss"]),
         (
             "[[event]]\nat = \"1ms\"\nlink = \"wan1<->wan2\"\nstate = \"down\"\n",
-            &["rates.toml:4: event: ", "changes of links", "expected no [[event]]"],
+            &["rates.toml:4: event: ", "a link fails", "expected changes of rate and delay"],
         ),
         ("[hosts]\nclock_offset = \"100ppm\"\n", &["rates.toml:5: hosts.clock_offset: ", "expected \"0ppm\""]),
         ("[hosts]\nstall = \"10us\"\n", &["rates.toml:5: hosts.stall: ", "expected \"0ps\""]),
@@ -119,17 +119,24 @@ fn there_are_three_gears() {
     assert!(refused.starts_with("rates.toml:1: run.gear: 5") && refused.contains("\"fluid\""), "{refused}");
 }
 
+/// Five switches in a ring, each of whose hosts sends two switches further.
 #[test]
-fn a_queue_that_would_pause_its_neighbours_ends_the_run_at_the_key() {
-    let incast: String =
-        (1..=4).map(|host| format!("[[flow]]\nfrom = \"s{host}\"\nto = \"d1\"\nsize = \"5MB\"\n")).collect();
-    let text = format!(
-        "{BEGINNING}[switch]\npfc = true\nxoff = \"20kB\"\nkmin = \"5MB\"\nkmax = \"6MB\"\n[network]\nintra_pairs = 4\ncross_pairs = 1\n{incast}"
+fn a_circle_of_pauses_ends_the_run_at_the_key() {
+    let mut text = format!(
+        "{BEGINNING}[switch]\nxoff = \"20kB\"\nkmin = \"5MB\"\nkmax = \"6MB\"\n[network]\ntopology = \"links\"\n"
     );
+    for i in 1..=5 {
+        let (next, after) = (i % 5 + 1, (i + 1) % 5 + 1);
+        text += &format!(
+            "[[node]]\nname = \"s{i}\"\nkind = \"switch\"\ndatacenter = 0\n[[node]]\nname = \"h{i}\"\ndatacenter = 0\n"
+        );
+        text += &format!("[[link]]\na = \"h{i}\"\nb = \"s{i}\"\n[[link]]\na = \"s{i}\"\nb = \"s{next}\"\n");
+        text += &format!("[[flow]]\nfrom = \"h{i}\"\nto = \"h{after}\"\nsize = \"20MB\"\n");
+    }
     let stopped = run(&text, "rates.toml", &[], &mut |_| true).expect_err("refused");
     let refused = message(stopped);
-    assert!(refused.starts_with("rates.toml:5: switch.pfc: with gear = \"fluid\", after "), "{refused}");
-    assert!(refused.contains("Xoff at 20 kB") && refused.contains("expected a larger buffer"), "{refused}");
+    assert!(refused.starts_with("rates.toml:4: switch.pfc: with gear = \"fluid\", after "), "{refused}");
+    assert!(refused.contains("s1->s2") && refused.contains("expected paths without such a circle"), "{refused}");
 }
 
 #[test]

@@ -86,9 +86,9 @@ declare_table! {
         /// Packets that got an ECN mark here.
         marked: Vec<i64>, "packets", of Packets = of.ints(|r| r.marked);
         /// PFC pause (Xoff) frames that reached this port: how often it was told to stop.
-        pauses: Vec<i64>, "frames", of Packets = of.ints(|r| r.pauses);
+        pauses: Vec<i64>, "frames", of Queues = of.ints(|r| r.pauses);
         /// How long its data classes were paused, added over classes.
-        paused_ps: Vec<i64>, "ps", of Packets = of.ints(|r| r.paused.as_ps());
+        paused_ps: Vec<i64>, "ps", of Queues = of.ints(|r| r.paused.as_ps());
         /// Longest data queue.
         max_queue_bytes: Vec<i64>, "B", of Queues = of.ints(|r| r.max_queue.get());
         /// Data queue averaged over the time of the run, exactly.

@@ -41,7 +41,7 @@ declare! {
         /// Bytes put on the wire since the sample before, over what the link could have carried.
         utilisation: f64, "1";
         /// Part of the interval since the sample before for which PFC held the port, added over data classes.
-        paused: f64, "1", of Packets;
+        paused: f64, "1", of Queues;
         /// Data packets dropped on their way to this port since the sample before: for lack of buffer, at its limit, by its agent, or
         /// for want of a circuit.
         dropped: f64, "packets", of Queues;
