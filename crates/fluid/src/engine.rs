@@ -2,9 +2,10 @@
 
 use crate::acks::Stamp;
 use crate::crossing::Crossing;
-use crate::flow::{Flow, Hop, Stage, Stretch, Told};
+use crate::flow::{Flow, Hop, Stage, Told};
 use crate::history::{History, SentCurve};
 use crate::link::{BYTES_PER_PS, Link, LinkFacts, round_up};
+use crate::mechanism::Mechanism;
 use crate::nic::Nic;
 use crate::pfc::Pfc;
 use crate::plan::{FlowFacts, flow_facts, links, port, ps};
@@ -230,7 +231,7 @@ impl<'a> Engine<'a> {
                 let slot = (event - OTHERS) / 2;
                 match self.flow(slot).stage {
                     Stage::Sending => self.go_on(slot, now),
-                    Stage::LastByteAt(_) | Stage::LastByteWaitsFor(_) => self.walk_last_byte(slot, now),
+                    Stage::LastByteAt(_) => self.walk_last_byte(slot, now),
                 }
             }
         }
@@ -293,25 +294,31 @@ impl<'a> Engine<'a> {
         flow.window = wire_window(&flow, control.cwnd);
         // The first window leaves at the pacing rate, or at line rate: nothing is known before its ACKs.
         flow.budget = flow.window;
-        let pacing = control.pacing.as_f64().min(flow.line_rate as f64) as i64;
+        let mut pacing = control.pacing.as_f64().min(flow.line_rate as f64) as i64;
         let end = &mut self.ends[number.index()];
         (end.start, end.ideal, end.base_rtt) = (now, facts.ideal, facts.info.base_rtt);
         let rtt = self.count_hops(&mut flow, now);
         flow.rtt = rtt;
+        if self.settings.lacks(Mechanism::FirstWindow) {
+            pacing = pacing.min((flow.window / (rtt * BYTES_PER_PS)) as i64);
+        }
         for hop in &mut flow.hops {
             let counters = self.links[hop.link as usize].counters;
-            hop.reported = Told { counters, arrived: counters.arrived() };
+            hop.reported = Told { counters, arrived: counters.arrived(), found: now + hop.shift };
         }
         flow.next_look = round_up(now + rtt);
         let slot = self.take_slot();
         self.crossing.add(slot, flow.hops.iter().map(|hop| hop.link));
+        for hop in flow.hops.iter().rev().skip(1) {
+            self.links[hop.link as usize].through.push(slot);
+        }
         self.nics[flow.nic as usize].add(slot);
         self.samples.note_start(number, slot);
         self.set_want_of(slot, flow, pacing, (now, rtt));
     }
 
     fn make_flow(&mut self, number: FlowId, facts: &FlowFacts, now: f64) -> Box<Flow> {
-        let (mut hops, mut stretches, mut shift) = (Vec::new(), vec![Stretch { first: 0, shift: 0.0 }], 0.0);
+        let (mut hops, mut shift) = (Vec::new(), 0.0);
         for (place, link) in facts.path.iter().enumerate() {
             if place > 0 {
                 let (reported, newest) = (Told::default(), Told::default());
@@ -321,7 +328,6 @@ impl<'a> Engine<'a> {
             let delay = self.facts[*link as usize].delay;
             if delay > self.settings.long_delay && place + 1 < facts.path.len() {
                 shift += delay;
-                stretches.push(Stretch { first: place, shift });
             }
         }
         let wire = facts.size + (facts.size / facts.mss).ceil() * (facts.packet - facts.mss);
@@ -338,6 +344,7 @@ impl<'a> Engine<'a> {
         let (there, back) = self.delays_since_start(&facts.path, &facts.back);
         let base_rtt = ps(facts.info.base_rtt) + there + back;
         let wants_on_send = sender.wants_on_send();
+        let several = !self.settings.lacks(Mechanism::SeveralAcks);
         let acks = self.acks.get(usize::from(facts.algorithm)).copied().unwrap_or(self.settings.acks);
         let mut flow = Box::new(Flow {
             number,
@@ -348,8 +355,7 @@ impl<'a> Engine<'a> {
             timer_due: f64::INFINITY,
             nic: facts.path[0],
             hops,
-            looks: self.settings.looks * if stretches.len() > 1 { self.settings.long_factor } else { 1.0 },
-            stretches,
+            looks: self.settings.looks * if shift > 0.0 { self.settings.long_factor } else { 1.0 },
             changes: Default::default(),
             back: facts.back.clone(),
             ack_rate: 0,
@@ -378,9 +384,10 @@ impl<'a> Engine<'a> {
             recovered: 0.0,
             window: 0.0,
             wants_on_send,
-            acks,
+            acks: if several { acks } else { 1 },
             has_telemetry: params.needs().int,
             waits_until: 0.0,
+            last_share: 0.0,
             start: now,
             stop: facts.stop,
             size: facts.size,

@@ -13,8 +13,9 @@ use std::collections::VecDeque;
 pub(crate) struct Told {
     /// Marks and losses by the time when its byte was there, bytes sent and queue by the time of its telemetry.
     pub counters: Counters,
-    /// Bytes that had come when its byte was there.
+    /// Bytes that had come when its byte was there, and that time in picoseconds.
     pub arrived: f64,
+    pub found: f64,
 }
 
 /// A link with a queue on a flow's path.
@@ -32,20 +33,11 @@ pub(crate) struct Hop {
     pub telemetry: Option<RateCode>,
 }
 
-/// A stretch of a path without long links before its end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch {
-    /// Its first hop.
-    pub first: usize,
-    /// Delay of the long links before it.
-    pub shift: f64,
-}
-
-/// A change of rate on its way to a later stretch.
+/// A change of rate on its way to a later hop: behind the bytes that wait before it, and over long links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub due: f64,
-    pub stretch: usize,
+    pub place: usize,
     pub rate: i64,
 }
 
@@ -56,8 +48,6 @@ pub(crate) enum Stage {
     Sending,
     /// Its last byte is about to come to this hop.
     LastByteAt(usize),
-    /// Its last byte waits before this hop, which keeps the flow's share of the hop before.
-    LastByteWaitsFor(usize),
 }
 
 /// A flow that has begun, and whose last byte has not arrived.
@@ -75,7 +65,6 @@ pub(crate) struct Flow {
     /// Number of its host.
     pub nic: u32,
     pub hops: Vec<Hop>,
-    pub stretches: Vec<Stretch>,
     /// Changes of rate that are on their way, by time.
     pub changes: VecDeque<Change>,
     pub back: Vec<u32>,
@@ -91,7 +80,7 @@ pub(crate) struct Flow {
     pub line_rate: i64,
     pub want: i64,
     pub rate: i64,
-    /// Rate at the end of the first stretch.
+    /// Rate with which what it sends now leaves the hops before the first long link.
     pub exit: i64,
     pub sent: f64,
     pub left: f64,
@@ -127,8 +116,10 @@ pub(crate) struct Flow {
     pub wants_on_send: bool,
     /// Most ACKs at a look.
     pub acks: u32,
-    /// What the link that its last byte waits for has sent in all when that has left it.
+    /// What the link that its last byte waits for has sent in all when that has left it; zero where it waits for none.
     pub waits_until: f64,
+    /// The flow's part of that link, at the end of what it had put in.
+    pub last_share: f64,
     // Result.
     pub start: f64,
     pub stop: f64,
@@ -190,39 +181,20 @@ impl Flow {
         (self.lost / (self.mss * self.framing)) as u64
     }
 
-    /// Rate that it puts into a hop, and the link by which that comes there; `None` where it puts nothing in, or its last byte waits there
-    /// for the next one.
+    /// Rate that it puts into a hop, and the link by which that comes there; `None` where it puts nothing in.
     pub fn input_at(&self, place: usize) -> Option<(u32, i64)> {
         let input = self.hops[place].input;
-        if input == 0 || self.stage == Stage::LastByteWaitsFor(place + 1) {
-            return None;
-        }
-        Some((if place > 0 { self.hops[place - 1].link } else { self.nic }, input))
+        (input > 0).then(|| (if place > 0 { self.hops[place - 1].link } else { self.nic }, input))
     }
 
-    /// Adds what it puts into links, the shares that it keeps of some, and what its ACKs take of hosts' links, each by link.
-    pub fn add_inputs(&self, inputs: &mut [i64], held: &mut [i64], acks: &mut [i64]) {
-        let waits_for = match self.stage {
-            Stage::LastByteWaitsFor(place) => Some(place - 1),
-            Stage::Sending | Stage::LastByteAt(_) => None,
-        };
-        for (place, hop) in self.hops.iter().enumerate() {
-            let of = if waits_for == Some(place) { &mut *held } else { &mut *inputs };
-            of[hop.link as usize] += hop.input;
+    /// Adds what it puts into links, and what its ACKs take of hosts' links, each by link.
+    pub fn add_inputs(&self, inputs: &mut [i64], acks: &mut [i64]) {
+        for hop in &self.hops {
+            inputs[hop.link as usize] += hop.input;
         }
         for (place, link) in self.back.iter().enumerate() {
             let of = if place == 0 { &mut *acks } else { &mut *inputs };
             of[*link as usize] += self.ack_rate;
         }
-    }
-
-    /// The last hop of a stretch, exclusive.
-    pub fn end_of(&self, stretch: usize) -> usize {
-        self.stretches.get(stretch + 1).map_or(self.hops.len(), |next| next.first)
-    }
-
-    /// The stretch of a hop.
-    pub fn stretch_of(&self, place: usize) -> usize {
-        self.stretches.iter().rposition(|stretch| stretch.first <= place).unwrap_or(0)
     }
 }

@@ -63,6 +63,28 @@ impl SentCurve {
         Some((mix(before.bytes, after.bytes, part), mix(before.left, after.left, part)))
     }
 
+    /// Bytes that had been sent at `time`, and that time; `None` before the first.
+    pub fn sent_at(&self, time: f64) -> Option<(f64, f64)> {
+        let points = self.points.get(self.first..)?;
+        let later = points.partition_point(|point| point.left <= time);
+        let before = points.get(later.checked_sub(1)?)?;
+        let Some(after) = points.get(later) else { return Some((before.bytes, before.left)) };
+        let part = (time - before.left) / (after.left - before.left);
+        Some((mix(before.bytes, after.bytes, part), time))
+    }
+
+    /// Corrects when ACKs come back that are still on their way: `rtt` is the round-trip time of a byte that left then. ACKs do not
+    /// overtake each other.
+    pub fn correct(&mut self, now: f64, rtt: impl Fn(f64) -> f64) {
+        let mut before = 0.0_f64;
+        for point in &mut self.points[self.first..] {
+            if point.back > now {
+                point.back = before.max(point.left + rtt(point.left));
+            }
+            before = point.back;
+        }
+    }
+
     /// Forgets what came before the last point whose ACK is back at `now`.
     #[inline]
     pub fn forget_before(&mut self, now: f64) {

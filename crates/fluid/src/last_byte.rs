@@ -3,6 +3,7 @@
 use crate::engine::{Engine, own_event};
 use crate::flow::{Flow, Stage};
 use crate::link::round_up;
+use crate::mechanism::Mechanism;
 use crate::plan::ps;
 use farloop_network::ids::{FlowId, Key};
 use std::cmp::Reverse;
@@ -19,43 +20,47 @@ impl Engine<'_> {
         let mut flow = self.take(slot);
         let mut place = match flow.stage {
             Stage::LastByteAt(place) => place,
-            Stage::LastByteWaitsFor(place) => {
-                let before = &mut flow.hops[place - 1];
-                let link = &mut self.links[before.link as usize];
-                link.advance(now);
-                let left = link.time_until_sent(flow.waits_until);
-                if left > SHORT {
-                    self.flows[slot as usize] = Some(flow);
-                    return self.schedule(slot, round_up(now + left.min(PATIENCE)));
-                }
-                self.links[before.link as usize].hold(-before.input);
-                before.input = 0;
-                place
-            }
             Stage::Sending => unreachable!("it has sent everything"),
         };
+        if flow.waits_until > 0.0 {
+            let before = &mut self.links[flow.hops[place - 1].link as usize];
+            before.advance(now);
+            let left = before.time_until_sent(flow.waits_until);
+            if left > SHORT {
+                self.flows[slot as usize] = Some(flow);
+                return self.schedule(slot, round_up(now + left.min(PATIENCE)));
+            }
+            flow.waits_until = 0.0;
+        }
         while let Some(hop) = flow.hops.get(place).copied() {
             let link = &mut self.links[hop.link as usize];
             link.advance(now);
+            let share = link.exit_rate(hop.input) as f64 / link.rate().max(1) as f64;
+            let until = link.counters.sent + link.counters.queue;
             link.change_input(-hop.input);
+            link.through.retain(|other| *other != slot);
             let wait = link.wait();
-            let next = flow.hops.get(place + 1);
+            if !link.through.is_empty() && link.shares_changed() {
+                self.tell_shares(hop.link, now);
+            }
+            let next = flow.hops.get(place + 1).copied();
             let far = next.map_or(0.0, |next| next.shift - hop.shift);
-            if wait > self.settings.short_wait && next.is_some() {
-                link.hold(hop.input);
-                flow.stage = Stage::LastByteWaitsFor(place + 1);
-                flow.waits_until = link.counters.sent + link.counters.queue;
-                let wait = if self.pfc.is_paused(hop.link) { wait.min(PATIENCE) } else { wait };
+            let walks = !self.settings.lacks(Mechanism::LastByteWalk);
+            flow.hops[place].input = 0;
+            let waits = walks && wait > self.settings.short_wait && next.is_some();
+            if waits || far > 0.0 {
+                flow.stage = Stage::LastByteAt(place + 1);
+                let mut due = now + far;
+                if waits {
+                    (flow.waits_until, flow.last_share) = (until, share);
+                    due += if self.pfc.is_paused(hop.link) { wait.min(PATIENCE) } else { wait };
+                } else {
+                    flow.rest += wait;
+                }
                 self.flows[slot as usize] = Some(flow);
-                return self.schedule(slot, round_up(now + wait + far));
+                return self.schedule(slot, round_up(due));
             }
             flow.rest += wait;
-            flow.hops[place].input = 0;
-            if far > 0.0 {
-                flow.stage = Stage::LastByteAt(place + 1);
-                self.flows[slot as usize] = Some(flow);
-                return self.schedule(slot, now + far);
-            }
             place += 1;
         }
         self.set_ack_rate(&mut flow, 0, now);

@@ -20,6 +20,7 @@
 //! | [`error_bound`] | how far from packets a run may be |
 //! | `pfc`, `pauses` | switches with PFC, and pauses in motion |
 //! | `link_changes`, `crossing` | links that change, and the flows that cross a link |
+//! | `mechanism` | what a simulation can leave out, to measure its worth |
 //! | `samples`, `sampling`, `outcome` | series, and the result with its invariants |
 
 mod acks;
@@ -35,6 +36,7 @@ mod link;
 mod link_changes;
 mod look;
 mod max_min;
+mod mechanism;
 mod nic;
 mod outcome;
 mod pauses;
@@ -51,6 +53,7 @@ mod simulation;
 
 pub use admission::Admission;
 pub use error_bound::{ErrorBound, ErrorEstimate, estimate_error};
+pub use mechanism::Mechanism;
 pub use refusal::{Refusal, check, check_algorithm};
 pub use settings::{Model, Settings};
 pub use simulation::{Error, Progress, Simulation, Stopped};

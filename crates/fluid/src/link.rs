@@ -112,8 +112,8 @@ pub(crate) struct Link {
     // The second line.
     /// Picoseconds per byte.
     time_per_byte: f64,
-    /// Rates of flows whose last byte waits further up, and which keep their share here until it comes.
-    held: i64,
+    /// Input for which the shares of the flows that go on were told to the links behind.
+    told: i64,
     marking: Marking,
     /// True if its switch wants to know when its queue grows.
     pub watched: bool,
@@ -128,6 +128,8 @@ pub(crate) struct Link {
     max_queue: f64,
     /// In bytes per picosecond.
     speed: f64,
+    /// Slots of the flows that go on to another link behind this one.
+    pub through: Vec<u32>,
 }
 
 impl Link {
@@ -140,7 +142,7 @@ impl Link {
             at: 0.0,
             arrived: 0.0,
             time_per_byte: 1.0 / speed,
-            held: 0,
+            told: 0,
             marking: facts.marking,
             watched: false,
             recent_max: 0.0,
@@ -149,6 +151,7 @@ impl Link {
             lossy_limit: facts.lossy_limit,
             max_queue: 0.0,
             speed,
+            through: Vec::new(),
         }
     }
 
@@ -218,20 +221,27 @@ impl Link {
         debug_assert!(self.input >= 0, "a flow took out more than it had put in");
     }
 
-    /// Rate in bit/s with which leaves what comes at `rate`: its share of a full link.
+    /// Rate in bit/s with which leaves what comes now at `rate`: its share of a full link, once it has waited.
     #[inline]
     pub fn exit_rate(&self, rate: i64) -> i64 {
         let full = self.counters.queue > 0.0 || self.input > self.rate;
         if !full || self.input <= 0 {
             return rate;
         }
-        let share = rate as f64 * (self.rate as f64 / (self.input + self.held) as f64);
+        let share = rate as f64 * (self.rate as f64 / self.input as f64);
         (share as i64).min(self.rate)
     }
 
-    /// Keeps a share for a flow of `rate` whose last byte waits further up; a negative rate gives it back.
-    pub fn hold(&mut self, rate: i64) {
-        self.held += rate;
+    /// True once in a while: when the shares of a full link's flows are others by an eighth than when this was asked last.
+    #[inline]
+    pub fn shares_changed(&mut self) -> bool {
+        let fullest = self.input.max(self.told);
+        let full = self.counters.queue > 0.0 || fullest > self.rate;
+        let changed = full && (self.input - self.told).abs() > fullest / 8;
+        if changed || !full {
+            self.told = self.input;
+        }
+        changed
     }
 
     /// Takes over the marking and limits of other facts; counted up to now.
@@ -261,11 +271,6 @@ impl Link {
         self.input
     }
 
-    /// Rates kept for flows whose last byte waits further up.
-    pub fn held(&self) -> i64 {
-        self.held
-    }
-
     /// Bytes that have come.
     pub fn arrived(&self) -> f64 {
         self.arrived
@@ -280,6 +285,11 @@ impl Link {
     /// In bit/s.
     pub fn rate(&self) -> i64 {
         self.rate
+    }
+
+    /// Picoseconds that a byte takes.
+    pub fn time_per_byte(&self) -> f64 {
+        self.time_per_byte
     }
 
     /// In bytes per picosecond.

@@ -106,10 +106,6 @@ impl Flow {
         // What comes behind long links comes that much later.
         if is_long {
             self.hops[behind..].iter_mut().for_each(|hop| hop.shift += later);
-            self.stretches
-                .iter_mut()
-                .filter(|stretch| stretch.first >= behind && stretch.shift > 0.0)
-                .for_each(|stretch| stretch.shift += later);
         }
     }
 }

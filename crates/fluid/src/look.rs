@@ -5,6 +5,7 @@ use crate::engine::{Engine, time, wire_window};
 use crate::flow::{Flow, Told};
 use crate::history::{Place, mix};
 use crate::link::{BYTES_PER_PS, Counters, round_up};
+use crate::mechanism::Mechanism;
 use farloop_cc::{Ack, Ctx, Loss, LossKind, Sender, Sent, TimerId};
 use farloop_units::{Bytes, Delta, Time};
 
@@ -14,9 +15,12 @@ impl Engine<'_> {
         self.work.looks += 1;
         let mut flow = self.take(slot);
         let rtt = self.count_hops(&mut flow, now);
-        let sent = flow.sent;
-        flow.curve.push(now, sent, rtt);
-        let reported = collect(&mut flow, now);
+        let (sent, delay) = (flow.sent, self.ack_delay(&flow, rtt));
+        flow.curve.push(now, sent, delay);
+        if rtt.max(flow.rtt) > flow.base_rtt {
+            self.correct_acks(&mut flow, now);
+        }
+        let reported = self.collect(&mut flow, rtt, now);
         if reported.lost > 0.0 {
             self.tell_loss(&mut flow, &reported, rtt, now);
         }
@@ -190,7 +194,8 @@ impl Engine<'_> {
         let before = flow.window;
         flow.window = wire_window(flow, control.cwnd);
         // A look at least once in each *base* round-trip time, however long the queue is.
-        let mut interval = (rtt / flow.looks).min(flow.base_rtt);
+        let longest = if self.settings.lacks(Mechanism::BaseLooks) { f64::INFINITY } else { flow.base_rtt };
+        let mut interval = (rtt / flow.looks).min(longest);
         if self.settings.scatter > 0.0 {
             interval *= 1.0 - self.settings.scatter * self.random.uniform();
         }
@@ -213,41 +218,78 @@ impl Engine<'_> {
         let spread = flow.exit as f64 * growth;
         (budget / (flow.next_look - now) / BYTES_PER_PS).max(spread).min(line) as i64
     }
-}
-
-/// Collects what ACKs tell that are back by now; each hop gets its newest counters.
-fn collect(flow: &mut Flow, now: f64) -> Reported {
-    let (acked, left) = flow.curve.acked_at(now).unwrap_or((flow.acked, flow.acked_left));
-    let acked = acked.max(flow.acked);
-    let telemetry_at = (now - flow.base_rtt).max(flow.start);
-    let elapsed = left - flow.acked_left;
-    let (mut unmarked, mut passed) = (1.0, 1.0);
-    // Of the hops of a stretch: when the newest byte was there, and when its telemetry was taken.
-    let (mut shift, mut found, mut stamped) = (f64::NAN, Place::default(), Place::default());
-    for (place, hop) in flow.hops.iter_mut().enumerate() {
-        if hop.shift != shift {
-            shift = hop.shift;
-            found = flow.history.place(left + shift);
-            stamped = if flow.has_telemetry { flow.history.place(telemetry_at + shift) } else { found };
-        }
-        let (before, after) = flow.history.around(found, place);
-        let marked = mix(before.marked, after.marked, found.part);
-        let lost = mix(before.lost, after.lost, found.part);
-        let arrived = mix(before.arrived(), after.arrived(), found.part);
-        let reported = &hop.reported;
-        if elapsed > 0.0 {
-            unmarked *= 1.0 - ((marked - reported.counters.marked) / elapsed).clamp(0.0, 1.0);
-        }
-        if lost > reported.counters.lost {
-            let came = arrived - reported.arrived;
-            passed *= 1.0 - ((lost - reported.counters.lost) / came).clamp(0.0, 1.0);
-        }
-        let (before, after) = flow.history.around(stamped, place);
-        let sent = mix(before.sent, after.sent, stamped.part);
-        let queue = mix(before.queue, after.queue, stamped.part);
-        hop.newest = Told { counters: Counters { sent, queue, marked, lost }, arrived };
+    /// The time after which the ACK of a byte is back that takes `rtt`.
+    #[inline]
+    pub(crate) fn ack_delay(&self, flow: &Flow, rtt: f64) -> f64 {
+        if self.settings.lacks(Mechanism::AckDelay) { flow.base_rtt } else { rtt }
     }
-    flow.curve.forget_before(now);
-    flow.history.forget_before(left.min(telemetry_at));
-    Reported { acked, left, marked: 1.0 - unmarked, lost: (1.0 - passed) * (acked - flow.acked), telemetry_at }
+
+    /// Corrects when the ACKs of a flow come back, by the queues that their bytes have found since they left.
+    fn correct_acks(&self, flow: &mut Flow, now: f64) {
+        if self.settings.lacks(Mechanism::AckDelay) {
+            return;
+        }
+        let Flow { curve, history, hops, base_rtt, .. } = flow;
+        curve.correct(now, |left| {
+            let mut waited = 0.0;
+            for (number, hop) in hops.iter().enumerate() {
+                let place = history.place(left + hop.shift + waited);
+                let (before, after) = history.around(place, number);
+                waited += mix(before.queue, after.queue, place.part) * self.links[hop.link as usize].time_per_byte();
+            }
+            *base_rtt + waited
+        });
+    }
+
+    /// Collects what ACKs tell that are back by now; each hop gets its newest counters. What leaves now takes `rtt`.
+    fn collect(&self, flow: &mut Flow, rtt: f64, now: f64) -> Reported {
+        let without = self.settings.without;
+        let back = match without {
+            Some(Mechanism::AckReturn) => flow.curve.sent_at(now - rtt),
+            _ => flow.curve.acked_at(now),
+        };
+        let (acked, left) = back.unwrap_or((flow.acked, flow.acked_left));
+        let (acked, left) = (acked.max(flow.acked), left.max(flow.acked_left));
+        let age = if without == Some(Mechanism::TelemetryAge) { 0.0 } else { flow.base_rtt };
+        let telemetry_at = (now - age).max(flow.start);
+        let (mut unmarked, mut passed) = (1.0, 1.0);
+        // When the newest byte was at a hop, once it had waited in those before, and when the hop's telemetry was taken.
+        let (mut waited, mut at, mut shift) = (0.0, f64::NAN, f64::NAN);
+        let (mut place, mut stamped) = (Place::default(), Place::default());
+        for (number, hop) in flow.hops.iter_mut().enumerate() {
+            let found = if without == Some(Mechanism::PastQueue) { now } else { left + hop.shift + waited };
+            if found != at {
+                at = found;
+                place = flow.history.place(found);
+            }
+            if hop.shift != shift {
+                shift = hop.shift;
+                stamped = if flow.has_telemetry { flow.history.place(telemetry_at + shift) } else { place };
+            }
+            let (before, after) = flow.history.around(place, number);
+            let marked = mix(before.marked, after.marked, place.part);
+            let lost = mix(before.lost, after.lost, place.part);
+            let arrived = mix(before.arrived(), after.arrived(), place.part);
+            let queue = mix(before.queue, after.queue, place.part);
+            waited += queue * self.links[hop.link as usize].time_per_byte();
+            let reported = &hop.reported;
+            let elapsed = found - reported.found;
+            if elapsed > 0.0 {
+                unmarked *= 1.0 - ((marked - reported.counters.marked) / elapsed).clamp(0.0, 1.0);
+            }
+            if lost > reported.counters.lost {
+                let came = arrived - reported.arrived;
+                passed *= 1.0 - ((lost - reported.counters.lost) / came).clamp(0.0, 1.0);
+            }
+            let (before, after) = flow.history.around(stamped, number);
+            let sent = mix(before.sent, after.sent, stamped.part);
+            let queue = mix(before.queue, after.queue, stamped.part);
+            hop.newest = Told { counters: Counters { sent, queue, marked, lost }, arrived, found };
+        }
+        flow.curve.forget_before(now);
+        flow.history.forget_before(left.min(telemetry_at));
+        let marked = if without == Some(Mechanism::Marks) { 0.0 } else { 1.0 - unmarked };
+        let lost = if without == Some(Mechanism::Losses) { 0.0 } else { (1.0 - passed) * (acked - flow.acked) };
+        Reported { acked, left, marked, lost, telemetry_at }
+    }
 }

@@ -1,8 +1,9 @@
 //! Rates on their way: what a flow sends reaches the links of its path, and its ACKs those of the way back.
 
 use crate::engine::{Engine, own_event, time};
-use crate::flow::{Change, Flow, Stage};
-use std::ops::Range;
+use crate::flow::{Change, Flow, Hop, Stage};
+use crate::link::round_up;
+use crate::mechanism::Mechanism;
 
 impl Engine<'_> {
     /// The flow, which is out of its slot, sends at another rate from now on; `rtt` is that of what leaves now.
@@ -11,9 +12,16 @@ impl Engine<'_> {
         flow.advance(now);
         self.nics[flow.nic as usize].change_rate(rate - flow.rate, now);
         flow.rate = rate;
-        flow.curve.push(now, flow.sent, rtt);
-        flow.exit = self.enter_stretch(flow, 0, rate, now);
-        self.pass_on(slot, flow, 0, now);
+        let delay = self.ack_delay(flow, rtt);
+        flow.curve.push(now, flow.sent, delay);
+        flow.exit = match flow.hops.first() {
+            Some(first) if first.shift > 0.0 => {
+                let due = round_up(now + first.shift);
+                self.delay(slot, flow, Change { due, place: 0, rate }, now);
+                rate
+            }
+            _ => self.enter(slot, flow, 0, rate, now),
+        };
         self.schedule(slot, flow.next_event());
     }
 
@@ -28,66 +36,120 @@ impl Engine<'_> {
         rtt
     }
 
-    /// The flow's rate at the first hop of a stretch changes; returns that at its end. Its links are counted up to now.
-    fn enter_stretch(&mut self, flow: &mut Flow, stretch: usize, rate: i64, now: f64) -> i64 {
-        self.enter(flow, flow.stretches[stretch].first..flow.end_of(stretch), rate, now)
-    }
-
-    /// The same at hops of one stretch.
-    fn enter(&mut self, flow: &mut Flow, hops: Range<usize>, rate: i64, now: f64) -> i64 {
-        let mut rate = rate;
-        for place in hops {
-            let hop = &mut flow.hops[place];
-            let link = &mut self.links[hop.link as usize];
+    /// The flow comes to a hop at another rate from now on, and goes on to the next ones as far as it neither waits nor takes a long link.
+    /// Returns the rate with which it leaves the last hop before the next long link.
+    fn enter(&mut self, slot: u32, flow: &mut Flow, first: usize, rate: i64, now: f64) -> i64 {
+        let (mut rate, mut late) = (rate, false);
+        for place in first..flow.hops.len() {
+            let Hop { link: number, shift, input, .. } = flow.hops[place];
+            let link = &mut self.links[number as usize];
             link.advance(now);
-            link.change_input(rate - hop.input);
-            hop.input = rate;
-            rate = link.exit_rate(rate);
-            if link.grows_watched() {
-                self.watch_queue(hop.link as usize, now);
+            if !late {
+                link.change_input(rate - input);
+                flow.hops[place].input = rate;
+                let (grows, told) = (link.grows_watched(), !link.through.is_empty() && link.shares_changed());
+                if grows {
+                    self.watch_queue(number as usize, now);
+                }
+                if told {
+                    self.tell_shares(number, now);
+                }
+            }
+            rate = self.links[number as usize].exit_rate(rate);
+            let Some(next) = flow.hops.get(place + 1) else { break };
+            let far = next.shift - shift;
+            if !late {
+                match self.leave(slot, flow, place, now) {
+                    Some(at_once) => rate = at_once,
+                    None => late = true,
+                }
+            }
+            if far > 0.0 {
+                break;
             }
         }
         rate
     }
 
-    /// A link, which is counted up to now, has another rate: what its flows put in comes behind it at other rates.
+    /// The flow leaves a hop, and not the last one, at another rate, once what comes there now has waited; returns the rate if that is at
+    /// once.
+    fn leave(&mut self, slot: u32, flow: &mut Flow, place: usize, now: f64) -> Option<i64> {
+        let hop = &flow.hops[place];
+        let link = &self.links[hop.link as usize];
+        let far = flow.hops[place + 1].shift - hop.shift;
+        let (wait, came) = (link.wait(), hop.input);
+        let rate = link.exit_rate(came);
+        let empty = now + wait / (1.0 - link.input() as f64 / link.rate() as f64);
+        let place = place + 1;
+        if wait <= self.settings.short_wait || self.settings.lacks(Mechanism::RatesWait) {
+            let change = Change { due: round_up(now + far), place, rate: rate.min(came) };
+            return (!self.delay(slot, flow, change, now)).then_some(change.rate);
+        }
+        self.delay(slot, flow, Change { due: round_up(now + far + wait), place, rate }, now);
+        // Until a queue that shrinks is empty, its bytes leave faster than they come.
+        if rate > came {
+            self.delay(slot, flow, Change { due: round_up(empty + far), place, rate: came }, now);
+        }
+        None
+    }
+
+    /// The other flows of a link have other shares of it: what comes from now on leaves it at other rates.
+    pub(crate) fn tell_shares(&mut self, link: u32, now: f64) {
+        let through = std::mem::take(&mut self.links[link as usize].through);
+        for slot in &through {
+            // The flow that changes its rate is out of its slot.
+            let Some(mut flow) = self.flows[*slot as usize].take() else { continue };
+            if let Some(place) = flow.hops.iter().position(|hop| hop.link == link) {
+                if let Some(rate) = self.leave(*slot, &mut flow, place, now) {
+                    self.enter(*slot, &mut flow, place + 1, rate, now);
+                }
+            }
+            self.flows[*slot as usize] = Some(flow);
+        }
+        self.links[link as usize].through = through;
+    }
+
+    /// A link, which is counted up to now, has another rate: what waits there, and what its flows put in, comes behind it at other rates.
     pub(crate) fn pass_on_behind(&mut self, link: usize, now: f64) {
         let crossing = self.crossing.take(link);
         for (slot, place) in &crossing {
             let (mut flow, place) = (self.take(*slot), *place as usize);
-            let input = flow.hops[place].input;
-            if input > 0 {
-                let stretch = flow.stretch_of(place);
-                let rate = self.links[link].exit_rate(input);
-                let behind = place + 1..flow.end_of(stretch);
-                let exit = self.enter(&mut flow, behind, rate, now);
-                if stretch == 0 {
-                    flow.exit = exit;
+            if place + 1 < flow.hops.len() {
+                let last = flow.stage == Stage::LastByteAt(place + 1);
+                let rate = if last {
+                    (flow.last_share * self.links[link].rate() as f64) as i64
+                } else {
+                    self.links[link].exit_rate(flow.hops[place].input)
+                };
+                let far = flow.hops[place + 1].shift - flow.hops[place].shift;
+                let change = Change { due: round_up(now + far), place: place + 1, rate };
+                let is_behind = last || flow.hops[place].input > 0;
+                if is_behind && !self.delay(*slot, &mut flow, change, now) {
+                    self.enter(*slot, &mut flow, place + 1, rate, now);
                 }
-                self.pass_on(*slot, &mut flow, stretch, now);
             }
             self.flows[*slot as usize] = Some(flow);
         }
         self.crossing.put_back(link, crossing);
     }
 
-    /// A rate that leaves a stretch comes to the next one a propagation delay later.
-    fn pass_on(&mut self, slot: u32, flow: &mut Flow, stretch: usize, now: f64) {
-        let Some(next) = flow.stretches.get(stretch + 1) else { return };
-        let end = flow.end_of(stretch);
-        let rate = match end.checked_sub(1).filter(|last| *last >= flow.stretches[stretch].first) {
-            Some(last) => self.links[flow.hops[last].link as usize].exit_rate(flow.hops[last].input),
-            None => flow.rate,
-        };
-        let due = now + (next.shift - flow.stretches[stretch].shift);
-        let after = flow.changes.iter().rposition(|change| change.due <= due).map_or(0, |at| at + 1);
-        flow.changes.insert(after, Change { due, stretch: stretch + 1, rate });
-        if after == 0 {
-            self.calendar.set(own_event(slot) + 1, time(due));
+    /// Puts a change of rate on its way, in place of those that would come to the same hop later. Returns false if it comes at once.
+    fn delay(&mut self, slot: u32, flow: &mut Flow, change: Change, now: f64) -> bool {
+        let late = change.due > now;
+        let from = if late { change.due + 0.5 } else { now };
+        flow.changes.retain(|other| other.place != change.place || other.due < from);
+        if late {
+            let after = flow.changes.iter().rposition(|other| other.due <= change.due).map_or(0, |at| at + 1);
+            flow.changes.insert(after, change);
         }
+        match flow.changes.front() {
+            Some(next) => self.calendar.set(own_event(slot) + 1, time(next.due)),
+            None => self.calendar.cancel(own_event(slot) + 1),
+        }
+        late
     }
 
-    /// A change of rate comes to a later stretch.
+    /// A change of rate comes to a later hop.
     pub(crate) fn pass_change(&mut self, slot: u32, now: f64) {
         let mut flow = self.take(slot);
         let Some(change) = flow.changes.pop_front() else { unreachable!("an event without a change") };
@@ -96,14 +158,9 @@ impl Engine<'_> {
             None => self.calendar.cancel(own_event(slot) + 1),
         }
         // Nothing comes after the last byte.
-        let first = flow.stretches[change.stretch].first;
-        let over = match flow.stage {
-            Stage::Sending => false,
-            Stage::LastByteAt(place) | Stage::LastByteWaitsFor(place) => first < place,
-        };
+        let over = matches!(flow.stage, Stage::LastByteAt(place) if change.place < place);
         if !over {
-            self.enter_stretch(&mut flow, change.stretch, change.rate, now);
-            self.pass_on(slot, &mut flow, change.stretch, now);
+            self.enter(slot, &mut flow, change.place, change.rate, now);
         }
         self.flows[slot as usize] = Some(flow);
     }
@@ -113,7 +170,10 @@ impl Engine<'_> {
         let change = rate - flow.ack_rate;
         let Some(first) = flow.back.first() else { return };
         // Small changes are not worth their time.
-        if change == 0 || (rate > 0 && change.abs() < self.links[*first as usize].rate() / 500) {
+        if self.settings.lacks(Mechanism::AckBytes)
+            || change == 0
+            || (rate > 0 && change.abs() < self.links[*first as usize].rate() / 500)
+        {
             return;
         }
         flow.ack_rate = rate;

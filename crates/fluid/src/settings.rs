@@ -1,5 +1,7 @@
 //! Settings of the fluid simulation itself.
 
+use crate::mechanism::Mechanism;
+
 /// The law that moves the rates of flows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Model {
@@ -23,7 +25,7 @@ pub struct Settings {
     pub long_delay: f64,
     /// A flow over such a link is looked at so many times as often in its round-trip time.
     pub long_factor: f64,
-    /// The last byte of a flow keeps the flow's share of a link where it waits longer than this, in picoseconds.
+    /// Last bytes and changes of rates pass a queue at once where they wait no longer than this, in picoseconds.
     pub short_wait: f64,
     /// Number of the stream of random numbers that algorithms and marks draw from.
     pub stream: u64,
@@ -31,6 +33,8 @@ pub struct Settings {
     pub scatter: f64,
     /// Queues that would have paused packets go on: for measurements of how often that matters.
     pub ignore_pauses: bool,
+    /// A mechanism that the simulation leaves out, to measure its worth; no scenario can ask for it.
+    pub without: Option<Mechanism>,
 }
 
 impl Default for Settings {
@@ -45,6 +49,15 @@ impl Default for Settings {
             stream: 0,
             scatter: 0.0,
             ignore_pauses: false,
+            without: None,
         }
+    }
+}
+
+impl Settings {
+    /// True if the simulation leaves the mechanism out.
+    #[inline]
+    pub(crate) fn lacks(&self, mechanism: Mechanism) -> bool {
+        self.without == Some(mechanism)
     }
 }
