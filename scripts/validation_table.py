@@ -4,7 +4,7 @@
 farloop validate --full --out out/validation && scripts/validation_table.py out/validation
 
 Without an argument it writes only what the repository has: the table of speeds, which validation/speed.py has measured, and those of the
-fluid simulation in docs/fluid.md, which are validation/fluid/make.py's and validation/fluid/bound.py's.
+fluid simulation in docs/fluid.md, which are those of validation/fluid/make.py, validation/fluid/bound.py and validation/m3/make.py.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from farloop.views.tabular import Cell, Table
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
 FLUID, BOUNDS = ROOT / "docs" / "fluid.md", ROOT / "validation" / "fluid" / "bound.json"
+M3 = ROOT / "validation" / "m3" / "results.json"
 SPEED = ROOT / "python" / "farloop" / "studies" / "validation" / "references" / "speed.json"
 SCRIPT = "validation_table.py"
 
@@ -41,6 +42,7 @@ def main() -> int:
     put(PAGE, "speed", speed(json.loads(SPEED.read_text("utf-8"))))
     put(FLUID, "fluid-errors", fluid())
     put(FLUID, "fluid-bounds", bounds(json.loads(BOUNDS.read_text("utf-8"))))
+    put(FLUID, "m3", public_runs(json.loads(M3.read_text("utf-8"))))
     if output is None:
         return 0
     kept = json.loads((output / "validation.json").read_text("utf-8"))
@@ -105,6 +107,17 @@ def fluid() -> str:
     heads = [*_FLUID, "p99 slowdown", "last end"], ["case", "algorithm", *fluid_errors.CLASSES]
     tables = [Table.from_rows(head, rows).markdown() for head, rows in zip(heads, (runs, by_size), strict=True)]
     return "\nMean errors by size of flows: fluid / max-min / packets with jitter, in %.\n\n".join(tables).rstrip()
+
+
+def public_runs(results: Mapping[str, Any]) -> str:
+    """The errors on the runs of m3, by algorithm and by what is held to what."""
+    rows: list[list[Cell]] = [
+        [name, compared, *(f"{own[statistic]:.1f}" for statistic in ("mean", "median", "p90", "p99"))]
+        for name, of in results["errors"].items()
+        for compared, own in of.items()
+    ]
+    heads = ["algorithm", "held to", "mean (%)", "median (%)", "p90 (%)", "p99 slowdown (%)"]
+    return Table.from_rows(heads, rows).markdown().rstrip()
 
 
 def bounds(rows: Sequence[Mapping[str, Any]]) -> str:

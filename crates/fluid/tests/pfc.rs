@@ -136,21 +136,22 @@ fn pauses_spread_from_the_congested_port_and_hold_back_others() {
     }
 }
 
-/// Five switches in a ring, each of whose hosts sends two switches further: packets block each other for ever, and so do rates.
+/// Seven switches in a ring, each of whose hosts sends three switches further at half a link's rate: what comes by the ring is more than
+/// what comes from the host, so the links of the ring are paused first, and each waits for the next.
 #[test]
 fn a_cycle_of_pauses_ends_the_run() {
-    let (nodes, mut links) = with_hosts(5);
-    links.extend((0..5).map(|i| link(i, (i + 1) % 5)));
-    let flows = (0..5).map(|i| flow(5 + i, 5 + (i + 2) % 5, 100_000_000)).collect();
-    let spec = NetworkSpec::plain(nodes, links, fixed("100Gbps"), flows);
+    let (nodes, mut links) = with_hosts(7);
+    links.extend((0..7).map(|i| link(i, (i + 1) % 7)));
+    let flows = (0..7).map(|i| flow(7 + i, 7 + (i + 3) % 7, 100_000_000)).collect();
+    let spec = NetworkSpec::plain(nodes, links, fixed("50Gbps"), flows);
     let spec = NetworkSpec { end: Time::ZERO + Delta::from_ms(50), ..spec };
     let simulation = Simulation::build(spec, Settings::default(), &mut || true).expect("a network that it takes");
     match simulation.run(&mut |_| true) {
         Err(Stopped::Refused(refusal)) => {
             assert_eq!(refusal.key, "switch.pfc", "{refusal}");
             assert!(refusal.problem.contains("pause each other in a circle"), "{refusal}");
-            for i in 0..5 {
-                assert!(refusal.problem.contains(&format!("s{i}->s{}", (i + 1) % 5)), "{refusal}");
+            for i in 0..7 {
+                assert!(refusal.problem.contains(&format!("s{i}->s{}", (i + 1) % 7)), "{refusal}");
             }
         }
         other => panic!("{:?}", other.map(|result| result.flows)),
