@@ -1,9 +1,8 @@
 //! The ACKs of a look: what they report, their spread over time, their marks, their telemetry.
 
 use crate::flow::Flow;
-use crate::link::Counters;
 use crate::receiver::Calls;
-use farloop_cc::int::{IntRecord, RateCode};
+use farloop_cc::int::IntRecord;
 use farloop_cc::{Ack, Ctx, Sender};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Time};
@@ -26,6 +25,12 @@ pub(crate) struct Reported {
 #[inline]
 pub(crate) fn whole(x: f64) -> u64 {
     x as i64 as u64
+}
+
+/// A whole number of picoseconds as a floating-point number.
+#[inline]
+pub(crate) fn float(ps: u64) -> f64 {
+    ps as i64 as f64
 }
 
 /// ACKs that are spread evenly over the time since the last look.
@@ -152,36 +157,88 @@ pub(crate) fn tell_by_receiver(
     }
 }
 
-/// Telemetry of a hop, on its way from what was told last to the newest.
-pub(crate) struct Stamp {
-    sent: f64,
-    sent_step: f64,
-    queue: f64,
-    queue_step: f64,
-    rate: RateCode,
-    hop: u8,
+/// Telemetry of the hops of a path over the ACKs of a look: in equal steps from what was told last to the newest. Steps are whole
+/// picoseconds and bytes, as switches count them; the rest comes with the last ACK.
+#[derive(Default)]
+pub(crate) struct Telemetry {
+    /// Of the current ACK.
+    records: Vec<IntRecord>,
+    /// From each ACK to the next, as a difference of the records' bits.
+    steps: Vec<u128>,
+    newest: Vec<IntRecord>,
 }
 
-impl Stamp {
-    /// Telemetry of the hop with a rate and a number, each `step` of the way from what was told last to the newest.
-    #[inline]
-    pub fn new(told: &Counters, newest: &Counters, step: f64, (rate, hop): (RateCode, u8)) -> Stamp {
-        Stamp {
-            sent: told.sent,
-            sent_step: (newest.sent - told.sent) * step,
-            queue: told.queue,
-            queue_step: (newest.queue - told.queue) * step,
-            rate,
-            hop,
+impl Telemetry {
+    /// Begins the ACKs of a look, so many, the last of which tells of `at`, a time in picoseconds.
+    pub fn begin(&mut self, flow: &Flow, at: u64, count: u64) {
+        self.records.clear();
+        self.steps.clear();
+        self.newest.clear();
+        let (before, count) = (whole(flow.telemetry_at), count as i64);
+        let waited = at.wrapping_sub(before) as i64;
+        for (place, hop) in flow.hops.iter().enumerate() {
+            let Some(rate) = hop.telemetry else { continue };
+            let (told, newest) = (&hop.reported.counters, &hop.newest.counters);
+            let [sent, sent_now] = [told, newest].map(|counters| whole(counters.sent));
+            let [queue, queue_now] = [told, newest].map(|counters| whole(counters.queue.max(0.0)));
+            let record = |at, sent, queue| {
+                let (sent, queue) = (Bytes::new(sent), Bytes::new(queue));
+                IntRecord::new(Time::from_ps(at), sent, queue, rate, place as u8 + 1)
+            };
+            let (first, last) = (record(before, sent, queue), record(at, sent_now, queue_now));
+            let (passed, grown) = (sent_now.wrapping_sub(sent) as i64, queue_now.wrapping_sub(queue) as i64);
+            // Where a field wraps or is full in between, all ACKs tell the newest.
+            let is_in_range = first.to_bits().wrapping_add(difference(waited, passed, grown)) == last.to_bits();
+            self.records.push(if is_in_range { first } else { last });
+            self.steps.push(if is_in_range { difference(waited / count, passed / count, grown / count) } else { 0 });
+            self.newest.push(last);
         }
     }
 
-    /// The record of the next ACK.
+    /// The records of the next ACK, after which so many are left.
     #[inline]
-    pub fn next(&mut self, at: Time) -> IntRecord {
-        self.sent += self.sent_step;
-        self.queue += self.queue_step;
-        let (sent, queue) = (Bytes::new(whole(self.sent)), Bytes::new(whole(self.queue.max(0.0))));
-        IntRecord::new(at, sent, queue, self.rate, self.hop)
+    pub fn next(&mut self, left: u64) -> &[IntRecord] {
+        if left == 0 {
+            return &self.newest;
+        }
+        for (record, step) in self.records.iter_mut().zip(&self.steps) {
+            *record = IntRecord::from_bits(record.to_bits().wrapping_add(*step));
+        }
+        &self.records
+    }
+}
+
+/// The lowest bits of the bytes sent and of the queue in a record; a test holds them to [`IntRecord::new`].
+const SENT_BIT: u32 = 44;
+const QUEUE_BIT: u32 = 80;
+
+/// The difference of the bits of two records, by those of their times in picoseconds, bytes sent and queues, as long as no field leaves its
+/// range.
+#[inline]
+fn difference(time: i64, sent: i64, queue: i64) -> u128 {
+    let shifted = |field: i64, bits: u32| (i128::from(field) as u128) << bits;
+    let of_sent = shifted(sent, SENT_BIT);
+    let of_queue = shifted(queue, QUEUE_BIT);
+    shifted(time, 0).wrapping_add(of_sent).wrapping_add(of_queue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farloop_cc::int::RateCode;
+    use farloop_units::Rate;
+
+    /// Differences of bits are those of records, unless a field wraps or is full.
+    #[test]
+    fn differences_of_bits_are_those_of_records() {
+        let rate = RateCode::new(Rate::from_gbps(100)).expect("a round rate");
+        let bits = |at, sent, queue| {
+            IntRecord::new(Time::from_ps(at), Bytes::new(sent), Bytes::new(queue), rate, 3).to_bits()
+        };
+        let from = bits(1_000_000, 5_000_000, 40_000);
+        assert_eq!(from.wrapping_add(difference(2_000, 77, -39_999)), bits(1_002_000, 5_000_077, 1));
+        assert_eq!(from.wrapping_add(difference(0, 1 << 33, 200_000_000)), bits(1_000_000, 8_594_934_592, 200_040_000));
+        assert_ne!(from.wrapping_add(difference(0, 1 << 36, 0)), bits(1_000_000, (1 << 36) + 5_000_000, 40_000));
+        assert_ne!(from.wrapping_add(difference(0, 0, 1 << 30)), bits(1_000_000, 5_000_000, (1 << 30) + 40_000));
     }
 }

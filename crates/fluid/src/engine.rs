@@ -1,6 +1,6 @@
 //! The engine: flows, links, and the calendar of what happens to them.
 
-use crate::acks::Stamp;
+use crate::acks::Telemetry;
 use crate::crossing::Crossing;
 use crate::flow::{Flow, Hop, Stage, Told};
 use crate::history::{History, SentCurve};
@@ -13,7 +13,6 @@ use crate::receiver::ReceiverHalf;
 use crate::refusal::Refusal;
 use crate::samples::Samples;
 use crate::settings::Settings;
-use farloop_cc::int::IntRecord;
 use farloop_cc::{Control, Ctx, Effect, Sender, Signal, TimerId};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_network::Network;
@@ -108,8 +107,7 @@ pub(crate) struct Engine<'a> {
     pub random: RandomStream,
     pub effects: Vec<Effect>,
     pub signals: Vec<Signal>,
-    pub records: Vec<IntRecord>,
-    pub stamps: Vec<Stamp>,
+    pub telemetry: Telemetry,
     /// Rates that the flows of a host want, while they share its link.
     pub wants: Vec<i64>,
     pub ends: Vec<FlowEnd>,
@@ -153,8 +151,7 @@ impl<'a> Engine<'a> {
             random: RandomStream::new(seed, "fluid", settings.stream),
             effects: Vec::new(),
             signals: Vec::new(),
-            records: Vec::new(),
-            stamps: Vec::new(),
+            telemetry: Telemetry::default(),
             wants: Vec::new(),
             ends: vec![FlowEnd::NEVER; network.flows.len()],
             beginnings: Starts::default(),

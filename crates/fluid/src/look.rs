@@ -1,6 +1,6 @@
 //! A look at a flow: what its ACKs have told since the last one, and what it sends until the next.
 
-use crate::acks::{Marks, Reported, Spread, Stamp, marked_part, tell_by_receiver, whole};
+use crate::acks::{Marks, Reported, Spread, float, marked_part, tell_by_receiver, whole};
 use crate::engine::{Engine, time, wire_window};
 use crate::flow::{Flow, Told};
 use crate::history::{Place, mix};
@@ -82,19 +82,17 @@ impl Engine<'_> {
     fn tell_acks(&mut self, flow: &mut Flow, reported: &Reported, rtt: f64, now: f64) {
         let mut spread = Spread::new(flow, reported, (rtt, now));
         let mut marks = Marks::new(flow, reported, &spread, &mut self.random);
+        let mut telemetry = std::mem::take(&mut self.telemetry);
         if flow.has_telemetry {
-            self.begin_stamps(flow, 1.0 / spread.count as f64);
+            telemetry.begin(flow, whole(reported.telemetry_at), spread.count);
         }
         for left in (0..spread.count).rev() {
             let bytes = spread.next(left);
-            if flow.timer_due <= spread.at as f64 {
-                self.fire_timers(flow, spread.at as f64);
+            if flow.timer_due <= float(spread.at) {
+                self.fire_timers(flow, float(spread.at));
             }
             if flow.wants_on_send {
                 self.tell_sent(flow, spread.snd_nxt, spread.at);
-            }
-            if flow.has_telemetry {
-                self.stamp(reported, flow.telemetry_at, (spread.count - left) as f64 / spread.count as f64);
             }
             let mark = marks.next(bytes, left == 0);
             let ack = Ack {
@@ -108,31 +106,36 @@ impl Engine<'_> {
                 in_recovery: false,
                 app_limited: false,
                 delivery: None,
-                int: &self.records,
+                int: if flow.has_telemetry { telemetry.next(left) } else { &[] },
                 fields: &[],
             };
-            let at = Time::from_ps(spread.at);
-            if flow.receiver.is_some() {
-                let calls = (&mut self.random, &mut self.effects, &mut self.signals);
-                tell_by_receiver(flow, &ack, mark, at, calls);
-                self.work.acks += 1;
-            } else {
-                let mut ctx = Ctx::new(at, &mut self.random, &mut self.effects);
-                if bytes > mark {
-                    flow.sender.on_ack(&mut ctx, &ack);
-                    self.work.acks += 1;
-                }
-                if mark > 0 {
-                    flow.sender.on_ack(&mut ctx, &marked_part(&ack, mark));
-                    self.work.acks += 1;
-                }
+            self.tell_ack(flow, &ack, mark, Time::from_ps(spread.at));
+            if mark > 0 {
+                flow.marked += (mark / marks.mss).max(1);
             }
-            flow.marked += u64::from(mark > 0) * (mark / marks.mss).max(1);
             if !self.effects.is_empty() {
-                flow.set_timers(&mut self.effects, spread.at as f64);
+                flow.set_timers(&mut self.effects, float(spread.at));
             }
         }
+        self.telemetry = telemetry;
         (flow.ack_seq, flow.sent_seq) = (spread.ack_seq, spread.snd_nxt);
+    }
+
+    /// Gives the algorithm an ACK, and the part of it with marks.
+    #[inline]
+    fn tell_ack(&mut self, flow: &mut Flow, ack: &Ack<'_>, mark: u64, at: Time) {
+        self.work.acks += 1;
+        if flow.receiver.is_some() {
+            let calls = (&mut self.random, &mut self.effects, &mut self.signals);
+            return tell_by_receiver(flow, ack, mark, at, calls);
+        }
+        let mut ctx = Ctx::new(at, &mut self.random, &mut self.effects);
+        if ack.acked > Bytes::ZERO {
+            flow.sender.on_ack(&mut ctx, ack);
+        }
+        if mark > 0 {
+            flow.sender.on_ack(&mut ctx, &marked_part(ack, mark));
+        }
     }
 
     /// Tells the algorithm of the payload that has left by a time in picoseconds.
@@ -164,28 +167,6 @@ impl Engine<'_> {
             flow.sender.on_timer(&mut ctx, TimerId(timer as u8));
             flow.set_timers(&mut self.effects, due);
         }
-    }
-
-    /// Prepares the telemetry of ACKs, each of which is `step` of the way from what was told last to the newest.
-    fn begin_stamps(&mut self, flow: &Flow, step: f64) {
-        self.stamps.clear();
-        for (place, hop) in flow.hops.iter().enumerate() {
-            if let Some(rate) = hop.telemetry {
-                self.stamps.push(Stamp::new(
-                    &hop.reported.counters,
-                    &hop.newest.counters,
-                    step,
-                    (rate, place as u8 + 1),
-                ));
-            }
-        }
-    }
-
-    /// Writes the telemetry of the next ACK, which is this part of the way to the newest.
-    fn stamp(&mut self, reported: &Reported, before: f64, part: f64) {
-        let at = time(before + (reported.telemetry_at - before) * part);
-        self.records.clear();
-        self.records.extend(self.stamps.iter_mut().map(|stamp| stamp.next(at)));
     }
 
     /// Sets the time of the next look and what may leave until then; returns the rate that the flow wants.

@@ -16,12 +16,15 @@ impl Engine<'_> {
         let interface = &mut self.nics[flow.nic as usize];
         interface.wants += want - flow.want;
         flow.want = want;
-        if interface.full || interface.wants > interface.capacity() {
+        let capacity = interface.capacity();
+        let full = interface.wants > capacity;
+        if (full || interface.full) && interface.flows.len() > 1 {
             let nic = flow.nic as usize;
             self.flows[slot as usize] = Some(flow);
             return self.share(nic, Some((slot, rtt)), now);
         }
-        self.set_rate_of(slot, &mut flow, want, (now, rtt));
+        interface.full = full;
+        self.set_rate_of(slot, &mut flow, if full { capacity } else { want }, (now, rtt));
         self.flows[slot as usize] = Some(flow);
     }
 
