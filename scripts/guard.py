@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Instructions and events per packet-hop of the benches, held to stored baselines: figures that no other work on the machine moves.
+"""Instructions of the benches, held to stored baselines: figures that no other work on the machine moves.
+
+For packets, instructions and events per packet-hop; for rates (`run.gear = "fluid"`), instructions per look at a flow.
 
     scripts/guard.py [CASE ...]       measures, and fails where a case costs over 3 % more than its baseline
     scripts/guard.py --build          builds the program that is measured, and ends
@@ -33,8 +35,8 @@ from typing import Any, TextIO
 ROOT = Path(__file__).resolve().parent.parent
 BASELINES = ROOT / "benches" / "guard.json"
 
-#: The function whose instructions count, callees included. It is marked `#[inline(never)]`.
-COUNTED = "farloop_net::sim::Simulation::run*"
+#: The functions whose instructions count, callees included: of packets, and of rates. They are marked `#[inline(never)]`.
+COUNTED = ("farloop_net::sim::Simulation::run*", "farloop_fluid::simulation::Simulation::run")
 
 #: By how much a case may differ from its baseline unless `--tolerance` says otherwise.
 TOLERANCE = 0.03
@@ -50,6 +52,8 @@ CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "D3": ("d3", {"run.duration": "400us", "network.wan_delay": "100us"}),
     "gear-fabric": ("gear-fabric", {"run.duration": "1ms", "network.wan_delay": "200us"}),
     "mlcc": ("mlcc", {"run.duration": "2ms", "network.wan_delay": "200us"}),
+    "D2-fluid": ("d2", {"run.gear": '"fluid"', "run.fluid_error": "false", "switch.buffer": '"2GB"'}),
+    "ring-fluid": ("ring", {"run.gear": '"fluid"', "run.fluid_error": "false", "workload.size": '"64MB"'}),
 }
 
 
@@ -58,18 +62,21 @@ class Count:
     """What was counted in one case."""
 
     instructions: int
-    packet_hops: int
+    #: Packet-hops, or looks.
+    number: int
+    #: Events of the calendar; 0 where they are not counted.
     events: int
+    unit: str = "packet-hop"
 
     @property
-    def per_hop(self) -> float:
-        """Instructions per packet-hop."""
-        return self.instructions / self.packet_hops
+    def each(self) -> float:
+        """Instructions per packet-hop, or per look."""
+        return self.instructions / self.number
 
     @property
-    def events_per_hop(self) -> float:
+    def events_each(self) -> float:
         """Events of the calendar per packet-hop."""
-        return self.events / self.packet_hops
+        return self.events / self.number
 
 
 def say(text: str, to: TextIO | None = None) -> None:
@@ -85,16 +92,16 @@ class GuardError(Exception):
 
 def verdict(name: str, count: Count, baseline: Count | None, tolerance: float = TOLERANCE) -> tuple[bool, str]:
     """Whether a case may pass, and a line that says why."""
-    line = f"{name}: {count.per_hop:.1f} instructions per packet-hop"
+    line = f"{name}: {count.each:.1f} instructions per {count.unit}"
     if baseline is None:
         return False, f"{line}; it has no baseline"
-    change = count.per_hop / baseline.per_hop - 1
-    line += f", baseline {baseline.per_hop:.1f} ({change:+.2%})"
-    events, before = count.events_per_hop, baseline.events_per_hop
+    change = count.each / baseline.each - 1
+    line += f", baseline {baseline.each:.1f} ({change:+.2%})"
+    events, before = count.events_each, baseline.events_each
     if events > before * (1 + tolerance):
-        return False, f"{line}; {events:.3f} events per packet-hop, were {before:.3f}: over {100 * tolerance:g}% more"
-    if count.packet_hops != baseline.packet_hops:
-        line += f"; the simulation differs: {count.packet_hops:,} packet-hops, were {baseline.packet_hops:,}"
+        return False, f"{line}; {events:.3f} events per {count.unit}, were {before:.3f}: over {100 * tolerance:g}% more"
+    if count.number != baseline.number:
+        line += f"; the simulation differs: {count.number:,} {count.unit}s, were {baseline.number:,}"
     if change > tolerance:
         return False, f"{line}: over {100 * tolerance:g}% more"
     if change < -tolerance:
@@ -114,23 +121,25 @@ def spread(counts: Sequence[Count]) -> str:
 def load(text: str) -> tuple[dict[str, str], dict[str, Count]]:
     """Where the baselines were measured, and the baselines."""
     stored: dict[str, Any] = json.loads(text)
-    counts = {
-        name: Count(case["instructions"], case["packet_hops"], case["events"]) for name, case in stored["cases"].items()
-    }
-    return stored["measured_with"], counts
+
+    def count(case: dict[str, int]) -> Count:
+        if "looks" in case:
+            return Count(case["instructions"], case["looks"], 0, "look")
+        return Count(case["instructions"], case["packet_hops"], case["events"])
+
+    return stored["measured_with"], {name: count(case) for name, case in stored["cases"].items()}
 
 
 def dump(place: Mapping[str, str], counts: Mapping[str, Count]) -> str:
     """The text of the baselines' file."""
-    cases = {
-        name: {
-            "instructions": count.instructions,
-            "packet_hops": count.packet_hops,
-            "events": count.events,
-            "instructions_per_packet_hop": round(count.per_hop, 1),
-        }
-        for name, count in counts.items()
-    }
+
+    def case(count: Count) -> dict[str, float]:
+        key = count.unit.replace("-", "_")
+        events = {"events": count.events} if count.events else {}
+        each = {f"instructions_per_{key}": round(count.each, 1)}
+        return {"instructions": count.instructions, f"{key}s": count.number, **events, **each}
+
+    cases = {name: case(count) for name, count in counts.items()}
     return json.dumps({"measured_with": dict(place), "cases": cases}, indent=2) + "\n"
 
 
@@ -163,34 +172,38 @@ def measure(run: Path, name: str) -> Count:
     scenario, overrides = CASES[name]
     with tempfile.TemporaryDirectory() as directory:
         profile = Path(directory) / "profile"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", f"--toggle-collect={COUNTED}"]
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+        command += [f"--toggle-collect={function}" for function in COUNTED]
         command += [str(run), f"benches/{scenario}.toml", *(f"{key}={value}" for key, value in overrides.items())]
         done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise GuardError(f"{name} failed under valgrind with exit code {done.returncode}:\n{done.stderr}")
         text = profile.read_text(encoding="utf-8")
-    return Count(counted(name, text), *hops(name, done.stdout))
+    return Count(counted(name, text), *work(name, done.stdout))
 
 
 def counted(name: str, profile: str) -> int:
     """Instructions in a profile of callgrind."""
     total = re.search(r"^(?:summary|totals): *(\d+)", profile, re.MULTILINE)
     if total is None or int(total[1]) == 0:
-        raise GuardError(f"{name}: no instruction was counted in {COUNTED}; has it another name, or was it inlined?")
+        raise GuardError(f"{name}: no instruction was counted in {' or '.join(COUNTED)}; has it another name, or was it inlined?")
     return int(total[1])
 
 
-def hops(name: str, output: str) -> tuple[int, int]:
-    """Packet-hops and events, as the program reports them."""
+def work(name: str, output: str) -> tuple[int, int, str]:
+    """Packet-hops and events, or looks, as the program reports them, and what the first ones are."""
+    looks = re.search(r"^(\d+) looks", output, re.MULTILINE)
+    if looks is not None and int(looks[1]) > 0:
+        return int(looks[1]), 0, "look"
     reported = re.search(r"^(\d+) packet-hops, (\d+) events", output, re.MULTILINE)
     if reported is None or int(reported[1]) == 0:
-        raise GuardError(f"{name}: the program reported no packet-hops:\n{output}")
-    return int(reported[1]), int(reported[2])
+        raise GuardError(f"{name}: the program reported no packet-hops or looks:\n{output}")
+    return int(reported[1]), int(reported[2]), "packet-hop"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Does what the command line says."""
-    parser = argparse.ArgumentParser(description="Instructions per packet-hop, held to stored baselines.")
+    parser = argparse.ArgumentParser(description="Instructions per packet-hop or look, held to stored baselines.")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)} (all)")
     parser.add_argument("--accept", action="store_true", help="store what is measured as the baselines")
     parser.add_argument("--build", action="store_true", help="build the program that is measured, and end")

@@ -52,6 +52,16 @@ def test_events_are_held_to_the_baseline_too():
     assert guard.verdict("D1", guard.Count(1_000_000, 1_000, 1_029), BASELINE)[0]
 
 
+def test_rates_are_held_to_a_look():
+    baseline = guard.Count(4_000_000, 1_000, 0, "look")
+    passed, line = guard.verdict("D2-fluid", guard.Count(4_200_000, 1_000, 0, "look"), baseline)
+    assert not passed
+    assert line == "D2-fluid: 4200.0 instructions per look, baseline 4000.0 (+5.00%): over 3% more"
+    # More looks that cost less each are no gain, and are said.
+    _, line = guard.verdict("D2-fluid", guard.Count(4_000_000, 1_010, 0, "look"), baseline)
+    assert "the simulation differs: 1,010 looks, were 1,000" in line
+
+
 def test_what_fails_says_how_to_accept(capsys):
     better = {"D1": guard.Count(900_000, 1_000, 1_000)}
     worse = better | {"D2": guard.Count(1_100_000, 1_000, 1_000)}
@@ -82,9 +92,11 @@ def test_nothing_counted_is_an_error():
     for profile in ("events: Ir\n", "events: Ir\nsummary: 0\ntotals: 0\n"):
         with pytest.raises(guard.GuardError, match=r"D1: no instruction was counted in .*Simulation::run"):
             guard.counted("D1", profile)
-    assert guard.hops("D1", "7 packet-hops, 8 events\n") == (7, 8)
-    with pytest.raises(guard.GuardError, match="D1: the program reported no packet-hops"):
-        guard.hops("D1", "nothing\n")
+    assert guard.work("D1", "7 packet-hops, 8 events\n") == (7, 8, "packet-hop")
+    assert guard.work("D2-fluid", "9 looks\n") == (9, 0, "look")
+    for nothing in ("nothing\n", "0 looks\n"):
+        with pytest.raises(guard.GuardError, match="D1: the program reported no packet-hops or looks"):
+            guard.work("D1", nothing)
 
 
 def test_the_compiler_is_not_told_otherwise(monkeypatch):
@@ -97,10 +109,12 @@ def test_the_compiler_is_not_told_otherwise(monkeypatch):
 
 
 def test_baselines_are_kept_as_they_were_measured():
-    counts = {"D1": BASELINE, "D2": guard.Count(7, 3, 4)}
+    counts = {"D1": BASELINE, "D2": guard.Count(7, 3, 4), "D2-fluid": guard.Count(9, 2, 0, "look")}
     text = guard.dump(HERE, counts)
     assert guard.load(text) == (HERE, counts)
-    assert json.loads(text)["cases"]["D2"]["instructions_per_packet_hop"] == 2.3
+    cases = json.loads(text)["cases"]
+    assert cases["D2"]["instructions_per_packet_hop"] == 2.3
+    assert cases["D2-fluid"] == {"instructions": 9, "looks": 2, "instructions_per_look": 4.5}
 
 
 def test_every_case_has_a_baseline_of_the_pinned_toolchain():

@@ -53,14 +53,18 @@ fn main() -> ExitCode {
     };
     let wall = start.elapsed().as_secs_f64();
     let totals = outcome.totals;
-    let mut text = format!(
-        "{} packet-hops, {} events, {:.1} ns/hop, {} B/packet, {} drops\n",
-        totals.packet_hops,
-        totals.events,
-        wall * 1e9 / totals.packet_hops as f64,
-        totals.bytes_per_packet(),
-        totals.drops[Cause::Buffer],
-    );
+    let mut text = if totals.looks > 0 {
+        format!("{} looks, {:.1} ns/look\n", totals.looks, wall * 1e9 / totals.looks as f64)
+    } else {
+        format!(
+            "{} packet-hops, {} events, {:.1} ns/hop, {} B/packet, {} drops\n",
+            totals.packet_hops,
+            totals.events,
+            wall * 1e9 / totals.packet_hops as f64,
+            totals.bytes_per_packet(),
+            totals.drops[Cause::Buffer],
+        )
+    };
     text += &format!("parts: {}\n", outcome.parts);
     for invariant in &outcome.invariants {
         let verdict = if invariant.ok { "holds" } else { "VIOLATED" };
