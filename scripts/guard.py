@@ -186,7 +186,9 @@ def counted(name: str, profile: str) -> int:
     """Instructions in a profile of callgrind."""
     total = re.search(r"^(?:summary|totals): *(\d+)", profile, re.MULTILINE)
     if total is None or int(total[1]) == 0:
-        raise GuardError(f"{name}: no instruction was counted in {' or '.join(COUNTED)}; has it another name, or was it inlined?")
+        raise GuardError(
+            f"{name}: no instruction was counted in {' or '.join(COUNTED)}; has it another name, or was it inlined?"
+        )
     return int(total[1])
 
 
