@@ -232,9 +232,8 @@ mod tests {
     #[test]
     fn differences_of_bits_are_those_of_records() {
         let rate = RateCode::new(Rate::from_gbps(100)).expect("a round rate");
-        let bits = |at, sent, queue| {
-            IntRecord::new(Time::from_ps(at), Bytes::new(sent), Bytes::new(queue), rate, 3).to_bits()
-        };
+        let bits =
+            |at, sent, queue| IntRecord::new(Time::from_ps(at), Bytes::new(sent), Bytes::new(queue), rate, 3).to_bits();
         let from = bits(1_000_000, 5_000_000, 40_000);
         assert_eq!(from.wrapping_add(difference(2_000, 77, -39_999)), bits(1_002_000, 5_000_077, 1));
         assert_eq!(from.wrapping_add(difference(0, 1 << 33, 200_000_000)), bits(1_000_000, 8_594_934_592, 200_040_000));

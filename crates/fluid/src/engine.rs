@@ -315,7 +315,7 @@ impl<'a> Engine<'a> {
     }
 
     fn make_flow(&mut self, number: FlowId, facts: &FlowFacts, now: f64) -> Box<Flow> {
-        let (mut hops, mut shift) = (Vec::new(), 0.0);
+        let (mut hops, mut shift) = (Vec::with_capacity(facts.path.len()), 0.0);
         for (place, link) in facts.path.iter().enumerate() {
             if place > 0 {
                 let (reported, newest) = (Told::default(), Told::default());

@@ -7,6 +7,7 @@
 //! runs have in common: the part of the waiting that depends on packets. `validation/fluid/bound.toml` lists the scenarios that chose the
 //! rule, and others that it was tried on; docs/fluid.md has how often it covers the truth.
 
+use crate::outcome::completion_times;
 use crate::settings::Settings;
 use crate::simulation::{Progress, Simulation, Stopped};
 use farloop_network::RunResult;
@@ -66,15 +67,10 @@ pub fn estimate_error(
     let settings = simulation.settings();
     let fine = Settings { looks: 2.0 * settings.looks, ..settings };
     let coarse = Settings { looks: 0.5 * settings.looks, scatter: 0.75, stream: settings.stream + 1, ..settings };
-    let fine = times(&simulation.run_with(fine, progress)?);
-    let coarse = times(&simulation.run_with(coarse, progress)?);
+    let fine = simulation.times_with(fine, progress)?;
+    let coarse = simulation.times_with(coarse, progress)?;
     let ideals: Vec<f64> = run.flows.iter().map(|row| row.ideal.as_ps() as f64).collect();
-    Ok(estimate(&simulation.sizes(), &ideals, [&times(run), &fine, &coarse]))
-}
-
-/// Completion times in picoseconds; NaN for flows that did not finish.
-fn times(run: &RunResult) -> Vec<f64> {
-    run.flows.iter().map(|row| row.received.map_or(f64::NAN, |at| at.since(row.start).as_ps() as f64)).collect()
+    Ok(estimate(&simulation.sizes(), &ideals, [&completion_times(run), &fine, &coarse]))
 }
 
 /// A flow that finished in all three runs.

@@ -1,6 +1,6 @@
 //! The result of a run, and its invariants.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, FlowEnd};
 use crate::plan::port;
 use crate::settings::Model;
 use farloop_network::RunResult;
@@ -8,15 +8,29 @@ use farloop_network::ids::{FlowId, Key};
 use farloop_network::result::{Cause, FlowRow, Gear, Invariant, PortRow, Totals};
 use farloop_units::{Bytes, Delta, Time};
 
+/// Completion times in picoseconds, to the last byte's arrival; NaN for flows that did not finish.
+pub(crate) fn completion_times(run: &RunResult) -> Vec<f64> {
+    run.flows.iter().map(|row| row.received.map_or(f64::NAN, |at| at.since(row.start).as_ps() as f64)).collect()
+}
+
+fn started(flow: &FlowEnd) -> Time {
+    Time::from_ps(flow.start as u64)
+}
+
+fn received(flow: &FlowEnd, end: f64) -> Option<Time> {
+    time_until(flow.received, end)
+}
+
+/// A time in picoseconds, if that is before the end.
+fn time_until(ps: f64, end: f64) -> Option<Time> {
+    (ps <= end).then(|| Time::from_ps((ps + 0.5) as u64))
+}
+
 impl Engine<'_> {
     /// The result of a run whose last event was at `last`, in picoseconds. It ends with the network's time, as a run of packets does;
     /// without one with the last flow.
     pub(crate) fn into_result(mut self, last: f64) -> RunResult {
-        let end = if self.end < f64::INFINITY {
-            self.end
-        } else {
-            self.ends.iter().map(|flow| flow.finish).filter(|at| *at < f64::INFINITY).fold(last, f64::max)
-        };
+        let end = self.end_of_run(last);
         for link in &mut self.links {
             link.advance(end);
         }
@@ -46,21 +60,38 @@ impl Engine<'_> {
         }
     }
 
+    /// Flows' completion times alone, as [`completion_times`] of the result.
+    pub(crate) fn into_times(self, last: f64) -> Vec<f64> {
+        let end = self.end_of_run(last);
+        let of_flow = |flow: &FlowEnd| match received(flow, end) {
+            Some(at) if flow.start < f64::INFINITY => at.since(started(flow)).as_ps() as f64,
+            _ => f64::NAN,
+        };
+        self.ends.iter().map(of_flow).collect()
+    }
+
+    /// The end of a run whose last event was at `last`, in picoseconds.
+    fn end_of_run(&self, last: f64) -> f64 {
+        if self.end < f64::INFINITY {
+            return self.end;
+        }
+        self.ends.iter().map(|flow| flow.finish).filter(|at| *at < f64::INFINITY).fold(last, f64::max)
+    }
+
     fn flow_rows(&mut self, end: f64) -> Vec<FlowRow> {
         for flow in self.flows.iter().flatten() {
             let row = &mut self.ends[flow.number.index()];
             row.delivered = flow.delivered_at(end);
             (row.lost, row.marked) = (flow.lost_packets(), flow.marked);
         }
-        let time = |ps: f64| (ps <= end).then(|| Time::from_ps((ps + 0.5) as u64));
         let of_flow = |number: usize| {
             let (flow, known) = (FlowId::new(number), &self.ends[number]);
             if known.start == f64::INFINITY {
                 return self.network.flow_row(flow, flow);
             }
-            let mut row = FlowRow::begun(flow.0, Time::from_ps(known.start as u64), known.ideal, known.base_rtt);
-            row.finish = time(known.finish);
-            row.received = time(known.received);
+            let mut row = FlowRow::begun(flow.0, started(known), known.ideal, known.base_rtt);
+            row.finish = time_until(known.finish, end);
+            row.received = received(known, end);
             row.delivered = Bytes::from_f64(known.delivered + 0.5);
             row.dropped = known.lost;
             row.counts.marked = known.marked;

@@ -155,6 +155,28 @@ impl Simulation {
         settings: Settings,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<RunResult, Stopped> {
+        let (engine, last) = self.simulate(settings, progress)?;
+        Ok(engine.into_result(last))
+    }
+
+    /// Runs with other settings than its own, only for flows' completion times: [`completion_times`] of its result.
+    ///
+    /// [`completion_times`]: crate::outcome::completion_times
+    pub(crate) fn times_with(
+        &self,
+        settings: Settings,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Vec<f64>, Stopped> {
+        let (engine, last) = self.simulate(settings, progress)?;
+        Ok(engine.into_times(last))
+    }
+
+    /// Simulates to the end; also returns the time of the last event in picoseconds.
+    fn simulate(
+        &self,
+        settings: Settings,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<(Engine<'_>, f64), Stopped> {
         let acks = self.acks.iter().map(|(most, _)| most.unwrap_or(settings.acks)).collect();
         let mut engine = Engine::new(&self.network, &self.recorded, self.seed, (settings, acks));
         let (end, mut left) = (self.network.end, EVENTS);
@@ -176,7 +198,7 @@ impl Simulation {
                 }
             }
             shares.settle();
-            return Ok(engine.into_result(last));
+            return Ok((engine, last));
         }
         while let Some(now) = engine.step() {
             last = now;
@@ -187,6 +209,6 @@ impl Simulation {
                 return Err(Stopped::Cancelled);
             }
         }
-        Ok(engine.into_result(last))
+        Ok((engine, last))
     }
 }
