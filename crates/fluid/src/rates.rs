@@ -99,10 +99,11 @@ impl Engine<'_> {
         for slot in &through {
             // The flow that changes its rate is out of its slot.
             let Some(mut flow) = self.flows[*slot as usize].take() else { continue };
-            if let Some(place) = flow.hops.iter().position(|hop| hop.link == link) {
-                if let Some(rate) = self.leave(*slot, &mut flow, place, now) {
-                    self.enter(*slot, &mut flow, place + 1, rate, now);
-                }
+            let place = flow.hops.iter().position(|hop| hop.link == link);
+            if let Some(place) = place
+                && let Some(rate) = self.leave(*slot, &mut flow, place, now)
+            {
+                self.enter(*slot, &mut flow, place + 1, rate, now);
             }
             self.flows[*slot as usize] = Some(flow);
         }
