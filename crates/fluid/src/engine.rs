@@ -305,6 +305,7 @@ impl<'a> Engine<'a> {
         }
         flow.next_look = round_up(now + rtt);
         let slot = self.take_slot();
+        self.pfc.note_path(std::iter::once(flow.nic).chain(flow.hops.iter().map(|hop| hop.link)));
         self.crossing.add(slot, flow.hops.iter().map(|hop| hop.link));
         for hop in flow.hops.iter().rev().skip(1) {
             self.links[hop.link as usize].through.push(slot);

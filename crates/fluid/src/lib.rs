@@ -39,6 +39,7 @@ mod max_min;
 mod mechanism;
 mod nic;
 mod outcome;
+mod paths;
 mod pauses;
 mod pfc;
 mod plan;

@@ -102,8 +102,9 @@ impl Engine<'_> {
             }
             if open < 1.0 {
                 let first = f64::from(u8::from(before >= 1.0));
-                if self.pfc.explain(number, place) {
-                    self.refuse_deadlock(link, now);
+                self.pfc.explain(number, place);
+                if before >= 1.0 {
+                    self.refuse_circle(link, now);
                 }
                 self.pfc.note_pause(link, 0.0, first);
             }
@@ -133,15 +134,17 @@ impl Engine<'_> {
         self.pass_on_behind(link, now);
     }
 
-    /// Refuses a run in which links pause each other in a circle: packets block each other for ever as soon as chance has all of them wait.
-    fn refuse_deadlock(&mut self, link: u32, now: f64) {
-        let Some(cycle) = self.pfc.find_cycle(link) else { return };
-        let names: Vec<String> = cycle.iter().map(|link| self.port_name(*link as usize)).collect();
+    /// Refuses a run in which a pause begins at a link from which paths lead into a circle of links: where packets fill all of them, none of
+    /// these links goes on any more. Rates would show that only where each of them is full on average.
+    fn refuse_circle(&mut self, link: u32, now: f64) {
+        let Some(circle) = self.pfc.paths.find_circle(link) else { return };
+        let names: Vec<String> = circle.iter().map(|link| self.port_name(*link as usize)).collect();
         self.refused = Some(Refusal {
             key: "switch.pfc",
             problem: format!(
-                "after {:.3} ms these links pause each other in a circle, in which packets may block each other for ever: {}",
+                "after {:.3} ms {} is paused, and these links may pause each other for ever, because paths lead from each to the next: {}",
                 now / 1e9,
+                self.port_name(link as usize),
                 names.join(", ")
             ),
             expected: "expected paths without such a circle, or gear = \"packets\"",
@@ -206,8 +209,7 @@ impl Pfc {
     }
 
     /// Notes why an ingress of a switch pauses its neighbour: the link that most of its bytes wait for, and the end of the chain of causes.
-    /// Returns true if that has more links than there are switches, so that it may have no end.
-    fn explain(&mut self, number: usize, place: usize) -> bool {
+    fn explain(&mut self, number: usize, place: usize) {
         let switch = &self.switches[number];
         let ports = switch.ingress.len();
         let of = |egress: usize| switch.held[egress * ports + place];
@@ -218,24 +220,7 @@ impl Pfc {
         let (root, depth) =
             if held_back && further.root != NONE { (further.root, further.depth + 1) } else { (cause, 1) };
         let pauses = &mut self.pauses[switch.ingress[place].link as usize];
-        let most = self.switches.len() as u32;
-        (pauses.cause, pauses.root, pauses.depth) = (cause, root, depth.min(most));
-        depth > most
-    }
-
-    /// The circle that the causes of a link's pause lead into: each link waits for the next, the last for the first. `None` if they end.
-    fn find_cycle(&self, link: u32) -> Option<Vec<u32>> {
-        let mut path = vec![link];
-        loop {
-            let next = self.pauses[*path.last()? as usize].cause;
-            if !self.is_paused(next) {
-                return None;
-            }
-            if let Some(begin) = path.iter().position(|link| *link == next) {
-                return Some(path.split_off(begin));
-            }
-            path.push(next);
-        }
+        (pauses.cause, pauses.root, pauses.depth) = (cause, root, depth);
     }
 }
 

@@ -6,6 +6,7 @@
 //! reacts after the time that an Xoff needs to have an effect.
 
 use crate::link::BYTES_PER_PS;
+use crate::paths::Paths;
 use crate::plan::ps;
 use farloop_network::ids::PortNumber;
 use farloop_network::link::LinkEnd;
@@ -183,6 +184,7 @@ pub(crate) struct Pfc {
     sender: Vec<u32>,
     pub receiver: Vec<(u32, u32)>,
     pub pauses: Vec<Pauses>,
+    pub paths: Paths,
     /// By (paused link, cause, root): depth, picoseconds and frames.
     reasons: BTreeMap<(u32, u32, u32), (u32, f64, f64)>,
     /// When the first switch is due.
@@ -205,6 +207,7 @@ impl Pfc {
         let all = network.ends.len();
         (pfc.sender, pfc.receiver) = (vec![NONE; all], vec![(NONE, NONE); all]);
         pfc.pauses = vec![Pauses::NEVER; all];
+        pfc.paths = Paths::new(all);
         for (node, egress) in links {
             let number = pfc.switches.len() as u32;
             let switch = PausingSwitch::new(network, node, egress);
@@ -226,6 +229,20 @@ impl Pfc {
     pub fn receiver(&self, link: u32) -> Option<(usize, usize)> {
         let (switch, ingress) = self.receiver.get(link as usize)?;
         (*switch != NONE).then_some((*switch as usize, *ingress as usize))
+    }
+
+    /// A flow takes these links between switches, one after the other.
+    pub fn note_path(&mut self, links: impl Iterator<Item = u32>) {
+        let mut before = None;
+        for link in links {
+            let pauses = self
+                .receiver(link)
+                .filter(|(switch, ingress)| self.switches[*switch].ingress[*ingress].pauses_neighbour());
+            if let (Some(before), Some(_)) = (before, pauses) {
+                self.paths.note(before, link);
+            }
+            before = pauses.map(|_| link);
+        }
     }
 
     /// Returns true if a pause holds a link back.
@@ -283,6 +300,11 @@ impl Pfc {
 }
 
 impl PausingSwitch {
+    /// Most bytes that come to it between two looks where a threshold is near.
+    pub fn largest_step(&self) -> f64 {
+        self.ingress.iter().map(|ingress| ingress.line).sum::<f64>() * self.interval
+    }
+
     /// The switch at a node, with these links out.
     fn new(network: &Network, node: u32, egress: Vec<u32>) -> PausingSwitch {
         let NodeKind::Switch(spec @ SwitchSpec { pfc: Some(pfc), .. }) = &network.node_specs[node as usize].kind else {
