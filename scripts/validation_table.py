@@ -30,6 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
 FLUID, BOUNDS = ROOT / "docs" / "fluid.md", ROOT / "validation" / "fluid" / "bound.json"
 M3 = ROOT / "validation" / "m3" / "results.json"
+PICTURE = ROOT / "docs" / "images" / "fluid-errors.png"
+DRAWN = ("two-sites-30", "two-sites-50", "fabric")
+"""Cases of the picture: those with flows of all sizes."""
 SPEED = ROOT / "python" / "farloop" / "studies" / "validation" / "references" / "speed.json"
 SCRIPT = "validation_table.py"
 
@@ -38,7 +41,11 @@ def main() -> int:
     """Reads validation.json and writes both pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("output", type=Path, nargs="?", help="What `farloop validate` wrote.")
-    output = parser.parse_args().output
+    parser.add_argument("--picture", action="store_true", help="Draw the errors of the fluid simulation, too.")
+    arguments = parser.parse_args()
+    output = arguments.output
+    if arguments.picture:
+        draw_errors()
     put(PAGE, "speed", speed(json.loads(SPEED.read_text("utf-8"))))
     put(FLUID, "fluid-errors", fluid())
     put(FLUID, "fluid-bounds", bounds(json.loads(BOUNDS.read_text("utf-8"))))
@@ -107,6 +114,32 @@ def fluid() -> str:
     heads = [*_FLUID, "p99 slowdown", "last end"], ["case", "algorithm", *fluid_errors.CLASSES]
     tables = [Table.from_rows(head, rows).markdown() for head, rows in zip(heads, (runs, by_size), strict=True)]
     return "\nMean errors by size of flows: fluid / max-min / packets with jitter, in %.\n\n".join(tables).rstrip()
+
+
+def draw_errors() -> None:
+    """Draws the mean errors of the fluid simulation by size of flows and algorithm, beside max-min rates and packets with jitter."""
+    import matplotlib.pyplot as plt
+
+    recorded, sizes = fluid_cases.load_recorded(), list(fluid_errors.CLASSES)
+    figure, axes = plt.subplots(1, len(DRAWN), figsize=(11, 4), sharey=True, layout="constrained")
+    whats = {case.name: case.what.split(" (")[0].split(";")[0] for case in fluid_cases.load()}
+
+    def means(of: Mapping[str, Any], way: str) -> list[float]:
+        return [100 * of[size]["errors"][way]["mean"] for size in sizes]
+
+    for ax, case in zip(axes, DRAWN, strict=True):
+        base = [means(of, fluid_errors.MAX_MIN) for of in recorded[case].values()]
+        low, high = ([extreme(column) for column in zip(*base, strict=True)] for extreme in (min, max))
+        ax.fill_between(sizes, low, high, color="0.9", label="max-min, all algorithms")
+        for number, (algorithm, of) in enumerate(recorded[case].items()):
+            ax.plot(sizes, means(of, fluid_errors.FLUID), color=f"C{number}", marker="o", markersize=4, label=algorithm)
+            ax.plot(sizes, means(of, fluid_errors.JITTER), color=f"C{number}", linestyle=":", linewidth=1)
+        ax.set(title=whats[case], xlabel="payload of the flow", ylim=(0, 50))
+        ax.title.set_fontsize(9)
+        ax.grid(alpha=0.3)
+    axes[0].set_ylabel("mean error of completion times (%)\ndotted: packets with jitter")
+    axes[-1].legend(fontsize=8)
+    figure.savefig(PICTURE, dpi=110)
 
 
 def public_runs(results: Mapping[str, Any]) -> str:

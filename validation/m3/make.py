@@ -1,8 +1,8 @@
 """Makes `results.json`: the fluid gear on the public runs of m3, beside farloop's packets and the ns-3 of the HPCC paper.
 
 Li et al., "m3: Accurate Flow-Level Performance Estimation using Machine Learning", SIGCOMM 2024, publish 100 runs of that ns-3 on a path of
-two links (github.com/netiken/m3, directory `data`): 24,700 flows under DCTCP, DCQCN and TIMELY with windows, and HPCC, each run with settings
-of its own. Their files are not here:
+two links (github.com/netiken/m3, directory `data`): 24,700 flows under DCTCP, DCQCN and TIMELY with windows, and HPCC. Each run has
+settings of its own. Their files are not here:
 
     git clone https://github.com/netiken/m3
     python validation/m3/make.py m3/data
@@ -185,7 +185,13 @@ def measure(folder: Path) -> dict[str, Any]:
 
 def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Errors in percent, by what is held to what, and by algorithm."""
-    compared = (("fluid", "packets"), ("max-min", "packets"), ("packets", "ns-3"), ("fluid", "ns-3"), ("max-min", "ns-3"))
+    compared = (
+        ("fluid", "packets"),
+        ("max-min", "packets"),
+        ("packets", "ns-3"),
+        ("fluid", "ns-3"),
+        ("max-min", "ns-3"),
+    )
     groups = {"all": rows} | {
         name: [row for row in rows if row["algorithm"] == name] for name in sorted({row["algorithm"] for row in rows})
     }
@@ -195,7 +201,12 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
         group: {f"{own} against {other}": errors(of, own, other) for own, other in compared}
         for group, of in groups.items()
     }
-    return {"runs": len(rows), "flows": sum(len(row["ns-3"]) for row in rows), "ideal": round(apart * 100, 3), "errors": table}
+    return {
+        "runs": len(rows),
+        "flows": sum(len(row["ns-3"]) for row in rows),
+        "ideal": round(apart * 100, 3),
+        "errors": table,
+    }
 
 
 def errors(rows: list[dict[str, Any]], own: str, other: str) -> dict[str, float]:
@@ -203,7 +214,8 @@ def errors(rows: list[dict[str, Any]], own: str, other: str) -> dict[str, float]
     times, true = (np.concatenate([row[name] for row in rows]) for name in (own, other))
     apart = np.abs(times / true - 1)
     p99 = [
-        abs(np.quantile(row[own] / row["ideal"], 0.99) / np.quantile(row[other] / row["ideal"], 0.99) - 1) for row in rows
+        abs(np.quantile(row[own] / row["ideal"], 0.99) / np.quantile(row[other] / row["ideal"], 0.99) - 1)
+        for row in rows
     ]
     numbers = {"mean": np.mean(apart), "median": np.median(apart), "p90": np.quantile(apart, 0.9), "p99": np.mean(p99)}
     return {name: round(float(value) * 100, 2) for name, value in numbers.items()}
