@@ -18,7 +18,7 @@
 //! | `rates`, `last_byte` | rates and last bytes on their way along the path |
 //! | `max_min`, `fair_shares` | the baseline without queues |
 //! | [`error_bound`] | how far from packets a run may be |
-//! | `pfc`, `pauses` | switches with PFC, and pauses in motion |
+//! | `pfc`, `pauses`, `paths` | switches with PFC, pauses in motion, and paths in which they might go in a circle |
 //! | `link_changes`, `crossing` | links that change, and the flows that cross a link |
 //! | `mechanism` | what a simulation can leave out, to measure its worth |
 //! | `samples`, `sampling`, `outcome` | series, and the result with its invariants |
