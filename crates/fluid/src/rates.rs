@@ -59,7 +59,7 @@ impl Engine<'_> {
             let Some(next) = flow.hops.get(place + 1) else { break };
             let far = next.shift - shift;
             if !late {
-                match self.leave(slot, flow, place, now) {
+                match self.leave(slot, flow, place, rate, now) {
                     Some(at_once) => rate = at_once,
                     None => late = true,
                 }
@@ -73,18 +73,17 @@ impl Engine<'_> {
 
     /// The flow leaves a hop, and not the last one, at another rate, once what comes there now has waited; returns the rate if that is at
     /// once.
-    fn leave(&mut self, slot: u32, flow: &mut Flow, place: usize, now: f64) -> Option<i64> {
+    fn leave(&mut self, slot: u32, flow: &mut Flow, place: usize, rate: i64, now: f64) -> Option<i64> {
         let hop = &flow.hops[place];
         let link = &self.links[hop.link as usize];
         let far = flow.hops[place + 1].shift - hop.shift;
         let (wait, came) = (link.wait(), hop.input);
-        let rate = link.exit_rate(came);
-        let empty = now + wait / (1.0 - link.input() as f64 / link.rate() as f64);
         let place = place + 1;
         if wait <= self.settings.short_wait || self.settings.lacks(Mechanism::RatesWait) {
             let change = Change { due: round_up(now + far), place, rate: rate.min(came) };
             return (!self.delay(slot, flow, change, now)).then_some(change.rate);
         }
+        let empty = now + wait / (1.0 - link.input() as f64 / link.rate() as f64);
         self.delay(slot, flow, Change { due: round_up(now + far + wait), place, rate }, now);
         // Until a queue that shrinks is empty, its bytes leave faster than they come.
         if rate > came {
@@ -99,11 +98,11 @@ impl Engine<'_> {
         for slot in &through {
             // The flow that changes its rate is out of its slot.
             let Some(mut flow) = self.flows[*slot as usize].take() else { continue };
-            let place = flow.hops.iter().position(|hop| hop.link == link);
-            if let Some(place) = place
-                && let Some(rate) = self.leave(*slot, &mut flow, place, now)
-            {
-                self.enter(*slot, &mut flow, place + 1, rate, now);
+            if let Some(place) = flow.hops.iter().position(|hop| hop.link == link) {
+                let share = self.links[link as usize].exit_rate(flow.hops[place].input);
+                if let Some(rate) = self.leave(*slot, &mut flow, place, share, now) {
+                    self.enter(*slot, &mut flow, place + 1, rate, now);
+                }
             }
             self.flows[*slot as usize] = Some(flow);
         }
@@ -137,15 +136,29 @@ impl Engine<'_> {
     /// Puts a change of rate on its way, in place of those that would come to the same hop later. Returns false if it comes at once.
     fn delay(&mut self, slot: u32, flow: &mut Flow, change: Change, now: f64) -> bool {
         let late = change.due > now;
+        if !late && flow.changes.is_empty() {
+            return false;
+        }
+        let first = flow.changes.front().map(|first| first.due);
         let from = if late { change.due + 0.5 } else { now };
-        flow.changes.retain(|other| other.place != change.place || other.due < from);
+        // The latest ones are last.
+        let mut last = flow.changes.len();
+        while last > 0 && flow.changes[last - 1].due >= from {
+            last -= 1;
+            if flow.changes[last].place == change.place {
+                flow.changes.remove(last);
+            }
+        }
         if late {
             let after = flow.changes.iter().rposition(|other| other.due <= change.due).map_or(0, |at| at + 1);
             flow.changes.insert(after, change);
         }
-        match flow.changes.front() {
-            Some(next) => self.calendar.set(own_event(slot) + 1, time(next.due)),
-            None => self.calendar.cancel(own_event(slot) + 1),
+        let next = flow.changes.front().map(|next| next.due);
+        if next != first {
+            match next {
+                Some(due) => self.calendar.set(own_event(slot) + 1, time(due)),
+                None => self.calendar.cancel(own_event(slot) + 1),
+            }
         }
         late
     }
