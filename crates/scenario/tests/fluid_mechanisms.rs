@@ -1,5 +1,5 @@
-//! Without any one of its mechanisms the fluid simulation fails a row of `farloop validate fluid`, and so it does where marks, losses or the
-//! delay of ACKs are wrong.
+//! Without any one of its mechanisms the fluid simulation fails a row of `farloop validate fluid`, and so it does where marks, losses or
+//! the delay of ACKs are wrong.
 
 use farloop_fluid::{Mechanism, Settings, Simulation};
 use farloop_net::result::RunResult;
@@ -18,17 +18,18 @@ const WORSE: (f64, f64) = (1.25, 0.003);
 type Row = (&'static str, &'static str);
 
 /// The row that each mechanism is for.
-const ROWS: [(Mechanism, Row); 11] = [
+const ROWS: [(Mechanism, Row); 12] = [
     (Mechanism::AckReturn, ("incast-others", "dcqcn")),
-    (Mechanism::AckDelay, ("permutation", "timely")),
+    (Mechanism::AckDelay, ("two-sites-short", "swift")),
     (Mechanism::PastQueue, ("incast-others", "dcqcn")),
     (Mechanism::TelemetryAge, ("incast", "hpcc")),
     (Mechanism::AckBytes, ("ring", "dctcp")),
-    (Mechanism::SeveralAcks, ("incast-others", "dcqcn")),
-    (Mechanism::BaseLooks, ("incast", "dctcp")),
-    (Mechanism::LastByteWalk, ("incast", "dctcp")),
-    (Mechanism::FirstWindow, ("lone-flow", "dctcp")),
-    (Mechanism::Marks, ("incast", "dctcp")),
+    (Mechanism::SeveralAcks, ("two-sites-short", "hpcc")),
+    (Mechanism::BaseLooks, ("incast-others", "dcqcn")),
+    (Mechanism::RatesWait, ("two-sites-short", "swift")),
+    (Mechanism::LastByteWalk, ("two-sites-short", "swift")),
+    (Mechanism::FirstWindow, ("incast-others", "swift")),
+    (Mechanism::Marks, ("incast-others", "dcqcn")),
     (Mechanism::Losses, ("incast-losses", "dctcp")),
 ];
 
@@ -43,7 +44,8 @@ fn network((name, algorithm): Row) -> NetworkSpec {
     let case = cases.iter().find(|case| case["name"].as_str() == Some(name)).expect("a case of this name");
     let mut set = vec![("algorithm.name".to_string(), algorithm.to_string())];
     if let Some(keys) = case.get("set").and_then(|set| set.as_inline_table()) {
-        let word = |value: &toml_edit::Value| value.as_str().map_or(value.to_string().trim().to_string(), str::to_string);
+        let word =
+            |value: &toml_edit::Value| value.as_str().map_or(value.to_string().trim().to_string(), str::to_string);
         set.extend(keys.iter().map(|(key, value)| (key.to_string(), word(value))));
     }
     let seed = case["seeds"].as_array().and_then(|seeds| seeds.get(0)?.as_integer()).expect("seeds");
@@ -79,7 +81,8 @@ fn errors(row: Row, without: Option<Mechanism>) -> BTreeMap<&'static str, f64> {
     let simulation = Simulation::build(network(row), settings, &mut || true).expect("a network for rates");
     let rates = times(&simulation.run(&mut |_| true).expect("a run to its end"));
     let packets = packets(row);
-    let mut apart: Vec<f64> = rates.iter().zip(&packets).map(|(own, packet)| (own[0] / packet[0] - 1.0).abs()).collect();
+    let mut apart: Vec<f64> =
+        rates.iter().zip(&packets).map(|(own, packet)| (own[0] / packet[0] - 1.0).abs()).collect();
     apart.sort_by(f64::total_cmp);
     let last = |times: &[[f64; 3]]| times.iter().map(|own| own[2]).fold(0.0, f64::max);
     let slowdown = |times: &[[f64; 3]]| {
