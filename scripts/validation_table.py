@@ -103,11 +103,11 @@ def fluid() -> str:
         for algorithm, classes in algorithms.items():
             every = classes[fluid_errors.ALL]
             errors = every["errors"]
-            means = (" / ".join(_percent(errors[way][s]) for s in ("mean", "median", "p90")) for way in ways)
-            ends = (" / ".join(f"{100 * errors[way][s]:+.1f}" for way in ways) for s in ("p99", "end"))
+            means = (" / ".join(_percent(errors[way].get(s)) for s in ("mean", "median", "p90")) for way in ways)
+            ends = (" / ".join(_signed(errors[way].get(s)) for way in ways) for s in ("p99", "end"))
             runs.append([name, algorithm, str(every["flows"]), *means, *ends])
             sizes = (
-                " / ".join(_percent(classes[size]["errors"][way]["mean"]) for way in ways) if size in classes else None
+                " / ".join(_percent(classes[size]["errors"][way].get("mean")) for way in ways) if size in classes else None
                 for size in fluid_errors.CLASSES
             )
             by_size.append([name, algorithm, *sizes])
@@ -170,7 +170,13 @@ def bounds(rows: Sequence[Mapping[str, Any]]) -> str:
     return Table.from_rows(_BOUNDS, table).markdown().rstrip()
 
 
-def _percent(part: float) -> str:
+def _signed(part: float | None) -> str:
+    return "–" if part is None else f"{100 * part:+.1f}"
+
+
+def _percent(part: float | None) -> str:
+    if part is None:
+        return "–"
     return f"{100 * part:.2g}" if part < 0.1 else f"{100 * part:.0f}"
 
 

@@ -385,7 +385,6 @@ impl<'a> Engine<'a> {
             acks: if several { acks } else { 1 },
             has_telemetry: params.needs().int,
             waits_until: 0.0,
-            last_share: 0.0,
             start: now,
             stop: facts.stop,
             size: facts.size,

@@ -118,8 +118,6 @@ pub(crate) struct Flow {
     pub acks: u32,
     /// What the link that its last byte waits for has sent in all when that has left it; zero where it waits for none.
     pub waits_until: f64,
-    /// The flow's part of that link, at the end of what it had put in.
-    pub last_share: f64,
     // Result.
     pub start: f64,
     pub stop: f64,

@@ -35,7 +35,6 @@ impl Engine<'_> {
         while let Some(hop) = flow.hops.get(place).copied() {
             let link = &mut self.links[hop.link as usize];
             link.advance(now);
-            let share = link.exit_rate(hop.input) as f64 / link.rate().max(1) as f64;
             let until = link.counters.sent + link.counters.queue;
             link.change_input(-hop.input);
             link.through.retain(|other| *other != slot);
@@ -52,7 +51,7 @@ impl Engine<'_> {
                 flow.stage = Stage::LastByteAt(place + 1);
                 let mut due = now + far;
                 if waits {
-                    (flow.waits_until, flow.last_share) = (until, share);
+                    flow.waits_until = until;
                     due += if self.pfc.is_paused(hop.link) { wait.min(PATIENCE) } else { wait };
                 } else {
                     flow.rest += wait;

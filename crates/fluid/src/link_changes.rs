@@ -56,9 +56,9 @@ impl Engine<'_> {
         }
         self.links[link].advance(now);
         self.links[link].set_facts(&facts);
-        let carried = facts.rate as f64 * open;
+        let (before, carried) = (self.links[link].rate(), facts.rate as f64 * open);
         self.links[link].set_rate(carried as i64, carried * BYTES_PER_PS);
-        self.pass_on_behind(link, now);
+        self.pass_on_behind(link, before, now);
     }
 
     /// A link has another delay: what leaves from now on arrives so much later, or earlier.

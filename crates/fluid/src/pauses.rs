@@ -129,9 +129,10 @@ impl Engine<'_> {
             self.nics[link].limit = rate;
             return self.share(link, None, now);
         }
+        let before = self.links[link].rate();
         self.links[link].advance(now);
         self.links[link].set_rate(rate, drain.max(line as f64 * BYTES_PER_PS * open));
-        self.pass_on_behind(link, now);
+        self.pass_on_behind(link, before, now);
     }
 
     /// Refuses a run in which a pause begins at a link from which paths lead into a circle of links: where packets fill all of them, none of

@@ -5,6 +5,9 @@ use crate::flow::{Change, Flow, Hop, Stage};
 use crate::link::round_up;
 use crate::mechanism::Mechanism;
 
+/// The least part of its rate with which a link is taken to go on, so that what waits keeps its shares while it is paused.
+const LEAST: f64 = 1e-6;
+
 impl Engine<'_> {
     /// The flow, which is out of its slot, sends at another rate from now on; `rtt` is that of what leaves now.
     pub(crate) fn set_rate_of(&mut self, slot: u32, flow: &mut Flow, rate: i64, (now, rtt): (f64, f64)) {
@@ -109,28 +112,63 @@ impl Engine<'_> {
         self.links[link as usize].through = through;
     }
 
-    /// A link, which is counted up to now, has another rate: what waits there, and what its flows put in, comes behind it at other rates.
-    pub(crate) fn pass_on_behind(&mut self, link: usize, now: f64) {
+    /// A link, which is counted up to now, has another rate than `before`. What waits there leaves in the same order, faster or slower; what
+    /// its flows put in where nothing waits has another share.
+    pub(crate) fn pass_on_behind(&mut self, link: usize, before: i64, now: f64) {
+        let (wait, least) = (self.links[link].wait(), (self.facts[link].rate as f64 * LEAST).max(1.0));
+        let faster = (self.links[link].rate() as f64).max(least) / (before as f64).max(least);
         let crossing = self.crossing.take(link);
         for (slot, place) in &crossing {
             let (mut flow, place) = (self.take(*slot), *place as usize);
-            if place + 1 < flow.hops.len() {
-                let last = flow.stage == Stage::LastByteAt(place + 1);
-                let rate = if last {
-                    (flow.last_share * self.links[link].rate() as f64) as i64
-                } else {
-                    self.links[link].exit_rate(flow.hops[place].input)
-                };
-                let far = flow.hops[place + 1].shift - flow.hops[place].shift;
-                let change = Change { due: round_up(now + far), place: place + 1, rate };
-                let is_behind = last || flow.hops[place].input > 0;
-                if is_behind && !self.delay(*slot, &mut flow, change, now) {
-                    self.enter(*slot, &mut flow, place + 1, rate, now);
+            let behind = place + 1;
+            if behind < flow.hops.len() {
+                if wait > self.settings.short_wait {
+                    let far = flow.hops[behind].shift - flow.hops[place].shift;
+                    self.scale(*slot, &mut flow, behind, faster, (now, far));
+                    if flow.hops[place].input > 0 && self.links[link].rate() > 0 {
+                        self.leave(*slot, &mut flow, place, now);
+                    }
+                } else if flow.hops[place].input > 0
+                    && let Some(rate) = self.leave(*slot, &mut flow, place, now)
+                {
+                    self.enter(*slot, &mut flow, behind, rate, now);
                 }
             }
             self.flows[*slot as usize] = Some(flow);
         }
         self.crossing.put_back(link, crossing);
+    }
+
+    /// What comes to a hop comes so many times as fast, and changes on their way to it so much earlier.
+    fn scale(&mut self, slot: u32, flow: &mut Flow, place: usize, faster: f64, (now, far): (f64, f64)) {
+        let scaled = |rate: i64| (rate as f64 * faster) as i64;
+        let arrival = now + far;
+        let mut coming = flow.hops[place].input;
+        for change in flow.changes.iter_mut().filter(|change| change.place == place) {
+            if change.due <= arrival {
+                coming = change.rate;
+            } else {
+                change.due = round_up(arrival + (change.due - arrival) / faster);
+                change.rate = scaled(change.rate);
+            }
+        }
+        let is_over = matches!(flow.stage, Stage::LastByteAt(at) if at > place);
+        if is_over {
+            return;
+        }
+        flow.changes.make_contiguous().sort_by(|a, b| a.due.total_cmp(&b.due));
+        let rate = scaled(coming);
+        if far > 0.0 {
+            let change = Change { due: round_up(arrival), place, rate };
+            let after = flow.changes.iter().rposition(|other| other.due <= change.due).map_or(0, |at| at + 1);
+            flow.changes.insert(after, change);
+        } else {
+            self.enter(slot, flow, place, rate, now);
+        }
+        match flow.changes.front() {
+            Some(next) => self.calendar.set(own_event(slot) + 1, time(next.due)),
+            None => self.calendar.cancel(own_event(slot) + 1),
+        }
     }
 
     /// Puts a change of rate on its way, in place of those that would come to the same hop later. Returns false if it comes at once.

@@ -7,6 +7,7 @@ of the error is chance: no approximation can be asked to be nearer.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -161,14 +162,21 @@ def _variants(case: FluidCase, algorithm: str) -> list[Variant]:
     """The runs of an algorithm in a case: by seed, and in each of the ways of `_SETTINGS`."""
     from farloop.experiments.variants import Variant
 
-    base = Scenario.load(case.scenario).override(dict(case.set), algorithm=algorithm)
+    base, ways = Scenario.load(case.scenario).override(dict(case.set), algorithm=algorithm), ways_of(case)
     return [
         Variant(
             f"{case.name} {algorithm}, seed {seed}, {way}", case.name, algorithm, base.override(settings, seed=seed)
         )
         for seed in case.seeds
         for way, settings in _SETTINGS.items()
+        if way in ways
     ]
+
+
+def ways_of(case: FluidCase) -> tuple[str, ...]:
+    """The ways in which a case is simulated: max-min rates do not follow changes of links."""
+    changes = "event" in tomllib.loads(case.scenario.read_text("utf-8"))
+    return tuple(way for way in _SETTINGS if way != MAX_MIN or not changes)
 
 
 def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidError]:
@@ -177,9 +185,9 @@ def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidE
     Args:
         case: The case.
         algorithm: The algorithm.
-        runs: By seed the runs in the ways of `_SETTINGS`.
+        runs: By seed the runs in the ways of the case (`ways_of`). Errors of a way that it lacks are NaN.
     """
-    ways = list(_SETTINGS)
+    ways = ways_of(case)
     tables = {way: [each.flows for each in runs[number :: len(ways)]] for number, way in enumerate(ways)}
     times = {way: [column(f, "received_ps") - column(f, "start_ps") for f in own] for way, own in tables.items()}
     packets = tables["packets"]
@@ -200,6 +208,9 @@ def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidE
             continue
         errors = {}
         for way in (FLUID, MAX_MIN, JITTER):
+            if way not in ways:
+                errors[way] = dict.fromkeys(errors[FLUID], math.nan)
+                continue
             errors[way] = flow_errors(together[way][mask], together["packets"][mask])
             if name == ALL:
                 errors[way]["p99"] = _p99(together[way] / ideal) / _p99(together["packets"] / ideal) - 1
@@ -234,7 +245,9 @@ def record(results: Sequence[FluidError]) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for each in results:
         own = document.setdefault(each.case, {}).setdefault(each.algorithm, {})
-        rounded = {way: {s: round(v, 5) for s, v in errors.items()} for way, errors in each.errors.items()}
+        rounded = {
+            way: {s: round(v, 5) for s, v in errors.items() if math.isfinite(v)} for way, errors in each.errors.items()
+        }
         own[each.size] = {"flows": each.flows, "errors": rounded}
     return document
 

@@ -127,7 +127,8 @@ def _fluid_text(errors: Sequence[FluidError]) -> str:
     within = sum(error.verdict == fluid_errors.HOLDS for error in own)
     worse = ", ".join(f"{error.case} {error.algorithm}" for error in own if error.verdict == fluid_errors.WORSE)
     ways = (fluid_errors.FLUID, fluid_errors.MAX_MIN, fluid_errors.JITTER)
-    middle = [statistics.median(error.errors[way]["mean"] for error in own) for way in ways]
+    known = [[mean for error in own if math.isfinite(mean := error.errors[way]["mean"])] for way in ways]
+    middle = [statistics.median(means or [math.nan]) for means in known]
     fluid, max_min, jitter = (f"{100 * value:.2g} %" for value in middle)
     return (
         f"{within} of {count_text(len(own), 'case')} of the fluid simulation hold{f'; worse than recorded: {worse}' if worse else ''}. "
