@@ -107,7 +107,9 @@ def fluid() -> str:
             ends = (" / ".join(_signed(errors[way].get(s)) for way in ways) for s in ("p99", "end"))
             runs.append([name, algorithm, str(every["flows"]), *means, *ends])
             sizes = (
-                " / ".join(_percent(classes[size]["errors"][way].get("mean")) for way in ways) if size in classes else None
+                " / ".join(_percent(classes[size]["errors"][way].get("mean")) for way in ways)
+                if size in classes
+                else None
                 for size in fluid_errors.CLASSES
             )
             by_size.append([name, algorithm, *sizes])

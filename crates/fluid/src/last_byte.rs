@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 const SHORT: f64 = 1_000.0;
 
 /// The last byte looks after so many picoseconds whether a pause still holds it.
-const PATIENCE: f64 = 10e6;
+pub(crate) const PATIENCE: f64 = 10e6;
 
 impl Engine<'_> {
     /// The last byte goes on, through the queues of its path.

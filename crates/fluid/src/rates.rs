@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, own_event, time};
 use crate::flow::{Change, Flow, Hop, Stage};
+use crate::last_byte::PATIENCE;
 use crate::link::round_up;
 use crate::mechanism::Mechanism;
 
@@ -122,14 +123,15 @@ impl Engine<'_> {
             let (mut flow, place) = (self.take(*slot), *place as usize);
             let behind = place + 1;
             if behind < flow.hops.len() {
+                let share = self.links[link].exit_rate(flow.hops[place].input);
                 if wait > self.settings.short_wait {
                     let far = flow.hops[behind].shift - flow.hops[place].shift;
                     self.scale(*slot, &mut flow, behind, faster, (now, far));
                     if flow.hops[place].input > 0 && self.links[link].rate() > 0 {
-                        self.leave(*slot, &mut flow, place, now);
+                        self.leave(*slot, &mut flow, place, share, now);
                     }
                 } else if flow.hops[place].input > 0
-                    && let Some(rate) = self.leave(*slot, &mut flow, place, now)
+                    && let Some(rate) = self.leave(*slot, &mut flow, place, share, now)
                 {
                     self.enter(*slot, &mut flow, behind, rate, now);
                 }
@@ -139,10 +141,17 @@ impl Engine<'_> {
         self.crossing.put_back(link, crossing);
     }
 
-    /// What comes to a hop comes so many times as fast, and changes on their way to it so much earlier.
+    /// What comes to a hop comes so many times as fast, and changes on their way to it, and the last byte, so much earlier.
     fn scale(&mut self, slot: u32, flow: &mut Flow, place: usize, faster: f64, (now, far): (f64, f64)) {
+        if matches!(flow.stage, Stage::LastByteAt(at) if at > place) {
+            return;
+        }
         let scaled = |rate: i64| (rate as f64 * faster) as i64;
         let arrival = now + far;
+        if flow.stage == Stage::LastByteAt(place) && flow.waits_until > 0.0 {
+            let left = self.links[flow.hops[place - 1].link as usize].time_until_sent(flow.waits_until);
+            self.schedule(slot, round_up(arrival + left.clamp(0.0, PATIENCE)));
+        }
         let mut coming = flow.hops[place].input;
         for change in flow.changes.iter_mut().filter(|change| change.place == place) {
             if change.due <= arrival {
@@ -151,10 +160,6 @@ impl Engine<'_> {
                 change.due = round_up(arrival + (change.due - arrival) / faster);
                 change.rate = scaled(change.rate);
             }
-        }
-        let is_over = matches!(flow.stage, Stage::LastByteAt(at) if at > place);
-        if is_over {
-            return;
         }
         flow.changes.make_contiguous().sort_by(|a, b| a.due.total_cmp(&b.due));
         let rate = scaled(coming);
