@@ -113,8 +113,8 @@ impl Engine<'_> {
         self.links[link as usize].through = through;
     }
 
-    /// A link, which is counted up to now, has another rate than `before`. What waits there leaves in the same order, faster or slower; what
-    /// its flows put in where nothing waits has another share.
+    /// A link, which is counted up to now, has another rate than `before`. What waits there leaves in the same order, faster or slower;
+    /// what its flows put in where nothing waits has another share.
     pub(crate) fn pass_on_behind(&mut self, link: usize, before: i64, now: f64) {
         let (wait, least) = (self.links[link].wait(), (self.facts[link].rate as f64 * LEAST).max(1.0));
         let faster = (self.links[link].rate() as f64).max(least) / (before as f64).max(least);

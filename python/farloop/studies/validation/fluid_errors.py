@@ -206,7 +206,7 @@ def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidE
         mask = (sizes > above) & (sizes <= up_to)
         if not mask.any():
             continue
-        errors = {}
+        errors: dict[str, dict[str, float]] = {}
         for way in (FLUID, MAX_MIN, JITTER):
             if way not in ways:
                 errors[way] = dict.fromkeys(errors[FLUID], math.nan)
