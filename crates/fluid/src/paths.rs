@@ -1,4 +1,5 @@
-//! Links that flows take one after the other, where pauses may spread from the later one to the earlier one: a circle of them may block itself.
+//! Links that flows take one after the other, where pauses may spread from the later one to the earlier one: in a circle they may block
+//! each other for ever.
 
 /// By link the links that flows take after it.
 #[derive(Clone, Default, Debug)]

@@ -136,6 +136,30 @@ fn pauses_spread_from_the_congested_port_and_hold_back_others() {
     }
 }
 
+/// Four hosts behind a spine send 3 MB each to one host, and a fifth 1 MB to another: it waits with them. Completion times are those of
+/// packets (`farloop-net`, the same network: 1,011 to 1,016 us, and 325 us), and no byte comes twice.
+#[test]
+fn others_behind_a_pause_wait_as_in_packets() {
+    let of_switch = |name: &str| {
+        NodeSpec::plain(name, NodeKind::Switch(lossless(XoffSpec::Static(Bytes::new(200_000)), 9_000_000)))
+    };
+    let mut nodes: Vec<NodeSpec> = ["spine", "near", "far"].iter().map(|name| of_switch(name)).collect();
+    nodes.extend((0..7).map(|i| NodeSpec::plain(&format!("h{i}"), NodeKind::Host)));
+    let uplink = |leaf| LinkSpec::plain(leaf, 0, Rate::from_gbps(200), Delta::from_us(1));
+    let mut links = vec![uplink(1), uplink(2)];
+    links.extend((3..10).map(|host| link(host, if host < 5 { 1 } else { 2 })));
+    let mut flows: Vec<FlowSpec> = (5..9).map(|host| flow(host, 3, 3_000_000)).collect();
+    flows.push(flow(9, 4, 1_000_000));
+    let result = run(NetworkSpec::plain(nodes, links, fixed("100Gbps"), flows));
+    for (fct, packets) in completions(&result).iter().zip([1013.0, 1015.0, 1011.0, 1011.0, 325.0]) {
+        let fct = *fct as f64 / 1e6;
+        assert!((fct / packets - 1.0).abs() < 0.06, "{fct} us, {packets} in packets; {:?}", completions(&result));
+    }
+    let wire = 13_000_000.0 / 1_460.0 * 1_538.0;
+    let passed = result.ports[1].tx.as_f64();
+    assert!((passed / wire - 1.0).abs() < 0.04, "{passed} B from the spine, {wire} B are there");
+}
+
 /// Five switches in a ring, each of whose hosts sends so many switches further.
 fn ring(further: u32) -> Result<RunResult, Stopped> {
     let (nodes, mut links) = with_hosts(5);
