@@ -11,7 +11,7 @@ use crate::simulation::{Error, Simulation};
 use farloop_cc::AnyParams;
 use farloop_network::NetworkSpec;
 use farloop_network::result::FlowRow;
-use farloop_network::spec::{EcnSpec, FlowSpec, LinkSpec, NodeKind, NodeSpec, SwitchSpec};
+use farloop_network::spec::{EcnSpec, FlowSpec, LinkSpec, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The mean difference of completion times up to which few ACKs are as good as one for each packet.
@@ -31,7 +31,13 @@ pub enum Admission {
 impl Admission {
     /// Tries an algorithm.
     pub fn of(algorithm: &AnyParams) -> Admission {
-        let [few, single] = [Settings::default().acks, u32::MAX].map(|acks| run(algorithm, acks));
+        Admission::over(algorithm, &TransportSpec::plain(TransportKind::Rdma))
+    }
+
+    /// Tries an algorithm over the endpoints of a network.
+    pub fn over(algorithm: &AnyParams, transport: &TransportSpec) -> Admission {
+        let trial = || trial(algorithm, transport);
+        let [few, single] = [Settings::default().acks, u32::MAX].map(|acks| run(trial(), acks));
         let (Some(few), Some(single)) = (few, single) else { return Admission::Refused };
         // Of each host's flows together: which of two equal flows is ahead may hang on a packet.
         let sums = |times: &[f64]| -> Vec<f64> { times.chunks(EACH as usize).map(|own| own.iter().sum()).collect() };
@@ -65,7 +71,7 @@ impl Simulation {
     pub fn build(spec: NetworkSpec, settings: Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, Error> {
         check(&spec)?;
         let acks = match settings.model {
-            Model::Fluid => spec.algorithms.iter().map(admit).collect::<Result<_, _>>()?,
+            Model::Fluid => spec.algorithms.iter().map(|algorithm| admit(algorithm, &spec.transport)).collect::<Result<_, _>>()?,
             Model::MaxMin => Vec::new(),
         };
         let mut simulation = Simulation::build_untried(spec, settings, go_on)?;
@@ -75,8 +81,8 @@ impl Simulation {
 }
 
 /// Tries an algorithm.
-fn admit(algorithm: &AnyParams) -> Result<(Option<u32>, Option<String>), Refusal> {
-    match Admission::of(algorithm) {
+fn admit(algorithm: &AnyParams, transport: &TransportSpec) -> Result<(Option<u32>, Option<String>), Refusal> {
+    match Admission::over(algorithm, transport) {
         Admission::Refused => Err(Refusal {
             key: "algorithm.name",
             problem: format!("flows of \"{}\" do not end in a trial with rates", algorithm.describe().name),
@@ -87,9 +93,9 @@ fn admit(algorithm: &AnyParams) -> Result<(Option<u32>, Option<String>), Refusal
 }
 
 /// Completion times of the trial's flows; `None` if one does not end.
-fn run(algorithm: &AnyParams, acks: u32) -> Option<Vec<f64>> {
+fn run(trial: NetworkSpec, acks: u32) -> Option<Vec<f64>> {
     let settings = Settings { acks, model: Model::Fluid, ..Settings::default() };
-    let simulation = Simulation::build_untried(trial(algorithm), settings, &mut || true).ok()?;
+    let simulation = Simulation::build_untried(trial, settings, &mut || true).ok()?;
     let result = simulation.run_with(settings, &mut |_| true).ok()?;
     let completion = |row: &FlowRow| Some(row.received?.since(row.start).as_ps() as f64);
     result.flows.iter().map(completion).collect()
@@ -102,7 +108,7 @@ const SENDERS: u32 = 4;
 const EACH: u64 = 6;
 
 /// Flows into one host that begin one after the other.
-fn trial(algorithm: &AnyParams) -> NetworkSpec {
+fn trial(algorithm: &AnyParams, transport: &TransportSpec) -> NetworkSpec {
     let switch = SwitchSpec {
         ecn: Some(EcnSpec::step(Bytes::new(100_000))),
         int: true,
@@ -119,7 +125,12 @@ fn trial(algorithm: &AnyParams) -> NetworkSpec {
     };
     let flows = (1..=SENDERS).flat_map(|host| (0..EACH).map(move |number| flow(host, number))).collect();
     let links = (0..=SENDERS).map(link).collect();
-    NetworkSpec { end: Time::from_ps(TRIAL), ..NetworkSpec::plain(nodes, links, algorithm.clone(), flows) }
+    // Of RDMA only the first window matters to an algorithm, which the trial leaves to it.
+    let transport = match transport.kind {
+        TransportKind::Tcp => transport.clone(),
+        kind @ (TransportKind::Rdma | TransportKind::Multipath) => TransportSpec::plain(kind),
+    };
+    NetworkSpec { end: Time::from_ps(TRIAL), transport, ..NetworkSpec::plain(nodes, links, algorithm.clone(), flows) }
 }
 
 /// Duration of a trial in picoseconds: fifty times as long as the link takes for all of its flows.

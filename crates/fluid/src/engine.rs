@@ -13,6 +13,7 @@ use crate::receiver::ReceiverHalf;
 use crate::refusal::Refusal;
 use crate::samples::Samples;
 use crate::settings::Settings;
+use crate::tcp::{Handshakes, Opening, Tcp};
 use farloop_cc::{Control, Ctx, Effect, Sender, Signal, TimerId};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_network::Network;
@@ -41,6 +42,12 @@ pub(crate) struct FlowEnd {
     pub lost: u64,
     /// Packets whose marks were echoed.
     pub marked: u64,
+    /// Packets that were sent again.
+    pub retransmitted: u64,
+    pub timeouts: u32,
+    pub recoveries: u32,
+    /// TCP gave up.
+    pub gave_up: bool,
 }
 
 impl FlowEnd {
@@ -53,7 +60,21 @@ impl FlowEnd {
         delivered: 0.0,
         lost: 0,
         marked: 0,
+        retransmitted: 0,
+        timeouts: 0,
+        recoveries: 0,
+        gave_up: false,
     };
+
+    /// Takes over what the flow has counted so far.
+    pub fn count(&mut self, flow: &Flow) {
+        (self.lost, self.marked) = (flow.lost_packets(), flow.marked);
+        (self.retransmitted, self.recoveries) = (flow.lost_packets(), flow.losses);
+        if let Some(tcp) = &flow.tcp {
+            self.retransmitted = (tcp.counts.resent / (flow.mss * flow.framing) + 0.5) as u64;
+            (self.timeouts, self.recoveries) = (tcp.counts.timeouts, tcp.counts.recoveries);
+        }
+    }
 }
 
 /// Number of what the engine has done.
@@ -104,6 +125,7 @@ pub(crate) struct Engine<'a> {
     pub starts: BinaryHeap<Reverse<(u64, u32)>>,
     /// By flow that waits for others: how many, and when it may begin.
     pub waiting: Vec<(u32, f64)>,
+    pub handshakes: Handshakes,
     pub random: RandomStream,
     pub effects: Vec<Effect>,
     pub signals: Vec<Signal>,
@@ -148,6 +170,7 @@ impl<'a> Engine<'a> {
             capacity,
             starts: BinaryHeap::new(),
             waiting: Vec::new(),
+            handshakes: Handshakes::default(),
             random: RandomStream::new(seed, "fluid", settings.stream),
             effects: Vec::new(),
             signals: Vec::new(),
@@ -285,7 +308,8 @@ impl<'a> Engine<'a> {
 
     fn start(&mut self, number: FlowId, now: f64) {
         let facts = flow_facts(self.network, number);
-        let mut flow = self.make_flow(number, &facts, now);
+        let Some(opening) = self.open(number, &facts, now) else { return };
+        let mut flow = self.make_flow(number, &facts, opening, now);
         let control = flow.sender.control();
         self.note_beginning(&flow, &facts, control);
         flow.window = wire_window(&flow, control.cwnd);
@@ -293,7 +317,7 @@ impl<'a> Engine<'a> {
         flow.budget = flow.window;
         let mut pacing = control.pacing.as_f64().min(flow.line_rate as f64) as i64;
         let end = &mut self.ends[number.index()];
-        (end.start, end.ideal, end.base_rtt) = (now, facts.ideal, facts.info.base_rtt);
+        (end.start, end.ideal, end.base_rtt) = (opening.start, facts.ideal, facts.info.base_rtt);
         let rtt = self.count_hops(&mut flow, now);
         flow.rtt = rtt;
         if self.settings.lacks(Mechanism::FirstWindow) {
@@ -312,10 +336,13 @@ impl<'a> Engine<'a> {
         }
         self.nics[flow.nic as usize].add(slot);
         self.samples.note_start(number, slot);
+        if flow.tcp.is_some() {
+            return self.begin_rounds(slot, flow, rtt, now);
+        }
         self.set_want_of(slot, flow, pacing, (now, rtt));
     }
 
-    fn make_flow(&mut self, number: FlowId, facts: &FlowFacts, now: f64) -> Box<Flow> {
+    fn make_flow(&mut self, number: FlowId, facts: &FlowFacts, opening: Opening, now: f64) -> Box<Flow> {
         let (mut hops, mut shift) = (Vec::with_capacity(facts.path.len()), 0.0);
         for (place, link) in facts.path.iter().enumerate() {
             if place > 0 {
@@ -334,6 +361,9 @@ impl<'a> Engine<'a> {
         let mut sender = params.sender(&facts.info);
         let receiver = params.receiver(&facts.info);
         self.effects.clear();
+        if let Some(rtt) = opening.rtt {
+            sender.on_established(Delta::from_ps(rtt as u64));
+        }
         sender.on_start(&mut Ctx::new(time(now), &mut self.random, &mut self.effects));
         let (mut history, mut curve) = self.spare.pop().unwrap_or_default();
         history.reset(hops.len());
@@ -344,11 +374,15 @@ impl<'a> Engine<'a> {
         let wants_on_send = sender.wants_on_send();
         let several = !self.settings.lacks(Mechanism::SeveralAcks);
         let acks = self.acks.get(usize::from(facts.algorithm)).copied().unwrap_or(self.settings.acks);
+        let shaken = if self.network.transport.tcp.handshake { facts.handshake } else { 0.0 };
+        let rest = if facts.size < f64::INFINITY { ps(facts.ideal) - shaken - wire / slowest + there } else { 0.0 };
+        let tcp = Tcp::new(self.network, facts, &sender, (opening, rest), now);
         let mut flow = Box::new(Flow {
             number,
             stage: Stage::Sending,
             sender,
             receiver: (!receiver.only_echoes()).then(|| Box::new(ReceiverHalf::new(receiver))),
+            tcp,
             timers: [f64::INFINITY; TimerId::COUNT],
             timer_due: f64::INFINITY,
             nic: facts.path[0],
@@ -388,9 +422,10 @@ impl<'a> Engine<'a> {
             start: now,
             stop: facts.stop,
             size: facts.size,
-            rest: if facts.size < f64::INFINITY { ps(facts.ideal) - wire / slowest + there } else { 0.0 },
+            rest,
             ack_return: facts.ack_return + back,
             lost: 0.0,
+            losses: 0,
             marked: 0,
         });
         flow.set_timers(&mut self.effects, now);
@@ -428,6 +463,9 @@ impl<'a> Engine<'a> {
     fn go_on(&mut self, slot: u32, now: f64) {
         let flow = self.flow(slot);
         flow.advance(now);
+        if flow.tcp.is_some() {
+            return self.go_on_rounds(slot, now);
+        }
         if flow.left <= 0.5 || now >= flow.stop {
             return self.end_sending(slot, now);
         }
@@ -442,7 +480,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Nothing more leaves: the last byte is on its way.
-    fn end_sending(&mut self, slot: u32, now: f64) {
+    pub(crate) fn end_sending(&mut self, slot: u32, now: f64) {
         let flow = self.flow(slot);
         // Exactly all bytes: the rest of a picosecond's is none.
         flow.sent += flow.left.min(0.0);

@@ -3,6 +3,7 @@
 use crate::history::{History, SentCurve};
 use crate::link::{BYTES_PER_PS, Counters, round_up};
 use crate::receiver::ReceiverHalf;
+use crate::tcp::Tcp;
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnySender, Effect, TimerId};
 use farloop_network::ids::FlowId;
@@ -57,6 +58,8 @@ pub(crate) struct Flow {
     pub sender: AnySender,
     /// Its receiver, unless that only echoes marks.
     pub receiver: Option<Box<ReceiverHalf>>,
+    /// Its connection; `None` over RDMA.
+    pub tcp: Option<Box<Tcp>>,
     /// When each timer is due; infinite for never.
     pub timers: [f64; TimerId::COUNT],
     /// When the first of them is due.
@@ -129,6 +132,8 @@ pub(crate) struct Flow {
     pub ack_return: f64,
     /// Bytes on the wire that were lost, and sent again.
     pub lost: f64,
+    /// Losses that its algorithm was told of, over RDMA.
+    pub losses: u32,
     /// Packets whose marks were echoed.
     pub marked: u64,
 }

@@ -85,6 +85,30 @@ impl SentCurve {
         }
     }
 
+    /// When the ACKs of so many bytes are back; `None` where they have not left.
+    pub fn back_of(&self, bytes: f64) -> Option<f64> {
+        let points = self.points.get(self.first..)?;
+        let later = points.partition_point(|point| point.bytes < bytes);
+        let after = points.get(later)?;
+        let Some(before) = later.checked_sub(1).and_then(|at| points.get(at)) else { return Some(after.back) };
+        Some(before.back + (after.back - before.back) * (bytes - before.bytes) / (after.bytes - before.bytes))
+    }
+
+    /// The stretches of time after `now` in which ACKs come back at one rate: the end of each, and bytes per picosecond. Before the first
+    /// ACK, and while none is on its way back, that rate is zero.
+    pub fn ack_rates(&self, now: f64) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let points = self.points.get(self.first..).unwrap_or_default();
+        let later = points.partition_point(|point| point.back <= now);
+        (later..points.len()).map(move |at| {
+            let after = points[at];
+            let rate = match at.checked_sub(1).map(|before| points[before]) {
+                Some(before) => (after.bytes - before.bytes) / (after.back - before.back).max(1.0),
+                None => 0.0,
+            };
+            (after.back, rate)
+        })
+    }
+
     /// Forgets what came before the last point whose ACK is back at `now`.
     #[inline]
     pub fn forget_before(&mut self, now: f64) {

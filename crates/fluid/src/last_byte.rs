@@ -63,12 +63,13 @@ impl Engine<'_> {
             place += 1;
         }
         self.set_ack_rate(&mut flow, 0, now);
+        let Some(flow) = self.resume_for_losses(slot, flow, now) else { return };
         let shift = flow.hops.last().map_or(0.0, |hop| hop.shift);
         self.finish(slot, flow, now - shift);
     }
 
     /// The last byte has arrived, but for the time that walks do not take.
-    fn finish(&mut self, slot: u32, flow: Box<Flow>, arrived: f64) {
+    pub(crate) fn finish(&mut self, slot: u32, flow: Box<Flow>, arrived: f64) {
         let received = arrived + flow.rest;
         let finish = received + flow.ack_return;
         let stopped =
@@ -78,12 +79,17 @@ impl Engine<'_> {
             (end.received, end.finish) = (received, finish);
         }
         end.delivered = if stopped { flow.sent / flow.framing } else { flow.size };
-        (end.lost, end.marked) = (flow.lost_packets(), flow.marked);
+        end.count(&flow);
+        self.release_followers(flow.number, received, finish);
+        self.retire(slot, flow);
+    }
+
+    /// The flow is over: its slot and its memory are free.
+    pub(crate) fn retire(&mut self, slot: u32, flow: Box<Flow>) {
         self.crossing.remove(slot, flow.hops.iter().map(|hop| hop.link));
         self.calendar.cancel(own_event(slot));
         self.calendar.cancel(own_event(slot) + 1);
         self.free.push(slot);
-        self.release_followers(flow.number, received, finish);
         self.spare.push((flow.history, flow.curve));
     }
 

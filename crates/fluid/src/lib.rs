@@ -16,6 +16,7 @@
 //! | `look`, `acks`, `receiver` | ACKs, timers, windows and rates at a look |
 //! | `nic`, `sharing` | the flows of a host share its link |
 //! | `rates`, `last_byte` | rates and last bytes on their way along the path |
+//! | `tcp` | TCP as rounds: the ACK clock, losses and their repair, timers |
 //! | `max_min`, `fair_shares` | the baseline without queues |
 //! | [`error_bound`] | how far from packets a run may be |
 //! | `pfc`, `pauses`, `paths` | switches with PFC, pauses in motion, and paths in which they might go in a circle |
@@ -51,6 +52,7 @@ mod sampling;
 mod settings;
 mod sharing;
 mod simulation;
+mod tcp;
 
 pub use admission::Admission;
 pub use error_bound::{ErrorBound, ErrorEstimate, estimate_error};

@@ -68,6 +68,7 @@ impl Engine<'_> {
             return;
         }
         flow.recovered = now + rtt;
+        flow.losses += 1;
         let loss = Loss {
             kind: LossKind::FastRetransmit,
             in_flight: Bytes::from_f64((flow.sent - reported.acked) / flow.framing),
@@ -139,7 +140,7 @@ impl Engine<'_> {
     }
 
     /// Tells the algorithm of the payload that has left by a time in picoseconds.
-    fn tell_sent(&mut self, flow: &mut Flow, snd_nxt: u64, at: u64) {
+    pub(crate) fn tell_sent(&mut self, flow: &mut Flow, snd_nxt: u64, at: u64) {
         let payload = snd_nxt.saturating_sub(flow.sent_seq);
         if payload == 0 {
             return;
@@ -158,7 +159,7 @@ impl Engine<'_> {
     }
 
     /// Calls the timers that are due by then.
-    fn fire_timers(&mut self, flow: &mut Flow, until: f64) {
+    pub(crate) fn fire_timers(&mut self, flow: &mut Flow, until: f64) {
         while flow.timer_due <= until {
             let due = flow.timer_due;
             let timer = flow.timers.iter().position(|timer| *timer == due).unwrap_or(0);
@@ -206,7 +207,7 @@ impl Engine<'_> {
     }
 
     /// Corrects when the ACKs of a flow come back, by the queues that their bytes have found since they left.
-    fn correct_acks(&self, flow: &mut Flow, now: f64) {
+    pub(crate) fn correct_acks(&self, flow: &mut Flow, now: f64) {
         if self.settings.lacks(Mechanism::AckDelay) {
             return;
         }
@@ -223,7 +224,7 @@ impl Engine<'_> {
     }
 
     /// Collects what ACKs tell that are back by now; each hop gets its newest counters. What leaves now takes `rtt`.
-    fn collect(&self, flow: &mut Flow, rtt: f64, now: f64) -> Reported {
+    pub(crate) fn collect(&self, flow: &mut Flow, rtt: f64, now: f64) -> Reported {
         let without = self.settings.without;
         let back = match without {
             Some(Mechanism::AckReturn) => flow.curve.sent_at(now - rtt),
@@ -249,7 +250,7 @@ impl Engine<'_> {
             }
             let (before, after) = flow.history.around(place, number);
             let marked = mix(before.marked, after.marked, place.part);
-            let lost = mix(before.lost, after.lost, place.part);
+            let lost = lost_between(before, after, place.part);
             let arrived = mix(before.arrived(), after.arrived(), place.part);
             let queue = mix(before.queue, after.queue, place.part);
             waited += queue * self.links[hop.link as usize].time_per_byte();
@@ -273,4 +274,13 @@ impl Engine<'_> {
         let lost = if without == Some(Mechanism::Losses) { 0.0 } else { (1.0 - passed) * (acked - flow.acked) };
         Reported { acked, left, marked, lost, telemetry_at }
     }
+}
+
+/// Bytes lost `part` of the way between two counters: a queue is filled before it loses.
+fn lost_between(before: &Counters, after: &Counters, part: f64) -> f64 {
+    let (filled, lost) = (after.queue - before.queue, after.lost - before.lost);
+    if lost <= 0.0 || filled <= 0.0 {
+        return mix(before.lost, after.lost, part);
+    }
+    before.lost + ((filled + lost) * part - filled).max(0.0)
 }

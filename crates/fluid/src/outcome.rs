@@ -38,8 +38,9 @@ impl Engine<'_> {
         let flows = self.flow_rows(end);
         let ports = self.port_rows(end);
         let finished = flows.iter().filter(|row| row.finish.is_some()).count() as u64;
+        let gave_up = flows.iter().filter(|row| row.gave_up).count() as u64;
         let mut totals =
-            Totals { end: Time::from_ps(end as u64), looks: self.work.looks, finished, ..Totals::default() };
+            Totals { gave_up, end: Time::from_ps(end as u64), looks: self.work.looks, finished, ..Totals::default() };
         for port in &ports {
             totals.drops.add(&port.drops);
         }
@@ -82,7 +83,7 @@ impl Engine<'_> {
         for flow in self.flows.iter().flatten() {
             let row = &mut self.ends[flow.number.index()];
             row.delivered = flow.delivered_at(end);
-            (row.lost, row.marked) = (flow.lost_packets(), flow.marked);
+            row.count(flow);
         }
         let of_flow = |number: usize| {
             let (flow, known) = (FlowId::new(number), &self.ends[number]);
@@ -95,6 +96,8 @@ impl Engine<'_> {
             row.delivered = Bytes::from_f64(known.delivered + 0.5);
             row.dropped = known.lost;
             row.counts.marked = known.marked;
+            (row.counts.retransmitted, row.counts.timeouts) = (known.retransmitted, known.timeouts);
+            (row.counts.recoveries, row.gave_up) = (known.recoveries, known.gave_up);
             row
         };
         (0..self.ends.len()).map(of_flow).collect()

@@ -27,6 +27,8 @@ pub(crate) struct FlowFacts {
     pub ideal: Delta,
     /// Time of an ACK on its way back in the empty network.
     pub ack_return: f64,
+    /// Time of a handshake in the empty network.
+    pub handshake: f64,
     /// Index of its algorithm.
     pub algorithm: u16,
     /// Payload of a full packet.
@@ -64,6 +66,7 @@ pub(crate) fn flow_facts(network: &Network, flow: FlowId) -> FlowFacts {
         slowest: ways.0.iter().map(|end| end.rate.as_bps()).min().unwrap_or(0),
         ideal: network.ideal_completion_along(flow, true, ways),
         ack_return: ps(path::ideal_time(ways.1, 1, format.ack_wire, 0)),
+        handshake: ps(path::base_rtt(ways.0, ways.1, format.ack_wire, format.ack_wire)),
         algorithm: spec.algorithm,
         mss: format.mss.into(),
         packet: format.packet.into(),

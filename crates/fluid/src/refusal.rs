@@ -1,5 +1,6 @@
 //! Networks and algorithms that the fluid simulation refuses, each by the key of a scenario.
 
+use crate::tcp::{check_drops, check_tcp};
 use farloop_cc::{AnyParams, Needs};
 use farloop_network::spec::{
     DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, IntCarriage, LinkChange, LinkSpec, NetworkSpec, NodeKind, NodeSpec,
@@ -26,7 +27,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-fn refuse(key: &'static str, problem: impl Into<String>, expected: &'static str) -> Result<(), Refusal> {
+pub(crate) fn refuse(key: &'static str, problem: impl Into<String>, expected: &'static str) -> Result<(), Refusal> {
     Err(Refusal { key, problem: problem.into(), expected })
 }
 
@@ -59,6 +60,10 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
     links.iter().try_for_each(check_link)?;
     events.events.iter().try_for_each(|event| check_change(&event.change))?;
     check_transport(transport)?;
+    if transport.kind == TransportKind::Tcp {
+        check_tcp(&transport.tcp)?;
+        check_drops(nodes)?;
+    }
     algorithms.iter().try_for_each(check_algorithm)?;
     check_flows(flows)?;
     if !jobs.is_empty() {
@@ -172,22 +177,15 @@ fn check_transport(transport: &TransportSpec) -> Result<(), Refusal> {
         int_bytes: _,
         rto_intra: _, // no data is lost without a NACK that tells
         rto_cross: _,
-        tcp: _,
+        tcp: _, // where it counts: `check_tcp`
         multipath: _,
         control_priority,
     } = transport;
     match kind {
-        TransportKind::Rdma => {}
-        TransportKind::Tcp => {
-            return refuse(
-                "transport.kind",
-                "TCP is not simulated as rates",
-                "expected \"rdma\", or gear = \"packets\"",
-            );
-        }
+        TransportKind::Rdma | TransportKind::Tcp => {}
         TransportKind::Multipath => {
             let problem = "multipath endpoints are not simulated as rates";
-            return refuse("transport.kind", problem, "expected \"rdma\", or gear = \"packets\"");
+            return refuse("transport.kind", problem, "expected \"rdma\" or \"tcp\", or gear = \"packets\"");
         }
     }
     if *int_carriage != IntCarriage::All {

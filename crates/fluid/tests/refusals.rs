@@ -36,7 +36,6 @@ fn features_that_rates_do_not_have_are_refused_by_key() {
     let mut random_loss = plain();
     random_loss.links[0] = lossy;
     let cases: Vec<(&str, NetworkSpec)> = vec![
-        ("transport.kind", with_transport(TransportSpec::plain(TransportKind::Tcp))),
         ("transport.kind", with_transport(TransportSpec::plain(TransportKind::Multipath))),
         ("transport.int_carriage", with_transport(TransportSpec { int_carriage: IntCarriage::Three, ..rdma() })),
         ("transport.control_priority", with_transport(TransportSpec { control_priority: false, ..rdma() })),

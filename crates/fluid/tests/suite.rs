@@ -11,3 +11,4 @@ mod pfc;
 mod refusals;
 mod scaling;
 mod shares;
+mod tcp;

@@ -41,7 +41,7 @@ impl Config {
     }
 
     /// When a timer fires that is set at `now` for `timeout`.
-    pub(crate) fn expiry(&self, now: Time, timeout: Delta) -> Time {
+    pub fn expiry(&self, now: Time, timeout: Delta) -> Time {
         let tick = self.timer_tick.as_ps();
         if tick == 0 {
             return now.saturating_add(timeout);

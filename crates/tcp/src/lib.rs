@@ -37,6 +37,8 @@ mod transmit;
 
 pub use accecn::{EcnBytes, MarkFacts};
 pub use config::{AccEcnAcks, BackoffEnd, Config, ConfigError, Ecn, Recovery, RtoFloor};
+pub use rack::probe_timeout;
 pub use receiver::{Acks, Receiver};
+pub use rto::RttEstimator;
 pub use segment::{Range, SackBlocks, Segment, Timestamps};
 pub use state::{Counters, GiveUp, Holds, Meaning, Sender, State};

@@ -144,8 +144,8 @@ impl Probe {
     }
 }
 
-/// `TLP_calc_PTO` (§7.2), without the bound by the retransmission timeout.
-pub(crate) fn probe_timeout(rtt: &RttEstimator, segments: usize, config: &Config) -> Delta {
+/// `TLP_calc_PTO` (§7.2), without the bound by the retransmission timeout: with so many segments outstanding.
+pub fn probe_timeout(rtt: &RttEstimator, segments: usize, config: &Config) -> Delta {
     match rtt.srtt() {
         None => Delta::from_secs(1),
         Some(srtt) if segments == 1 => srtt * 2 + config.max_ack_delay,

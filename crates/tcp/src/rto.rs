@@ -16,7 +16,7 @@ use farloop_units::Delta;
 
 /// Estimator of one sender.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RttEstimator {
+pub struct RttEstimator {
     srtt: Option<Delta>,
     rttvar: Delta,
     min_rtt: Option<Delta>,

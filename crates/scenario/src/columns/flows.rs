@@ -73,13 +73,13 @@ declare_table! {
         /// Round-trip time of one full packet and its acknowledgement on the flow's path without queues.
         base_rtt_ps: Vec<i64>, "ps" = of.ints(|r| r.base_rtt.as_ps());
         /// Data packets sent again.
-        retransmitted: Vec<i64>, "packets", of Packets = of.ints(|r| r.counts.retransmitted);
+        retransmitted: Vec<i64>, "packets", of Queues = of.ints(|r| r.counts.retransmitted);
         /// Retransmission timeouts; over multipath endpoints one for all packets of a round trip.
-        timeouts: Vec<i64>, "count", of Packets = of.map(|r| r.counts.timeouts.into());
+        timeouts: Vec<i64>, "count", of Queues = of.map(|r| r.counts.timeouts.into());
         /// How often TCP entered fast recovery, recoveries that proved unnecessary included. Timeouts do not count, nor losses that a
         /// tail-loss probe repaired. Over RDMA how often a NACK made the sender go back; over multipath endpoints one for all trimmed and
         /// overtaken packets of a round trip.
-        recoveries: Vec<i64>, "count", of Packets = of.map(|r| r.counts.recoveries.into());
+        recoveries: Vec<i64>, "count", of Queues = of.map(|r| r.counts.recoveries.into());
         /// Acknowledgements that echoed an ECN mark.
         marked: Vec<i64>, "ACKs", of Queues = of.ints(|r| r.counts.marked);
         /// Data packets sent, repeated ones included.
