@@ -217,12 +217,12 @@ def test_why_refuses_a_run_of_rates(path: Path, command: Any):
 
 
 def test_a_feature_that_rates_lack_names_file_line_and_key(path: Path, command: Any):
-    text = f'{SCENARIO}[transport]\nkind = "tcp"\n'
+    text = f'{SCENARIO}[transport]\nkind = "tcp"\nrecovery = "newreno"\n'
     (command.directory / "tcp.toml").write_text(text, encoding="utf-8")
     refused = command("run", "tcp.toml", "--gear", "fluid", "--out", "none")
-    line = text.splitlines().index('kind = "tcp"') + 1
+    line = text.splitlines().index('recovery = "newreno"') + 1
     assert refused.returncode == 2
-    assert f'tcp.toml:{line}: transport.kind: with gear = "fluid", ' in refused.stderr, refused.stderr
+    assert f'tcp.toml:{line}: transport.recovery: with gear = "fluid", ' in refused.stderr, refused.stderr
     assert not (command.directory / "none").exists()
 
 

@@ -11,7 +11,9 @@ use crate::simulation::{Error, Simulation};
 use farloop_cc::AnyParams;
 use farloop_network::NetworkSpec;
 use farloop_network::result::FlowRow;
-use farloop_network::spec::{EcnSpec, FlowSpec, LinkSpec, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec};
+use farloop_network::spec::{
+    EcnSpec, FlowSpec, LinkSpec, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec,
+};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The mean difference of completion times up to which few ACKs are as good as one for each packet.
@@ -71,7 +73,9 @@ impl Simulation {
     pub fn build(spec: NetworkSpec, settings: Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, Error> {
         check(&spec)?;
         let acks = match settings.model {
-            Model::Fluid => spec.algorithms.iter().map(|algorithm| admit(algorithm, &spec.transport)).collect::<Result<_, _>>()?,
+            Model::Fluid => {
+                spec.algorithms.iter().map(|algorithm| admit(algorithm, &spec.transport)).collect::<Result<_, _>>()?
+            }
             Model::MaxMin => Vec::new(),
         };
         let mut simulation = Simulation::build_untried(spec, settings, go_on)?;

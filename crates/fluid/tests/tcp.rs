@@ -151,9 +151,7 @@ fn a_flow_gives_up_after_its_retries() {
 /// Proportional rate reduction and the pacing of Linux move packets in time, and lose no more.
 #[test]
 fn reduction_and_pacing_keep_the_rate() {
-    let of = |tcp: TcpSpec| {
-        completions(&run(bottleneck(tcp, "cubic", (100, Delta::from_ms(2)), 20_000_000)))[0] as f64
-    };
+    let of = |tcp: TcpSpec| completions(&run(bottleneck(tcp, "cubic", (100, Delta::from_ms(2)), 20_000_000)))[0] as f64;
     let plain = of(TcpSpec::default());
     for tcp in [
         TcpSpec { prr: true, ..TcpSpec::default() },

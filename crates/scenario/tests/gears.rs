@@ -45,7 +45,18 @@ fn simulate(text: &str, gear: &str) -> Outcome {
 #[test]
 fn features_that_rates_lack_are_refused_at_their_keys() {
     let cases: &[(&str, &[&str])] = &[
-        ("transport.kind = \"tcp\"\n", &["rates.toml:4: transport.kind: ", "TCP", "expected \"rdma\""]),
+        (
+            "[transport]\nkind = \"tcp\"\nrecovery = \"newreno\"\n",
+            &["rates.toml:6: transport.recovery: ", "selective acknowledgements", "expected \"sack\""],
+        ),
+        (
+            "[transport]\nkind = \"tcp\"\nsegmentation_offload = true\n",
+            &["rates.toml:6: transport.segmentation_offload: ", "chunks", "expected false"],
+        ),
+        (
+            "[transport]\nkind = \"tcp\"\nconnections = \"persistent\"\n",
+            &["rates.toml:6: transport.connections: ", "expected \"per-flow\""],
+        ),
         (
             "transport = { kind = \"multipath\" }\nswitch = { pfc = false }\nwan_switch = { pfc = false }\nalgorithm.intra = \"nscc\"\n",
             &["transport.kind: ", "multipath endpoints"],
@@ -103,10 +114,13 @@ fn features_that_rates_lack_are_refused_at_their_keys() {
 
 #[test]
 fn the_place_of_a_refusal_is_that_of_its_key() {
-    let refused = refusal(&scenario(""), &[("transport.kind", "tcp")]);
-    assert!(refused.starts_with("--set: transport.kind: with gear = \"fluid\", TCP"), "{refused}");
-    let refused = refusal(&scenario("transport.kind = \"tcp\"\n"), &[("run.gear", "max-min")]);
-    assert!(refused.starts_with("rates.toml:4: transport.kind: with gear = \"max-min\", TCP"), "{refused}");
+    let refused = refusal(&scenario(""), &[("transport.control_priority", "false")]);
+    assert!(refused.starts_with("--set: transport.control_priority: with gear = \"fluid\", ACKs"), "{refused}");
+    let refused = refusal(&scenario("transport.control_priority = false\n"), &[("run.gear", "max-min")]);
+    assert!(
+        refused.starts_with("rates.toml:4: transport.control_priority: with gear = \"max-min\", ACKs"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -35,10 +35,8 @@ impl Engine<'_> {
             tcp.rtt.sample_min(rtt);
             let mark = marks.next(bytes, left == 0);
             let echoes = echoes(tcp, mark, bytes, spread.at as f64, spread.rtt as f64);
-            let counted = (tcp.config.ecn == Ecn::Counted).then_some(Marked {
-                packets: mark.div_ceil(marks.mss) as u32,
-                bytes: Bytes::new(mark),
-            });
+            let counted = (tcp.config.ecn == Ecn::Counted)
+                .then_some(Marked { packets: mark.div_ceil(marks.mss) as u32, bytes: Bytes::new(mark) });
             // Of counted marks one ACK tells; of echoed ones each has the mark of what it covers.
             let apart = if counted.is_some() || echoes >= bytes { 0 } else { echoes };
             let in_flight = spread.snd_nxt.saturating_sub(spread.ack_seq + missing);

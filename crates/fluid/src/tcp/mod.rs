@@ -28,8 +28,8 @@ pub(crate) use refusal::{check_drops, check_tcp};
 
 use crate::plan::FlowFacts;
 use farloop_cc::{AnySender, Needs, Sender};
-use farloop_network::spec::{LinuxPacing, TcpSpec, TransportKind};
 use farloop_network::Network;
+use farloop_network::spec::{LinuxPacing, TcpSpec, TransportKind};
 use farloop_tcp::{Config, RttEstimator};
 use farloop_units::{Bytes, Delta};
 use std::collections::VecDeque;

@@ -14,7 +14,7 @@ pub(crate) fn check_tcp(spec: &TcpSpec) -> Result<(), Refusal> {
         ecn: _,
         accecn_option: _, // counts are exact: nothing is lost on the way back
         accecn_acks: _,   // a look has fewer ACKs than either rule sends
-        delayed_ack: _,   // ACKs wait for packets; what waits for the timer is a packet or less, and the end of a flow does not wait
+        delayed_ack: _, // ACKs wait for packets; what waits for the timer is a packet or less, and the end of a flow does not wait
         ack_every: _,
         quick_acks: _,
         min_rto: _,
