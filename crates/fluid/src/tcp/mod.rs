@@ -13,7 +13,7 @@
 //!         └──────────────────────────────────────────────► Loss
 //! ```
 //!
-//! Source: RFC 5681, RFC 6298 (the estimator is that of `farloop-tcp`), RFC 6675, RFC 6937, RFC 8985.
+//! Sources: RFC 5681, RFC 6298 (the estimator is that of `farloop-tcp`), RFC 6675, RFC 6937, RFC 8985.
 
 mod acks;
 mod clock;
@@ -27,9 +27,9 @@ pub(crate) use handshake::{Handshakes, Opening};
 pub(crate) use refusal::{check_drops, check_tcp};
 
 use crate::plan::FlowFacts;
-use farloop_cc::{AnySender, Needs, Sender};
+use farloop_cc::{AnySender, Sender};
 use farloop_network::Network;
-use farloop_network::spec::{LinuxPacing, TcpSpec, TransportKind};
+use farloop_network::spec::{LinuxPacing, TransportKind};
 use farloop_tcp::{Config, RttEstimator};
 use farloop_units::{Bytes, Delta};
 use std::collections::VecDeque;
@@ -104,11 +104,11 @@ pub(crate) struct Tcp {
     phase: Phase,
     /// The phase is over when all that had left by then is acknowledged or repaired.
     recover: f64,
-    /// What was sent again, by the bytes that had left before and after it.
+    /// Bytes that were sent again.
     repairs: VecDeque<Repair>,
     /// Known to be lost, and not sent again: of what had left when the phase began, and of the rest.
     due: [f64; 2],
-    /// What had left when `due` was counted.
+    /// Bytes that had left when `due` was counted.
     counted: f64,
     /// A part of a packet by which the losses so far are ahead of whole ones; `None` before the first loss.
     owed: Option<f64>,
@@ -147,9 +147,9 @@ impl Tcp {
         if network.transport.kind != TransportKind::Tcp {
             return None;
         }
-        let spec: &TcpSpec = &network.transport.tcp;
+        let spec = &network.transport.tcp;
         let config = network.tcp_configs[usize::from(facts.algorithm)].clone();
-        let needs: Needs = network.algorithms[usize::from(facts.algorithm)].needs();
+        let needs = network.algorithms[usize::from(facts.algorithm)].needs();
         let waits = config.delayed_ack.is_some() && !needs.exact_window;
         let control = sender.control();
         let slow_start = sender.ssthresh().is_some_and(|threshold| control.cwnd < threshold);

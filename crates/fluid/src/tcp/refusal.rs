@@ -1,4 +1,4 @@
-//! What TCP can do and rates do not follow, each by the key of a scenario.
+//! Features of TCP that rates do not follow, each by the key of a scenario.
 
 use crate::refusal::{Refusal, refuse};
 use farloop_network::spec::{NodeSpec, TcpSpec};
