@@ -36,7 +36,7 @@ pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> 
     let recorded = Recorded::new(&spec)?;
     let network = Arc::new(topology.into_network(spec, go_on)?);
     plan.equip(&network);
-    let partition = Partition::new(&network, cores);
+    let partition = Partition::new(&network, cores, &|port| plan.ports[port].agent.is_some())?;
     let mut parts = Vec::with_capacity(partition.parts);
     for part in 0..partition.parts {
         if !go_on() {

@@ -5,12 +5,15 @@
 //! have about the same work. Hosts stay with their switch. The work of a node is the traffic that flows offer to its ports, which is known
 //! before the run.
 //!
+//! A part has as many events as its calendar can number ([`Calendar::MAX_IDS`]), so a network of more is cut, whatever the number of
+//! threads.
+//!
 //! Only the duration of a run depends on the cut: order is by network-wide numbers, random streams belong to components, and one part acts
 //! on another only through packets on links.
 
 use crate::ids::{FlowId, PortNumber};
-use farloop_engine::{Lanes, free_processors};
-use farloop_network::{Network, NodeRef};
+use farloop_engine::{Calendar, Lanes, free_processors};
+use farloop_network::{BuildError, Network, NodeRef, event_ids};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeSet;
 
@@ -41,10 +44,11 @@ enum Use {
 }
 
 impl Cores {
-    /// One: the network is not cut.
+    /// One, and the network is not cut: one that is too large for a part is refused.
     pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1), lanes: Use::All, general: false };
 
-    /// Uses this many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
+    /// Uses this many threads. Where they would mostly wait for each other the network is cut only if it is too large for a part, and one
+    /// does all the work.
     pub fn with_threads(threads: usize) -> Cores {
         Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All, general: false }
     }
@@ -56,7 +60,7 @@ impl Cores {
     }
 
     /// Exactly this many parts and threads, whether or not that pays: for tests. There are fewer parts where the network has fewer that
-    /// can be separated.
+    /// can be separated; where one of them is too large the network is refused.
     pub fn with_parts(parts: usize, threads: usize) -> Cores {
         Cores::with_threads(threads).cut_into(parts)
     }
@@ -116,6 +120,8 @@ pub(crate) const MAX_WINDOW: Delta = Delta::from_us(50);
 const MIN_WORK: u64 = 100;
 /// A packet, for estimates.
 const PACKET: u64 = 800;
+/// Events of a part.
+const MAX_EVENTS: u64 = Calendar::MAX_IDS as u64;
 /// Packet-hops of half a second on one thread: in a shorter run there is little to gain from others, and something to lose.
 const MIN_RUN: u64 = 10_000_000;
 
@@ -125,26 +131,49 @@ impl Partition {
         Partition { part_of: vec![0; network.nodes.len()], parts: 1, lookahead: Delta::MAX }
     }
 
-    /// The partition for so many cores.
-    pub fn new(network: &Network, cores: Cores) -> Partition {
+    /// The partition for so many cores. `has_agent` is true of the ports that have one.
+    ///
+    /// # Errors
+    /// [`BuildError::TooLarge`]: a part that may not be cut, or cannot, has more events than a calendar.
+    pub fn new(
+        network: &Network,
+        cores: Cores,
+        has_agent: &dyn Fn(PortNumber) -> bool,
+    ) -> Result<Partition, BuildError> {
+        let agents = network.ends.keys().filter(|p| has_agent(*p)).count() as u64;
+        let events = event_ids(network.host_ports.len() as u64, network.ends.len() as u64 / 2, agents);
+        let whole = || match events <= MAX_EVENTS {
+            true => Ok(Partition::whole(network)),
+            false => Err(BuildError::TooLarge { events }),
+        };
         // Both ends of a persistent connection know which flow has it.
         if cores.parts == Parts::Exactly(1) || network.persistent {
-            return Partition::whole(network);
+            return whole();
         }
-        let graph = Graph::new(network);
+        if cores.threads < 2 && cores.parts == Parts::Worthwhile && events <= MAX_EVENTS {
+            return whole();
+        }
+        let graph = Graph::new(network, has_agent);
         let wanted = cores.part_count(graph.packet_hops(), free_processors);
-        if wanted < 2 {
-            return Partition::whole(network);
+        if wanted < 2 && events <= MAX_EVENTS {
+            return whole();
         }
         let delays: BTreeSet<Delta> = graph.links.iter().filter(|l| l.cuttable).map(|l| l.delay).collect();
         let mut partitions = delays.into_iter().rev().filter_map(|delay| graph.partition(wanted, delay));
         let best = match cores.parts {
-            Parts::Exactly(_) => partitions.max_by_key(|partition| partition.parts),
+            Parts::Exactly(_) => {
+                let best = partitions.max_by_key(|partition| partition.parts);
+                return best.map_or_else(whole, |best| graph.check(best, MAX_EVENTS));
+            }
             Parts::Worthwhile => {
                 partitions.find(|partition| graph.is_balanced(partition) && graph.is_busy(network, partition))
             }
         };
-        best.unwrap_or_else(|| Partition::whole(network))
+        match best.filter(|partition| graph.fits(partition, MAX_EVENTS)) {
+            Some(best) => Ok(best),
+            None if events <= MAX_EVENTS => whole(),
+            None => graph.partition_to_fit(wanted, events, MAX_EVENTS),
+        }
     }
 }
 
@@ -155,6 +184,8 @@ struct Graph {
     links: Vec<Edge>,
     /// Hosts, which go where their switch goes.
     is_host: Vec<bool>,
+    /// Event numbers that each node takes beside those of its links.
+    events: Vec<u64>,
 }
 
 struct Edge {
@@ -168,7 +199,7 @@ struct Edge {
 }
 
 impl Graph {
-    fn new(network: &Network) -> Graph {
+    fn new(network: &Network, has_agent: &dyn Fn(PortNumber) -> bool) -> Graph {
         let offered = network.offered_load(&|flow: FlowId| flow);
         let is_host: Vec<bool> = network.nodes.iter().map(|n| matches!(n, NodeRef::Host(_))).collect();
         let most = |p: PortNumber| match network.end {
@@ -177,6 +208,7 @@ impl Graph {
         };
         let bytes = |p: PortNumber| offered[p].unwrap_or(Bytes::MAX).min(most(p)).get().min(u64::MAX >> 24);
         let mut work = vec![1; network.nodes.len()];
+        let mut events: Vec<u64> = is_host.iter().map(|host| event_ids(u64::from(*host), 0, 0)).collect();
         let mut links = Vec::with_capacity(network.ends.len() / 2);
         for i in 0..network.ends.len() as u32 / 2 {
             let (there, back) = (PortNumber(2 * i), PortNumber(2 * i + 1));
@@ -184,13 +216,61 @@ impl Graph {
             let (a, b) = (end.node as usize, end.peer_node as usize);
             work[a] += bytes(there);
             work[b] += bytes(back);
+            events[a] += u64::from(has_agent(there));
+            events[b] += u64::from(has_agent(back));
             // Traffic across the cut never takes less, whatever happens to the link.
             let shortest = |p| network.timeline.shortest_delay(p, end.delay);
             let delay = shortest(there).min(shortest(back));
             let cuttable = delay > Delta::ZERO && !is_host[a] && !is_host[b];
             links.push(Edge { a, b, delay, work: bytes(there) + bytes(back), cuttable });
         }
-        Graph { work, links, is_host }
+        Graph { work, links, is_host, events }
+    }
+
+    /// Returns the most event numbers that a part takes. A link that is cut takes them in both of its parts.
+    fn most_events(&self, partition: &Partition) -> u64 {
+        let mut events = vec![0; partition.parts];
+        for (node, part) in partition.part_of.iter().enumerate() {
+            events[*part] += self.events[node];
+        }
+        for link in &self.links {
+            let (a, b) = (partition.part_of[link.a], partition.part_of[link.b]);
+            events[a] += event_ids(0, 1, 0);
+            if a != b {
+                events[b] += event_ids(0, 1, 0);
+            }
+        }
+        events.into_iter().max().unwrap_or(0)
+    }
+
+    /// Returns true if no part has more than `most` events.
+    fn fits(&self, partition: &Partition, most: u64) -> bool {
+        self.most_events(partition) <= most
+    }
+
+    /// Refuses a partition of which a part has more than `most` events.
+    fn check(&self, partition: Partition, most: u64) -> Result<Partition, BuildError> {
+        let events = self.most_events(&partition);
+        if events <= most { Ok(partition) } else { Err(BuildError::TooLarge { events }) }
+    }
+
+    /// The partition into the fewest parts, of `wanted` times a power of two, that have at most `most` events each; of several with that
+    /// number the one that cuts the longest links. The network in one piece has `events`, which are more.
+    fn partition_to_fit(&self, wanted: usize, events: u64, most: u64) -> Result<Partition, BuildError> {
+        let delays: BTreeSet<Delta> = self.links.iter().filter(|l| l.cuttable).map(|l| l.delay).collect();
+        let mut least = events;
+        let mut parts = wanted.max(2);
+        // A cut that makes no more parts than there are nodes.
+        while parts < 2 * self.work.len() {
+            for partition in delays.iter().rev().filter_map(|delay| self.partition(parts, *delay)) {
+                match self.check(partition, most) {
+                    Err(BuildError::TooLarge { events }) => least = least.min(events),
+                    fits => return fits,
+                }
+            }
+            parts *= 2;
+        }
+        Err(BuildError::TooLarge { events: least })
     }
 
     /// The network cut at links of `delay` and longer ones into at most `wanted` parts; `None` if it stays in one piece.
@@ -334,7 +414,28 @@ mod tests {
             work: 10,
             cuttable: !is_host(a) && !is_host(b),
         };
-        Graph { work: work.to_vec(), links: edges.map(edge).into(), is_host: (0..10).map(is_host).collect() }
+        let is_host: Vec<bool> = (0..10).map(is_host).collect();
+        let events = is_host.iter().map(|host| if *host { 2 } else { 3 }).collect();
+        Graph { work: work.to_vec(), links: edges.map(edge).into(), is_host, events }
+    }
+
+    #[test]
+    fn a_network_is_cut_until_each_part_fits_its_calendar() {
+        let graph = graph([10; 10]);
+        // Nine links, four hosts, six switches with three agents each.
+        let whole = Partition { part_of: vec![0; 10], parts: 1, lookahead: Delta::MAX };
+        assert_eq!(graph.most_events(&whole), 9 * 4 + 4 * 2 + 6 * 3);
+        // Two datacenters: four links and one that is cut, two hosts, three switches.
+        let two = graph.partition_to_fit(2, 62, 61).expect("fits");
+        assert_eq!(
+            (two.parts, two.lookahead, graph.most_events(&two)),
+            (2, Delta::from_us(3000), 5 * 4 + 2 * 2 + 3 * 3)
+        );
+        // By rack: a host, a leaf, a spine, and the four links of these.
+        let four = graph.partition_to_fit(2, 62, 32).expect("fits");
+        assert_eq!((four.parts, four.lookahead, graph.most_events(&four)), (4, Delta::from_us(1), 4 * 4 + 2 + 2 * 3));
+        assert_eq!(graph.partition_to_fit(2, 62, 21), Err(BuildError::TooLarge { events: 24 }));
+        assert_eq!(graph.check(four, 23), Err(BuildError::TooLarge { events: 24 }));
     }
 
     #[test]

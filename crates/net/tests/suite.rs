@@ -18,6 +18,7 @@ mod flow_dependencies;
 mod grid;
 mod icc;
 mod jobs;
+mod large;
 mod limits;
 mod link_events;
 mod loops;

@@ -199,7 +199,7 @@ pub struct Settings {
 impl Default for Settings {
     /// One processor, no trace.
     fn default() -> Settings {
-        Settings { cores: Cores::ONE, trace: None }
+        Settings { cores: Cores::with_threads(1), trace: None }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::slices::slices;
 use crate::trace::TraceNames;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::{FollowSpec, JobSpec, TransportKind};
-use farloop_net::{JobPath, RunResult};
+use farloop_net::{Cores, JobPath, RunResult};
 use farloop_trace::Names;
 use farloop_trace::why::{Answer, Blame};
 use farloop_units::{Delta, Time};
@@ -115,7 +115,9 @@ impl Prepared {
 
     fn build_ready(&self, built: Built, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Ready, RunError> {
         let mut building = now_and_then(|| progress(nothing_yet()));
-        ready(self.scenario(), built, &Settings::default(), &mut building)
+        // A journal is that of one part.
+        let settings = Settings { cores: Cores::ONE, ..Settings::default() };
+        ready(self.scenario(), built, &settings, &mut building)
     }
 }
 

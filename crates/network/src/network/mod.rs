@@ -12,7 +12,7 @@
 //! | [`flow_dependencies`] | flows that begin when others are over |
 //! | [`queue_pairs`] | the flows that carry messages of jobs |
 //! | [`code`] | packets of flows with blocks |
-//! | `offered` | load that the flows offer to each port |
+//! | `offered` | load that the flows offer to each port; `sprayed_load`: where all switches spray |
 //! | `rows` | columns of results that follow from the network alone |
 
 pub mod code;
@@ -25,6 +25,7 @@ pub mod queue_pairs;
 pub mod routing;
 mod rows;
 pub mod schedule;
+mod sprayed_load;
 pub mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};

@@ -1,5 +1,6 @@
 //! Offered load per port, from flow sizes and paths, independent of what is delivered.
 
+use super::sprayed_load::SprayedLoad;
 use super::{Network, NodeRef, path};
 use crate::ids::{FlowId, HostNumber, PortNumber, Table};
 use crate::spec::{FlowSpec, NodeId, TransportKind};
@@ -25,6 +26,11 @@ impl Offers {
     }
 }
 
+/// Bytes of a port, rounded.
+fn whole_bytes(bytes: u128) -> Bytes {
+    Bytes::new(((bytes + (1 << (FRACTION - 1))) >> FRACTION) as u64)
+}
+
 impl Network {
     /// The wire bytes, framing included, that the flows which begin would put on each egress port if all of them were sent once: their data
     /// in its direction, one ACK for each packet (TCP: as often as the receiver acknowledges), and TCP's handshake. `None`
@@ -32,12 +38,17 @@ impl Network {
     ///
     /// `number` gives the connection whose path a flow takes.
     pub fn offered_load(&self, number: &dyn Fn(FlowId) -> FlowId) -> Table<PortNumber, Option<Bytes>> {
+        self.sprayed_offers().unwrap_or_else(|| self.offers_flow_by_flow(number))
+    }
+
+    /// [`Network::offered_load`] along the ways of one flow after the other.
+    fn offers_flow_by_flow(&self, number: &dyn Fn(FlowId) -> FlowId) -> Table<PortNumber, Option<Bytes>> {
         let ports = self.ends.len();
         let mut joined: Vec<(NodeId, NodeId)> = self.ends.rows().map(|end| (end.node, end.peer_node)).collect();
         joined.sort_unstable();
         let parallel = joined.windows(2).any(|two| two[0] == two[1]);
         let mut offers = Offers { bytes: vec![0; ports].into(), unlimited: vec![false; ports].into(), parallel };
-        for (flow, spec) in (0..).map(FlowId).zip(self.flows.iter()).filter(|(_, spec)| spec.start <= self.end) {
+        for (flow, spec) in self.begun_flows() {
             let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
             let (there, back) = self.wire_bytes(flow, &spec);
             let unlimited = spec.size == Bytes::MAX;
@@ -49,9 +60,30 @@ impl Network {
             offer(src, dst, there, false);
             offer(dst, src, back, true);
         }
-        let whole = |bytes: &u128| Bytes::new(((bytes + (1 << (FRACTION - 1))) >> FRACTION) as u64);
-        let of = |(bytes, unlimited): (&u128, &bool)| (!unlimited).then(|| whole(bytes));
+        let of = |(bytes, unlimited): (&u128, &bool)| (!unlimited).then(|| whole_bytes(*bytes));
         offers.bytes.rows().zip(offers.unlimited.rows()).map(of).collect()
+    }
+
+    /// The flows that begin before the end of the run.
+    fn begun_flows(&self) -> impl Iterator<Item = (FlowId, FlowSpec)> {
+        (0..).map(FlowId).zip(self.flows.iter()).filter(|(_, spec)| spec.start <= self.end)
+    }
+
+    /// [`Network::offered_load`] where no way depends on the flow, by sums of many flows: the same to the byte. `None` where that cannot
+    /// be.
+    fn sprayed_offers(&self) -> Option<Table<PortNumber, Option<Bytes>>> {
+        let rules = !self.detours.is_empty() || !self.scheduling.is_empty() || !self.circuits.is_empty();
+        if rules || !self.routes[0].sprays_everywhere() {
+            return None;
+        }
+        let mut load = SprayedLoad::new(self);
+        for (flow, spec) in self.begun_flows() {
+            let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
+            let (there, back) = self.wire_bytes(flow, &spec);
+            load.add(src, dst, there << FRACTION, spec.size == Bytes::MAX);
+            load.add(dst, src, back << FRACTION, spec.size == Bytes::MAX);
+        }
+        load.carry(whole_bytes)
     }
 
     /// Packet-hops of all messages of jobs, about: their packets and the acknowledgements of these, on the paths of an empty network.
@@ -146,5 +178,65 @@ impl Network {
         for (next, amount) in joined.into_values() {
             self.offer_beyond(next, dst, (flow, acks), amount, unlimited, offers);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Ecmp, LinkSpec, NetworkSpec, NodeKind, NodeSpec, SwitchSpec};
+    use farloop_cc::lookup;
+    use farloop_units::{Delta, Rate, Time};
+
+    /// Pods of so many leaves and spines, and cores, of which each spine has its share; leaves have two hosts each.
+    fn fat_tree((pods, leaves, spines, cores): (u32, u32, u32, u32), links: u32, ecmp: Ecmp) -> Network {
+        let spec = SwitchSpec { ecmp, ..SwitchSpec::plain(Bytes::new(1 << 40)) };
+        let mut nodes: Vec<NodeSpec> = Vec::new();
+        let mut joined: Vec<(u32, u32)> = Vec::new();
+        let mut add = |kind: NodeKind| {
+            nodes.push(NodeSpec::plain(&format!("n{}", nodes.len()), kind));
+            nodes.len() as u32 - 1
+        };
+        let tops: Vec<u32> = (0..cores).map(|_| add(NodeKind::Switch(spec.clone()))).collect();
+        let mut hosts = Vec::new();
+        for _ in 0..pods {
+            let middle: Vec<u32> = (0..spines).map(|_| add(NodeKind::Switch(spec.clone()))).collect();
+            for (i, top) in tops.iter().enumerate() {
+                joined.push((middle[i * spines as usize / cores as usize], *top));
+            }
+            for _ in 0..leaves {
+                let leaf = add(NodeKind::Switch(spec.clone()));
+                joined.extend(middle.iter().flat_map(|spine| (0..links).map(|_| (leaf, *spine))));
+                for _ in 0..2 {
+                    let host = add(NodeKind::Host);
+                    joined.push((host, leaf));
+                    hosts.push(host);
+                }
+            }
+        }
+        let link = |(a, b): &(u32, u32)| LinkSpec::plain(*a, *b, Rate::from_gbps(100), Delta::from_us(1));
+        let count = hosts.len();
+        let size = |i: usize| if i == 5 { Bytes::MAX } else { Bytes::new(1000 + 777 * i as u64) };
+        let flow = |i: usize| FlowSpec::plain(hosts[i % count], hosts[(7 * i + 1) % count], Time::ZERO, size(i));
+        let flows = (0..3 * count).filter(|i| i % count != (7 * i + 1) % count).map(flow).collect();
+        let params = lookup("fixed").expect("known");
+        let spec = NetworkSpec::plain(nodes, joined.iter().map(link).collect(), params, flows);
+        Network::build(spec, &mut || true).expect("valid")
+    }
+
+    #[test]
+    fn sums_carried_down_are_those_of_flow_by_flow() {
+        for (shape, links) in [((1, 6, 4, 4), 1), ((4, 3, 2, 8), 1), ((3, 2, 2, 2), 2), ((2, 5, 1, 1), 4)] {
+            for ecmp in [Ecmp::Packet, Ecmp::Adaptive] {
+                let network = fat_tree(shape, links, ecmp);
+                let each = network.offers_flow_by_flow(&|flow| flow);
+                let sums = network.sprayed_offers().expect("powers of two");
+                assert!(each.rows().eq(sums.rows()), "{shape:?} {links} {ecmp:?}");
+                assert!(each.rows().any(Option::is_none), "a flow without a size");
+            }
+        }
+        // Thirds of a byte are rounded flow by flow, and the paths of flows depend on the flow.
+        assert!(fat_tree((1, 4, 3, 3), 1, Ecmp::Packet).sprayed_offers().is_none());
+        assert!(fat_tree((1, 4, 4, 4), 1, Ecmp::Flow).sprayed_offers().is_none());
     }
 }

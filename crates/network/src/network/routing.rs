@@ -65,6 +65,21 @@ struct Group {
     ports: u32,
 }
 
+/// The ways of a switch to a site.
+#[derive(Clone, Copy, Debug)]
+pub enum Towards<'a> {
+    /// The switch has the site's hosts at its own ports.
+    Here,
+    /// By these egress ports, by number; none: unreachable. Where there are several, `key` is that of their group, which belongs to the
+    /// switch and may lead to other sites as well.
+    By {
+        /// Less than the number of all ports in groups.
+        key: u32,
+        /// By number.
+        ports: &'a [u32],
+    },
+}
+
 /// The size of a switch's group towards its own site: the port is that of the host.
 const OWN: u32 = u32::MAX;
 const UNREACHABLE: Group = Group { size: 0, ports: 0 };
@@ -253,6 +268,30 @@ impl<S: Key, P: Key> Routes<S, P> {
     /// The egress ports of `switch` that packets of `flow` to host `dst` take: one, or all on shortest paths where packets are sprayed.
     pub fn ways(&self, switch: S, dst: HostNumber, flow: FlowId) -> impl ExactSizeIterator<Item = P> {
         self.tables.ways(switch.index(), dst.index(), flow.0).iter().map(|port| P::new(*port as usize))
+    }
+
+    /// True if every switch spreads each packet for itself, over all ports on shortest paths.
+    pub fn sprays_everywhere(&self) -> bool {
+        self.tables.spreading.iter().all(|spreading| spreading.by != By::Flow)
+    }
+
+    /// Number of sites.
+    pub fn sites(&self) -> usize {
+        self.tables.sites
+    }
+
+    /// The site of a host: all hosts behind the same switch, most often.
+    pub fn site(&self, host: HostNumber) -> usize {
+        self.tables.attached[host.index()].site as usize
+    }
+
+    /// The ways of `switch` to a site.
+    pub fn towards(&self, switch: S, site: usize) -> Towards<'_> {
+        let group = &self.tables.table[switch.index() * self.tables.sites + site];
+        match group.size {
+            OWN => Towards::Here,
+            _ => Towards::By { key: group.ports, ports: ports_of(&self.tables.groups, group) },
+        }
     }
 
     /// All egress ports on shortest paths, among which flows are spread; empty: unreachable.

@@ -1,7 +1,7 @@
 //! Two tiers of switches: hosts h1…, switches leaf1… and spine1…, all in datacenter 0.
 
 use super::declaration::{Example, TopologyKeys};
-use super::layout::{Layout, Misfit, Switches, too_large};
+use super::layout::{Layout, Misfit, Switches};
 use crate::sections::{FASTEST, MAX_DELAY, SLOWEST};
 use farloop_net::spec::NodeId;
 use farloop_units::{Delta, Rate, params};
@@ -36,11 +36,6 @@ defaults give 128 hosts and an oversubscription of 4:1."#;
         keys: "spines = 3\nleaves = 5\nhosts_per_leaf = 4",
         pairs: [("h1", "h5"), ("h2", "h20")],
     }];
-
-    fn check(&self) -> Result<(), Misfit> {
-        let (hosts, links) = size(self);
-        too_large(hosts, links).map_or(Ok(()), |(problem, expected)| Err(("leaves", problem, expected)))
-    }
 
     fn resolve(&self) -> SpineLeaf {
         let fabric_rate = self.fabric_rate.or(Some(self.rate));
