@@ -14,6 +14,7 @@ use farloop_network::recorded::Recorded;
 use farloop_network::spec::NetworkSpec;
 use farloop_network::{Network, Topology};
 use farloop_units::Time;
+use part::Shares;
 use plan::Plan;
 use std::sync::Arc;
 
@@ -38,11 +39,12 @@ pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> 
     plan.equip(&network);
     let partition = Partition::new(&network, cores, &|port| plan.ports[port].agent.is_some())?;
     let mut parts = Vec::with_capacity(partition.parts);
+    let mut shares = Shares::new(&network, &partition);
     for part in 0..partition.parts {
         if !go_on() {
             return Err(BuildError::Cancelled);
         }
-        parts.push(part::part(&mut plan, &network, &partition, part, cores, &recorded)?);
+        parts.push(part::part(&mut plan, &network, (&partition, &mut shares), part, cores, &recorded)?);
     }
     fill_agendas(&network, &partition, &mut parts);
     for part in &mut parts {

@@ -92,6 +92,8 @@ ids! {
     Slot
     /// A link's place for packed packets.
     LinkId
+    /// A place for the packets of a part that are for another one.
+    OutboxId
 }
 
 impl PortId {

@@ -3,15 +3,17 @@
 //!
 //! A link between two parts lies with both: the sender's part has the port that transmits, the receiver's part a stand-in for it, at the
 //! same place in the pair of the link's ports, with the packets that are on their way. A packet that the one part launches goes into an
-//! outbox, is posted when the window is over, and joins the stand-in's packets before the next one.
+//! outbox, is posted when the window is over, and joins the stand-in's packets before the next one. Long links pack their packets, and
+//! hand them over as they are ([`Packed`]); short ones have an outbox together ([`Outbox`]).
 
 use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
 use crate::events::Event;
 use crate::host::Hosts;
 use crate::host::ranks::Boundary;
-use crate::ids::{PortId, Slot};
+use crate::ids::{OutboxId, PortId, Slot};
 use crate::livelock::{Clock, Livelock, Offender, SLICE};
+use crate::packet::outbox::Outbox;
 use crate::packet::packed::Packed;
 use crate::packet::{CUT, LINK};
 use crate::part_context::PartContext;
@@ -38,10 +40,10 @@ pub(crate) struct Part {
     pub samples: Samples,
     /// The parts that it sends to.
     pub recipients: Vec<usize>,
-    /// The ports that lead into other parts, by part.
-    pub outboxes: Vec<(usize, Vec<PortId>)>,
-    /// The stand-ins for ports of other parts, by part: in the order of that part's outbox.
-    pub inlets: Vec<(usize, Vec<PortId>)>,
+    /// The ways into other parts, by part.
+    pub outlets: Vec<Outlet>,
+    /// The ways from other parts, by part.
+    pub inlets: Vec<Inlet>,
     /// Changes of links that are still to come.
     pub changes: Changes,
     /// The clock that detects a livelock.
@@ -62,11 +64,34 @@ pub(crate) struct Gauge {
     pub stands_still: AtomicBool,
 }
 
+/// The ports that lead into another part.
+pub(crate) struct Outlet {
+    pub to: usize,
+    /// Long links.
+    pub long: Vec<PortId>,
+    /// Where the packets of short ones are.
+    pub outbox: OutboxId,
+    /// Number of these.
+    pub short: u32,
+}
+
+/// The stand-ins for the ports of another part that lead here, in the order of that part's ports.
+#[derive(Default)]
+pub(crate) struct Inlet {
+    pub from: usize,
+    /// Long links.
+    pub long: Vec<PortId>,
+    /// Short ones.
+    pub short: Vec<PortId>,
+}
+
 /// Packets and boundaries that one part sends another in a window.
 #[derive(Default)]
 pub(crate) struct Mail {
-    /// The packets on each link.
+    /// The packets on each long link.
     packed: Vec<Packed>,
+    /// Those on short ones.
+    posted: Outbox,
     /// Where messages of jobs end.
     boundaries: Vec<Boundary>,
 }
@@ -401,10 +426,17 @@ impl LogicalProcess for Part {
         // It has no effect before the first byte of its message does.
         self.hosts.ranks.mail(to, &mut mail.boundaries);
         let cx = &mut self.context;
-        let Some((_, ports)) = self.outboxes.iter().find(|(part, _)| *part == to) else { return Time::NEVER };
-        mail.packed.resize_with(ports.len(), Packed::default);
-        let mut earliest = Time::NEVER;
-        for (p, packed) in ports.iter().zip(&mut mail.packed) {
+        while let Some(arrival) = cx.packets.unposted.pop() {
+            if let Some(p) = cx.events.arriving_at(arrival) {
+                cx.ports[p].pack_all(&mut cx.packets);
+            }
+        }
+        let Ok(place) = self.outlets.binary_search_by_key(&to, |outlet| outlet.to) else { return Time::NEVER };
+        let Outlet { long, outbox, .. } = &self.outlets[place];
+        mail.packed.resize_with(long.len(), Packed::default);
+        cx.packets.take_outbox(*outbox, &mut mail.posted);
+        let mut earliest = mail.posted.earliest();
+        for (p, packed) in long.iter().zip(&mut mail.packed) {
             let port = &mut cx.ports[*p];
             port.pack_all(&mut cx.packets);
             cx.packets.take_packed(port.packed, packed);
@@ -418,8 +450,13 @@ impl LogicalProcess for Part {
             self.hosts.ranks.take(boundary, &mut self.hosts.receivers);
         }
         let cx = &mut self.context;
-        let Some((_, ports)) = self.inlets.iter().find(|(part, _)| *part == from) else { return };
-        for (p, packed) in ports.iter().zip(&mut mail.packed) {
+        let Ok(place) = self.inlets.binary_search_by_key(&from, |inlet| inlet.from) else { return };
+        let Inlet { long, short, .. } = &self.inlets[place];
+        while let Some((inlet, slot)) = cx.packets.receive(&mut mail.posted) {
+            let p = short[inlet as usize];
+            cx.ports[p].receive(&mut cx.packets, &mut cx.calendar, cx.events.arrival(p), slot);
+        }
+        for (p, packed) in long.iter().zip(&mut mail.packed) {
             let Some(first) = packed.next_arrival() else { continue };
             let event = cx.events.arrival(*p);
             if cx.calendar.time_of(event).is_none() {

@@ -6,7 +6,8 @@
 //! before the run.
 //!
 //! A part has as many events as its calendar can number ([`Calendar::MAX_IDS`]), so a network of more is cut, whatever the number of
-//! threads.
+//! threads. A large network is cut on one thread too: in a window one part after the other is worked off, and its state stays in the
+//! caches as long as that takes.
 //!
 //! Only the duration of a run depends on the cut: order is by network-wide numbers, random streams belong to components, and one part acts
 //! on another only through packets on links.
@@ -47,8 +48,8 @@ impl Cores {
     /// One, and the network is not cut: one that is too large for a part is refused.
     pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1), lanes: Use::All, general: false };
 
-    /// Uses this many threads. Where they would mostly wait for each other the network is cut only if it is too large for a part, and one
-    /// does all the work.
+    /// Uses this many threads. Where they would mostly wait for each other one does all the work, and the network is cut only if it is too
+    /// large for a part or for the caches.
     pub fn with_threads(threads: usize) -> Cores {
         Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All, general: false }
     }
@@ -122,6 +123,12 @@ const MIN_WORK: u64 = 100;
 const PACKET: u64 = 800;
 /// Events of a part.
 const MAX_EVENTS: u64 = Calendar::MAX_IDS as u64;
+/// Ports of a part whose state the caches of a processor core hold: a port takes some 700 B, with its counters and its events.
+const CACHED_PORTS: usize = 1024;
+/// A network of fewer ports is not cut for the caches.
+const MIN_PORTS: usize = 16 * CACHED_PORTS;
+/// Most parts for that: each pair of them has mailboxes, which are looked at in each window.
+const MAX_PARTS: usize = 256;
 /// Packet-hops of half a second on one thread: in a shorter run there is little to gain from others, and something to lose.
 const MIN_RUN: u64 = 10_000_000;
 
@@ -150,10 +157,16 @@ impl Partition {
         if cores.parts == Parts::Exactly(1) || network.persistent {
             return whole();
         }
-        if cores.threads < 2 && cores.parts == Parts::Worthwhile && events <= MAX_EVENTS {
+        let cached = if cores.parts == Parts::Worthwhile { cached_parts(network.ends.len()) } else { 1 };
+        if cores.threads < 2 && cores.parts == Parts::Worthwhile && cached < 2 && events <= MAX_EVENTS {
             return whole();
         }
         let graph = Graph::new(network, has_agent);
+        if cached > 1
+            && let Some(best) = graph.partition_for_caches(network, cached.max(cores.threads))
+        {
+            return Ok(best);
+        }
         let wanted = cores.part_count(graph.packet_hops(), free_processors);
         if wanted < 2 && events <= MAX_EVENTS {
             return whole();
@@ -177,6 +190,11 @@ impl Partition {
     }
 }
 
+/// Number of parts of a network with so many ports whose state the caches hold, one after the other; 1 for one that is too small for that.
+fn cached_parts(ports: usize) -> usize {
+    if ports < MIN_PORTS { 1 } else { (ports / CACHED_PORTS).min(MAX_PARTS) }
+}
+
 /// The network as the partition sees it.
 struct Graph {
     /// Work of each node, in bytes to send.
@@ -186,6 +204,8 @@ struct Graph {
     is_host: Vec<bool>,
     /// Event numbers that each node takes beside those of its links.
     events: Vec<u64>,
+    /// The longest time that a port needs for all that flows offer it.
+    busiest: Delta,
 }
 
 struct Edge {
@@ -210,6 +230,8 @@ impl Graph {
         let mut work = vec![1; network.nodes.len()];
         let mut events: Vec<u64> = is_host.iter().map(|host| event_ids(u64::from(*host), 0, 0)).collect();
         let mut links = Vec::with_capacity(network.ends.len() / 2);
+        let time = |p: PortNumber| network.ends[p].rate.time_to_send(Bytes::new(bytes(p)));
+        let busiest = network.ends.keys().map(time).max().unwrap_or(Delta::ZERO);
         for i in 0..network.ends.len() as u32 / 2 {
             let (there, back) = (PortNumber(2 * i), PortNumber(2 * i + 1));
             let end = &network.ends[there];
@@ -224,7 +246,7 @@ impl Graph {
             let cuttable = delay > Delta::ZERO && !is_host[a] && !is_host[b];
             links.push(Edge { a, b, delay, work: bytes(there) + bytes(back), cuttable });
         }
-        Graph { work, links, is_host, events }
+        Graph { work, links, is_host, events, busiest }
     }
 
     /// Returns the most event numbers that a part takes. A link that is cut takes them in both of its parts.
@@ -271,6 +293,27 @@ impl Graph {
             parts *= 2;
         }
         Err(BuildError::TooLarge { events: least })
+    }
+
+    /// The network in so many parts, or by halves fewer until each has enough work in a window; of several such partitions the one that
+    /// cuts the longest links.
+    fn partition_for_caches(&self, network: &Network, wanted: usize) -> Option<Partition> {
+        // With fewer packet-hops than ports nothing is in the caches when it is needed again.
+        if self.packet_hops() < 2 * self.links.len() as u64 {
+            return None;
+        }
+        let duration = busy_time(network, self.busiest)?;
+        let delays: BTreeSet<Delta> = self.links.iter().filter(|l| l.cuttable).map(|l| l.delay).collect();
+        let halves = std::iter::successors(Some(wanted), |parts| Some(parts / 2)).take_while(|parts| *parts > 1);
+        for parts in halves {
+            let partitions = delays.iter().rev().filter_map(|delay| self.partition(parts, *delay));
+            let mut pay =
+                partitions.filter(|p| 2 * p.parts > parts && self.has_work(p, duration) && self.fits(p, MAX_EVENTS));
+            if let Some(best) = pay.next() {
+                return Some(best);
+            }
+        }
+        None
     }
 
     /// The network cut at links of `delay` and longer ones into at most `wanted` parts; `None` if it stays in one piece.
@@ -363,10 +406,25 @@ impl Graph {
             Time::NEVER => slowest.map_or(Delta::MAX, |rate| rate.time_to_send(Bytes::new(total / 8))),
             end => end.since(Time::ZERO),
         };
+        self.has_work(partition, duration)
+    }
+
+    /// Returns true if a part has enough work in a window, on average over this time.
+    fn has_work(&self, partition: &Partition, duration: Delta) -> bool {
         let window = partition.lookahead.min(MAX_WINDOW);
-        let hops = u128::from(total / PACKET) * u128::from(window.as_ps()) / u128::from(duration.as_ps().max(1));
+        let hops = u128::from(self.packet_hops()) * u128::from(window.as_ps()) / u128::from(duration.as_ps().max(1));
         hops >= u128::from(MIN_WORK) * partition.parts as u128
     }
+}
+
+/// Time in which the network has work, about: until the last flow has begun, and as long as the busiest port then needs at most. `None`
+/// where flows wait for others, so that nobody knows.
+fn busy_time(network: &Network, busiest: Delta) -> Option<Delta> {
+    if !network.jobs.is_empty() || !network.flow_dependencies.is_empty() {
+        return None;
+    }
+    let starts = network.flows.iter().map(|flow| flow.start).filter(|start| *start <= network.end);
+    Some(starts.max()?.saturating_add(busiest).min(network.end).since(Time::ZERO))
 }
 
 /// Each number once, in the order in which they come first.
@@ -416,7 +474,18 @@ mod tests {
         };
         let is_host: Vec<bool> = (0..10).map(is_host).collect();
         let events = is_host.iter().map(|host| if *host { 2 } else { 3 }).collect();
-        Graph { work: work.to_vec(), links: edges.map(edge).into(), is_host, events }
+        Graph { work: work.to_vec(), links: edges.map(edge).into(), is_host, events, busiest: Delta::MAX }
+    }
+
+    #[test]
+    fn large_networks_are_cut_for_the_caches() {
+        assert_eq!([6_144, 16_383, 16_384, 49_152, 524_288].map(cached_parts), [1, 1, 16, 48, 256]);
+        // Each node has 1,000,000 packets to send.
+        let graph = graph([1_000_000 * PACKET; 10]);
+        let four = graph.partition(4, Delta::from_us(1)).expect("four racks");
+        let window = four.lookahead;
+        // 400 packet-hops in a window, and fewer.
+        assert!(graph.has_work(&four, window * 25_000) && !graph.has_work(&four, window * 25_001));
     }
 
     #[test]

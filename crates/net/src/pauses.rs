@@ -62,7 +62,7 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// No pauses yet, at `ports` ports.
+    /// No pauses yet, at `ports` ports; none where no switch does PFC.
     pub fn new(ports: usize) -> Pauses {
         let nobody = Reason { cause: PortNumber::NONE, root: PortNumber::NONE, depth: 0 };
         let none = State { pause: None, held: Held::Nothing, reason: nobody };
@@ -107,6 +107,9 @@ impl Pauses {
 
     /// The link of port `p` goes down, and with it the pause of a class and the packets that it held.
     pub fn forget(&mut self, p: PortId, data_class: usize, now: Time) {
+        if self.states.is_empty() {
+            return;
+        }
         self.end(p, data_class, Held::Nothing, now);
         self.states[p][data_class].held = Held::Nothing;
     }
@@ -140,7 +143,7 @@ impl Pauses {
 
     /// The rows up to `end`, by paused port as the network numbers it.
     pub fn into_rows(mut self, numbers: &Table<PortId, PortNumber>, end: Time) -> Vec<PauseRow> {
-        for (p, data_class) in numbers.keys().flat_map(|p| (0..DATA_CLASSES).map(move |c| (p, c))) {
+        for (p, data_class) in self.states.keys().flat_map(|p| (0..DATA_CLASSES).map(move |c| (p, c))) {
             if let Some(pause) = self.states[p][data_class].pause {
                 self.add(p, pause, end);
             }

@@ -17,7 +17,7 @@ use crate::ids::{
 };
 use crate::livelock::Clock;
 use crate::packet::arena::Packets;
-use crate::part::{Gauge, Part};
+use crate::part::{Gauge, Inlet, Outlet, Part};
 use crate::part_context::{FastPath, HandlerBuffers, PartContext};
 use crate::partition::{Cores, Partition};
 use crate::pauses::Pauses;
@@ -44,18 +44,61 @@ use std::sync::Arc;
 /// A link that holds this many full packets keeps them packed; on shorter ones they hardly matter for memory.
 const PACKED_FROM: u64 = 1024;
 
-/// Makes a part of the network, and takes from `plan` what the part owns.
+/// The nodes and ports of the parts, found in one pass over the network.
+pub(super) struct Shares {
+    /// By part: its nodes, and the ports of links that touch them, in ascending order. Each part takes its own.
+    nodes: Vec<Vec<u32>>,
+    ports: Vec<Vec<PortNumber>>,
+    /// By number: the ids of ports in the part that is made, [`PortId::NONE`] for ports that others have.
+    ids: Vec<PortId>,
+}
+
+impl Shares {
+    pub fn new(network: &Network, partition: &Partition) -> Shares {
+        let (mut nodes, mut ports) = (vec![Vec::new(); partition.parts], vec![Vec::new(); partition.parts]);
+        for (node, part) in (0..).zip(&partition.part_of) {
+            nodes[*part].push(node);
+        }
+        for (number, end) in network.ends.iter() {
+            let [own, other] = [end.node, end.peer_node].map(|node| partition.part_of[node as usize]);
+            ports[own].push(number);
+            if other != own {
+                ports[other].push(number);
+            }
+        }
+        Shares { nodes, ports, ids: vec![PortId::NONE; network.ends.len()] }
+    }
+}
+
+/// Makes a part of the network, and takes from `plan` and `shares` what the part owns.
 pub(super) fn part(
     plan: &mut Plan,
     network: &Arc<Network>,
-    partition: &Partition,
+    (partition, shares): (&Partition, &mut Shares),
     part: usize,
     cores: Cores,
     recorded: &Recorded,
 ) -> Result<Part, BuildError> {
-    let layout = Layout::new(plan, network, partition, part);
+    let mut numbers = std::mem::take(&mut shares.ports[part]);
+    let reordered = plan.ties.sort(&mut numbers);
+    let numbers: Table<PortId, PortNumber> = numbers.into();
+    for (id, number) in numbers.iter() {
+        shares.ids[number.index()] = id;
+    }
+    let own = OwnNodes::new(network, &std::mem::take(&mut shares.nodes[part]));
+    let layout = Layout { network, partition, part, own, numbers, ids: &shares.ids, reordered, seed: plan.seed };
+    let made = make_part(plan, &layout, cores, recorded)?;
+    for number in layout.numbers.rows() {
+        shares.ids[number.index()] = PortId::NONE;
+    }
+    Ok(made)
+}
+
+/// Makes the part of a layout.
+fn make_part(plan: &mut Plan, layout: &Layout, cores: Cores, recorded: &Recorded) -> Result<Part, BuildError> {
+    let Layout { network, partition, part, .. } = *layout;
     let all_punctual = cores.takes_the_general_path() || all_punctual(network, plan.ties.arrivals_first());
-    let OwnPorts { packets, ports, stats, ingress, agents, disciplines, outboxes, inlets } =
+    let OwnPorts { packets, ports, stats, ingress, agents, disciplines, outlets, inlets } =
         layout.ports(plan, all_punctual);
     let events = Events::new(ports.len(), layout.own.hosts.len(), agents.len(), plan.ties.arrivals_first());
     let mut hosts = layout.hosts();
@@ -70,19 +113,19 @@ pub(super) fn part(
         phantoms: network.phantoms,
     };
     let circuits = layout.circuits();
-    let changes = Changes::of_part(&network.timeline, &layout.ids, routes);
-    let recorder = recorder(recorded, network, partition, part, &layout.ids);
+    let changes = Changes::of_part(&network.timeline, layout.ids, routes);
+    let recorder = recorder(recorded, network, partition, part, layout.ids);
     let mut context = PartContext {
         now: Time::ZERO,
         network: network.clone(),
         calendar: Calendar::new(events.total()),
         events,
         packets,
-        pauses: Pauses::new(ports.len()),
+        pauses: Pauses::new(if plan.pauses { ports.len() } else { 0 }),
         ports,
         stats,
         disciplines,
-        numbers: PortNumbers::new(layout.numbers, layout.reordered.then_some(layout.ids)),
+        numbers: PortNumbers::new(layout.numbers.clone(), layout.reordered),
         counters: Counters::new(),
         routing: 0,
         buffers: HandlerBuffers::default(),
@@ -91,7 +134,7 @@ pub(super) fn part(
         fast_path: FastPath::default(),
         observers: None,
     };
-    let recipients = outboxes.keys().copied().chain(hosts.ranks.recipients()).collect::<BTreeSet<usize>>();
+    let recipients = outlets.keys().copied().chain(hosts.ranks.recipients()).collect::<BTreeSet<usize>>();
     hosts.ranks.begin(network, &mut context, &layout.own.hosts);
     if !all_punctual {
         let (part, hosts) = (fast_path::of_part(&context, &switches), fast_path::of_hosts(&context));
@@ -107,8 +150,8 @@ pub(super) fn part(
         changes,
         clock: Clock::default(),
         recipients: recipients.into_iter().collect(),
-        outboxes: outboxes.into_iter().collect(),
-        inlets: inlets.into_iter().collect(),
+        outlets: outlets.into_values().collect(),
+        inlets: inlets.into_values().collect(),
         observe_after: Time::ZERO,
         gauge: Arc::new(Gauge::default()),
     })
@@ -122,13 +165,13 @@ struct OwnNodes {
 }
 
 impl OwnNodes {
-    fn new(network: &Network, here: impl Fn(u32) -> bool) -> OwnNodes {
+    fn new(network: &Network, nodes: &[u32]) -> OwnNodes {
         let mut own = OwnNodes { hosts: Vec::new(), switches: Vec::new(), circuits: Vec::new() };
-        for (node, number) in (0..).zip(&network.nodes).filter(|(node, _)| here(*node)) {
-            match number {
-                NodeRef::Host(h) => own.hosts.push((node, *h)),
-                NodeRef::Switch(s) => own.switches.push((node, *s)),
-                NodeRef::Circuit(c) => own.circuits.push(*c),
+        for node in nodes {
+            match network.nodes[*node as usize] {
+                NodeRef::Host(h) => own.hosts.push((*node, h)),
+                NodeRef::Switch(s) => own.switches.push((*node, s)),
+                NodeRef::Circuit(c) => own.circuits.push(c),
             }
         }
         own
@@ -156,9 +199,9 @@ struct OwnPorts {
     agents: Table<AgentId, Agent>,
     disciplines: Table<DisciplineId, Discipline>,
     /// The ports that lead into other parts, by part.
-    outboxes: BTreeMap<usize, Vec<PortId>>,
+    outlets: BTreeMap<usize, Outlet>,
     /// The stand-ins for ports of other parts, by part.
-    inlets: BTreeMap<usize, Vec<PortId>>,
+    inlets: BTreeMap<usize, Inlet>,
 }
 
 /// The nodes of a part, and the ids of its ports.
@@ -169,27 +212,13 @@ struct Layout<'a> {
     own: OwnNodes,
     numbers: Table<PortId, PortNumber>,
     /// By number; [`PortId::NONE`] for ports that others have.
-    ids: Vec<PortId>,
+    ids: &'a [PortId],
     /// True if ids are not in the order of numbers.
     reordered: bool,
     seed: u64,
 }
 
 impl<'a> Layout<'a> {
-    fn new(plan: &Plan, network: &'a Arc<Network>, partition: &'a Partition, part: usize) -> Layout<'a> {
-        let here = |node: u32| partition.part_of[node as usize] == part;
-        let touches = |end: &LinkEnd| here(end.node) || here(end.peer_node);
-        let mut numbers: Vec<PortNumber> =
-            network.ends.iter().filter(|(_, end)| touches(end)).map(|(number, _)| number).collect();
-        let reordered = plan.ties.sort(&mut numbers);
-        let numbers: Table<PortId, PortNumber> = numbers.into();
-        let mut ids = vec![PortId::NONE; network.ends.len()];
-        for (id, number) in numbers.iter() {
-            ids[number.index()] = id;
-        }
-        Layout { network, partition, part, own: OwnNodes::new(network, here), numbers, ids, reordered, seed: plan.seed }
-    }
-
     fn ports(&self, plan: &mut Plan, all_punctual: bool) -> OwnPorts {
         let mut own = OwnPorts {
             packets: Packets::new(self.network.transport.int_carriage),
@@ -198,17 +227,27 @@ impl<'a> Layout<'a> {
             ingress: Table::new(),
             agents: Table::new(),
             disciplines: Table::new(),
-            outboxes: BTreeMap::new(),
+            outlets: BTreeMap::new(),
             inlets: BTreeMap::new(),
         };
         for (id, number) in self.numbers.iter() {
             let (from, to) = self.parts_of(&self.network.ends[*number]);
             let mut port = self.port(plan, *number, &mut own.packets);
+            let is_long = port.packed.exists();
             if from == self.part && to != self.part {
-                port.leaves = true;
-                own.outboxes.entry(to).or_default().push(id);
+                let packets = &mut own.packets;
+                let new = || Outlet { to, long: Vec::new(), outbox: packets.add_outbox(), short: 0 };
+                let outlet = own.outlets.entry(to).or_insert_with(new);
+                if is_long {
+                    port.leaves = true;
+                    outlet.long.push(id);
+                } else {
+                    port.leave_by(outlet.outbox, outlet.short);
+                    outlet.short += 1;
+                }
             } else if from != self.part {
-                own.inlets.entry(from).or_default().push(id);
+                let inlet = own.inlets.entry(from).or_insert_with(|| Inlet { from, ..Inlet::default() });
+                if is_long { &mut inlet.long } else { &mut inlet.short }.push(id);
             }
             self.equip(plan, id, port, all_punctual, &mut own);
         }
@@ -230,8 +269,7 @@ impl<'a> Layout<'a> {
         // Packets that arrive at a host that stalls are looked at as well.
         let stalls = network.stalls.is_some() && matches!(end.peer, NodeRef::Host(_));
         port.unreliable = loss > 0.0 || corruption > 0.0 || happens || stalls;
-        let (from, to) = self.parts_of(end);
-        if from != to || happens || end.rate.bytes_in(end.delay) >= plan.largest * PACKED_FROM {
+        if happens || end.rate.bytes_in(end.delay) >= plan.largest * PACKED_FROM {
             port.packed = packets.add_packed_link();
         }
         port
@@ -253,12 +291,12 @@ impl<'a> Layout<'a> {
             port.set_clock(network.clock_offset(end.node));
             held = plan.ingress;
             if let Some(agent) = plan.agent.take() {
-                port.agent = own.agents.push(Agent::new(agent, id));
+                port.agent = own.agents.push(Agent::new(*agent, id));
             }
-            port.punctual = all_punctual || punctual(network, number, &port, &row, plan.discipline.as_ref());
+            port.punctual = all_punctual || punctual(network, number, &port, &row, plan.discipline.as_deref());
             port.lazy = !port.punctual;
             if let Some(discipline) = plan.discipline.take() {
-                port.discipline = own.disciplines.push(discipline);
+                port.discipline = own.disciplines.push(*discipline);
             }
         }
         own.ingress.push(held);
@@ -289,7 +327,7 @@ impl<'a> Layout<'a> {
                 ports,
                 buffer: plan.buffers[*number].take().expect("each switch is in one part"),
                 forwarder: Forwarder::new(self.detours_of(*number), Some(*number).filter(|n| network.symmetric[*n])),
-                scheduling: scheduling_of(network, *number, &self.ids, self.seed)?,
+                scheduling: scheduling_of(network, *number, self.ids, self.seed)?,
                 trimming: network.node_specs[*node as usize]
                     .switch()
                     .and_then(|s| Trimming::from_spec(s, &network.transport)),
@@ -320,7 +358,7 @@ impl<'a> Layout<'a> {
         let own: Vec<SwitchNumber> = self.own.switches.iter().map(|(_, s)| *s).collect();
         let of_part = |routes: &Routes<SwitchNumber, PortNumber>| match self.partition.parts {
             1 if !self.reordered => routes.whole_network(),
-            _ => routes.of_part(&own, &self.ids),
+            _ => routes.of_part(&own, self.ids),
         };
         self.network.routes.iter().map(of_part).collect()
     }

@@ -30,8 +30,9 @@ pub(super) struct PortPlan {
     pub marking: Option<Marking>,
     pub ingress: Ingress,
     pub headroom: Bytes,
-    pub agent: Option<AnyPort>,
-    pub discipline: Option<Discipline>,
+    /// Few ports have these two, so the others have no room for them.
+    pub agent: Option<Box<AnyPort>>,
+    pub discipline: Option<Box<Discipline>>,
 }
 
 impl Plan {
@@ -48,7 +49,7 @@ impl Plan {
     /// Gives the ports what follows from the finished network: queues for circuits, agents.
     pub fn equip(&mut self, network: &Network) {
         for (port, discipline) in scheduling_queues(network) {
-            self.ports[port].discipline = Some(discipline);
+            self.ports[port].discipline = Some(Box::new(discipline));
         }
         agents(network, &mut self.ports);
     }
@@ -74,7 +75,7 @@ fn plan_ports(spec: &NetworkSpec) -> Table<PortNumber, PortPlan> {
                 ingress: Ingress::default(),
                 headroom: Bytes::ZERO,
                 agent: None,
-                discipline: switch.and_then(|s| Discipline::new(s.discipline)),
+                discipline: switch.and_then(|s| Discipline::new(s.discipline)).map(Box::new),
             });
         }
     }
@@ -113,9 +114,9 @@ fn agents(network: &Network, ports: &mut Table<PortNumber, PortPlan>) {
     for (number, info) in port_infos(&network.node_specs, &links, network.intra_rtt) {
         let Some(switch) = network.node_specs[info.switch as usize].switch() else { continue };
         let port = &mut ports[PortNumber::new(number)];
-        port.agent = wanting.iter().filter(|_| switch.agents).find_map(|a| a.port(&info));
-        if port.agent.as_ref().is_some_and(AnyPort::flow_queues) {
-            port.discipline = Some(Discipline::flow_queues(switch.flow_queues));
+        port.agent = wanting.iter().filter(|_| switch.agents).find_map(|a| a.port(&info)).map(Box::new);
+        if port.agent.as_ref().is_some_and(|agent| agent.flow_queues()) {
+            port.discipline = Some(Box::new(Discipline::flow_queues(switch.flow_queues)));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! All packets of a part: an arena of slots, and a side table for data that does not fit into a packet.
 
-use super::packed::Packed;
+use super::outbox::Outbox;
+use super::packed::{Packed, read_row};
 use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, NO_ROW, Note, Packet, PacketKind};
-use crate::ids::{FlowId, HostNumber, LinkId, Slot, Table};
+use crate::ids::{FlowId, HostNumber, LinkId, OutboxId, Slot, Table};
 use crate::memory::Memory;
 use farloop_cc::IntRecord;
-use farloop_engine::RandomStream;
+use farloop_engine::{EventId, RandomStream};
 use farloop_network::spec::IntCarriage;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
@@ -38,8 +39,12 @@ pub(crate) struct Packets {
     free: Vec<Slot>,
     rows: Vec<Row>,
     free_rows: Vec<u32>,
-    /// Packets on long links and on those that leave the part.
+    /// Packets on long links.
     packed: Table<LinkId, Packed>,
+    /// Packets that leave the part by short links, by the part that they are for.
+    outboxes: Table<OutboxId, Outbox>,
+    /// Arrivals of the ports that leave the part and whose last packet its sender may still look at.
+    pub unposted: Vec<EventId>,
     live: usize,
     /// Bound on the memory of packets.
     pub memory_limit: Memory,
@@ -56,6 +61,8 @@ impl Default for Packets {
             rows: Vec::new(),
             free_rows: Vec::new(),
             packed: Table::new(),
+            outboxes: Table::new(),
+            unposted: Vec::new(),
             live: 0,
             memory_limit: Memory::Bytes(u64::MAX),
             exhausted: false,
@@ -124,7 +131,8 @@ impl Packets {
     /// Bytes of memory held for packets.
     pub fn memory(&self) -> u64 {
         let (slots, rows) = (self.slots.capacity() * size_of::<Cell>(), self.rows.capacity() * size_of::<Row>());
-        (slots + rows + self.packed.rows().map(Packed::memory).sum::<usize>()) as u64
+        let outboxes = self.outboxes.rows().map(Outbox::memory).sum::<usize>();
+        (slots + rows + outboxes + self.packed.rows().map(Packed::memory).sum::<usize>()) as u64
     }
 
     /// Forgets a packet.
@@ -210,6 +218,62 @@ impl Packets {
     pub fn append_packed(&mut self, link: LinkId, more: &mut Packed) {
         self.live += more.len();
         self.packed[link].append(more);
+    }
+
+    /// A place for packets that leave the part by short links, for one other part.
+    pub fn add_outbox(&mut self) -> OutboxId {
+        self.outboxes.push(Outbox::default())
+    }
+
+    /// Puts a packet into an outbox, for the link that is `inlet` there; its slot is free then.
+    #[inline]
+    pub fn post(&mut self, outbox: OutboxId, inlet: u32, slot: Slot) {
+        let Cell { packet, int } = &mut self.slots[slot];
+        let outbox = &mut self.outboxes[outbox];
+        outbox.push(inlet, packet, int);
+        if packet.row != NO_ROW {
+            let row = &self.rows[packet.row as usize];
+            let hops = usize::from(packet.hops);
+            outbox.push_row(&row.records[..hops.saturating_sub(INLINE_HOPS)], &row.notes[..usize::from(packet.notes)]);
+            self.free_rows.push(packet.row);
+            packet.row = NO_ROW;
+        }
+        self.free.push(slot);
+    }
+
+    /// Takes all packets of an outbox, and leaves `empty` in its place.
+    pub fn take_outbox(&mut self, outbox: OutboxId, empty: &mut Outbox) {
+        std::mem::swap(&mut self.outboxes[outbox], empty);
+        self.live -= empty.len();
+    }
+
+    /// Takes in the next packet of another part's outbox, and returns its link there; `None` where none is left.
+    #[inline]
+    pub fn receive(&mut self, mail: &mut Outbox) -> Option<(u32, Slot)> {
+        if mail.len() == 0 {
+            return None;
+        }
+        let slot = self.take_free();
+        let Cell { packet, int } = &mut self.slots[slot];
+        let Some((inlet, row)) = mail.read(packet, int) else {
+            self.free.push(slot);
+            return None;
+        };
+        self.live += 1;
+        if !row.is_empty() {
+            self.receive_row(slot, row);
+        }
+        Some((inlet, slot))
+    }
+
+    /// Takes in a packet's row of the side table.
+    #[inline(never)]
+    fn receive_row(&mut self, slot: Slot, words: &[u64]) {
+        self.row(slot);
+        let packet = &self.slots[slot].packet;
+        let (more, notes) = (usize::from(packet.hops).saturating_sub(INLINE_HOPS), usize::from(packet.notes));
+        let row = &mut self.rows[packet.row as usize];
+        read_row(words, &mut row.records[..more], &mut row.notes[..notes]);
     }
 
     /// Drops telemetry and notes, so that the packet can be reused.
@@ -354,6 +418,7 @@ impl Packets {
         self.slots.len() * size_of::<Cell>()
             + self.rows.len() * size_of::<Row>()
             + self.free.capacity() * size_of::<Slot>()
+            + self.outboxes.rows().map(Outbox::memory).sum::<usize>()
             + self.packed.rows().map(Packed::max_memory).sum::<usize>()
     }
 }

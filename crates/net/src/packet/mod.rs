@@ -9,6 +9,7 @@
 
 pub(crate) mod arena;
 pub(crate) mod fifo;
+pub(crate) mod outbox;
 pub(crate) mod packed;
 
 use crate::ids::{FlowId, HostNumber, PortId, Slot};

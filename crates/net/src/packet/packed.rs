@@ -15,12 +15,14 @@ use farloop_units::Time;
 use std::collections::VecDeque;
 
 /// Words of a packet's head.
-const HEAD: usize = 5;
+pub(super) const HEAD: usize = 5;
 /// Words that are copied together.
 const COPIED: usize = HEAD + 2 * INLINE_HOPS;
 
-/// Words of a ring's first chunk: a link that holds few packets takes little.
-const FIRST: usize = 256;
+/// Words of a ring's first chunk, if a packet fits: a link that holds few packets takes little.
+const FIRST: usize = 32;
+/// So many words are copied behind others; more are handed over in the chunk that they are in.
+const FEW: usize = 256;
 /// Words of its largest: some ten kilobytes, so that a long ring takes little more than its contents.
 const LARGEST: usize = 4096;
 
@@ -82,8 +84,9 @@ impl Ring {
     /// The last chunk is full, or there is none.
     #[inline(never)]
     fn begin_chunk(&mut self, words: usize) {
-        let next = self.spare.take().unwrap_or_else(|| {
-            let next = Chunk::with_words((2 * self.tail.words.capacity()).clamp(FIRST, LARGEST));
+        let next = self.spare.take_if(|spare| spare.room() >= words + COPIED).unwrap_or_else(|| {
+            let twice = (2 * self.tail.words.capacity()).clamp(FIRST, LARGEST);
+            let next = Chunk::with_words(twice.max(words + COPIED));
             self.take_room(next.words.capacity());
             next
         });
@@ -143,7 +146,7 @@ impl Ring {
     fn append(&mut self, more: &mut Ring) {
         debug_assert!(more.read == 0 && more.head.end == 0, "mail is read once");
         let words = more.tail.words.len();
-        if more.middle.is_empty() && (words + COPIED <= FIRST || words + COPIED <= self.tail.room()) {
+        if more.middle.is_empty() && (words <= FEW || words + COPIED <= self.tail.room()) {
             self.make_room(words);
             self.tail.words.extend_from_slice(&more.tail.words);
             more.tail.words.clear();
@@ -257,6 +260,47 @@ fn bits(words: &[u64]) -> u128 {
     u128::from(words[0]) | u128::from(words[1]) << 64
 }
 
+/// Appends a packet with its records in the arena, as many as it counts.
+#[inline(always)]
+pub(super) fn write_run(all: &mut Vec<u64>, packet: &Packet, records: &[IntRecord; INLINE_HOPS]) {
+    let head = head_of(packet);
+    let run: [u64; COPIED] = std::array::from_fn(|i| match i.checked_sub(HEAD) {
+        None => head[i],
+        Some(i) => words(records[i / 2].to_bits())[i % 2],
+    });
+    all.extend_from_slice(&run);
+    all.truncate(all.len() - 2 * INLINE_HOPS.saturating_sub(usize::from(packet.hops)));
+}
+
+/// Appends a row of the side table to the packet that it belongs to.
+pub(super) fn write_row(all: &mut Vec<u64>, records: &[IntRecord], notes: &[Note]) {
+    for bits in records.iter().map(|record| record.to_bits()).chain(notes.iter().copied()) {
+        all.extend_from_slice(&words(bits));
+    }
+}
+
+/// Number of words of the first packet, its row of the side table included.
+#[inline]
+pub(super) fn length(run: &[u64]) -> usize {
+    words_of(run[HEAD - 1])
+}
+
+/// Reads the first packet, and its records up to those of the side table.
+#[inline]
+pub(super) fn read_run(run: &[u64], packet: &mut Packet, records: &mut [IntRecord; INLINE_HOPS]) {
+    *packet = packet_of(*run.first_chunk::<HEAD>().expect("a head"));
+    for (record, words) in records.iter_mut().zip(run[HEAD..].chunks_exact(2)).take(usize::from(packet.hops)) {
+        *record = IntRecord::from_bits(bits(words));
+    }
+}
+
+/// Reads a row of the side table from the words of a packet behind its other records.
+pub(super) fn read_row(row: &[u64], records: &mut [IntRecord], notes: &mut [Note]) {
+    let mut all = row.chunks_exact(2).map(bits);
+    records.iter_mut().zip(&mut all).for_each(|(record, bits)| *record = IntRecord::from_bits(bits));
+    notes.iter_mut().zip(&mut all).for_each(|(note, bits)| *note = bits);
+}
+
 /// The packets on one link.
 #[derive(Default)]
 pub(crate) struct Packed {
@@ -275,22 +319,13 @@ impl Packed {
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, records: &[IntRecord; INLINE_HOPS]) {
         self.len += 1;
-        let head = head_of(packet);
-        self.ring.make_room(words_of(head[HEAD - 1]));
-        let run: [u64; COPIED] = std::array::from_fn(|i| match i.checked_sub(HEAD) {
-            None => head[i],
-            Some(i) => words(records[i / 2].to_bits())[i % 2],
-        });
-        let all = &mut self.ring.tail.words;
-        all.extend_from_slice(&run);
-        all.truncate(all.len() - 2 * INLINE_HOPS.saturating_sub(usize::from(packet.hops)));
+        self.ring.make_room(HEAD + 2 * usize::from(packet.hops) + 2 * usize::from(packet.notes));
+        write_run(&mut self.ring.tail.words, packet, records);
     }
 
     /// Appends a packet's row of the side table, behind it.
     pub fn push_more(&mut self, records: &[IntRecord], notes: &[Note]) {
-        for bits in records.iter().map(|record| record.to_bits()).chain(notes.iter().copied()) {
-            self.ring.tail.words.extend_from_slice(&words(bits));
-        }
+        write_row(&mut self.ring.tail.words, records, notes);
     }
 
     /// Removes the first packet into `packet` and `records`, as many as it counts; `false`: there is none. The row pushed behind it must
@@ -459,7 +494,7 @@ mod tests {
     #[test]
     fn a_link_with_few_packets_takes_little() {
         let packed = busy(1000, 1);
-        assert!(packed.ring.most <= 3 * FIRST, "{}", packed.ring.most);
+        assert!(packed.ring.most <= FEW, "{}", packed.ring.most);
     }
 
     #[test]

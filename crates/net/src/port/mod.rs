@@ -13,7 +13,7 @@ pub(crate) mod phantom;
 pub(crate) mod priority_queues;
 pub(crate) mod stats;
 
-use crate::ids::{AgentId, DisciplineId, LinkId, Slot};
+use crate::ids::{AgentId, DisciplineId, LinkId, OutboxId, Slot};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
 use crate::packet::{CLASSES, CUT, DATA, Packet, PacketKind};
@@ -41,7 +41,8 @@ pub(crate) struct Port {
     /// Picoseconds per byte where that is a whole number of 32 bits, else zero and `clock` or `rate` decides.
     ps_per_byte: u32,
     pub peer: Peer,
-    /// Where a long link has its packed packets, and one that leaves the part those that the other part will fetch; or [`LinkId::NONE`].
+    /// Where a long link has its packed packets, those that the other part will fetch where it leaves the part; or [`LinkId::NONE`]. A short
+    /// one that leaves the part has any number here, and [`Port::outbox`].
     pub packed: LinkId,
     /// The low half of [`Port::tx_packets`].
     tx_packets: u32,
@@ -65,6 +66,8 @@ pub(crate) struct Port {
     tx_packets_high: u32,
     /// Its agent, or [`AgentId::NONE`].
     pub agent: AgentId,
+    /// Where the packets go of a short link that leaves the part, or [`OutboxId::NONE`].
+    outbox: OutboxId,
     /// Bytes that wait in data classes.
     pub data_queue: u64,
     /// Packets that wait in data classes.
@@ -72,6 +75,8 @@ pub(crate) struct Port {
     /// The discipline that orders its data, or [`DisciplineId::NONE`]: first in, first out in each class.
     pub discipline: DisciplineId,
     pub queues: [Fifo; CLASSES],
+    /// The place of the link among the short ones from part to part, where it leaves the part.
+    inlet: u32,
     /// Bytes in data classes that the discipline holds back, whatever the transmitter does.
     pub held: u64,
     pub owner: Owner,
@@ -116,6 +121,8 @@ impl Port {
             pipe: Fifo::default(),
             packed: LinkId::NONE,
             leaves: false,
+            outbox: OutboxId::NONE,
+            inlet: 0,
             lazy: false,
             punctual: true,
             wakes: false,
@@ -139,6 +146,11 @@ impl Port {
             random,
             clock: None,
         }
+    }
+
+    /// The link leaves the part, and is short: its packets go into this outbox, as those of the link `inlet` from part to part.
+    pub fn leave_by(&mut self, outbox: OutboxId, inlet: u32) {
+        (self.leaves, self.outbox, self.inlet, self.packed) = (true, outbox, inlet, LinkId(0));
     }
 
     /// Number of packets that it has sent.
@@ -374,7 +386,7 @@ impl Port {
     /// Returns true if a packet is on the link.
     #[inline]
     pub fn carries(&self, packets: &Packets) -> bool {
-        !self.pipe.is_empty() || self.packed.exists() && packets.are_packed(self.packed)
+        !self.pipe.is_empty() || self.packed.exists() && !self.outbox.exists() && packets.are_packed(self.packed)
     }
 
     /// Puts a packet on the link, behind the others there.
@@ -415,10 +427,13 @@ impl Port {
         // Where the delay has become shorter, packets still do not overtake.
         let arrival = arrival.max(self.latest);
         self.latest = arrival;
+        packets[slot].when = arrival;
+        if self.outbox.exists() {
+            return packets.post(self.outbox, self.inlet, slot);
+        }
         if !self.leaves && !packets.are_packed(self.packed) {
             calendar.add(arrival_event, arrival);
         }
-        packets[slot].when = arrival;
         packets.pack(self.packed, slot);
     }
 
@@ -438,6 +453,9 @@ impl Port {
         if !self.leaves && !self.carries(packets) {
             calendar.add(arrival_event, arrival);
         }
+        if self.outbox.exists() && self.pipe.is_empty() {
+            packets.unposted.push(arrival_event);
+        }
         self.pack_all(packets);
         self.pipe.push(packets, slot);
     }
@@ -453,8 +471,21 @@ impl Port {
     pub fn pack_all(&mut self, packets: &mut Packets) {
         if !self.pipe.is_empty() {
             let last = self.pipe.pop(packets);
-            packets.pack(self.packed, last);
+            match self.outbox.exists() {
+                true => packets.post(self.outbox, self.inlet, last),
+                false => packets.pack(self.packed, last),
+            }
         }
+    }
+
+    /// Puts a packet that comes from another part on the link, which does not pack its packets.
+    #[inline]
+    pub fn receive(&mut self, packets: &mut Packets, calendar: &mut Calendar, arrival_event: EventId, slot: Slot) {
+        let arrival = packets[slot].when;
+        if self.pipe.is_empty() {
+            calendar.add(arrival_event, arrival);
+        }
+        self.pipe.push_arriving(packets, slot, arrival);
     }
 
     /// Takes the first packet off the link, and returns the arrival of the one behind it.
@@ -520,6 +551,7 @@ impl Port {
 mod tests {
     use super::*;
     use crate::ids::{FlowId, HostId, HostNumber};
+    use crate::packet::outbox::Outbox;
 
     fn port(rate: Rate) -> Port {
         let random = RandomStream::new(1, "telemetry", 0);
@@ -549,6 +581,36 @@ mod tests {
         port.dequeue(&packets, DATA + 1);
         port.dequeue(&packets, DATA + 1);
         assert_eq!((port.data_queue, port.data_packets, port.waiting, port.ready_classes()), (1000, 1, 0b100, 0));
+    }
+
+    /// The general path keeps the last packet, which its sender may look at, until it is posted.
+    #[test]
+    fn short_links_that_leave_a_part_have_an_outbox() {
+        let (mut port, mut packets, mut calendar) = (port(Rate::from_gbps(8)), Packets::default(), Calendar::new(1));
+        let outbox = packets.add_outbox();
+        port.leave_by(outbox, 5);
+        let us = |n| Time::ZERO + Delta::from_us(n);
+        for at in 0..4 {
+            let slot = packets.insert(Packet { seq: at, ..data(DATA) });
+            match at % 2 {
+                0 => port.launch::<false>(&mut packets, &mut calendar, 0, slot, us(at), Delta::ZERO),
+                _ => port.launch::<true>(&mut packets, &mut calendar, 0, slot, us(at), Delta::ZERO),
+            }
+            assert_eq!((packets.unposted.len() as u64, port.carries(&packets)), (1 + at / 2, at % 2 == 0));
+        }
+        assert_eq!(calendar.time_of(0), None, "a part does not wait for what leaves it");
+        let (mut mail, mut elsewhere) = (Outbox::default(), Packets::default());
+        packets.take_outbox(outbox, &mut mail);
+        let mut other = Port::new(Owner::Elsewhere, Owner::Host(HostId(1)), port.rate, port.delay, port.random.clone());
+        while let Some((inlet, slot)) = elsewhere.receive(&mut mail) {
+            assert_eq!(inlet, 5);
+            other.receive(&mut elsewhere, &mut calendar, 0, slot);
+        }
+        assert_eq!(calendar.time_of(0), Some(us(2)));
+        for seq in 0..4 {
+            let (slot, next) = other.land(&mut elsewhere);
+            assert_eq!((elsewhere[slot].seq, next), (seq, (seq < 3).then_some(us(seq + 3))));
+        }
     }
 
     /// 1000 B at 8 Gbps take 1 us, the link 1 us: short links, long ones (packed) and those that leave the part hold the same packets.

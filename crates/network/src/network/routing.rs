@@ -35,10 +35,12 @@ impl<S, P> Clone for Routes<S, P> {
 struct Tables {
     /// By host.
     attached: Arc<[Attachment]>,
+    /// By site: number of its hosts, where these are behind one switch.
+    hosts: Arc<[u32]>,
     sites: usize,
     /// By `switch * sites + site`.
     table: Arc<[Group]>,
-    /// The ports of groups of several.
+    /// The ports of groups of several, and those that lead to a site's hosts, in their order.
     groups: Arc<[u32]>,
     /// By switch.
     spreading: Arc<[Spreading]>,
@@ -48,12 +50,12 @@ struct Tables {
     labels: Labels,
 }
 
-/// Where a host is.
+/// Where a host is: the same in all parts.
 #[derive(Clone, Copy)]
 struct Attachment {
     site: u32,
-    /// The egress port of the site's switch that leads to the host.
-    port: u32,
+    /// Which of its hosts it is.
+    place: u32,
 }
 
 /// Egress ports on shortest paths.
@@ -61,7 +63,7 @@ struct Attachment {
 struct Group {
     /// Number of ports; zero: unreachable.
     size: u32,
-    /// Of a single port its number, of several where they begin in [`Routes::groups`].
+    /// Of a single port its number, of several where they begin in [`Tables::groups`]; of a site's own switch where its hosts' ports do.
     ports: u32,
 }
 
@@ -80,7 +82,7 @@ pub enum Towards<'a> {
     },
 }
 
-/// The size of a switch's group towards its own site: the port is that of the host.
+/// The size of a switch's group towards its own site: each host has its own port.
 const OWN: u32 = u32::MAX;
 const UNREACHABLE: Group = Group { size: 0, ports: 0 };
 
@@ -124,24 +126,34 @@ impl Routes<SwitchNumber, PortNumber> {
         // A host with several links, or none to a switch, is a site of its own.
         let mut of_switch: Vec<Option<u32>> = vec![None; switches];
         let mut origins: Vec<Vec<(u32, Group)>> = Vec::new();
+        let mut own_ports: Vec<Vec<u32>> = Vec::new();
         let mut attached = Vec::with_capacity(hosts);
         let mut groups = Vec::new();
         for access in &graph.access {
             if let [(port, switch)] = access[..] {
                 let site = *of_switch[switch as usize].get_or_insert_with(|| {
                     origins.push(vec![(switch, Group { size: OWN, ports: 0 })]);
+                    own_ports.push(Vec::new());
                     origins.len() as u32 - 1
                 });
-                attached.push(Attachment { site, port });
+                let own = &mut own_ports[site as usize];
+                own.push(port);
+                attached.push(Attachment { site, place: own.len() as u32 - 1 });
                 continue;
             }
-            attached.push(Attachment { site: origins.len() as u32, port: 0 });
+            attached.push(Attachment { site: origins.len() as u32, place: 0 });
+            own_ports.push(Vec::new());
             let mut by_switch: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
             for (port, switch) in access {
                 by_switch.entry(*switch).or_default().push(*port);
             }
             origins.push(by_switch.into_iter().map(|(switch, ports)| (switch, group(&ports, &mut groups))).collect());
         }
+        for (origins, own) in origins.iter_mut().zip(&own_ports).filter(|(_, own)| !own.is_empty()) {
+            origins[0].1.ports = groups.len() as u32;
+            groups.extend_from_slice(own);
+        }
+        let hosts = own_ports.iter().map(|own| own.len() as u32).collect();
         let sites = origins.len();
         let mut table = vec![UNREACHABLE; switches * sites];
         // Groups belong to one switch, which needs few: each is stored once. The last one is most often the next.
@@ -195,7 +207,7 @@ impl Routes<SwitchNumber, PortNumber> {
             (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: By::from_spec(*e, entropy) }).collect();
         let (attached, table, groups) = (attached.into(), table.into(), groups.into());
         Some(Routes {
-            tables: Tables { attached, sites, table, groups, spreading, salt, labels: Labels::default() },
+            tables: Tables { attached, hosts, sites, table, groups, spreading, salt, labels: Labels::default() },
             keys: PhantomData,
         })
     }
@@ -212,19 +224,21 @@ impl Routes<SwitchNumber, PortNumber> {
 
     /// The routes of these switches, as a part knows them: `ids` gives the part's id of a port, where it has one.
     pub fn of_part<S, P: Key>(&self, switches: &[SwitchNumber], ids: &[P]) -> Routes<S, P> {
-        let Tables { attached, sites, table, groups, spreading, salt, labels } = &self.tables;
+        let Tables { attached, hosts, sites, table, groups, spreading, salt, labels } = &self.tables;
         let local = |port: u32| ids.get(port as usize).map_or(u32::MAX, |id| id.index() as u32);
         let (mut own_table, mut own_groups) = (Vec::with_capacity(switches.len() * sites), Vec::new());
         // Each group is stored once, as in the whole.
         let mut known: BTreeMap<u32, u32> = BTreeMap::new();
         for switch in switches {
-            own_table.extend(table[switch.index() * sites..][..*sites].iter().map(|group| match group.size {
-                0 | OWN => *group,
+            let row = table[switch.index() * sites..][..*sites].iter();
+            own_table.extend(row.zip(hosts.iter()).map(|(group, hosts)| match group.size {
+                0 => *group,
                 1 => Group { size: 1, ports: local(group.ports) },
                 size => {
                     let begin = *known.entry(group.ports).or_insert_with(|| {
                         let begin = own_groups.len() as u32;
-                        own_groups.extend(groups[group.ports as usize..][..size as usize].iter().map(|p| local(*p)));
+                        let count = if size == OWN { *hosts } else { size } as usize;
+                        own_groups.extend(groups[group.ports as usize..][..count].iter().map(|p| local(*p)));
                         begin
                     });
                     Group { size, ports: begin }
@@ -232,7 +246,8 @@ impl Routes<SwitchNumber, PortNumber> {
             }));
         }
         let tables = Tables {
-            attached: attached.iter().map(|a| Attachment { port: local(a.port), ..*a }).collect(),
+            attached: attached.clone(),
+            hosts: hosts.clone(),
             sites: *sites,
             table: own_table.into(),
             groups: own_groups.into(),
@@ -313,7 +328,7 @@ impl Tables {
         match group.size {
             0 => None,
             1 => Some(group.ports),
-            OWN => Some(attached.port),
+            OWN => Some(self.port_to(group, attached)),
             _ => Some(self.choose(group, self.hash(flow, self.spreading[switch]))),
         }
     }
@@ -324,7 +339,7 @@ impl Tables {
         match group.size {
             0 => None,
             1 => Some(group.ports),
-            OWN => Some(attached.port),
+            OWN => Some(self.port_to(group, attached)),
             _ => {
                 let spreading = self.spreading[switch];
                 let hash = self.hash(packet.flow().0, spreading);
@@ -346,6 +361,12 @@ impl Tables {
         &all[place..=place]
     }
 
+    /// The port of a site's switch to one of its hosts.
+    #[inline]
+    fn port_to(&self, own: Group, attached: Attachment) -> u32 {
+        self.groups[(own.ports + attached.place) as usize]
+    }
+
     /// A hash of a flow at a switch.
     #[inline]
     fn hash(&self, flow: u32, switch: Spreading) -> u64 {
@@ -362,7 +383,10 @@ impl Tables {
     fn group(&self, switch: usize, dst: usize) -> &[u32] {
         let attached = &self.attached[dst];
         let group = &self.table[switch * self.sites + attached.site as usize];
-        if group.size == OWN { std::slice::from_ref(&attached.port) } else { ports_of(&self.groups, group) }
+        match group.size {
+            OWN => std::slice::from_ref(&self.groups[(group.ports + attached.place) as usize]),
+            _ => ports_of(&self.groups, group),
+        }
     }
 }
 
