@@ -134,6 +134,17 @@ fn two_cores_cut_what_is_large_and_leave_what_is_small() {
     assert_eq!(parts(include_str!("../../../../benches/d3.toml"), Cores::ONE), 1);
 }
 
+/// 16,384 ports are enough to be cut for the caches.
+#[test]
+fn a_plane_of_4096_hosts_is_cut_on_one_thread_too() {
+    let text = include_str!("../../../../benches/plane.toml").replace("sizes = \"1MB\"", "sizes = \"50kB\"");
+    assert_eq!(parts(&text, Cores::with_threads(1)), 16);
+    let whole = cut(&text, Cores::ONE, &mut |_| true).expect("valid");
+    for cores in [Cores::with_threads(1), Cores::with_threads(2), Cores::with_parts(2, 1)] {
+        same("plane", cores, &whole, &cut(&text, cores, &mut |_| true).expect("valid"));
+    }
+}
+
 /// Nearly all of its work is in one datacenter: cut between the two, one half would wait for the other.
 #[test]
 fn a_busy_datacenter_is_cut_within() {
