@@ -1,7 +1,7 @@
 //! How much faster the gears of rates are than packets, in one run:
 //! `cargo run --release -p farloop-scenario --example gears -- FILE [KEY=VALUE ...]`. Times are processor seconds of this thread from the
-//! built network to its result, medians of three; what is over in less than a twentieth of a second is repeated until then. The bound is that
-//! of `run.fluid_error`, with the run itself.
+//! built network to its result, medians of three; what is over in less than a twentieth of a second is repeated until then. The bound is
+//! that of `run.fluid_error`, with the run itself.
 
 use farloop_cc::Catalog;
 use farloop_fluid::{Model, Settings, estimate_error};
@@ -38,26 +38,27 @@ fn measure() -> Result<(), String> {
     let scenario = farloop_scenario::parse_while(&text, &file, &overrides, &Catalog::builtin(), &mut || true)
         .map_err(|_| format!("{file} is refused: farloop validate {file} says why"))?;
     let spec = || scenario.build_while(&mut || true).map(|built| built.spec).map_err(|_| format!("{file} is refused"));
-    let packets = farloop_net::Simulation::build(spec()?, Cores::ONE, &mut || true).map_err(|e| e.to_string())?;
+    let packets = || farloop_net::Simulation::build(spec()?, Cores::ONE, &mut || true).map_err(|e| e.to_string());
     let rates = |model| {
         let settings = Settings { model, ..Settings::default() };
         farloop_fluid::Simulation::build(spec()?, settings, &mut || true).map_err(|error| error.to_string())
     };
     let (fluid, max_min) = (rates(Model::Fluid)?, rates(Model::MaxMin)?);
-    let run_fluid = || fluid.run(&mut |_| true).map_err(|stopped| format!("{stopped:?}"));
-    let looks = run_fluid()?.totals.looks;
+    let run = |rates: &farloop_fluid::Simulation| rates.run(&mut |_| true).map_err(|stopped| format!("{stopped:?}"));
+    let looks = run(&fluid)?.totals.looks;
     let (mut hops, mut times) = (0, [const { Vec::new() }; 4]);
     for _ in 0..MEASUREMENTS {
-        times[0].push(seconds(&mut || {
+        times[0].push(seconds(packets, |packets| {
             hops = packets.run(&mut |_| true).map_err(|_| "packets ended early".to_string())?.totals.packet_hops;
             Ok(())
         })?);
-        times[1].push(seconds(&mut || run_fluid().map(drop))?);
-        times[2].push(seconds(&mut || {
-            let bound = estimate_error(&fluid, &run_fluid()?, &mut |_| true);
+        times[1].push(seconds(|| Ok(&fluid), |fluid| run(fluid).map(drop))?);
+        let bound = |fluid| {
+            let bound = estimate_error(fluid, &run(fluid)?, &mut |_| true);
             bound.map(drop).map_err(|stopped| format!("{stopped:?}"))
-        })?);
-        times[3].push(seconds(&mut || max_min.run(&mut |_| true).map(drop).map_err(|stopped| format!("{stopped:?}")))?);
+        };
+        times[2].push(seconds(|| Ok(&fluid), bound)?);
+        times[3].push(seconds(|| Ok(&max_min), |rates| run(rates).map(drop))?);
     }
     let medians = times.map(|mut own| {
         own.sort_by(f64::total_cmp);
@@ -70,15 +71,20 @@ fn measure() -> Result<(), String> {
     Ok(())
 }
 
-/// Seconds that a run takes.
-fn seconds(run: &mut dyn FnMut() -> Result<(), String>) -> Result<f64, String> {
-    let (begin, mut runs) = (now(), 0);
+/// Seconds that a run takes, without those of what is built for it.
+fn seconds<T>(
+    build: impl Fn() -> Result<T, String>,
+    mut run: impl FnMut(T) -> Result<(), String>,
+) -> Result<f64, String> {
+    let (mut spent, mut runs) = (0.0, 0);
     loop {
-        run()?;
+        let built = build()?;
+        let begin = now();
+        run(built)?;
+        spent += now() - begin;
         runs += 1;
-        let elapsed = now() - begin;
-        if elapsed >= LONG {
-            return Ok(elapsed / f64::from(runs));
+        if spent >= LONG {
+            return Ok(spent / f64::from(runs));
         }
     }
 }
