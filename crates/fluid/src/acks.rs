@@ -178,9 +178,9 @@ impl Telemetry {
         let waited = at.wrapping_sub(before) as i64;
         for (place, hop) in flow.hops.iter().enumerate() {
             let Some(rate) = hop.telemetry else { continue };
-            let (told, newest) = (&hop.reported.counters, &hop.newest.counters);
-            let [sent, sent_now] = [told, newest].map(|counters| whole(counters.sent));
-            let [queue, queue_now] = [told, newest].map(|counters| whole(counters.queue.max(0.0)));
+            let (reported, newest) = (&hop.reported.counters, &hop.newest.counters);
+            let [sent, sent_now] = [reported, newest].map(|counters| whole(counters.sent));
+            let [queue, queue_now] = [reported, newest].map(|counters| whole(counters.queue.max(0.0)));
             let record = |at, sent, queue| {
                 let (sent, queue) = (Bytes::new(sent), Bytes::new(queue));
                 IntRecord::new(Time::from_ps(at), sent, queue, rate, place as u8 + 1)

@@ -325,7 +325,7 @@ impl<'a> Engine<'a> {
         }
         for hop in &mut flow.hops {
             let counters = self.links[hop.link as usize].counters;
-            hop.reported = Told { counters, arrived: counters.arrived(), found: now + hop.shift };
+            hop.reported = Told { counters, arrived: counters.arrived(), found_at: now + hop.shift };
         }
         flow.next_look = round_up(now + rtt);
         let slot = self.take_slot();

@@ -41,7 +41,7 @@ struct Member {
     bottleneck: u32,
     /// The computation in which it gets a new rate, and the attempt that has found it.
     round: u32,
-    found: u32,
+    found_in: u32,
     next_rate: f64,
 }
 
@@ -199,10 +199,10 @@ impl FairShares {
             self.filling[link as usize].level = level;
             for slot in &self.on_link[link as usize] {
                 let member = &mut self.members[*slot as usize];
-                if member.round != self.round || member.found == self.attempt {
+                if member.round != self.round || member.found_in == self.attempt {
                     continue;
                 }
-                (member.found, member.next_rate, member.bottleneck) = (self.attempt, level, link);
+                (member.found_in, member.next_rate, member.bottleneck) = (self.attempt, level, link);
                 for other in &member.path {
                     let filling = &mut self.filling[*other as usize];
                     filling.capacity = (filling.capacity - level).max(0.0);

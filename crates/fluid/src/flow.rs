@@ -16,7 +16,7 @@ pub(crate) struct Told {
     pub counters: Counters,
     /// Bytes that had come when its byte was there, and that time in picoseconds.
     pub arrived: f64,
-    pub found: f64,
+    pub found_at: f64,
 }
 
 /// A link with a queue on a flow's path.

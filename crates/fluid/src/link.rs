@@ -113,7 +113,7 @@ pub(crate) struct Link {
     /// Picoseconds per byte.
     time_per_byte: f64,
     /// Input for which the shares of the flows that go on were told to the links behind.
-    told: i64,
+    told_input: i64,
     marking: Marking,
     /// True if its switch wants to know when its queue grows.
     pub watched: bool,
@@ -142,7 +142,7 @@ impl Link {
             at: 0.0,
             arrived: 0.0,
             time_per_byte: 1.0 / speed,
-            told: 0,
+            told_input: 0,
             marking: facts.marking,
             watched: false,
             recent_max: 0.0,
@@ -235,11 +235,11 @@ impl Link {
     /// True once in a while: when the shares of a full link's flows are others by an eighth than when this was asked last.
     #[inline]
     pub fn shares_changed(&mut self) -> bool {
-        let fullest = self.input.max(self.told);
+        let fullest = self.input.max(self.told_input);
         let full = self.counters.queue > 0.0 || fullest > self.rate;
-        let changed = full && (self.input - self.told).abs() > fullest / 8;
+        let changed = full && (self.input - self.told_input).abs() > fullest / 8;
         if changed || !full {
-            self.told = self.input;
+            self.told_input = self.input;
         }
         changed
     }

@@ -239,10 +239,10 @@ impl Engine<'_> {
         let (mut waited, mut at, mut shift) = (0.0, f64::NAN, f64::NAN);
         let (mut place, mut stamped) = (Place::default(), Place::default());
         for (number, hop) in flow.hops.iter_mut().enumerate() {
-            let found = if without == Some(Mechanism::PastQueue) { now } else { left + hop.shift + waited };
-            if found != at {
-                at = found;
-                place = flow.history.place(found);
+            let found_at = if without == Some(Mechanism::PastQueue) { now } else { left + hop.shift + waited };
+            if found_at != at {
+                at = found_at;
+                place = flow.history.place(found_at);
             }
             if hop.shift != shift {
                 shift = hop.shift;
@@ -255,7 +255,7 @@ impl Engine<'_> {
             let queue = mix(before.queue, after.queue, place.part);
             waited += queue * self.links[hop.link as usize].time_per_byte();
             let reported = &hop.reported;
-            let elapsed = found - reported.found;
+            let elapsed = found_at - reported.found_at;
             if elapsed > 0.0 {
                 unmarked *= 1.0 - ((marked - reported.counters.marked) / elapsed).clamp(0.0, 1.0);
             }
@@ -266,7 +266,7 @@ impl Engine<'_> {
             let (before, after) = flow.history.around(stamped, number);
             let sent = mix(before.sent, after.sent, stamped.part);
             let queue = mix(before.queue, after.queue, stamped.part);
-            hop.newest = Told { counters: Counters { sent, queue, marked, lost }, arrived, found };
+            hop.newest = Told { counters: Counters { sent, queue, marked, lost }, arrived, found_at };
         }
         flow.curve.forget_before(now);
         flow.history.forget_before(left.min(telemetry_at));

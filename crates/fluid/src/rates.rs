@@ -51,11 +51,11 @@ impl Engine<'_> {
             if !late {
                 link.change_input(rate - input);
                 flow.hops[place].input = rate;
-                let (grows, told) = (link.grows_watched(), !link.through.is_empty() && link.shares_changed());
+                let (grows, changed) = (link.grows_watched(), !link.through.is_empty() && link.shares_changed());
                 if grows {
                     self.watch_queue(number as usize, now);
                 }
-                if told {
+                if changed {
                     self.tell_shares(number, now);
                 }
             }

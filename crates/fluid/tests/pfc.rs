@@ -34,15 +34,15 @@ fn incast(senders: u32, switch: SwitchSpec) -> RunResult {
 fn an_incast_is_held_back_to_what_its_link_drains() {
     for senders in [2, 4, 8] {
         let result = incast(senders, fixed_xoff(100_000));
-        let (all, one) = (f64::from(senders), result.flows[0].ideal.as_ps() as f64);
+        let (all, each) = (f64::from(senders), result.flows[0].ideal.as_ps() as f64);
         for fct in completions(&result) {
-            assert!((fct as f64 / (all * one) - 1.0).abs() < 0.02, "{senders}: {fct} against {all} times {one}");
+            assert!((fct as f64 / (all * each) - 1.0).abs() < 0.02, "{senders}: {fct} against {all} times {each}");
         }
         assert_eq!(result.totals.drops.total(), 0);
         let queue = result.ports[1].max_queue.as_f64() / all;
         assert!((100_000.0..130_000.0).contains(&queue), "{senders}: {queue} B for each ingress");
         // What it sends takes `one`; what it may not send before the last of it, the rest, but for what waits at the switch.
-        let paused = (all - 1.0) * one - all * 100_000.0 * 8.0 / 1e11 * 1e12;
+        let paused = (all - 1.0) * each - all * 100_000.0 * 8.0 / 1e11 * 1e12;
         for host in 1..=senders as usize {
             let port = &result.ports[2 * host];
             let ratio = port.paused.as_ps() as f64 / paused;

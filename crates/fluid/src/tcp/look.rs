@@ -83,7 +83,7 @@ impl Engine<'_> {
                 for hop in &mut flow.hops {
                     (hop.reported.counters.marked, hop.reported.counters.lost) =
                         (hop.newest.counters.marked, hop.newest.counters.lost);
-                    (hop.reported.arrived, hop.reported.found) = (hop.newest.arrived, hop.newest.found);
+                    (hop.reported.arrived, hop.reported.found_at) = (hop.newest.arrived, hop.newest.found_at);
                     if !flow.has_telemetry {
                         hop.reported.counters.queue = hop.newest.counters.queue;
                     }
