@@ -41,7 +41,7 @@ fn an_incast_is_held_back_to_what_its_link_drains() {
         assert_eq!(result.totals.drops.total(), 0);
         let queue = result.ports[1].max_queue.as_f64() / all;
         assert!((100_000.0..130_000.0).contains(&queue), "{senders}: {queue} B for each ingress");
-        // What it sends takes `one`; what it may not send before the last of it, the rest, but for what waits at the switch.
+        // What it sends takes `each`; what it may not send before the last of it, the rest, but for what waits at the switch.
         let paused = (all - 1.0) * each - all * 100_000.0 * 8.0 / 1e11 * 1e12;
         for host in 1..=senders as usize {
             let port = &result.ports[2 * host];
