@@ -1,8 +1,8 @@
 //! Max-min fair rates of flows that come and go (Bertsekas and Gallager, Data Networks, §6.5.2).
 //!
 //! Rates are max-min fair if and only if each flow has a bottleneck: a full link on which no flow is faster. So when flows begin or end,
-//! rates are computed anew for few of them, those whose bottleneck is one of their links, as if all others kept theirs. Flows that have lost
-//! their bottleneck by that, or are in the way of one, join them, until there is none.
+//! rates are computed anew for few of them, those whose bottleneck is one of their links, as if all others kept theirs. Flows that have
+//! lost their bottleneck by that, or are in the way of one, join them, until there is none.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -122,8 +122,8 @@ impl FairShares {
         self.members[slot as usize].rate
     }
 
-    /// Gives all flows their rates after some have begun or ended. `change` is called with the slots of those that get another one, and with
-    /// that.
+    /// Gives all flows their rates after some have begun or ended. `change` is called with the slots of those that get another one, and
+    /// with that rate.
     pub fn fill(&mut self, mut change: impl FnMut(u32, f64)) {
         self.round += 1;
         self.joined.clear();
@@ -213,8 +213,8 @@ impl FairShares {
         }
     }
 
-    /// Has flows join that keep a rate which is not fair any more: their bottleneck is not full, or has a faster flow, or they are faster than
-    /// flows whose bottleneck they cross. Returns true if there is one.
+    /// Has flows join that keep a rate which is not fair any more: their bottleneck is not full, or has a faster flow, or they are faster
+    /// than flows whose bottleneck they cross. Returns true if there is one.
     fn join_others(&mut self) -> bool {
         let mut more = false;
         for at in 0..self.links.len() {

@@ -1,7 +1,7 @@
 //! Max-min fair rates without queues: the baseline that fluid queues have to beat.
 //!
-//! All flows share the links of their paths max-min fairly at all times (`fair_shares.rs`). A flow's completion time is that of its bytes at
-//! these rates, and what an empty network adds.
+//! All flows share the links of their paths max-min fairly at all times (`fair_shares.rs`). A flow's completion time is that of its bytes
+//! at these rates, and what an empty network adds.
 
 use crate::engine::Engine;
 use crate::fair_shares::{FairShares, Sorted};

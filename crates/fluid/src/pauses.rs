@@ -135,8 +135,8 @@ impl Engine<'_> {
         self.pass_on_behind(link, before, now);
     }
 
-    /// Refuses a run in which a pause begins at a link from which paths lead into a circle of links: where packets fill all of them, none of
-    /// these links goes on any more. Rates would show that only where each of them is full on average.
+    /// Refuses a run in which a pause begins at a link from which paths lead into a circle of links: where packets fill all of them, none
+    /// of these links goes on any more. Rates would show that only where each of them is full on average.
     fn refuse_circle(&mut self, link: u32, now: f64) {
         let Some(circle) = self.pfc.paths.find_circle(link) else { return };
         let names: Vec<String> = circle.iter().map(|link| self.port_name(*link as usize)).collect();

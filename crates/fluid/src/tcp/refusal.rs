@@ -5,8 +5,8 @@ use farloop_network::spec::{NodeSpec, TcpSpec};
 use farloop_tcp::Recovery;
 use farloop_units::Delta;
 
-/// Checks that rates have every feature of these endpoints. Each field is modelled, means nothing to rates, or is refused here: the compiler
-/// asks about a new one.
+/// Checks that rates have every feature of these endpoints. Each field is modelled, means nothing to rates, or is refused here: the
+/// compiler asks about a new one.
 pub(crate) fn check_tcp(spec: &TcpSpec) -> Result<(), Refusal> {
     let TcpSpec {
         recovery,

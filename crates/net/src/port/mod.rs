@@ -41,8 +41,8 @@ pub(crate) struct Port {
     /// Picoseconds per byte where that is a whole number of 32 bits, else zero and `clock` or `rate` decides.
     ps_per_byte: u32,
     pub peer: Peer,
-    /// Where a long link has its packed packets, those that the other part will fetch where it leaves the part; or [`LinkId::NONE`]. A short
-    /// one that leaves the part has any number here, and [`Port::outbox`].
+    /// Where a long link has its packed packets, those that the other part will fetch where it leaves the part; or [`LinkId::NONE`]. A
+    /// short one that leaves the part has any number here, and [`Port::outbox`].
     pub packed: LinkId,
     /// The low half of [`Port::tx_packets`].
     tx_packets: u32,
