@@ -5,7 +5,8 @@
 //! once with an ACK for each packet. Where the mean difference of their completion times is above [`BOUND`], the algorithm gets an ACK for
 //! each packet, which takes longer; one whose flows do not end in either trial is refused.
 
-use crate::refusal::{Refusal, check};
+use crate::check::check;
+use crate::refusal::Refusal;
 use crate::settings::{Model, Settings};
 use crate::simulation::{Error, Simulation};
 use farloop_cc::AnyParams;

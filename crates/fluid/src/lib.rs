@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`refusal`] | the networks and algorithms that it refuses, by key |
+//! | `check`, `refusal` | the networks and algorithms that it refuses, by key |
 //! | [`admission`] | trials of algorithms: may an ACK stand for many packets? |
 //! | `plan` | links and flows as rates need them |
 //! | `link` | a fluid queue and its counters, in closed form between two changes |
@@ -26,6 +26,7 @@
 
 mod acks;
 pub mod admission;
+mod check;
 mod crossing;
 mod engine;
 pub mod error_bound;
@@ -46,7 +47,7 @@ mod pfc;
 mod plan;
 mod rates;
 mod receiver;
-pub mod refusal;
+mod refusal;
 mod samples;
 mod sampling;
 mod settings;
@@ -55,8 +56,9 @@ mod simulation;
 mod tcp;
 
 pub use admission::Admission;
+pub use check::{check, check_algorithm};
 pub use error_bound::{ErrorBound, ErrorEstimate, estimate_error};
 pub use mechanism::Mechanism;
-pub use refusal::{Refusal, check, check_algorithm};
+pub use refusal::Refusal;
 pub use settings::{Model, Settings};
 pub use simulation::{Error, Progress, Simulation, Stopped};

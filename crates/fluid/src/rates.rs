@@ -7,7 +7,7 @@ use crate::link::round_up;
 use crate::mechanism::Mechanism;
 
 /// The least part of its rate with which a link is taken to go on, so that what waits keeps its shares while it is paused.
-const LEAST: f64 = 1e-6;
+const MIN_SHARE: f64 = 1e-6;
 
 impl Engine<'_> {
     /// The flow, which is out of its slot, sends at another rate from now on; `rtt` is that of what leaves now.
@@ -116,7 +116,7 @@ impl Engine<'_> {
     /// A link, which is counted up to now, has another rate than `before`. What waits there leaves in the same order, faster or slower;
     /// what its flows put in where nothing waits has another share.
     pub(crate) fn pass_on_behind(&mut self, link: usize, before: i64, now: f64) {
-        let (wait, least) = (self.links[link].wait(), (self.facts[link].rate as f64 * LEAST).max(1.0));
+        let (wait, least) = (self.links[link].wait(), (self.facts[link].rate as f64 * MIN_SHARE).max(1.0));
         let faster = (self.links[link].rate() as f64).max(least) / (before as f64).max(least);
         let crossing = self.crossing.take(link);
         for (slot, place) in &crossing {

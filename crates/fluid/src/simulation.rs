@@ -1,8 +1,9 @@
 //! A network ready to be simulated as rates, and its run.
 
+use crate::check::check;
 use crate::engine::Engine;
 use crate::max_min::MaxMin;
-use crate::refusal::{Refusal, check};
+use crate::refusal::Refusal;
 use crate::settings::{Model, Settings};
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::recorded::Recorded;

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static MAX_HELD: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: the system's allocator does the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
+        MAX_HELD.fetch_max(held, Ordering::Relaxed);
         // SAFETY: as the caller guarantees.
         unsafe { System.alloc(layout) }
     }
@@ -54,12 +54,12 @@ fn plane(size: u64, senders: u32) -> NetworkSpec {
 /// The most bytes at once from the specification to the result, and those of packets.
 fn measure(size: u64, senders: u32, cores: Cores) -> (usize, usize) {
     let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    MAX_HELD.store(before, Ordering::Relaxed);
     let simulation = Simulation::build(plane(size, senders), cores, &mut || true).expect("valid");
     let result = simulation.run(&mut |_| true).expect("runs to its end");
     sound(&result);
     assert!(result.flows.iter().all(|flow| flow.finish.is_some()));
-    (MOST.load(Ordering::Relaxed) - before, result.totals.packet_memory as usize)
+    (MAX_HELD.load(Ordering::Relaxed) - before, result.totals.packet_memory as usize)
 }
 
 #[test]

@@ -41,12 +41,12 @@ fn simulate(spec: &NetworkSpec, cores: Cores) -> Result<(usize, RunResult), Buil
 #[test]
 fn a_network_that_is_too_large_for_a_part_is_cut_on_one_thread_too() {
     let spec = racks(11_000, TransportKind::Rdma);
-    let (parts, one) = simulate(&spec, Cores::with_threads(1)).expect("it is cut");
+    let (parts, alone) = simulate(&spec, Cores::with_threads(1)).expect("it is cut");
     assert_eq!(parts, 2);
-    assert!(one.flows.iter().all(|flow| flow.finish.is_some()));
+    assert!(alone.flows.iter().all(|flow| flow.finish.is_some()));
     let (parts, many) = simulate(&spec, Cores::with_parts(16, 2)).expect("it is cut");
     assert_eq!(parts, 16);
-    assert!(one == many, "the cut changes no number");
+    assert!(alone == many, "the cut changes no number");
     let events = 1_056_064;
     for (spec, cores) in [(&spec, Cores::ONE), (&racks(11_000, TransportKind::Tcp), Cores::with_threads(1))] {
         let mut spec = spec.clone();

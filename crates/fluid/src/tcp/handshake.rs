@@ -1,5 +1,6 @@
 //! Handshakes: SYN and SYN-ACK go there and back before a flow begins.
 
+use super::opening::{Handshake, Opening};
 use crate::engine::Engine;
 use crate::link::round_up;
 use crate::plan::{FlowFacts, ps};
@@ -7,31 +8,6 @@ use farloop_network::ids::{FlowId, Key};
 use farloop_network::spec::TransportKind;
 use farloop_units::Delta;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
-/// A flow whose handshake is going on.
-#[derive(Clone, Copy, Debug)]
-struct Handshake {
-    /// When the flow began.
-    start: f64,
-    /// SYNs that were lost.
-    tries: u32,
-    /// The round-trip time that its SYN measures; `None` where that was lost.
-    rtt: Option<f64>,
-}
-
-/// The handshakes that are going on, by flow.
-#[derive(Default, Debug)]
-pub(crate) struct Handshakes(BTreeMap<u32, Handshake>);
-
-/// The beginning of a flow, times in picoseconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Opening {
-    /// When it began, its handshake included.
-    pub start: f64,
-    /// The round-trip time that its handshake measured; `None` without one, or where its SYN was repeated.
-    pub rtt: Option<f64>,
-}
 
 impl Engine<'_> {
     /// The flow opens; `None` while its handshake goes on.

@@ -13,7 +13,7 @@ use farloop_tcp::Recovery;
 use farloop_units::Bytes;
 
 /// Most holes that a look makes; more packets share them.
-const MOST: u64 = 16;
+const MAX_HOLES: u64 = 16;
 
 impl Engine<'_> {
     /// Notes what was lost of the bytes that have come back since the last look, in whole packets; `reported` has these then.
@@ -42,7 +42,7 @@ impl Engine<'_> {
             }
             return;
         }
-        let holes = count.min(MOST);
+        let holes = count.min(MAX_HOLES);
         for hole in 0..holes {
             // The packets of a hole are spread around its middle.
             let nth = (hole as f64 + 0.5) * (count as f64 / holes as f64) + 0.5;

@@ -20,10 +20,11 @@ mod clock;
 mod handshake;
 mod look;
 mod losses;
+mod opening;
 mod refusal;
 mod tail;
 
-pub(crate) use handshake::{Handshakes, Opening};
+pub(crate) use opening::{Handshakes, Opening};
 pub(crate) use refusal::{check_drops, check_tcp};
 
 use crate::plan::FlowFacts;
