@@ -242,7 +242,8 @@ fn hosts_behind_a_switch_share_their_routes() {
         ends.extend([(switch(leaf), switch(spine)), (switch(spine), switch(leaf))]);
     }
     let routes = salted_tables(512, &[Ecmp::Flow; 12], &ends, SALT);
-    assert_eq!((routes.sites, routes.table.len(), routes.groups.len()), (8, 96, 32));
+    // Groups are those of the leaves towards each spine, and the ports of each leaf's hosts.
+    assert_eq!((routes.sites, routes.table.len(), routes.groups.len()), (8, 96, 32 + 512));
     assert_eq!(routes.group(0, 63), [127]);
     assert_eq!(routes.group(0, 64).len(), 4);
 }
