@@ -8,7 +8,7 @@ use farloop_network::ids::PortNumber;
 pub(crate) struct Crossing {
     /// By link: slots, and the place of the hop in the flow's path. Empty where no link asks.
     flows: Vec<Vec<(u32, u32)>>,
-    asked: Vec<bool>,
+    recorded: Vec<bool>,
 }
 
 impl Crossing {
@@ -18,17 +18,17 @@ impl Crossing {
             let node = &network.node_specs[network.ends[number].node as usize];
             node.switch().is_some_and(|switch| switch.pfc.is_some()) || network.timeline.concerns(number)
         };
-        let asked: Vec<bool> = network.ends.iter().map(|(number, _)| asks(number)).collect();
-        if !asked.contains(&true) {
+        let recorded: Vec<bool> = network.ends.iter().map(|(number, _)| asks(number)).collect();
+        if !recorded.contains(&true) {
             return Crossing::default();
         }
-        Crossing { flows: vec![Vec::new(); asked.len()], asked }
+        Crossing { flows: vec![Vec::new(); recorded.len()], recorded }
     }
 
     /// The flow in a slot takes these links, one after the other.
     pub fn add(&mut self, slot: u32, links: impl Iterator<Item = u32>) {
         for (place, link) in (0..).zip(links) {
-            if self.asked.get(link as usize) == Some(&true) {
+            if self.recorded.get(link as usize) == Some(&true) {
                 self.flows[link as usize].push((slot, place));
             }
         }
@@ -36,7 +36,7 @@ impl Crossing {
 
     /// The flow in a slot is over.
     pub fn remove(&mut self, slot: u32, links: impl Iterator<Item = u32>) {
-        for link in links.filter(|link| self.asked.get(*link as usize) == Some(&true)) {
+        for link in links.filter(|link| self.recorded.get(*link as usize) == Some(&true)) {
             let flows = &mut self.flows[link as usize];
             if let Some(at) = flows.iter().position(|(other, _)| *other == slot) {
                 flows.swap_remove(at);

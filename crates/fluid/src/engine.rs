@@ -374,8 +374,8 @@ impl<'a> Engine<'a> {
         let wants_on_send = sender.wants_on_send();
         let several = !self.settings.lacks(Mechanism::SeveralAcks);
         let acks = self.acks.get(usize::from(facts.algorithm)).copied().unwrap_or(self.settings.acks);
-        let shaken = if self.network.transport.tcp.handshake { facts.handshake } else { 0.0 };
-        let rest = if facts.size < f64::INFINITY { ps(facts.ideal) - shaken - wire / slowest + there } else { 0.0 };
+        let handshake = if self.network.transport.tcp.handshake { facts.handshake } else { 0.0 };
+        let rest = if facts.size < f64::INFINITY { ps(facts.ideal) - handshake - wire / slowest + there } else { 0.0 };
         let tcp = Tcp::new(self.network, facts, &sender, (opening, rest), now);
         let mut flow = Box::new(Flow {
             number,

@@ -52,7 +52,7 @@ struct Filling {
     attempt: u32,
     /// Flows that have no new rate yet.
     left: u32,
-    /// What is left for them.
+    /// Rate that is left for these flows.
     capacity: f64,
     /// The largest new rate.
     fastest: f64,

@@ -119,7 +119,7 @@ pub(crate) struct Flow {
     pub wants_on_send: bool,
     /// Most ACKs at a look.
     pub acks: u32,
-    /// What the link that its last byte waits for has sent in all when that has left it; zero where it waits for none.
+    /// Bytes that the link where its last byte waits will have sent when that byte leaves; zero where it waits for none.
     pub waits_until: f64,
     // Result.
     pub start: f64,

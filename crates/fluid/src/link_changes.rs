@@ -73,7 +73,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the delays of links have become later since the beginning, along these: there and back.
+    /// Picoseconds by which events have lengthened the delays of these links since the start of the run: there and back.
     pub(crate) fn delays_since_start(&self, there: &[u32], back: &[u32]) -> (f64, f64) {
         if self.changed == 0 {
             return (0.0, 0.0);

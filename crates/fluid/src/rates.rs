@@ -141,7 +141,7 @@ impl Engine<'_> {
         self.crossing.put_back(link, crossing);
     }
 
-    /// What comes to a hop comes so many times as fast, and changes on their way to it, and the last byte, so much earlier.
+    /// Multiplies the rate that comes to a hop by `faster`; changes on their way to it, and the last byte, come that much earlier.
     fn scale(&mut self, slot: u32, flow: &mut Flow, place: usize, faster: f64, (now, far): (f64, f64)) {
         if matches!(flow.stage, Stage::LastByteAt(at) if at > place) {
             return;
