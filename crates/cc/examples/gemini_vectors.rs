@@ -177,6 +177,7 @@ fn play((name, params, rate, rtt, seq, sampled, script): Case<'_>, seed: u64) {
         base_rtt: rtt,
         intra_rtt: rtt,
         line_rate: rate,
+        peer_rate: rate,
         initial_rate: rate,
         initial_cwnd: None,
         ssthresh: None,

@@ -38,6 +38,8 @@ pub struct FlowInfo {
     pub intra_rtt: Delta,
     /// Rate of the NIC that the flow leaves by.
     pub line_rate: Rate,
+    /// Rate of the receiver's NIC.
+    pub peer_rate: Rate,
     /// Rate to start at, at most `line_rate`.
     pub initial_rate: Rate,
     /// Window to start with where the scenario sets one; otherwise the algorithm's own rule holds.

@@ -16,6 +16,7 @@ pub fn flow(cross: bool) -> FlowInfo {
         base_rtt: if cross { Delta::from_ms(50) } else { Delta::from_us(32) },
         intra_rtt: Delta::from_us(32),
         line_rate: Rate::from_gbps(100),
+        peer_rate: Rate::from_gbps(100),
         initial_rate: Rate::from_gbps(100),
         initial_cwnd: None,
         ssthresh: None,

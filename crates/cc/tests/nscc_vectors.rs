@@ -35,6 +35,7 @@ fn every_window_is_that_of_the_source_within_a_packet() {
                 base_rtt,
                 intra_rtt: base_rtt,
                 line_rate: Rate::from_bps(n("rate")),
+                peer_rate: Rate::from_bps(n("rate")),
                 initial_rate: Rate::from_bps(n("rate")),
                 mss: Bytes::new(n("mss")),
                 packet: Bytes::new(n("packet")),

@@ -90,7 +90,7 @@ fn check_switch(name: &str, switch: &SwitchSpec) -> Result<(), Refusal> {
     if let Some(PfcSpec { xoff: _, alpha_rate: _, hysteresis: _, headroom: _ }) = pfc {
         // A queue that would pass its threshold ends the run.
     }
-    if let Some(EcnSpec { kmin: _, kmax: _, pmax: _, rate: _, at, drops_others: _ }) = ecn
+    if let Some(EcnSpec { kmin: _, kmax: _, pmax: _, rate: _, at, drops_others: _, last_hop: _ }) = ecn
         && let EcnAt::Phantom(_) = at
     {
         let problem = format!("\"{name}\" marks by a phantom queue");

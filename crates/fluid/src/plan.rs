@@ -99,7 +99,8 @@ pub(crate) fn link_facts(network: &Network, end: &LinkEnd) -> LinkFacts {
 }
 
 fn marking(switch: &SwitchSpec, end: &LinkEnd) -> Marking {
-    let Some(ecn) = &switch.ecn else { return Marking::NONE };
+    let at_host = matches!(end.peer, NodeRef::Host(_));
+    let Some(ecn) = switch.ecn.as_ref().filter(|ecn| ecn.marks_at(at_host)) else { return Marking::NONE };
     let (kmin, kmax) = ecn.thresholds(end.rate);
     Marking { kmin: kmin.as_f64(), kmax: kmax.as_f64(), pmax: ecn.pmax }
 }

@@ -50,6 +50,36 @@ fn an_incast_gets_the_rate_of_the_link_in_turns() {
     assert_eq!(result.totals.credit_bytes, result.totals.credits * 102, "each of the size of an ACK");
 }
 
+/// The last hop is the credit's: the window of the other half does not hear of what was trimmed there, so that an incast is that of `rccc`
+/// alone. In a core that is too small the window slows down senders to which credit is granted.
+#[test]
+fn beside_a_window_credit_keeps_the_last_hop_and_the_window_the_core() {
+    let end = |spec: NetworkSpec, name: &str| {
+        let result = run(NetworkSpec { algorithms: vec![algorithm(name, &[])], ..spec });
+        let last = result.flows.iter().map(|f| f.received.expect("arrived")).max().expect("flows");
+        (last.since(Time::ZERO).as_secs_f64(), result.totals.trimmed)
+    };
+    let spec = || incast(8, Bytes::new(500 * MSS));
+    let ((both, _), (alone, _)) = (end(spec(), "nscc-rccc"), end(spec(), "rccc"));
+    assert!((both / alone - 1.0).abs() < 0.02, "{both} and {alone} s");
+    // Four pairs over one link of 100 Gbps: each host grants all of its own.
+    let core = || {
+        let mut spec = incast(4, Bytes::new(500 * MSS));
+        let NodeKind::Switch(settings) = spec.nodes[0].kind.clone() else { unreachable!("node 0 is the switch") };
+        // Nodes 6 to 9 are the receivers, behind node 5.
+        spec.nodes[5] = switch("far", settings);
+        let gbps = Rate::from_gbps(100);
+        for node in 6..10 {
+            spec.nodes.push(host(&format!("d{node}")));
+            spec.links.push(link(5, node, gbps, us(1)));
+        }
+        spec.flows = (1..=4).map(|s| flow(s, s + 5, Time::ZERO, Bytes::new(500 * MSS))).collect();
+        spec
+    };
+    let ((both, few), (alone, many)) = (end(core(), "nscc-rccc"), end(core(), "rccc"));
+    assert!(few * 2 < many, "{few} and {many} packets trimmed, {both} and {alone} s");
+}
+
 /// Two hosts that receive do not know of each other: one sender with a flow to each shares its own link.
 #[test]
 fn one_sender_to_two_hosts_is_held_by_its_own_link() {

@@ -46,6 +46,27 @@ fn on_departure_the_earlier_packets_are_marked() {
     assert_eq!(departing(Bytes::ZERO), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]);
 }
 
+/// Ports to hosts, and those between switches, by the same queue.
+#[test]
+fn without_the_last_hop_only_ports_between_switches_mark() {
+    let marked = |last_hop| {
+        let ecn = EcnSpec { last_hop, ..EcnSpec::step(packets(3)) };
+        let spec = || SwitchSpec { ecn: Some(ecn), ..plain_switch() };
+        let nodes = vec![switch("left", spec()), switch("right", spec()), host("a"), host("b"), host("c")];
+        let gbps = Rate::from_gbps;
+        // a sends to b through the slow link between the switches, and to c, whose own link is the slow one.
+        let ends = [(0, 1, gbps(10)), (0, 2, gbps(100)), (1, 3, gbps(100)), (0, 4, gbps(10))];
+        let links = ends.map(|(a, b, rate)| link(a, b, rate, DELAY)).to_vec();
+        let flows = [3, 4].map(|to| flow(2, to, Time::ZERO, Bytes::new(20 * 1460))).to_vec();
+        let result = simulate(network(nodes, links, algorithm("fixed", &[]), flows)).expect("valid");
+        sound(&result);
+        result.flows.iter().map(|row| row.counts.marked).collect::<Vec<u64>>()
+    };
+    let (all, core) = (marked(true), marked(false));
+    assert!(all[0] > 0 && all[1] > 0, "{all:?}");
+    assert_eq!(core, [all[0], 0]);
+}
+
 /// Ten packets back to back at the port's own rate: none waits. The phantom queue drains half as fast, so it grows by half a packet each
 /// time.
 #[test]

@@ -218,6 +218,32 @@ fn trimming_loses_payload_and_nothing_else() {
     assert!(dropping.flows.iter().all(|row| row.finish.is_some()));
 }
 
+/// Packets are marked on a slow link between switches and trimmed at a slower one to their host: NACKs echo the marks where switches keep
+/// them, and every packet leaves and arrives as it does else.
+#[test]
+fn a_trimmed_packet_keeps_its_mark_where_switches_say_so() {
+    let result = |keeps_mark| {
+        let trim = Some(TrimSpec { keeps_mark, ..TrimSpec::plain(Bytes::new(64)) });
+        let ecn = Some(EcnSpec::step(Bytes::new(20_000)));
+        let spec = || SwitchSpec { ecn, trim, ..limited(true) };
+        let nodes = vec![switch("left", spec()), switch("right", spec()), host("a"), host("b")];
+        let ends = [(0, 1, 50), (0, 2, 100), (1, 3, 10)];
+        let links = ends.map(|(a, b, gbps)| link(a, b, Rate::from_gbps(gbps), us(1))).to_vec();
+        let flows = vec![FlowSpec {
+            initial_cwnd: Some(Bytes::new(300 * MSS)),
+            ..flow(2, 3, Time::ZERO, Bytes::new(300 * MSS))
+        }];
+        let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
+        spec.transport = multipath(paths("oblivious", &[]));
+        run(spec)
+    };
+    let (kept, cleared) = (result(true), result(false));
+    assert!(kept.totals.trimmed > 50 && kept.totals.trimmed == cleared.totals.trimmed, "{:?}", kept.totals);
+    assert_eq!((kept.totals.events, kept.flows[0].finish), (cleared.totals.events, cleared.flows[0].finish));
+    let (more, fewer) = (kept.flows[0].counts.marked, cleared.flows[0].counts.marked);
+    assert!(more > fewer && more - fewer <= kept.totals.trimmed, "{more} and {fewer} marks");
+}
+
 #[test]
 fn pfc_and_trimming_go_side_by_side() {
     let xoff = XoffSpec::Static(Bytes::new(30_000));

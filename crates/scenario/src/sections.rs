@@ -125,6 +125,8 @@ pub(crate) trait SwitchKeys: Params {
 const IDLE_QUANTUM: &str = "has no effect without discipline = \"drr\"";
 const IDLE_LIMIT_RATE: &str = "has no effect without queue_limit";
 const IDLE_ALPHA_RATE: &str = "has no effect with a fixed xoff";
+const IDLE_KEPT_MARK: &str = "has no effect without trim";
+const IDLE_LAST_HOP: &str = "has no effect without ecn = true";
 const IDLE_PHANTOM: &str = "has no effect without ecn_at = \"phantom\"";
 
 /// The two kinds of switches have the same keys and other defaults.
@@ -149,6 +151,9 @@ macro_rules! switch_section {
                 /// before all data, and tells the receiver what is missing. Packets beyond queue_limit are trimmed by whichever link they
                 /// came. "none" to drop them. Needs transport.kind = "multipath".
                 trim: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(9000));
+                /// A trimmed packet keeps its Congestion Experienced mark, and its NACK echoes it: after a trim of the last hop the sender
+                /// blames its path for the mark (Ultra Ethernet 1.0, §3.6.16). false: the mark is cleared. Needs trim.
+                trim_keeps_mark: bool = false;
                 /// Priority flow control for data (IEEE 802.1Qbb): pause the neighbour instead of dropping.
                 pfc: bool = $pfc;
                 /// Xoff threshold of an ingress port as a fraction of the free shared buffer (0.11: HPCC, SIGCOMM 2019,
@@ -183,6 +188,9 @@ macro_rules! switch_section {
                 /// Drop a TCP packet that is not ECN-capable where an ECN-capable one would be marked, as RED and WRED do (RFC 3168 §5).
                 /// Needs ecn = true, pfc = false and ecn_at = "arrival".
                 ecn_drops_others: bool = false;
+                /// Mark at ports to hosts, too. false: only at ports to other switches (Ultra Ethernet 1.0, §3.6.14, where receivers grant
+                /// credit). Needs ecn = true.
+                ecn_last_hop: bool = true;
                 /// With ecn_at = "phantom": the part of the port's rate at which that queue drains; "none" for 0.95 (Uno: 0.95 or 0.9).
                 phantom_drain: Option<f64> = None, in Some(0.01) => Some(1.0);
                 /// With ecn_at = "phantom": that queue is never longer; "none" for kmax and a packet (Uno: 22.4 MB, and marks from 2 % to
@@ -224,6 +232,8 @@ macro_rules! switch_section {
                     ("quantum", self.quantum.is_some() && self.discipline != DisciplineChoice::Drr, turns),
                     ("phantom_drain", self.phantom_drain.is_some() && no_phantom, phantom),
                     ("phantom_size", self.phantom_size.is_some() && no_phantom, phantom),
+                    ("trim_keeps_mark", self.trim_keeps_mark && self.trim.is_none(), "expected a trim, or trim_keeps_mark = false"),
+                    ("ecn_last_hop", !self.ecn_last_hop && !self.ecn, "expected ecn = true, or no ecn_last_hop"),
                 ];
                 if self.ecn_drops_others {
                     let wrong = match (self.ecn, self.pfc, self.ecn_at) {
@@ -241,6 +251,8 @@ macro_rules! switch_section {
                     "quantum" => IDLE_QUANTUM,
                     "queue_limit_rate" => IDLE_LIMIT_RATE,
                     "xoff_alpha_rate" => IDLE_ALPHA_RATE,
+                    "trim_keeps_mark" => IDLE_KEPT_MARK,
+                    "ecn_last_hop" => IDLE_LAST_HOP,
                     _ => IDLE_PHANTOM,
                 };
                 Some((key, problem, expected))
@@ -267,6 +279,7 @@ macro_rules! switch_section {
                         pmax: self.pmax,
                         rate: self.ecn_rate,
                         drops_others: self.ecn_drops_others,
+                        last_hop: self.ecn_last_hop,
                         at: match self.ecn_at {
                             EcnAtChoice::Arrival => EcnAt::Arrival,
                             EcnAtChoice::Departure => EcnAt::Departure,
@@ -294,7 +307,7 @@ macro_rules! switch_section {
                     elephants: None,
                     int: self.int,
                     agents: self.agents,
-                    trim: self.trim.map(|size| TrimSpec { size }),
+                    trim: self.trim.map(|size| TrimSpec { size, keeps_mark: self.trim_keeps_mark }),
                 }
             }
         }

@@ -367,13 +367,13 @@ fn blueprint(
     let numbers = parallel(&spec.links);
     let links: Vec<Json> = (spec.links.iter().enumerate())
         .map(|(i, link)| {
-            let port = |node: NodeId| match &spec.nodes[node as usize].kind {
-                NodeKind::Switch(switch) => of_port(switch, link.rate),
+            let port = |node: NodeId, peer: NodeId| match &spec.nodes[node as usize].kind {
+                NodeKind::Switch(switch) => of_port(switch, link.rate, spec.nodes[peer as usize].switch().is_none()),
                 _ => Json::Null,
             };
             json!({
                 "a": link.a, "b": link.b, "number": numbers[2 * i], "rate_bps": link.rate.as_bps(), "delay_ps": link.delay.as_ps(),
-                "ports": [port(link.a), port(link.b)],
+                "ports": [port(link.a, link.b), port(link.b, link.a)],
             })
         })
         .collect();
@@ -413,13 +413,14 @@ fn blueprint(
 }
 
 /// Settings of an egress port of a switch, in bytes on the wire. A port counts as much of a shared buffer as it could
-/// have while all others are empty.
-fn of_port(switch: &SwitchSpec, rate: Rate) -> Json {
+/// have while all others are empty. `at_host`: its link ends at a host.
+fn of_port(switch: &SwitchSpec, rate: Rate, at_host: bool) -> Json {
     let alone = (switch.buffer.as_f64() * switch.alpha / (1.0 + switch.alpha)) as u64;
     let limit = switch.queue_limit.bytes.map_or(alone, |limit| limit.get().min(alone));
-    let (kmin, kmax) = switch.ecn.map(|ecn| ecn.thresholds(rate)).unzip();
+    let ecn = switch.ecn.filter(|ecn| ecn.marks_at(at_host));
+    let (kmin, kmax) = ecn.map(|ecn| ecn.thresholds(rate)).unzip();
     json!({
         "limit_bytes": limit, "limit_packets": switch.queue_limit.packets, "kmin_bytes": kmin.map(Bytes::get), "kmax_bytes": kmax.map(Bytes::get),
-        "pmax": switch.ecn.map(|ecn| ecn.pmax),
+        "pmax": ecn.map(|ecn| ecn.pmax),
     })
 }

@@ -29,6 +29,7 @@ pub mod illinois;
 pub mod ledbat;
 pub mod mlcc;
 pub mod nscc;
+pub mod nscc_rccc;
 pub mod pcn;
 pub mod poseidon;
 pub mod powertcp;
@@ -88,6 +89,7 @@ registry! {
     Icc = icc::Icc,
     Nscc = nscc::Nscc,
     Rccc = rccc::Rccc,
+    NsccRccc = nscc_rccc::NsccRccc,
     Smartt = smartt::Smartt,
     Uno = uno::Uno,
 }

@@ -8,12 +8,17 @@
 //! - the turn goes round as in `oblivious`; a value with a penalty is passed over, and the first of a row of such loses 1 (B2);
 //! - where all have a penalty, the one whose turn it is next takes the packet.
 //!
+//! The text of Ultra Ethernet 1.0 (§3.6.16, by the notes in KaiLv16/UEC-Notes, Notes/multipath.md) counts time, not turns: a congested value
+//! rests for a round-trip time at least, unless more than half of the values are congested (B3). `rest` and `most_resting` are for that;
+//! with the penalties at 0 it is all that holds.
+//!
 //! An intended difference from the source: there every timeout blames entropy value 0, whichever packet was lost (`uec.cpp`
 //! calls `processEv(UNKNOWN_EV, PATH_TIMEOUT)`, and `UNKNOWN_EV` is the first of an enumeration; reported as issue 2 of
 //! craiciu/sigcomm25-ethernet-ai-tutorial). Here a timeout blames the value that its packet carried.
 
 use super::oblivious::Passes;
 use super::*;
+use std::collections::VecDeque;
 
 farloop_units::params! {
     /// Parameters of [`Bitmap`].
@@ -26,6 +31,10 @@ farloop_units::params! {
         nack_penalty: u8 = 4, in 0 => 255;
         /// Largest penalty, and that of a timeout, in turns (uet-htsim: 15).
         max_penalty: u8 = 15, in 0 => 255;
+        /// Time that a congested value rests, in base round-trip times (uet-htsim: none; Ultra Ethernet 1.0, §3.6.16: 1 at least).
+        rest: f64 = 0.0, in 0.0 => 1000.0;
+        /// Where more than this part of the values would rest, none does (Ultra Ethernet 1.0, §3.6.16: a half).
+        most_resting: f64 = 0.5, in 0.0 => 1.0;
     }
 }
 
@@ -38,8 +47,13 @@ impl Chooser for Bitmap {
     const SOURCE: &'static str = "uet-htsim, uec_mp.cpp (UecMpBitmap)";
     type Params = BitmapParams;
     type State = BitmapState;
-    fn start(params: &BitmapParams, _: &PathInfo, random: &mut RandomStream) -> BitmapState {
-        BitmapState::new(params, random)
+    fn start(params: &BitmapParams, info: &PathInfo, random: &mut RandomStream) -> BitmapState {
+        let mut state = BitmapState::new(params, random);
+        let time = info.base_rtt.mul_f64(params.rest);
+        if time > Delta::ZERO {
+            state.rest = Some(Box::new(Rest::new(time, params.most_resting, state.penalties.len())));
+        }
+        state
     }
 }
 
@@ -52,6 +66,52 @@ pub struct BitmapState {
     ecn: u8,
     nack: u8,
     max: u8,
+    rest: Option<Box<Rest>>,
+}
+
+/// Values that rest (B3).
+#[derive(Clone, Debug)]
+struct Rest {
+    /// How long each does.
+    time: Delta,
+    /// Most that may at once.
+    most: usize,
+    /// Until when each value does.
+    until: Box<[Time]>,
+    /// Ends of rests in their order; one that began again since has a later one, too.
+    ends: VecDeque<(Time, usize)>,
+    /// Number of values that rest.
+    count: usize,
+}
+
+impl Rest {
+    fn new(time: Delta, most: f64, values: usize) -> Rest {
+        let until = vec![Time::ZERO; values].into_boxed_slice();
+        Rest { time, most: (most * values as f64) as usize, until, ends: VecDeque::new(), count: 0 }
+    }
+
+    fn begin(&mut self, now: Time, index: usize) {
+        self.end_due(now);
+        let end = now.saturating_add(self.time);
+        self.count += usize::from(self.until[index] <= now);
+        self.until[index] = end;
+        self.ends.push_back((end, index));
+    }
+
+    fn end_due(&mut self, now: Time) {
+        while let Some(&(end, index)) = self.ends.front().filter(|(end, _)| *end <= now) {
+            self.ends.pop_front();
+            self.count -= usize::from(self.until[index] == end);
+            if self.until[index] == end {
+                self.until[index] = Time::ZERO;
+            }
+        }
+    }
+
+    /// Returns true if the value rests and not too many do; [`Rest::end_due`] goes before.
+    fn holds(&self, index: usize) -> bool {
+        self.count <= self.most && self.until[index] > Time::ZERO
+    }
 }
 
 impl BitmapState {
@@ -59,33 +119,46 @@ impl BitmapState {
     pub fn new(params: &BitmapParams, random: &mut RandomStream) -> BitmapState {
         let passes = Passes::new(params.paths, random);
         let penalties = vec![0; passes.paths()].into_boxed_slice();
-        BitmapState { passes, penalties, ecn: params.ecn_penalty, nack: params.nack_penalty, max: params.max_penalty }
+        let (ecn, nack, max) = (params.ecn_penalty, params.nack_penalty, params.max_penalty);
+        BitmapState { passes, penalties, ecn, nack, max, rest: None }
+    }
+
+    /// Returns true if the value at `index` is passed over.
+    fn is_out(&self, index: usize) -> bool {
+        self.penalties[index] > 0 || self.rest.as_ref().is_some_and(|rest| rest.holds(index))
     }
 }
 
 impl PathChooser for BitmapState {
     fn next(&mut self, ctx: &mut PathCtx<'_>) -> Entropy {
+        if let Some(rest) = &mut self.rest {
+            rest.end_due(ctx.now);
+        }
         let first = self.passes.index(self.passes.current());
-        if self.penalties[first] > 0 {
-            self.penalties[first] -= 1; // (B2)
+        if self.is_out(first) {
+            self.penalties[first] = self.penalties[first].saturating_sub(1); // (B2)
             for _ in 0..self.penalties.len() {
                 self.passes.advance(ctx.random);
-                if self.penalties[self.passes.index(self.passes.current())] == 0 {
+                if !self.is_out(self.passes.index(self.passes.current())) {
                     break;
                 }
             }
         }
         self.passes.next(ctx)
     }
-    fn feedback(&mut self, _: &mut PathCtx<'_>, entropy: Entropy, feedback: PathFeedback) {
+    fn feedback(&mut self, ctx: &mut PathCtx<'_>, entropy: Entropy, feedback: PathFeedback) {
         let penalty = match feedback {
             PathFeedback::Good => return,
             PathFeedback::Ecn => self.ecn,
             PathFeedback::Nack => self.nack,
             PathFeedback::Timeout => self.max,
         };
-        let held = &mut self.penalties[self.passes.index(entropy)];
+        let index = self.passes.index(entropy);
+        let held = &mut self.penalties[index];
         *held = held.saturating_add(penalty).min(self.max); // (B1)
+        if let Some(rest) = &mut self.rest {
+            rest.begin(ctx.now, index); // (B3)
+        }
     }
 }
 
@@ -143,6 +216,39 @@ mod tests {
         driver.feedback(&mut state, values[3], PathFeedback::Timeout);
         let c = counts(&mut driver, &mut state, &values, 45);
         assert_eq!(c, [15, 15, 15, 0], "fifteen passes");
+    }
+
+    #[test]
+    fn a_congested_value_rests_for_a_round_trip_unless_most_do() {
+        let mut driver = ChooserDriver::new(6);
+        let (ecn_penalty, nack_penalty, max_penalty) = (0, 0, 0);
+        let params =
+            BitmapParams { paths: PathCount(4), ecn_penalty, nack_penalty, max_penalty, rest: 1.0, most_resting: 0.5 };
+        let mut state = Bitmap::start(&params, &info(), &mut driver.random);
+        let values: Vec<Entropy> = (0..4).map(|_| driver.next(&mut state)).collect();
+        let rtt = info().base_rtt;
+        driver.feedback(&mut state, values[1], PathFeedback::Ecn);
+        assert_eq!(counts(&mut driver, &mut state, &values, 12), [4, 0, 4, 4]);
+        // Another mark half a round trip later makes it rest for longer; two of four may.
+        driver.now += rtt / 2;
+        driver.feedback(&mut state, values[1], PathFeedback::Ecn);
+        driver.feedback(&mut state, values[3], PathFeedback::Nack);
+        driver.now += rtt / 2;
+        assert_eq!(counts(&mut driver, &mut state, &values, 12), [6, 0, 6, 0]);
+        // A third one: none rests. Every row of seven holds a whole pass.
+        let all = |counts: Vec<usize>| counts.iter().all(|count| *count > 0);
+        driver.feedback(&mut state, values[0], PathFeedback::Timeout);
+        assert!(all(counts(&mut driver, &mut state, &values, 7)));
+        // The first two are back, the third rests alone, and then none.
+        driver.now += rtt / 2;
+        let c = counts(&mut driver, &mut state, &values, 12);
+        assert!(c[0] == 0 && all(c[1..].to_vec()), "{c:?}");
+        driver.now += rtt / 2;
+        assert!(all(counts(&mut driver, &mut state, &values, 7)));
+        assert_eq!(
+            (state.rest.as_ref().expect("it has one").count, state.rest.expect("it has one").ends.len()),
+            (0, 0)
+        );
     }
 
     #[test]

@@ -44,7 +44,8 @@ impl Chooser for Mixed {
     type State = Box<MixedState>;
     fn start(p: &MixedParams, _: &PathInfo, random: &mut RandomStream) -> Box<MixedState> {
         let MixedParams { paths, ecn_penalty, nack_penalty, max_penalty } = *p;
-        let bitmap = BitmapState::new(&BitmapParams { paths, ecn_penalty, nack_penalty, max_penalty }, random);
+        let params = BitmapParams { paths, ecn_penalty, nack_penalty, max_penalty, ..BitmapParams::default() };
+        let bitmap = BitmapState::new(&params, random);
         Box::new(MixedState { bitmap, good: VecDeque::new() })
     }
 }

@@ -8,7 +8,7 @@ use crate::switch::buffer::{Buffer, Ingress};
 use crate::ties::Ties;
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortAgent};
-use farloop_network::spec::{LinkSpec, NetworkSpec};
+use farloop_network::spec::{LinkSpec, NetworkSpec, NodeKind};
 use farloop_network::timeline::worst_links;
 use farloop_network::{Format, Network, port_infos};
 use farloop_units::Bytes;
@@ -65,13 +65,15 @@ fn reads_telemetry(algorithm: &AnyParams) -> bool {
 fn plan_ports(spec: &NetworkSpec) -> Table<PortNumber, PortPlan> {
     let (mut ports, read) = (Table::new(), spec.algorithms.iter().any(reads_telemetry));
     for link in &spec.links {
-        for node in [link.a, link.b] {
+        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
             let switch = spec.nodes[node as usize].switch();
+            let at_host = matches!(spec.nodes[peer as usize].kind, NodeKind::Host);
+            let ecn = switch.and_then(|s| s.ecn.as_ref()).filter(|ecn| ecn.marks_at(at_host));
             let int = switch.filter(|switch| switch.int).and_then(|_| RateCode::new(link.rate));
             ports.push(PortPlan {
                 link: *link,
                 int: int.filter(|_| read),
-                marking: switch.and_then(|s| s.ecn.as_ref()).map(|ecn| Marking::new(ecn, link.rate)),
+                marking: ecn.map(|ecn| Marking::new(ecn, link.rate)),
                 ingress: Ingress::default(),
                 headroom: Bytes::ZERO,
                 agent: None,

@@ -20,6 +20,8 @@ pub(crate) struct Trimming {
     wire: u16,
     /// Longest data queue of a port, in packets.
     limit_packets: u32,
+    /// Flags that a trimmed packet keeps.
+    kept: u8,
 }
 
 /// The class of ACKs may hold this many times the limit of the data.
@@ -28,10 +30,12 @@ const CONTROL_ROOM: u64 = 2;
 impl Trimming {
     /// The settings of a switch; `None` where it drops.
     pub fn from_spec(switch: &SwitchSpec, transport: &TransportSpec) -> Option<Trimming> {
-        let wire = (switch.trim?.size + transport.framing).get();
+        let trim = switch.trim?;
+        let wire = (trim.size + transport.framing).get();
         Some(Trimming {
             wire: u16::try_from(wire).unwrap_or(u16::MAX),
             limit_packets: switch.queue_limit.packets.unwrap_or(u32::MAX),
+            kept: if trim.keeps_mark { u8::MAX } else { !MARKED },
         })
     }
 }
@@ -57,7 +61,7 @@ impl Switches {
         let wire = packet.wire.min(trimming.wire);
         let cut = packet.wire - wire;
         (packet.kind, packet.class, packet.wire) = (PacketKind::Trimmed, CONTROL, wire);
-        (packet.value, packet.flags) = (u8::from(last_hop), packet.flags & !MARKED);
+        (packet.value, packet.flags) = (u8::from(last_hop), packet.flags & trimming.kept);
         cx.counters.totals.trimmed += 1;
         cx.counters.totals.trimmed_bytes += u64::from(cut);
         cx.stats[out].row.trimmed += 1;

@@ -387,6 +387,7 @@ impl Network {
             base_rtt,
             intra_rtt: self.intra_rtt,
             line_rate,
+            peer_rate: self.ends[self.host_ports[self.destination(flow)].other_end()].rate,
             initial_rate: first.map_or(spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)), |f| f.rate),
             initial_cwnd: first.map(|f| f.cwnd).or(spec.initial_cwnd).or(default_cwnd),
             ssthresh,

@@ -18,12 +18,19 @@ pub struct EcnSpec {
     pub at: EcnAt,
     /// A TCP packet that is not ECN-capable is dropped where one that is would be marked on arrival (RFC 3168 §5, RFC 7567 §2.1).
     pub drops_others: bool,
+    /// Ports whose link ends at a host mark, too. Ultra Ethernet 1.0 has no marks on the last hop where receivers grant credit.
+    pub last_hop: bool,
 }
 
 impl EcnSpec {
     /// DCTCP's step: every packet is marked whose arrival finds more than `k`.
     pub fn step(k: Bytes) -> EcnSpec {
-        EcnSpec { kmin: k, kmax: k, pmax: 1.0, rate: None, at: EcnAt::Arrival, drops_others: false }
+        EcnSpec { kmin: k, kmax: k, pmax: 1.0, rate: None, at: EcnAt::Arrival, drops_others: false, last_hop: true }
+    }
+
+    /// Returns true if a port marks whose link ends at a host (`at_host`), or at a switch.
+    pub fn marks_at(&self, at_host: bool) -> bool {
+        self.last_hop || !at_host
     }
 
     /// `kmin` and `kmax` of a port of `rate`, rounded down.

@@ -68,11 +68,13 @@ impl Default for MultipathSpec {
 pub struct TrimSpec {
     /// Size of a trimmed packet as an IP packet.
     pub size: Bytes,
+    /// The mark that the packet had stays, and its NACK echoes it (Ultra Ethernet 1.0, §3.6.16).
+    pub keeps_mark: bool,
 }
 
 impl TrimSpec {
     /// Trims to `size`.
     pub const fn plain(size: Bytes) -> TrimSpec {
-        TrimSpec { size }
+        TrimSpec { size, keeps_mark: false }
     }
 }

@@ -103,6 +103,21 @@ fn transports() {
             "bad.toml:7: switch.queue_limit_rate: has no effect without queue_limit; expected a queue_limit, or no queue_limit_rate",
         ],
     );
+    for (key, problem) in [
+        (
+            "trim_keeps_mark = true",
+            "trim_keeps_mark: has no effect without trim; expected a trim, or trim_keeps_mark = false",
+        ),
+        (
+            "ecn_last_hop = false\necn = false",
+            "ecn_last_hop: has no effect without ecn = true; expected ecn = true, or no ecn_last_hop",
+        ),
+    ] {
+        check(
+            &format!("[run]\nduration = \"1ms\"\n[switch]\n{key}\n{flow}"),
+            &[&format!("bad.toml:7: switch.{problem}")],
+        );
+    }
     for (keys, problem) in [
         ("ecn = false", "has no effect without ecn = true; expected ecn = true, or"),
         ("pfc = true", "drops what pfc = true keeps; expected pfc = false, or"),

@@ -1,7 +1,8 @@
 //! `nscc`: the sender's congestion control of Ultra Ethernet: a window by marks and delay, for sprayed packets.
 //!
-//! Source: ultraethernet/uet-htsim, htsim/sim/uec.cpp and uec.h, commit 40ccb05 (the simulator of the Ultra Ethernet Consortium; the
-//! text of the Ultra Ethernet Specification 1.0, §3.6, was not to be had). Equation numbers are those of `spec/nscc.md`.
+//! Source: ultraethernet/uet-htsim, htsim/sim/uec.cpp and uec.h, commit 40ccb05 (the simulator of the Ultra Ethernet Consortium). The preset
+//! `nscc-uec` has the rules in which the text of the Ultra Ethernet Specification 1.0 (§3.6.13) differs, as notes on it give its
+//! pseudo-code (KaiLv16/UEC-Notes, Notes/UET-CC.md). Equation numbers are those of `spec/nscc.md`.
 //!
 //! The model in six lines:
 //! - each ACK says marked or not, and its delay, the round-trip time beyond the least one, is short or long against a target;
@@ -75,6 +76,21 @@ farloop_units::params! {
         quick_adapt: bool = true, from "uet-htsim, uec.cpp: _disable_quick_adapt is false";
         /// It acts where less than the largest window over two to this power arrived (uet-htsim, _qa_gate: 3).
         quick_adapt_gate: u8 = 3, in 0 => 32, unit "powers of two", from "uet-htsim, uec.cpp: _qa_gate";
+        /// Length of the queue at which switches drop. Quick adapt then acts on the delay of such a queue, and where switches trim on no
+        /// delay (11); none: beyond four target delays, also where they trim (uet-htsim: none; Ultra Ethernet: 2 to 5, `nscc-uec`: 5).
+        drop_threshold: Option<f64> = None, in Some(1.0) => Some(1000.0), unit "BDP", from "uet-htsim, uec.cpp: quick_adapt, 4 targets";
+        /// A packet that is lost without having been trimmed, by SACKs or the timer, takes its bytes off the window, and quick adapt counts
+        /// it as past (12); false: the timer's alone does, and none is past (uet-htsim).
+        inferred_losses: bool = false, from "uet-htsim, uec.cpp: runSleek and rtxTimerExpired";
+        /// The bandwidth-delay product is that of the slower of both hosts' links (1); false: of the sender's (uet-htsim).
+        slower_end: bool = false, from "uet-htsim, uec.cpp: initNscc, the sender's link";
+    }
+}
+
+impl NsccParams {
+    /// Those of the preset `nscc-uec`.
+    pub fn ultra_ethernet() -> NsccParams {
+        NsccParams { drop_threshold: Some(5.0), inferred_losses: true, slower_end: true, ..NsccParams::default() }
     }
 }
 
@@ -94,11 +110,22 @@ impl Algorithm for Nscc {
     type Sender = NsccSender;
     type Receiver = EchoReceiver;
     type Port = NoPortAgent;
-    const PRESETS: &'static [Preset] = &[Preset {
-        name: "nscc-long",
-        summary: "nscc with gains per round trip that stop to grow at a round-trip time of 12 us: for long links",
-        settings: &[("gain_rtt", "12us", "ours: the round-trip time of the reference network, see `nscc.md`")],
-    }];
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "nscc-long",
+            summary: "nscc with gains per round trip that stop to grow at a round-trip time of 12 us: for long links",
+            settings: &[("gain_rtt", "12us", "ours: the round-trip time of the reference network, see `nscc.md`")],
+        },
+        Preset {
+            name: "nscc-uec",
+            summary: "nscc by the text of Ultra Ethernet where its simulator differs: quick adapt, inferred losses, the slower end",
+            settings: &[
+                ("drop_threshold", "5", "Ultra Ethernet 1.0, §3.6.17: switches that do not trim drop at 2 to 5 BDP"),
+                ("inferred_losses", "true", "Ultra Ethernet 1.0, §3.6.13: OnInferredLoss"),
+                ("slower_end", "true", "Ultra Ethernet 1.0, §3.6.13: BDP of the slower end"),
+            ],
+        },
+    ];
 
     fn sender(params: &NsccParams, flow: &FlowInfo) -> NsccSender {
         NsccSender::new(params, flow)
@@ -135,6 +162,9 @@ struct Law {
     cap: f64,
     quick_adapt: bool,
     gate: u8,
+    /// Delay beyond which quick adapt acts, in picoseconds (11).
+    quick_adapt_delay: f64,
+    inferred_losses: bool,
 }
 
 impl Law {
@@ -144,13 +174,19 @@ impl Law {
         let target = p.target_delay.unwrap_or(network_rtt.mul_f64(share)).max(Delta::from_ps(1));
         let (mss, packet) = (flow.mss.get().max(1), flow.packet.get().max(flow.mss.get()).max(1));
         let reference_bdp = p.reference_rate.bytes_in(p.reference_rtt).as_f64().max(1.0);
-        let bdp = |rtt: Delta| flow.line_rate.bytes_in(rtt).as_f64().max(1.0) / reference_bdp;
+        let rate = if p.slower_end { flow.line_rate.min(flow.peer_rate) } else { flow.line_rate };
+        let bdp = |rtt: Delta| rate.bytes_in(rtt).as_f64().max(1.0) / reference_bdp;
         let counted = |rtt: Delta| p.gain_rtt.map_or(rtt, |most| rtt.min(most));
         let a = bdp(network_rtt); // (1)
         let b = counted(target).ratio(p.reference_rtt); // (1)
         let size = mss as f64;
+        let quick_adapt_delay = match p.drop_threshold {
+            None => 4.0 * target.as_ps() as f64,
+            Some(_) if flow.trims => f64::INFINITY,
+            Some(bdps) => (bdps - 1.0) * network_rtt.as_ps() as f64, // (11)
+        };
         Law {
-            rate: flow.line_rate.as_bps(),
+            rate: rate.as_bps(),
             packet,
             mss,
             network_rtt: network_rtt.as_ps(),
@@ -167,6 +203,8 @@ impl Law {
             cap: p.cap,
             quick_adapt: p.quick_adapt,
             gate: p.quick_adapt_gate,
+            quick_adapt_delay,
+            inferred_losses: p.inferred_losses,
         }
     }
 
@@ -268,7 +306,7 @@ impl NsccSender {
         if self.ignored < self.to_ignore && marked {
             taken = true;
         } else if self.period_end.is_none_or(|end| now > end) && now > Time::ZERO {
-            let bad = self.trimmed || nack || delay as f64 > 4.0 * self.law.target as f64;
+            let bad = self.trimmed || nack || delay as f64 > self.law.quick_adapt_delay;
             if self.period_end.is_some() && bad && self.achieved < self.highest >> self.law.gate {
                 self.window = self.achieved.max(self.law.packet);
                 self.to_ignore = in_flight;
@@ -378,6 +416,10 @@ impl Sender for NsccSender {
                     self.window = self.window.saturating_sub(lost); // (9)
                     self.bound();
                 }
+            }
+            PacketLossKind::Timeout | PacketLossKind::Overtaken if self.law.inferred_losses => {
+                self.ignored = self.ignored.saturating_add(lost); // (12)
+                self.window = self.window.saturating_sub(lost).max(self.law.packet);
             }
             PacketLossKind::Timeout => self.window = self.window.saturating_sub(lost).max(self.law.packet), // (9)
             PacketLossKind::Overtaken => {}

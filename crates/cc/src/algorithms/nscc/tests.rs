@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{Bench, ack};
+use farloop_units::Params;
 use std::collections::VecDeque;
 
 /// 400 Gbps, 12 us, 4096 B in 4160 B, trimming: a = 4, target 9 us, b = 0.75, BDP 600,000 B, largest window 900,000 B.
@@ -8,6 +9,7 @@ fn flow() -> FlowInfo {
         base_rtt: Delta::from_us(12),
         intra_rtt: Delta::from_us(12),
         line_rate: Rate::from_gbps(400),
+        peer_rate: Rate::from_gbps(400),
         initial_rate: Rate::from_gbps(400),
         mss: Bytes::new(4096),
         packet: Bytes::new(4160),
@@ -233,6 +235,61 @@ fn quick_adapt_needs_a_reason_and_little_arrived() {
     b.sender.period_end = None;
     assert_eq!(packets(&mut b, 1, 100_000, true), 600_000);
     assert_eq!(b.sender.period_end, Some(b.now + Delta::from_us(21)));
+}
+
+#[test]
+fn the_preset_has_the_texts_parameters() {
+    let catalog = crate::Catalog::builtin();
+    let mut params = NsccParams::default();
+    for (name, value) in catalog.preset_settings("nscc-uec") {
+        params.set(name, value).expect("a parameter");
+    }
+    assert_eq!(params, NsccParams::ultra_ethernet());
+}
+
+#[test]
+fn the_text_has_no_quick_adapt_by_delay_where_switches_trim_and_that_of_their_drops_else() {
+    let delay = |drop: f64, trims: bool| {
+        let params = NsccParams { drop_threshold: Some(drop), ..NsccParams::ultra_ethernet() };
+        Law::new(&params, &FlowInfo { trims, ..flow() }).quick_adapt_delay
+    };
+    assert_eq!(delay(5.0, true), f64::INFINITY);
+    // (11): four round trips at 5 BDP, which are four targets; one at 2 BDP.
+    assert_eq!((delay(5.0, false), delay(2.0, false)), (48e6, 12e6));
+    assert_eq!(Law::new(&NsccParams::default(), &FlowInfo { trims: false, ..flow() }).quick_adapt_delay, 48e6);
+    // After a period in which little arrived, any delay is too short; a trim is not.
+    let mut b = bench();
+    b.sender.law = Box::new(Law::new(&NsccParams::ultra_ethernet(), &flow()));
+    packets(&mut b, 20, 8_999, true);
+    b.now += Delta::from_us(22);
+    (b.sender.last_adjust, b.sender.received) = (b.now, 0);
+    let cut = packets(&mut b, 1, 500_000, true);
+    assert!(cut >= 300_000, "the cut (7), not what arrived: {cut}");
+    packets(&mut b, 3, 8_999, true);
+    b.now += Delta::from_us(22);
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Trimmed), 3 * 4160);
+}
+
+#[test]
+fn by_the_text_every_inferred_loss_takes_its_bytes_and_counts_as_past() {
+    let mut b = bench();
+    b.sender.law = Box::new(Law::new(&NsccParams::ultra_ethernet(), &flow()));
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Overtaken), 600_000 - 4160); // (12)
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Timeout), 600_000 - 8320);
+    assert_eq!(b.sender.ignored, 8320);
+    b.sender.window = 5_000;
+    assert_eq!(lose_packet(&mut b, PacketLossKind::Overtaken), 4160, "one packet is the least");
+}
+
+#[test]
+fn by_the_text_the_slower_end_sets_the_product() {
+    let slow = FlowInfo { peer_rate: Rate::from_gbps(100), ..flow() };
+    let (own, text) = (Law::new(&NsccParams::default(), &slow), Law::new(&NsccParams::ultra_ethernet(), &slow));
+    // 400 and 100 Gbps times 12 us: largest windows of 900,000 and 225,000 B, a = 4 and 1.
+    assert_eq!((own.highest(12_000_000), text.highest(12_000_000)), (900_000, 225_000));
+    assert!((own.fair - 81_920.0).abs() < 1e-9 && (text.fair - 20_480.0).abs() < 1e-9);
+    let fast = FlowInfo { peer_rate: Rate::from_gbps(800), ..flow() };
+    assert_eq!(Law::new(&NsccParams::ultra_ethernet(), &fast).highest(12_000_000), 900_000);
 }
 
 #[test]

@@ -205,6 +205,8 @@ pub(crate) struct Trimmed {
     pub number: u64,
     pub entropy: Entropy,
     pub sent: Time,
+    /// True if the packet was marked before, and the switch keeps marks.
+    pub marked: bool,
     pub last_hop: bool,
 }
 
@@ -376,7 +378,12 @@ impl SelectiveRepeat {
         let rtt = now.since(nack.sent);
         self.sample(rtt);
         // Where only the destination lay behind no other path would have helped (`processNack`).
-        self.fates.push((nack.entropy, if nack.last_hop { PathFeedback::Good } else { PathFeedback::Nack }));
+        let fate = match (nack.last_hop, nack.marked) {
+            (false, _) => PathFeedback::Nack,
+            (true, true) => PathFeedback::Ecn,
+            (true, false) => PathFeedback::Good,
+        };
+        self.fates.push((nack.entropy, fate));
         let current = self.packet(nack.number).is_some_and(|p| p.place == Place::InFlight && p.sent == nack.sent);
         let mut meaning = Meaning::default();
         if current {

@@ -172,9 +172,10 @@ fn answer(
     host_cx.outgoing.push(slot);
 }
 
-/// Turns a trimmed packet around as the NACK that requests it again.
+/// Turns a trimmed packet around as the NACK that requests it again, with its mark if the switch has kept it.
 fn ask_again(cx: &mut PartContext, host_cx: &mut HostContext, slot: Slot, back: &Back) {
-    turn(cx, slot, back, PacketKind::Nack, 0);
+    let echo = cx.packets[slot].flags & MARKED;
+    turn(cx, slot, back, PacketKind::Nack, echo);
     cx.packets.set_notes(slot, &[]);
     host_cx.outgoing.push(slot);
 }

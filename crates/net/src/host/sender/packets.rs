@@ -163,7 +163,8 @@ impl Senders {
             let received = Received::from_notes(cx.packets.notes(slot), usize::from(sender.fields));
             own.packets.on_block(now, limit, number, &received)
         } else if packet.kind == PacketKind::Nack {
-            own.packets.on_nack(now, limit, &Trimmed { number, entropy, sent, last_hop: packet.value != 0 })
+            let (marked, last_hop) = (packet.flags & MARKED != 0, packet.value != 0);
+            own.packets.on_nack(now, limit, &Trimmed { number, entropy, sent, marked, last_hop })
         } else {
             let received = Received::from_notes(cx.packets.notes(slot), usize::from(sender.fields));
             let (marked, duplicate) = (packet.flags & MARKED != 0, packet.flags & DUPLICATE != 0);

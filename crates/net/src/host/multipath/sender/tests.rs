@@ -52,7 +52,7 @@ fn a_whole_packet_waits_for_room_and_one_sent_again_for_a_byte() {
     assert!(sender.can_send(1 << 40, cwnd), "room for a byte");
     sender.room = MSS - 1;
     assert!(!sender.can_send(1 << 40, cwnd) && sender.can_send(1 << 40, Bytes::new(4 * MSS)));
-    sender.on_nack(us(12), 1 << 40, &Trimmed { number: 1, entropy: 1, sent: us(1), last_hop: false });
+    sender.on_nack(us(12), 1 << 40, &Trimmed { number: 1, entropy: 1, sent: us(1), marked: false, last_hop: false });
     assert!(sender.can_send(1 << 40, Bytes::new(2 * MSS + 1)));
 }
 
@@ -78,7 +78,7 @@ fn timeouts_that_do_not_grow_are_the_same_after_each_loss() {
 fn a_trimmed_packet_is_sent_again_before_new_ones_on_another_path() {
     let mut sender = sender();
     send(&mut sender, 0, 4);
-    let nack = Trimmed { number: 1, entropy: 1, sent: us(1), last_hop: false };
+    let nack = Trimmed { number: 1, entropy: 1, sent: us(1), marked: false, last_hop: false };
     let meaning = sender.on_nack(us(12), 1 << 40, &nack);
     let loss = Loss { kind: LossKind::FastRetransmit, in_flight: Bytes::new(3000), snd_nxt: Bytes::new(4000) };
     assert_eq!(meaning.loss, Some(loss));
@@ -97,8 +97,13 @@ fn a_trimmed_packet_is_sent_again_before_new_ones_on_another_path() {
 fn trims_at_the_last_hop_are_no_fault_of_the_path() {
     let mut sender = sender();
     send(&mut sender, 0, 1);
-    sender.on_nack(us(12), 1 << 40, &Trimmed { number: 0, entropy: 0, sent: us(0), last_hop: true });
+    sender.on_nack(us(12), 1 << 40, &Trimmed { number: 0, entropy: 0, sent: us(0), marked: false, last_hop: true });
     assert_eq!((sender.fates[0].1, sender.losses[0].last_hop), (PathFeedback::Good, true));
+    // The mark that it had before is the path's. Inside the network the trim says more than the mark.
+    for (last_hop, fate) in [(true, PathFeedback::Ecn), (false, PathFeedback::Nack)] {
+        sender.on_nack(us(13), 1 << 40, &Trimmed { number: 0, entropy: 0, sent: us(0), marked: true, last_hop });
+        assert_eq!(sender.fates.last(), Some(&(0, fate)));
+    }
 }
 
 /// Algorithms that halve hear of one loss in a round trip, those that count bytes of each packet.
@@ -108,7 +113,7 @@ fn losses_of_a_round_trip_are_one_event() {
     send(&mut sender, 0, 10);
     let mut events = 0;
     for number in 0..5 {
-        let nack = Trimmed { number, entropy: 0, sent: us(number), last_hop: false };
+        let nack = Trimmed { number, entropy: 0, sent: us(number), marked: false, last_hop: false };
         events += u32::from(sender.on_nack(us(20 + number), 1 << 40, &nack).loss.is_some());
     }
     assert_eq!((events, sender.losses.len()), (1, 5));
@@ -117,7 +122,7 @@ fn losses_of_a_round_trip_are_one_event() {
     let mut receiver = receiver_with((0..5).chain(5..15));
     let meaning = sender.on_ack(us(50), 1 << 40, Bytes::MAX, &answer(14, 39, receiver.answer(14)));
     assert!(!meaning.in_recovery && meaning.acked == Bytes::new(15 * MSS));
-    let nack = Trimmed { number: 16, entropy: 0, sent: us(41), last_hop: false };
+    let nack = Trimmed { number: 16, entropy: 0, sent: us(41), marked: false, last_hop: false };
     assert!(sender.packet(16).is_some_and(|p| p.sent == us(41)));
     assert!(sender.on_nack(us(51), 1 << 40, &nack).loss.is_some());
 }
@@ -375,7 +380,7 @@ proptest! {
                         finished = sender.on_ack(now, size, cwnd, &answer).finished;
                     }
                     Mail::Nack { number, sent } => {
-                        sender.on_nack(now, size, &Trimmed { number, entropy: 0, sent, last_hop: false });
+                        sender.on_nack(now, size, &Trimmed { number, entropy: 0, sent, marked: false, last_hop: false });
                     }
                 }
             }
