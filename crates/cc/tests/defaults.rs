@@ -189,7 +189,8 @@ fn pages() -> Vec<(PathBuf, String, Vec<String>)> {
 #[test]
 fn tables_of_parameters_are_the_stored_ones() {
     let catalog = Catalog::builtin();
-    for (file, text, names) in pages() {
+    // Another test writes the page without tables.
+    for (file, text, names) in pages().into_iter().filter(|(.., names)| !names.is_empty()) {
         let marks: Vec<String> = names.iter().map(|name| format!("parameters of {name}")).collect();
         let table = |name: &String| parameters(&catalog, catalog.info(name).unwrap_or_else(|| panic!("no {name}")));
         let blocks: Vec<(&str, String)> = marks.iter().map(String::as_str).zip(names.iter().map(table)).collect();

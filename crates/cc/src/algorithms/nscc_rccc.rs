@@ -80,7 +80,6 @@ impl Algorithm for NsccRccc {
         "Ultra Ethernet Specification 1.0, §3.6.13 and §3.6.14, by notes on it; laws of uet-htsim";
     const NEEDS: Needs = Needs { ecn: true, multipath: true, credit: true, ..Needs::NONE };
     const NEEDS_REASON: &'static str = "marks and delays, credit from receiving hosts; what is lost, packet by packet";
-    const LISTED: Listed = Listed::Multipath("NSCC and RCCC");
     type Params = NsccRcccParams;
     type Sender = NsccRcccSender;
     type Receiver = EchoReceiver;
