@@ -1,11 +1,15 @@
-"""Makes `results.json`: flow completion times that Uno's own simulator gives for its Fig. 8.
+"""Makes `results.json`: flow completion times that Uno's own simulator gives for its Figs. 8 and 9, and for a load of its Fig. 10.
 
-    python validation/uno/make.py DIRECTORY
+    python validation/uno/make.py DIRECTORY [CASE ...]
 
-DIRECTORY is a checkout of spcl/Uno_SC25 at commit 68d164e where `make` in `sim` and `make htsim_lcp_entry_modern` in `sim/datacenter` have
-run. Settings are those of `artifact_scripts/fig8_comparison.py`, which runs each case once; records of rates are left out
-(`-collect_data 0`), which changes no time. Flows of 1 GB go to host 240 from eight hosts: of its datacenter ("near", numbers from 128 on)
-or of the other one ("far"). Times are completion times in milliseconds, in the order of the flows' numbers.
+DIRECTORY is a checkout of spcl/Uno_SC25 at commit 68d164e where `make libhtsim.a` in `sim` and `make htsim_lcp_entry_modern` in
+`sim/datacenter` have run. A CASE is a part of the names to run, such as "8 links"; what `results.json` has of the others stays. Settings
+are those of `artifact_scripts/fig8_comparison.py`, `artifact_scripts/fig9.py` and `sc25_fig10_realistic_80_load.sh`, which run each case
+once; records of rates are left out (`-collect_data 0`), which changes no time.
+
+- Fig. 8: flows of 1 GB go to host 240 from eight hosts: of its datacenter ("near", numbers from 128 on) or of the other one ("far").
+  Times are completion times in milliseconds, in the order of the flows' numbers.
+- Figs. 9 and 10: mean and 99th percentile of the completion times in microseconds, of all flows and of each kind.
 """
 
 from __future__ import annotations
@@ -16,79 +20,160 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 HERE = Path(__file__).resolve().parent
 COMMIT = "68d164e"
+TOPOLOGY = "topos/fat_tree_100Gbps.topo"
+HOSTS = 128
+"""In each datacenter."""
+
 MIXES = {"near and far": "4_4", "near": "8_0", "far": "0_8"}
-"""The traffic matrix of each mix, under `lcp/configs/tms/simple`."""
+"""The traffic matrix of each mix of Fig. 8, under `lcp/configs/tms/simple`."""
 
 COMMON = (
     "-o uec_entry -queue_type composite -hop_latency 1000 -switch_latency 0 -nodes 128 -collect_data 0 -topology interdc "
-    "-os_border 16 -strat rand -linkspeed 100000 -usePacing 1 -end_time 2860 -lcpK 6 -interdcDelay 886500 "
-    "-forceQueueSize 1000000 -noFi"
+    "-linkspeed 100000 -usePacing 1 -lcpK 6 -interdcDelay 886500 -forceQueueSize 1000000 -noFi"
 )
-THRESHOLDS = "-interKmin 25 -interKmax 75 -kmin 25 -kmax 75 -ecnAlpha 0.5 -noQaInter -noQaIntra -seed 15"
+THRESHOLDS = "-interKmin 25 -interKmax 75 -kmin 25 -kmax 75 -ecnAlpha 0.5"
+NO_ADAPT = f"{THRESHOLDS} -noQaInter -noQaIntra -seed 15"
 ALGORITHMS = {
     "uno": (
         "-seed 215 -noRto -queueSizeRatio 1 -IntraFiT 100 -InterFiT 2500 -interKmax 60 -interKmin 20 -ecnAlpha 0.65 -interEcn "
         "-mdRTT 0.0003515625 -kmin 10 -kmax 80 -lcpAlgo aimd_phantom -use_phantom 1 -phantom_size 22400515 "
         "-phantom_slowdown 5 -phantom_kmin 2 -phantom_kmax 60"
     ),
-    "gemini": f"{THRESHOLDS} -interAlgo gemini -intraAlgo gemini -geminiH 0.00024 -geminiBeta 0.1 -geminiT 0.1",
-    "bbr": f"{THRESHOLDS} -interAlgo bbr -intraAlgo mprdma -interEcn",
+    "gemini": f"{NO_ADAPT} -interAlgo gemini -intraAlgo gemini -geminiH 0.00024 -geminiBeta 0.1 -geminiT 0.1",
+    "bbr": f"{NO_ADAPT} -interAlgo bbr -intraAlgo mprdma -interEcn",
 }
+WAYS = {
+    "uno, one path": ("ecmp_classic", "uno"),
+    "uno": ("simple_subflow", "uno"),
+    "gemini": ("ecmp_classic", "gemini"),
+    "bbr": ("ecmp_classic", "bbr"),
+}
+"""Load balancer and algorithm of each way of Figs. 9 and 10."""
+
+LOADED = {
+    "uno": (
+        f"{THRESHOLDS} -seed 15 -noRto -lcpAlgo aimd_phantom -use_phantom 1 -phantom_size 22400515 -phantom_slowdown 10 "
+        "-phantom_kmin 2 -phantom_kmax 60 -interEcn"
+    ),
+    "gemini": (
+        "-kmin 25 -kmax 75 -ecnAlpha 0.5 -noQaInter -noQaIntra -seed 15 -interAlgo gemini -intraAlgo gemini "
+        "-geminiH 0.00024 -geminiBeta 0.1 -geminiT 5"
+    ),
+    "bbr": f"{NO_ADAPT} -noRto -interAlgo bbr -ccAlgoIntra mprdma",
+}
+"""Options of the algorithms in Fig. 10."""
+
+MAX_LISTED = 8
+"""Of the flows of a case whose times `results.json` has one by one."""
+
 FINISHED = re.compile(r"Flow id=(\d+) Completion time is ([0-9.e+]+)us")
+FLOW = re.compile(r"^(\d+)->(\d+) id (\d+)", re.MULTILINE)
 
 
-def completion_times(directory: Path, mix: str, algorithm: str) -> tuple[str, list[float]]:
+@dataclass(frozen=True)
+class Case:
+    """A run of the simulator.
+
+    Attributes:
+        name: In `results.json`.
+        options: Of its command.
+        matrix: The traffic matrix, under `lcp/configs/tms`.
+    """
+
+    name: str
+    options: str
+    matrix: str
+
+
+def cases() -> Iterator[Case]:
+    """All runs, in the order of the figures."""
+    for mix, matrix in MIXES.items():
+        for name, options in ALGORITHMS.items():
+            rest = f"{COMMON} -os_border 16 -strat rand -end_time 2860 {options}"
+            yield Case(f"{mix}, {name}", rest, f"simple/{matrix}_1000MB.cm")
+    for links, ratio in (("8 links", 16), ("128 links", 1)):
+        for way, (balancer, name) in WAYS.items():
+            rest = f"{COMMON} -os_border {ratio} -strat {balancer} -end_time 2860 {ALGORITHMS[name]}"
+            yield Case(f"{links}, {way}", rest, "simple/custom_256_5mb.cm")
+    for way, (balancer, name) in WAYS.items():
+        rest = f"{COMMON} -os_border 16 -strat {balancer} {LOADED[name]}"
+        yield Case(f"80 %, {way}", rest, "workloads/websearchIntra_AlibabaInter_5000f_80l.cm")
+
+
+def run(directory: Path, case: Case) -> dict[str, Any]:
     """Runs the simulator once.
 
     Args:
         directory: Of the checkout.
-        mix: Of `MIXES`.
-        algorithm: Of `ALGORITHMS`.
+        case: What to run.
 
     Returns:
-        The command, and the completion times in milliseconds.
+        What `results.json` has of the case.
 
     Raises:
         RuntimeError: The simulator failed, or a flow has not finished.
     """
-    options = [*COMMON.split(), *ALGORITHMS[algorithm].split()]
+    options = case.options.split()
     configs = directory.resolve() / "lcp" / "configs"
-    files = ["-topo", "topos/fat_tree_100Gbps.topo", "-tm", f"tms/simple/{MIXES[mix]}_1000MB.cm"]
+    files = ["-topo", TOPOLOGY, "-tm", f"tms/{case.matrix}"]
     placed = [str(configs / word) if "/" in word else word for word in files]
     program = directory.resolve() / "sim" / "datacenter" / "htsim_lcp_entry_modern"
+    flows = FLOW.findall((configs / "tms" / case.matrix).read_text())
     with tempfile.TemporaryDirectory() as folder:
         # It writes there, and makes no directories.
         (Path(folder) / "log").mkdir()
         command = [str(program), *options, *placed, "-logging-folder", "log/run"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    times = {int(m[1]): float(m[2]) / 1e3 for m in FINISHED.finditer(done.stdout)}
-    if done.returncode != 0 or len(times) != 8:
-        raise RuntimeError(f"{len(times)} of 8 flows finished, exit code {done.returncode}: {' '.join(command)}")
-    return " ".join(["htsim_lcp_entry_modern", *options, *files]), [times[flow] for flow in sorted(times)]
+    times = {int(m[1]): float(m[2]) for m in FINISHED.finditer(done.stdout)}
+    if done.returncode != 0 or len(times) != len(flows):
+        finished = f"{len(times)} of {len(flows)} flows finished"
+        raise RuntimeError(f"{finished}, exit code {done.returncode}: {' '.join(command)}")
+    result: dict[str, Any] = {
+        "program": f"Uno_SC25, commit {COMMIT}",
+        "command": " ".join(["htsim_lcp_entry_modern", *options, *files]),
+    }
+    if len(flows) <= MAX_LISTED:
+        return result | {"fct_ms": [times[flow] / 1e3 for flow in sorted(times)]}
+    across = {int(i): (int(a) < HOSTS) != (int(b) < HOSTS) for a, b, i in flows}
+    chosen = {
+        "all": list(times.values()),
+        "intra": [t for i, t in times.items() if not across[i]],
+        "inter": [t for i, t in times.items() if across[i]],
+    }
+    words = {"mean": np.mean, "99 %": lambda values: np.percentile(values, 99)}
+    return result | {
+        f"{kind}: {word} (us)": float(f"{measure(values):.5g}")
+        for kind, values in chosen.items()
+        for word, measure in words.items()
+    }
 
 
 def main() -> None:
     """Runs the cases and writes what they give."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, help="a checkout of Uno_SC25, built")
+    parser.add_argument("case", nargs="*", help="parts of the names of cases (default: all)")
     arguments = parser.parse_args()
-    results = {}
-    for mix in MIXES:
-        for algorithm in ALGORITHMS:
-            command, times = completion_times(arguments.directory, mix, algorithm)
-            results[f"{mix}, {algorithm}"] = {
-                "program": f"Uno_SC25, commit {COMMIT}",
-                "command": command,
-                "fct_ms": times,
-            }
-            sys.stdout.write(f"{mix}, {algorithm}: {times}\n")
-    text = json.dumps(results, indent=1)
-    one_line = re.sub(r"\[\s+([0-9.,\s]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text)
-    (HERE / "results.json").write_text(one_line + "\n")
+    record = HERE / "results.json"
+    results = json.loads(record.read_text()) if record.is_file() else {}
+    for case in cases():
+        if arguments.case and not any(part in case.name for part in arguments.case):
+            continue
+        results[case.name] = run(arguments.directory, case)
+        sys.stdout.write(f"{case.name}: { {k: v for k, v in results[case.name].items() if k != 'command'} }\n")
+        sys.stdout.flush()
+        text = json.dumps(results, indent=1, ensure_ascii=False)
+        one_line = re.sub(r"\[\s+([0-9.,\s]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text)
+        record.write_text(one_line + "\n")
 
 
 if __name__ == "__main__":
