@@ -7,10 +7,13 @@ DIRECTORY is a checkout of spcl/Uno_SC25 at commit 68d164e where `make libhtsim.
 are those of `artifact_scripts/fig8_comparison.py`, `artifact_scripts/fig9.py` and `sc25_fig10_realistic_80_load.sh`, which run each case
 once; records of rates are left out (`-collect_data 0`), which changes no time.
 
+Without graphviz, `logsim-interface.cpp`, which reads traces and nothing here needs, can be left out. The simulator walks through all events
+to cancel one (`EventList::cancelPendingSource`); with an index by source, which changes no time, Figs. 9 and 10 take a tenth of the time.
+
 - Fig. 8: flows of 1 GB go to host 240 from eight hosts: of its datacenter ("near", numbers from 128 on) or of the other one ("far").
   Times are completion times in milliseconds, in the order of the flows' numbers.
 - Fig. 9: mean and 99th percentile of the completion times in microseconds, of all flows and of each kind.
-- Fig. 10: the same of the flows inside, which are over long before the others.
+- Fig. 10: the same of the flows inside that are over after 1.5 ms, and how many are not.
 """
 
 from __future__ import annotations
@@ -73,8 +76,8 @@ LOADED = {
 }
 """Options of the algorithms in Fig. 10."""
 
-LOADED_MS = 4
-"""Of Fig. 10 that many milliseconds run. All flows begin within 0.7 ms, and those inside are over by then; all flows would take hours."""
+LOADED_MS = 1.5
+"""Of Fig. 10 that many milliseconds run. All flows begin within 0.7 ms, and nearly all inside are over by then; the rest takes hours."""
 
 MAX_LISTED = 8
 """Of the flows of a case whose times `results.json` has one by one."""
@@ -91,13 +94,15 @@ class Case:
         name: In `results.json`.
         options: Of its command.
         matrix: The traffic matrix, under `lcp/configs/tms`.
-        kinds: Of its flows, those that are over by the end.
+        kinds: Of its flows, those that `results.json` has.
+        whole: All flows are over by its end.
     """
 
     name: str
     options: str
     matrix: str
     kinds: tuple[str, ...] = ("all", "intra", "inter")
+    whole: bool = True
 
 
 def cases() -> Iterator[Case]:
@@ -112,7 +117,7 @@ def cases() -> Iterator[Case]:
             yield Case(f"{links}, {way}", rest, "simple/custom_256_5mb.cm")
     for way, (balancer, name) in WAYS.items():
         rest = f"{COMMON} -os_border 16 -strat {balancer} -end_time {LOADED_MS} {LOADED[name]}"
-        yield Case(f"80 %, {way}", rest, "workloads/websearchIntra_AlibabaInter_5000f_80l.cm", ("intra",))
+        yield Case(f"80 %, {way}", rest, "workloads/websearchIntra_AlibabaInter_5000f_80l.cm", ("intra",), whole=False)
 
 
 def run(directory: Path, case: Case) -> dict[str, Any]:
@@ -146,9 +151,9 @@ def run(directory: Path, case: Case) -> dict[str, Any]:
         "intra": [flow for flow, far in across.items() if not far],
         "inter": [flow for flow, far in across.items() if far],
     }
-    awaited = {flow for kind in case.kinds for flow in chosen[kind]}
-    if done.returncode != 0 or not awaited <= times.keys():
-        finished = f"{len(awaited & times.keys())} of {len(awaited)} flows finished"
+    late = {kind: [flow for flow in chosen[kind] if flow not in times] for kind in case.kinds}
+    if done.returncode != 0 or (case.whole and any(late.values())):
+        finished = f"{len(times)} of {len(flows)} flows finished"
         raise RuntimeError(f"{finished}, exit code {done.returncode}: {' '.join(command)}")
     result: dict[str, Any] = {
         "program": f"Uno_SC25, commit {COMMIT}",
@@ -156,12 +161,13 @@ def run(directory: Path, case: Case) -> dict[str, Any]:
     }
     if len(flows) <= MAX_LISTED:
         return result | {"fct_ms": [times[flow] / 1e3 for flow in sorted(times)]}
-    words = {"mean": np.mean, "99 %": lambda values: np.percentile(values, 99)}
-    return result | {
-        f"{kind}: {word} (us)": float(f"{measure([times[flow] for flow in chosen[kind]]):.5g}")
-        for kind in case.kinds
-        for word, measure in words.items()
-    }
+    for kind in case.kinds:
+        taken = [times[flow] for flow in chosen[kind] if flow in times]
+        result[f"{kind}: mean (us)"] = float(f"{np.mean(taken):.5g}")
+        result[f"{kind}: 99 % (us)"] = float(f"{np.percentile(taken, 99):.5g}")
+        if not case.whole:
+            result[f"{kind}: not over"] = len(late[kind])
+    return result
 
 
 def main() -> None:
