@@ -25,6 +25,12 @@ impl Crossing {
         Crossing { flows: vec![Vec::new(); recorded.len()], recorded }
     }
 
+    /// Returns true if no link asks: none has another rate than at the start.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.recorded.is_empty()
+    }
+
     /// The flow in a slot takes these links, one after the other.
     pub fn add(&mut self, slot: u32, links: impl Iterator<Item = u32>) {
         for (place, link) in (0..).zip(links) {

@@ -1,6 +1,7 @@
 //! The engine: flows, links, and the calendar of what happens to them.
 
 use crate::acks::Telemetry;
+use crate::changes::Changes;
 use crate::crossing::Crossing;
 use crate::flow::{Flow, Hop, Stage, Told};
 use crate::history::{History, SentCurve};
@@ -117,7 +118,7 @@ pub(crate) struct Engine<'a> {
     pub nics: Vec<Nic>,
     pub flows: Vec<Option<Box<Flow>>>,
     /// Memory of flows that are over, for others.
-    pub spare: Vec<(History, SentCurve)>,
+    pub spare: Vec<(History, SentCurve, Changes)>,
     pub free: Vec<u32>,
     pub calendar: Calendar,
     capacity: usize,
@@ -331,9 +332,7 @@ impl<'a> Engine<'a> {
         let slot = self.take_slot();
         self.pfc.note_path(std::iter::once(flow.nic).chain(flow.hops.iter().map(|hop| hop.link)));
         self.crossing.add(slot, flow.hops.iter().map(|hop| hop.link));
-        for hop in flow.hops.iter().rev().skip(1) {
-            self.links[hop.link as usize].through.push(slot);
-        }
+        self.add_through(slot, &flow);
         self.nics[flow.nic as usize].add(slot);
         self.samples.note_start(number, slot);
         if flow.tcp.is_some() {
@@ -365,8 +364,9 @@ impl<'a> Engine<'a> {
             sender.on_established(Delta::from_ps(rtt as u64));
         }
         sender.on_start(&mut Ctx::new(time(now), &mut self.random, &mut self.effects));
-        let (mut history, mut curve) = self.spare.pop().unwrap_or_default();
+        let (mut history, mut curve, mut changes) = self.spare.pop().unwrap_or_default();
         history.reset(hops.len());
+        changes.reset(hops.len());
         curve.clear();
         let line_rate = self.facts[facts.path[0] as usize].rate as i64;
         let (there, back) = self.delays_since_start(&facts.path, &facts.back);
@@ -388,7 +388,7 @@ impl<'a> Engine<'a> {
             nic: facts.path[0],
             hops,
             looks: self.settings.looks * if shift > 0.0 { self.settings.long_factor } else { 1.0 },
-            changes: Default::default(),
+            changes,
             back: facts.back.clone(),
             ack_rate: 0,
             mss: facts.mss,

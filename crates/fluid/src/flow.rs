@@ -1,5 +1,6 @@
 //! A flow in motion.
 
+use crate::changes::Changes;
 use crate::history::{History, SentCurve};
 use crate::link::{BYTES_PER_PS, Counters, round_up};
 use crate::receiver::ReceiverHalf;
@@ -7,7 +8,6 @@ use crate::tcp::Tcp;
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnySender, Effect, TimerId};
 use farloop_network::ids::FlowId;
-use std::collections::VecDeque;
 
 /// Counters of a link, as an ACK tells of them.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -32,14 +32,6 @@ pub(crate) struct Hop {
     pub newest: Told,
     /// Its telemetry; `None` if it stamps none.
     pub telemetry: Option<RateCode>,
-}
-
-/// A change of rate on its way to a later hop: behind the bytes that wait before it, and over long links.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    pub due: f64,
-    pub place: usize,
-    pub rate: i64,
 }
 
 /// The stage of a flow's life.
@@ -68,8 +60,8 @@ pub(crate) struct Flow {
     /// Number of its host.
     pub nic: u32,
     pub hops: Vec<Hop>,
-    /// Changes of rate that are on their way, by time.
-    pub changes: VecDeque<Change>,
+    /// Changes of rate that are on their way.
+    pub changes: Changes,
     pub back: Vec<u32>,
     /// Rate of its ACKs that the links back count, in bit/s.
     pub ack_rate: i64,

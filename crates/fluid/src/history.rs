@@ -31,6 +31,8 @@ pub(crate) struct SentCurve {
     points: Vec<Point>,
     /// The first point that is still needed.
     first: usize,
+    /// Points before this one have the return of their ACK that they keep.
+    settled: usize,
 }
 
 impl SentCurve {
@@ -42,12 +44,15 @@ impl SentCurve {
         if self.points.last().is_some_and(|last| last.left == now) {
             return;
         }
+        let mut kept = self.points.len();
         for point in self.points[self.first..].iter_mut().rev() {
             if point.back <= back {
                 break;
             }
             point.back = back;
+            kept -= 1;
         }
+        self.settled = self.settled.min(kept);
         self.points.push(Point { left: now, bytes, back });
     }
 
@@ -73,16 +78,24 @@ impl SentCurve {
         Some((mix(before.bytes, after.bytes, part), time))
     }
 
-    /// Corrects when ACKs come back that are still on their way: `rtt` is the round-trip time of a byte that left then. ACKs do not
-    /// overtake each other.
-    pub fn correct(&mut self, now: f64, rtt: impl Fn(f64) -> f64) {
-        let mut before = 0.0_f64;
-        for point in &mut self.points[self.first..] {
+    /// Corrects when ACKs come back that are still on their way: `rtt` is the round-trip time of a byte that left then, and whether it
+    /// stays so. ACKs do not overtake each other. It takes as long as there are points that may still change.
+    pub fn correct(&mut self, now: f64, rtt: impl Fn(f64) -> (f64, bool)) {
+        let from = self.settled.max(self.first);
+        let mut before = if from > self.first { self.points[from - 1].back } else { 0.0 };
+        let mut settled = from;
+        for (number, point) in self.points.iter_mut().enumerate().skip(from) {
+            let mut stays = true;
             if point.back > now {
-                point.back = before.max(point.left + rtt(point.left));
+                let (rtt, known) = rtt(point.left);
+                (point.back, stays) = (before.max(point.left + rtt), known);
+            }
+            if stays && settled == number {
+                settled += 1;
             }
             before = point.back;
         }
+        self.settled = settled;
     }
 
     /// When the ACKs of so many bytes are back; `None` where they have not left.
@@ -117,6 +130,7 @@ impl SentCurve {
         }
         if is_worth_removing(self.first, self.points.len()) {
             self.points.drain(..self.first);
+            self.settled = self.settled.saturating_sub(self.first);
             self.first = 0;
         }
     }
@@ -124,7 +138,7 @@ impl SentCurve {
     /// For another flow.
     pub fn clear(&mut self) {
         self.points.clear();
-        self.first = 0;
+        (self.first, self.settled) = (0, 0);
     }
 }
 
@@ -136,6 +150,14 @@ pub(crate) struct Place {
     after: usize,
     /// The way from the one to the other.
     pub part: f64,
+}
+
+impl Place {
+    /// Returns true if it is between two entries: what comes later does not change what was there.
+    #[inline]
+    pub fn is_between(&self) -> bool {
+        self.before != self.after
+    }
 }
 
 /// Counters of the links of a path, at the looks of its flow.
@@ -173,7 +195,20 @@ impl History {
     #[inline]
     pub fn place(&self, time: f64) -> Place {
         let times = &self.times[self.first..];
-        let later = times.iter().position(|t| *t > time).unwrap_or(times.len());
+        self.place_before(times.iter().position(|t| *t > time).unwrap_or(times.len()), time)
+    }
+
+    /// The same; it takes as long as there are entries after it.
+    #[inline]
+    pub fn late_place(&self, time: f64) -> Place {
+        let times = &self.times[self.first..];
+        self.place_before(times.iter().rposition(|t| *t <= time).map_or(0, |before| before + 1), time)
+    }
+
+    /// The place of a time before entry `later` of those that are needed, and after the one before that.
+    #[inline]
+    fn place_before(&self, later: usize, time: f64) -> Place {
+        let times = &self.times[self.first..];
         let start = |entry: usize| (self.first + entry) * self.hops;
         if later == 0 || later == times.len() {
             let only = start(later.saturating_sub(1));

@@ -37,7 +37,7 @@ impl Engine<'_> {
             link.advance(now);
             let until = link.counters.sent + link.counters.queue;
             link.change_input(-hop.input);
-            link.through.retain(|other| *other != slot);
+            link.through.retain(|(other, _)| *other != slot);
             let wait = link.wait();
             if !link.through.is_empty() && link.shares_changed() {
                 self.tell_shares(hop.link, now);
@@ -90,7 +90,7 @@ impl Engine<'_> {
         self.calendar.cancel(own_event(slot));
         self.calendar.cancel(own_event(slot) + 1);
         self.free.push(slot);
-        self.spare.push((flow.history, flow.curve));
+        self.spare.push((flow.history, flow.curve, flow.changes));
     }
 
     /// The flow is over at its destination at one time, and at its source at another: flows that wait for it may begin.

@@ -15,7 +15,7 @@
 //! | `engine` | the calendar: starts, looks, changes of rates, last bytes |
 //! | `look`, `acks`, `receiver` | ACKs, timers, windows and rates at a look |
 //! | `nic`, `sharing` | the flows of a host share its link |
-//! | `rates`, `last_byte` | rates and last bytes on their way along the path |
+//! | `rates`, `changes`, `last_byte` | rates and last bytes on their way along the path |
 //! | `tcp` | TCP as rounds: the ACK clock, losses and their repair, timers |
 //! | `max_min`, `fair_shares` | the baseline without queues |
 //! | [`error_bound`] | how far from packets a run may be |
@@ -26,6 +26,7 @@
 
 mod acks;
 pub mod admission;
+mod changes;
 mod check;
 mod crossing;
 mod engine;

@@ -128,8 +128,8 @@ pub(crate) struct Link {
     max_queue: f64,
     /// In bytes per picosecond.
     speed: f64,
-    /// Slots of the flows that go on to another link behind this one.
-    pub through: Vec<u32>,
+    /// Slots of the flows that go on to another link behind this one, and the place of this one in their paths.
+    pub through: Vec<(u32, u32)>,
 }
 
 impl Link {

@@ -1,6 +1,6 @@
 //! A look at a flow: what its ACKs have told since the last one, and what it sends until the next.
 
-use crate::acks::{Marks, Reported, Spread, float, marked_part, tell_by_receiver, whole};
+use crate::acks::{Marks, Reported, Spread, Telemetry, float, marked_part, tell_by_receiver, whole};
 use crate::engine::{Engine, time, wire_window};
 use crate::flow::{Flow, Told};
 use crate::history::{Place, mix};
@@ -83,8 +83,9 @@ impl Engine<'_> {
     fn tell_acks(&mut self, flow: &mut Flow, reported: &Reported, rtt: f64, now: f64) {
         let mut spread = Spread::new(flow, reported, (rtt, now));
         let mut marks = Marks::new(flow, reported, &spread, &mut self.random);
-        let mut telemetry = std::mem::take(&mut self.telemetry);
+        let mut telemetry = Telemetry::default();
         if flow.has_telemetry {
+            std::mem::swap(&mut telemetry, &mut self.telemetry);
             telemetry.begin(flow, whole(reported.telemetry_at), spread.count);
         }
         for left in (0..spread.count).rev() {
@@ -118,7 +119,9 @@ impl Engine<'_> {
                 flow.set_timers(&mut self.effects, float(spread.at));
             }
         }
-        self.telemetry = telemetry;
+        if flow.has_telemetry {
+            self.telemetry = telemetry;
+        }
         (flow.ack_seq, flow.sent_seq) = (spread.ack_seq, spread.snd_nxt);
     }
 
@@ -212,14 +215,21 @@ impl Engine<'_> {
             return;
         }
         let Flow { curve, history, hops, base_rtt, .. } = flow;
+        // Where links keep their rates, the queues of the past stay what they were.
+        let links_stay = self.crossing.is_empty();
         curve.correct(now, |left| {
-            let mut waited = 0.0;
+            let (mut waited, mut known) = (0.0, links_stay);
+            let (mut at, mut place) = (f64::NAN, Place::default());
             for (number, hop) in hops.iter().enumerate() {
-                let place = history.place(left + hop.shift + waited);
+                let there = left + hop.shift + waited;
+                if there != at {
+                    (at, place) = (there, history.late_place(there));
+                    known &= place.is_between();
+                }
                 let (before, after) = history.around(place, number);
                 waited += mix(before.queue, after.queue, place.part) * self.links[hop.link as usize].time_per_byte();
             }
-            *base_rtt + waited
+            (*base_rtt + waited, known)
         });
     }
 
@@ -277,6 +287,7 @@ impl Engine<'_> {
 }
 
 /// Bytes lost `part` of the way between two counters: a queue is filled before it loses.
+#[inline]
 fn lost_between(before: &Counters, after: &Counters, part: f64) -> f64 {
     let (filled, lost) = (after.queue - before.queue, after.lost - before.lost);
     if lost <= 0.0 || filled <= 0.0 {

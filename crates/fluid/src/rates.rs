@@ -1,7 +1,8 @@
 //! Rates on their way: what a flow sends reaches the links of its path, and its ACKs those of the way back.
 
+use crate::changes::Change;
 use crate::engine::{Engine, own_event, time};
-use crate::flow::{Change, Flow, Hop, Stage};
+use crate::flow::{Flow, Hop, Stage};
 use crate::last_byte::PATIENCE;
 use crate::link::round_up;
 use crate::mechanism::Mechanism;
@@ -21,7 +22,7 @@ impl Engine<'_> {
         flow.exit = match flow.hops.first() {
             Some(first) if first.shift > 0.0 => {
                 let due = round_up(now + first.shift);
-                self.delay(slot, flow, Change { due, place: 0, rate }, now);
+                self.delay(slot, flow, 0, Change { due, rate }, now);
                 rate
             }
             _ => self.enter(slot, flow, 0, rate, now),
@@ -84,29 +85,35 @@ impl Engine<'_> {
         let (wait, came) = (link.wait(), hop.input);
         let place = place + 1;
         if wait <= self.settings.short_wait || self.settings.lacks(Mechanism::RatesWait) {
-            let change = Change { due: round_up(now + far), place, rate: rate.min(came) };
-            return (!self.delay(slot, flow, change, now)).then_some(change.rate);
+            let change = Change { due: round_up(now + far), rate: rate.min(came) };
+            return (!self.delay(slot, flow, place, change, now)).then_some(change.rate);
         }
         let empty = now + wait / (1.0 - link.input() as f64 / link.rate() as f64);
-        self.delay(slot, flow, Change { due: round_up(now + far + wait), place, rate }, now);
+        self.delay(slot, flow, place, Change { due: round_up(now + far + wait), rate }, now);
         // Until a queue that shrinks is empty, its bytes leave faster than they come.
         if rate > came {
-            self.delay(slot, flow, Change { due: round_up(empty + far), place, rate: came }, now);
+            self.delay(slot, flow, place, Change { due: round_up(empty + far), rate: came }, now);
         }
         None
+    }
+
+    /// The links of the flow's path, but for the last one, tell it of its shares of them.
+    pub(crate) fn add_through(&mut self, slot: u32, flow: &Flow) {
+        for (place, hop) in flow.hops.iter().enumerate().rev().skip(1) {
+            self.links[hop.link as usize].through.push((slot, place as u32));
+        }
     }
 
     /// The other flows of a link have other shares of it: what comes from now on leaves it at other rates.
     pub(crate) fn tell_shares(&mut self, link: u32, now: f64) {
         let through = std::mem::take(&mut self.links[link as usize].through);
-        for slot in &through {
+        for (slot, place) in &through {
             // The flow that changes its rate is out of its slot.
             let Some(mut flow) = self.flows[*slot as usize].take() else { continue };
-            if let Some(place) = flow.hops.iter().position(|hop| hop.link == link) {
-                let share = self.links[link as usize].exit_rate(flow.hops[place].input);
-                if let Some(rate) = self.leave(*slot, &mut flow, place, share, now) {
-                    self.enter(*slot, &mut flow, place + 1, rate, now);
-                }
+            let place = *place as usize;
+            let share = self.links[link as usize].exit_rate(flow.hops[place].input);
+            if let Some(rate) = self.leave(*slot, &mut flow, place, share, now) {
+                self.enter(*slot, &mut flow, place + 1, rate, now);
             }
             self.flows[*slot as usize] = Some(flow);
         }
@@ -153,7 +160,7 @@ impl Engine<'_> {
             self.schedule(slot, round_up(arrival + left.clamp(0.0, PATIENCE)));
         }
         let mut coming = flow.hops[place].input;
-        for change in flow.changes.iter_mut().filter(|change| change.place == place) {
+        for change in flow.changes.to(place) {
             if change.due <= arrival {
                 coming = change.rate;
             } else {
@@ -161,47 +168,39 @@ impl Engine<'_> {
                 change.rate = scaled(change.rate);
             }
         }
-        flow.changes.make_contiguous().sort_by(|a, b| a.due.total_cmp(&b.due));
         let rate = scaled(coming);
         if far > 0.0 {
-            let change = Change { due: round_up(arrival), place, rate };
-            let after = flow.changes.iter().rposition(|other| other.due <= change.due).map_or(0, |at| at + 1);
-            flow.changes.insert(after, change);
+            flow.changes.insert(place, Change { due: round_up(arrival), rate });
         } else {
             self.enter(slot, flow, place, rate, now);
         }
-        match flow.changes.front() {
-            Some(next) => self.calendar.set(own_event(slot) + 1, time(next.due)),
+        flow.changes.find_next();
+        self.schedule_change(slot, flow);
+    }
+
+    /// Sets the event of the flow's next change of rate.
+    #[inline]
+    fn schedule_change(&mut self, slot: u32, flow: &Flow) {
+        match flow.changes.next() {
+            Some(due) => self.calendar.set(own_event(slot) + 1, time(due)),
             None => self.calendar.cancel(own_event(slot) + 1),
         }
     }
 
-    /// Puts a change of rate on its way, in place of those that would come to the same hop later. Returns false if it comes at once.
-    fn delay(&mut self, slot: u32, flow: &mut Flow, change: Change, now: f64) -> bool {
+    /// Puts a change of rate on its way to a hop, in place of those that would come there later. Returns false if it comes at once.
+    fn delay(&mut self, slot: u32, flow: &mut Flow, place: usize, change: Change, now: f64) -> bool {
         let late = change.due > now;
         if !late && flow.changes.is_empty() {
             return false;
         }
-        let first = flow.changes.front().map(|first| first.due);
-        let from = if late { change.due + 0.5 } else { now };
-        // The latest ones are last.
-        let mut last = flow.changes.len();
-        while last > 0 && flow.changes[last - 1].due >= from {
-            last -= 1;
-            if flow.changes[last].place == change.place {
-                flow.changes.remove(last);
-            }
-        }
+        let before = flow.changes.next();
         if late {
-            let after = flow.changes.iter().rposition(|other| other.due <= change.due).map_or(0, |at| at + 1);
-            flow.changes.insert(after, change);
+            flow.changes.replace(place, change);
+        } else {
+            flow.changes.forget(place, now);
         }
-        let next = flow.changes.front().map(|next| next.due);
-        if next != first {
-            match next {
-                Some(due) => self.calendar.set(own_event(slot) + 1, time(due)),
-                None => self.calendar.cancel(own_event(slot) + 1),
-            }
+        if flow.changes.next() != before {
+            self.schedule_change(slot, flow);
         }
         late
     }
@@ -209,15 +208,12 @@ impl Engine<'_> {
     /// A change of rate comes to a later hop.
     pub(crate) fn pass_change(&mut self, slot: u32, now: f64) {
         let mut flow = self.take(slot);
-        let Some(change) = flow.changes.pop_front() else { unreachable!("an event without a change") };
-        match flow.changes.front() {
-            Some(next) => self.calendar.set(own_event(slot) + 1, time(next.due)),
-            None => self.calendar.cancel(own_event(slot) + 1),
-        }
+        let Some((place, change)) = flow.changes.pop() else { unreachable!("an event without a change") };
+        self.schedule_change(slot, &flow);
         // Nothing comes after the last byte.
-        let over = matches!(flow.stage, Stage::LastByteAt(place) if change.place < place);
+        let over = matches!(flow.stage, Stage::LastByteAt(at) if place < at);
         if !over {
-            self.enter(slot, &mut flow, change.place, change.rate, now);
+            self.enter(slot, &mut flow, place, change.rate, now);
         }
         self.flows[slot as usize] = Some(flow);
     }

@@ -97,22 +97,9 @@ fn spread(flow: &Flow, tcp: &Tcp, reported: &Reported, now: f64) -> Spread {
     let covered = packets / tcp.packets_per_ack(flow.ack_seq) as f64 + 0.001;
     let most = f64::from(flow.acks) * (interval / flow.rtt / 4.0).clamp(1.0, 8.0);
     let count = whole(if slow_start { covered } else { covered.min(most) }).max(1);
-    let newest = (now - reported.left).max(flow.base_rtt);
     // Of what has left, the retransmissions are no new bytes.
     let sent_end = whole((flow.sent - tcp.counts.resent) / flow.framing).max(flow.sent_seq).max(end);
-    Spread {
-        count,
-        share: payload / count,
-        end,
-        ack_seq: flow.ack_seq,
-        snd_nxt: flow.sent_seq,
-        at: whole(flow.looked),
-        rtt: whole(flow.rtt),
-        sent_step: (sent_end - flow.sent_seq) / count,
-        sent_end,
-        at_step: (interval / count as f64) as i64,
-        rtt_step: ((newest - flow.rtt) / count as f64) as i64,
-    }
+    Spread::between(flow, reported, (count, end, sent_end), now)
 }
 
 /// Payload of an ACK whose mark is echoed: `mark` bytes are marked. With RFC 3168 each mark is echoed until the source has confirmed it, a

@@ -72,7 +72,7 @@ impl Engine<'_> {
             let link = &mut self.links[hop.link as usize];
             link.advance(now);
             link.change_input(-std::mem::take(&mut hop.input));
-            link.through.retain(|other| *other != slot);
+            link.through.retain(|(other, _)| *other != slot);
         }
         self.set_ack_rate(flow, 0, now);
         self.nics[nic].remove(slot, want);
@@ -92,9 +92,7 @@ impl Engine<'_> {
         }
         flow.at = now;
         flow.waits_until = 0.0;
-        for hop in flow.hops.iter().rev().skip(1) {
-            self.links[hop.link as usize].through.push(slot);
-        }
+        self.add_through(slot, &flow);
         let sent = flow.sent;
         flow.curve.push(now, sent, rtt);
         (flow.stage, flow.next_look, flow.budget) = (Stage::Sending, now + 1.0, 0.0);
