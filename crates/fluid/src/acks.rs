@@ -181,8 +181,7 @@ impl Telemetry {
         self.steps.clear();
         self.newest.clear();
         let (before, count) = (whole(flow.telemetry_at), float(count));
-        let waited = at.wrapping_sub(before) as i64;
-        let step = share(waited, count);
+        let step = share(at.wrapping_sub(before) as i64, count);
         for (place, hop) in flow.hops.iter().enumerate() {
             let Some(rate) = hop.telemetry else { continue };
             let record = |at, sent, queue| {
@@ -191,14 +190,19 @@ impl Telemetry {
             let (reported, newest) = (&hop.reported.counters, &hop.newest.counters);
             let (sent, queue) = (whole(reported.sent), whole(reported.queue.max(0.0)));
             let (sent_now, queue_now) = (whole(newest.sent), whole(newest.queue.max(0.0)));
-            let (first, last) = (record(before, sent, queue), record(at, sent_now, queue_now));
-            let (passed, grown) = (sent_now.wrapping_sub(sent) as i64, queue_now.wrapping_sub(queue) as i64);
-            // Where a field wraps or is full in between, all ACKs tell the newest.
-            let is_in_range = first.to_bits().wrapping_add(difference(waited, passed, grown)) == last.to_bits();
-            let steps = if is_in_range { difference(step, share(passed, count), share(grown, count)) } else { 0 };
-            self.records.push(if is_in_range { first } else { last });
-            self.steps.push(steps);
+            let last = record(at, sent_now, queue_now);
             self.newest.push(last);
+            // Where a field wraps or is full in between, all ACKs tell the newest.
+            let is_in_range = ((before ^ at) >> TIME_BITS) | ((sent ^ sent_now) >> SENT_BITS) == 0
+                && (queue | queue_now) >> QUEUE_BITS == 0;
+            if is_in_range {
+                let (passed, grown) = (sent_now.wrapping_sub(sent) as i64, queue_now.wrapping_sub(queue) as i64);
+                self.records.push(record(before, sent, queue));
+                self.steps.push(difference(step, share(passed, count), share(grown, count)));
+            } else {
+                self.records.push(last);
+                self.steps.push(0);
+            }
         }
     }
 
@@ -222,17 +226,18 @@ fn share(number: i64, count: f64) -> i64 {
     (number as f64 / count) as i64
 }
 
-/// The lowest bits of the bytes sent and of the queue in a record; a test holds them to [`IntRecord::new`].
-const SENT_BIT: u32 = 44;
-const QUEUE_BIT: u32 = 80;
+/// Bits of the time in a record, of the bytes sent, which follow, and of the queue after them; a test holds them to [`IntRecord::new`].
+const TIME_BITS: u32 = 44;
+const SENT_BITS: u32 = 36;
+const QUEUE_BITS: u32 = 28;
 
 /// The difference of the bits of two records, by those of their times in picoseconds, bytes sent and queues, as long as no field leaves its
 /// range.
 #[inline]
 fn difference(time: i64, sent: i64, queue: i64) -> u128 {
     let shifted = |field: i64, bits: u32| (i128::from(field) as u128) << bits;
-    let of_sent = shifted(sent, SENT_BIT);
-    let of_queue = shifted(queue, QUEUE_BIT);
+    let of_sent = shifted(sent, TIME_BITS);
+    let of_queue = shifted(queue, TIME_BITS + SENT_BITS);
     shifted(time, 0).wrapping_add(of_sent).wrapping_add(of_queue)
 }
 

@@ -3,7 +3,7 @@
 use crate::acks::{Marks, Reported, Spread, Telemetry, float, marked_part, tell_by_receiver, whole};
 use crate::engine::{Engine, time, wire_window};
 use crate::flow::{Flow, Told};
-use crate::history::{Place, mix};
+use crate::history::{Passed, Place, mix};
 use crate::link::{BYTES_PER_PS, Counters, round_up};
 use crate::mechanism::Mechanism;
 use farloop_cc::{Ack, Ctx, Loss, LossKind, Sender, Sent, TimerId};
@@ -217,10 +217,10 @@ impl Engine<'_> {
         let Flow { curve, history, hops, base_rtt, .. } = flow;
         // Where links keep their rates, the queues of the past stay what they were.
         let links_stay = self.crossing.is_empty();
-        curve.correct(now, |left| {
-            let (mut waited, mut known) = (0.0, links_stay);
-            let (mut at, mut place) = (f64::NAN, Place::default());
-            for (number, hop) in hops.iter().enumerate() {
+        curve.correct(now, |left, passed| {
+            let Passed { hops: first, mut waited } = *passed;
+            let (mut known, mut at, mut place) = (links_stay, f64::NAN, Place::default());
+            for (number, hop) in hops.iter().enumerate().skip(first) {
                 let there = left + hop.shift + waited;
                 if there != at {
                     (at, place) = (there, history.late_place(there));
@@ -228,6 +228,9 @@ impl Engine<'_> {
                 }
                 let (before, after) = history.around(place, number);
                 waited += mix(before.queue, after.queue, place.part) * self.links[hop.link as usize].time_per_byte();
+                if known {
+                    *passed = Passed { hops: number + 1, waited };
+                }
             }
             (*base_rtt + waited, known)
         });
