@@ -223,7 +223,7 @@ LLVM_STRIP ?= $(shell command -v llvm-strip || ls /usr/lib/llvm-*/bin/llvm-strip
 # What runs for each ACK in one piece, rare cases behind it (docs/kernel.md, Time per ACK): from clang 14 on.
 LAYOUT = $(shell $(CLANG) -mllvm -enable-ext-tsp-block-placement=true -x c -c /dev/null -o /dev/null 2> /dev/null && echo -mllvm -enable-ext-tsp-block-placement=true)
 KERNEL_OBJECTS := python/farloop/kernel/objects
-KERNEL_PROGRAMS := gemini cubic dctcp vegas flows switch gear options rows
+KERNEL_PROGRAMS := gemini cubic dctcp vegas flows switch gear options rows rollout
 vpath %.bpf.c linux linux/testbed $(KERNEL_PROGRAMS:%=linux/%)
 kernel: $(KERNEL_PROGRAMS:%=$(KERNEL_OBJECTS)/%.bpf.o)
 

@@ -83,6 +83,7 @@ HOST = {
     "/proc/sys/net/ipv4/tcp_ecn": "2",
     "/proc/sys/net/ipv4/tcp_ecn_option": "",
     "/proc/sys/net/ipv4/tcp_congestion_control": "cubic",
+    "/proc/self/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\nbpf /sys/fs/bpf bpf rw 0 0\n",
 }
 
 
@@ -96,7 +97,9 @@ def able(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "BTF", tmp_path)
     monkeypatch.setattr(doctor, "OBJECTS", tmp_path)
     monkeypatch.setattr(doctor, "_libbpf", lambda: doctor.Check("libbpf", "load", True, "version 1.1"))
-    for name in (*doctor.PROGRAMS, "flows", *doctor.TELEMETRY, doctor.SWITCH):
+    monkeypatch.setattr(doctor.host_trials, "refusal_of_iterators", lambda _code: None)
+    monkeypatch.setattr(doctor.host_trials, "missing_qdiscs", list)
+    for name in (*doctor.PROGRAMS, "flows", *doctor.TELEMETRY, doctor.SWITCH, doctor.ROLLOUT):
         (tmp_path / f"{name}.bpf.o").touch()
     return files
 
@@ -134,6 +137,28 @@ def test_the_doctor_says_how_marks_come_back(able, monkeypatch, release, option,
     assert sentence in check.found
 
 
+def test_the_doctor_names_what_keeps_rollouts_from_running(able, monkeypatch):
+    def rows():
+        return {check.what: check for check in doctor.checks()}
+
+    for what in ("cgroup v2", "bpffs", "iterators", "queueing disciplines"):
+        assert rows()[what].ok, what
+    able["/proc/self/mounts"] = "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\n"
+    refused = "the kernel refuses them (bpf_prog_load): Operation not permitted"
+    monkeypatch.setattr(doctor.host_trials, "refusal_of_iterators", lambda _code: refused)
+    monkeypatch.setattr(doctor.host_trials, "missing_qdiscs", lambda: ["fq", "netem"])
+    assert rows()["cgroup v2"].found.startswith("only cgroup v1 is mounted; mkdir -p ")
+    assert "mount -t bpf bpf /sys/fs/bpf" in rows()["bpffs"].found
+    assert rows()["iterators"].found.startswith(f"{refused}; without them `status` and `record` list no connections")
+    assert rows()["queueing disciplines"].found == (
+        "no fq: TCP paces by itself; no netem: `farloop testbed` has a link emulator of its own"
+    )
+    monkeypatch.setattr(doctor.host_trials, "missing_qdiscs", lambda: None)
+    assert rows()["queueing disciplines"].found.startswith("not tried")
+    able["/proc/self/mounts"] = ""
+    assert rows()["cgroup v2"].found.startswith("not mounted; mkdir -p ")
+
+
 def test_programs_that_are_not_compiled_are_one_line_with_a_command_to_copy(able, monkeypatch, tmp_path):
     for file in tmp_path.glob("*.bpf.o"):
         file.unlink()
@@ -141,7 +166,7 @@ def test_programs_that_are_not_compiled_are_one_line_with_a_command_to_copy(able
     monkeypatch.setattr(doctor, "_headers", lambda: doctor.Check("libbpf headers", "build", False, "missing"))
     lacking = [check for check in doctor.checks() if "not compiled" in check.found]
     (line,) = lacking
-    assert "gemini, cubic, dctcp, vegas, flows, gear, options, rows, switch" in line.found
+    assert "gemini, cubic, dctcp, vegas, flows, gear, options, rows, switch, rollout" in line.found
     assert "`sudo apt-get install -y clang libbpf-dev && make kernel`" in line.found
     assert run("doctor").exit_code == 2
     (able_to_build,) = [doctor.Check("clang", "build", True, "")]

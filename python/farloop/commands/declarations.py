@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GROUPS = ("Simulate", "Papers", "Linux kernel", "Look up", "Import", "Develop")
 """The groups of commands in the order of `farloop --help`."""
 
-SHARED = {"app", "build_facts", "command", "declarations", "help_groups", "options"}
+SHARED = {"app", "build_facts", "command", "declarations", "help_groups", "kernel_rollout", "options"}
 """The modules beside the commands that declare none. Every other module of the folder is imported and declares at least one."""
 
 LAST = 99

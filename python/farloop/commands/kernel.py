@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from farloop.commands import kernel_rollout
 from farloop.commands.command import handle_errors, print_json
 from farloop.commands.declarations import declare_group, show_examples
 from farloop.commands.help_groups import WholeLines
@@ -131,6 +132,7 @@ telemetry = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(telemetry, name="telemetry")
+app.add_typer(kernel_rollout.app, name="rollout")
 
 CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="The directory of a cgroup (version 2).")]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
+from farloop.kernel import host_trials, libbpf
 
 OBJECTS = Path(__file__).parent / "objects"
 """Where the compiled BPF programs lie: in wheels, and after `make kernel`."""
@@ -23,6 +24,9 @@ PROGRAMS = ("gemini", "cubic", "dctcp", "vegas")
 
 SWITCH = "switch"
 """The program of a testbed's ports."""
+
+ROLLOUT = "rollout"
+"""The program that selects connections for a rollout."""
 
 TELEMETRY = ("gear", "options", "rows")
 """Programs around telemetry in a TCP option: a congestion control, what the ends of connections run, and what lists them."""
@@ -42,8 +46,8 @@ class Check:
 
     Attributes:
         what: The requirement.
-        need: "load" for loading and unloading, "build" for compiling the programs, "traffic" for tests with real traffic, "note" for
-            what only matters to some.
+        need: "load" for loading and unloading, "build" for compiling the programs, "traffic" for tests with real traffic, "rollout" for
+            rollouts, "note" for what only matters to some.
         ok: True if the requirement is met.
         found: The version or path found, or what is missing and how to get it.
     """
@@ -66,6 +70,10 @@ def checks() -> list[Check]:
         _ecn(),
         _counted_marks(),
         _default(),
+        cgroup_check(),
+        _bpffs(),
+        _iterators(),
+        _qdiscs(),
         _clang(),
         _headers(),
         _command("ip", "traffic", "iproute2"),
@@ -80,10 +88,17 @@ def report() -> list[dict[str, Any]]:
     return [asdict(check) for check in checks()]
 
 
-def missing_requirements(program: str = "gemini", *, objects: bool = True) -> list[str]:
-    """Returns the missing requirements for loading a program, or with `objects` false for unloading it, a line each with how to get it."""
+def missing_requirements(program: str = "gemini", *, objects: bool = True, rows: bool = True) -> list[str]:
+    """Returns the missing requirements for loading a program, a line each with how to get it.
+
+    Args:
+        program: Its name.
+        objects: False for unloading, which needs no compiled program.
+        rows: False where nothing lists its connections.
+    """
     needed = [_kernel(), _types(), _jit(), _capabilities(), _libbpf()]
-    needed += [_object(name) for name in (program, "rows" if program in TELEMETRY else "flows")] if objects else []
+    lists = ("rows" if program in TELEMETRY else "flows",) if rows else ()
+    needed += [_object(name) for name in (program, *lists)] if objects else []
     return [f"{check.what}: {check.found}" for check in needed if not check.ok]
 
 
@@ -142,8 +157,6 @@ def _capabilities() -> Check:
 
 
 def _libbpf() -> Check:
-    from farloop.kernel import libbpf
-
     try:
         version = libbpf.library().libbpf_version_string().decode()
     except FarloopError as error:
@@ -173,7 +186,7 @@ def _object(name: str) -> Check:
 
 def _objects() -> Check:
     """All compiled programs in one line."""
-    names = (*PROGRAMS, "flows", *TELEMETRY, SWITCH)
+    names = (*PROGRAMS, "flows", *TELEMETRY, SWITCH, ROLLOUT)
     lacking = [name for name in names if not object_file(name).exists()]
     return Check("programs", "load", not lacking, uncompiled_message(*lacking) if lacking else str(OBJECTS))
 
@@ -220,6 +233,52 @@ def _counted_marks() -> Check:
 def _default() -> Check:
     value = _read("/proc/sys/net/ipv4/tcp_congestion_control")
     return Check("default congestion control", "note", True, value or "unknown")
+
+
+def cgroup_check() -> Check:
+    """Whether cgroup v2 is there, whose sockets rollouts choose from."""
+    lines = [line.split() for line in _read("/proc/self/mounts").splitlines()]
+    where = next((place for _, place, kind, *_ in lines if kind == "cgroup2"), None)
+    if where:
+        return Check("cgroup v2", "rollout", True, where)
+    version_1 = any(kind == "cgroup" for _, _, kind, *_ in lines)
+    state = "only cgroup v1 is mounted" if version_1 else "not mounted"
+    return Check(
+        "cgroup v2",
+        "rollout",
+        False,
+        f"{state}; mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified",
+    )
+
+
+def _bpffs() -> Check:
+    """Whether plans can be committed."""
+    lines = [line.split() for line in _read("/proc/self/mounts").splitlines()]
+    ok = any(where == "/sys/fs/bpf" and kind == "bpf" for _, where, kind, *_ in lines)
+    lacking = "not mounted, so a rollout cannot be committed; mount -t bpf bpf /sys/fs/bpf mounts it"
+    return Check("bpffs", "rollout", ok, "/sys/fs/bpf" if ok else lacking)
+
+
+def _iterators() -> Check:
+    """Whether the kernel takes programs that list connections."""
+    refusal = host_trials.refusal_of_iterators(object_file("flows"))
+    lacking = f"{refusal}; without them `status` and `record` list no connections, and rollouts do (sock_diag)"
+    return Check("iterators", "note", refusal is None, "taken" if refusal is None else lacking)
+
+
+def _qdiscs() -> Check:
+    """Which queueing disciplines the kernel lacks."""
+    lacking = host_trials.missing_qdiscs()
+    if lacking is None:
+        return Check("queueing disciplines", "note", False, "not tried: needs root, and tc and unshare")
+    without = {
+        "fq": "TCP paces by itself",
+        "fq_codel": "others queue",
+        "netem": "`farloop testbed` has a link emulator of its own",
+        "tbf": "`farloop testbed` does not run",
+    }
+    text = "; ".join(f"no {name}: {without[name]}" for name in lacking)
+    return Check("queueing disciplines", "note", not lacking, text or "fq, fq_codel, netem, tbf")
 
 
 def _command(name: str, need: str, package: str) -> Check:

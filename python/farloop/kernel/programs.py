@@ -92,7 +92,7 @@ class Program:
 
     def is_loaded(self) -> bool:
         """True if connections can ask for it."""
-        return self.control in _AVAILABLE.read_text().split()
+        return is_available(self.control)
 
     def status(self) -> dict[str, Any]:
         """Returns whether it is loaded, and its connections in all network namespaces.
@@ -141,6 +141,11 @@ class Program:
             "srtt_ms": srtt / 1e3 if srtt else None,
         }
         return common | self.connection_row(private, stored, common)
+
+
+def is_available(control: str) -> bool:
+    """True if sockets can ask for a congestion control of this name."""
+    return control in _AVAILABLE.read_text().split()
 
 
 def _address(raw: bytes, port: int, family: int) -> str:

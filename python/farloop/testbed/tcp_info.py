@@ -64,7 +64,7 @@ def tcp_info(connection: socket.socket) -> TcpInfo:
 def read(raw: bytes) -> TcpInfo:
     """A `struct tcp_info`; what an older kernel leaves out is 0."""
     raw = raw.ljust(_LAYOUT.size + _TIMEOUTS.size, b"\0")
-    values = dict(zip(_NAMES, _LAYOUT.unpack_from(raw), strict=True))
+    values = read_fields(raw)
     # 2^32 - 1 us: none so far.
     least = 0 if values["min_rtt"] == 2**32 - 1 else values["min_rtt"]
     return TcpInfo(
@@ -78,3 +78,8 @@ def read(raw: bytes) -> TcpInfo:
         packets=values["data_segs_out"],
         spurious=values["dsack_dups"],
     )
+
+
+def read_fields(raw: bytes) -> dict[str, int]:
+    """The members of a `struct tcp_info` by their names, without tcpi_; what an older kernel leaves out is 0."""
+    return dict(zip(_NAMES, _LAYOUT.unpack_from(raw.ljust(_LAYOUT.size, b"\0")), strict=True))
