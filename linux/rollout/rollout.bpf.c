@@ -121,14 +121,24 @@ static __always_inline u32 in_class(const struct plan *plan, const struct connec
 	return !(plan->flags & PLAN_HAS_NAMESPACES) || bpf_map_lookup_elem(&rollout_netns, &namespace);
 }
 
-/* A uniform number of a connection and the plan's seed: the same from its beginning to its end. */
-static __always_inline u32 hash_of(const struct plan *plan, const struct connection *c)
+static __always_inline u32 hash_of_end(u32 hash, const u32 *address, u32 port)
 {
-	u32 hash = mix((u32)plan->seed, (u32)(plan->seed >> 32)), i;
+	u32 i;
 
 	for (i = 0; i < 4; i++)
-		hash = mix(mix(hash, c->local[i]), c->remote[i]);
-	return mix(mix(hash, c->local_port << 16 | c->remote_port), (u32)c->namespace);
+		hash = mix(hash, address[i]);
+	return mix(hash, port);
+}
+
+/*
+ * A uniform number of a connection and the plan's seed, the same from its beginning to its end and at both of its ends: plans of the two hosts with one
+ * seed choose the same connections.
+ */
+static __always_inline u32 hash_of(const struct plan *plan, const struct connection *c)
+{
+	u32 seed = mix((u32)plan->seed, (u32)(plan->seed >> 32));
+
+	return mix(seed, hash_of_end(seed, c->local, c->local_port) + hash_of_end(seed, c->remote, c->remote_port));
 }
 
 static __always_inline u32 is_chosen(const struct plan *plan, u32 hash)

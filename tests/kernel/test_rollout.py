@@ -46,7 +46,7 @@ def test_counters_are_differences_and_the_end_of_short_connections_counts():
     }
     gone = tally.add(1.0, living, [connection(3, bytes_acked=300, data_segs_out=2, total_retrans=1)], arms)
     assert gone == {3}
-    assert tally.sums["moved"] == Sums(4300, 32, 1, 30, 0, pytest.approx(0.06), 30, 1)
+    assert tally.sums["moved"] == Sums(4300, 32, 1, 30, 0, pytest.approx(0.06), 30, 1, 1.0)
     assert tally.sums["unmoved"].bytes == 700 and tally.living == {"moved": 1, "unmoved": 1, "others": 0}
     # Counters of 32 bits wrap.
     tally.add(2.0, {1: connection(1, bytes_acked=5000, data_segs_out=2**32 - 1, delivered=30)}, [], arms)
@@ -89,6 +89,19 @@ def test_limits_hold_for_each_arm(limit, arm, value):
     # Nothing to compare with, or enough of it.
     assert verdict.find_breach([Limit("marks", 2.0, True, "2x")], sums, 1.0, whole, {"marks": 0.0}) is None
     assert verdict.find_breach([Limit("rtt", 1.0, False, "1s")], sums, 1.0, whole, None) is None
+
+
+def test_a_naive_ratio_says_that_it_is_no_effect():
+    sums = {
+        "moved": Sums(bytes=300, connection_seconds=1.0),
+        "unmoved": Sums(bytes=400, connection_seconds=2.0),
+        "others": Sums(),
+    }
+    naive = verdict.naive_ratios(sums, 1.0)
+    assert naive["moved_over_unmoved"] == {"delivery": 1.5, "retransmissions": None, "marks": None, "rtt": None}
+    assert naive["reading"] == "not an effect: both arms share their queues"
+    sums["unmoved"].connection_seconds = 0.5
+    assert verdict.naive_ratios(sums, 1.0)["moved_over_unmoved"]["delivery"] is None
 
 
 def test_blocks_are_balanced_and_depend_on_the_seed(plan, tmp_path):
@@ -301,7 +314,7 @@ def test_what_cannot_be_predicted_is_refused(plan, tmp_path):
     with pytest.raises(FarloopError, match=r"predict.scenario is missing; expected the path of a scenario"):
         predict.predict_shares(plan)
     text = (ROOT / "examples" / "rollout-testbed.toml").read_text()
-    (tmp_path / "s.toml").write_text(text)
+    (tmp_path / "s.toml").write_text(text.replace("reno-linux", "cubic"))
     plan.path.write_text(PLAN + '[predict]\nscenario = "s.toml"\n')
     with pytest.raises(FarloopError, match=r"algorithm\.name is cubic already"):
         predict.predict_shares(read_plan(plan.path))

@@ -3,7 +3,10 @@
 import contextlib
 import os
 import random
+import re
 import signal
+import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from support.rollout_host import host_state, rollout_host, settled_state
 from farloop.errors import FarloopError
 from farloop.kernel import doctor
 from farloop.kernel.programs import is_available
-from farloop.kernel.rollout import selection, standing
+from farloop.kernel.rollout import control, selection, standing
 
 pytestmark = pytest.mark.live
 PLANS = "farloop_cubic."
@@ -190,3 +193,62 @@ def test_the_guardian_is_missed(host):
     assert host.wait(process) == 3
     assert "guardian ended" in host.log(plan)[-1]["why"]
     assert is_back(host, plan)
+
+
+@pytest.mark.parametrize("role", ["connect", "both"])
+def test_connections_of_gemini_ask_for_ecn(host, role):
+    """Linux refuses ECN to an ECT-marked SYN where the listener's algorithm has none, unless the program answers for the request."""
+    parameters = '[parameters]\ncapacity = "1Gbps"\n[receiver]\nready = true\n'
+    plan = host.write_plan(
+        parameters, algorithm="gemini", select=f'role = "{role}"', shares="[1.0]", hold='"3s"', baseline='"0s"'
+    )
+    code = host.wait(host.start(plan))
+    passed = [line for line in host.log(plan) if line["event"] == "passed"]
+    if role == "both":
+        assert code == 0, host.log(plan)
+        ecn = passed[0]["ecn"]
+        assert ecn["agreed"] == ecn["moved"] > 0
+    else:
+        assert (code, passed) == (3, [])
+        assert "moved connections agreed on ECN" in host.log(plan)[-1]["why"]
+    assert is_back(host, plan)
+
+
+def test_sockets_of_before_are_reached_through_their_processes(host):
+    """Two connections of the traffic never end: they began before the plan, and one pass of it moves them and takes them back."""
+    plan = host.write_plan(select="live = true\nexisting = true", shares="[1.0]", hold='"3s"', baseline='"0s"')
+    process = host.start(plan)
+    assert until(lambda: any(line["event"] == "existing" for line in host.log(plan)))
+    assert until(lambda: moved(host) >= 5)
+    assert host.wait(process) == 0
+    existing = next(line for line in host.log(plan) if line["event"] == "existing")
+    assert existing["moved"] >= 2 and existing["not_reached"] == 0
+    assert host.log(plan)[-1]["idle"] == 0
+    assert is_back(host, plan)
+
+
+def test_the_command_tells_a_service_manager_and_metrics(host, kernel_objects, tmp_path):
+    """Under a socket as systemd has it; farloop was never run under systemd itself here."""
+    plan = host.write_plan(shares="[1.0]", hold='"3s"', baseline='"1s"')
+    words = [
+        "nsenter",
+        f"--mount=/proc/{host.holder}/ns/mnt",
+        "--",
+        *live.farloop(kernel_objects, "kernel", "rollout", str(plan.path)),
+    ]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(30)
+        environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify")}
+        with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as command:
+            messages = []
+            while "STATUS=step, share 1" not in messages:
+                messages.append(manager.recv(1000).decode())
+            time.sleep(1.2)
+            metrics = control.ask("probe", "GET", "/metrics")
+            output = command.stdout.read()
+    assert command.returncode == 0
+    assert messages.index("READY=1") < messages.index("STATUS=step, share 1") and "WATCHDOG=1" in messages
+    assert 'farloop_rollout_share{plan="probe"} 1.0' in metrics
+    assert float(re.search(r'acked_bytes_total\{plan="probe",arm="moved"\} (\d+)', metrics)[1]) > 0
+    assert "passed: step 1, share 1" in output and output.endswith("probe: undone\n")

@@ -77,8 +77,16 @@ class RolloutHost:
     port: int
     children: list[int] = field(default_factory=list)
 
-    def write_plan(self, text: str = "", name: str = "probe", version: int = 7, **steps: object) -> Plan:
-        """A plan of the traffic's connections; `text` follows, and `steps` are keys of `[steps]`."""
+    def write_plan(
+        self,
+        text: str = "",
+        name: str = "probe",
+        version: int = 7,
+        select: str = "live = true",
+        algorithm: str = "cubic",
+        **steps: object,
+    ) -> Plan:
+        """A plan of the traffic's connections; `text` follows, `select` stands in `[select]`, and `steps` are keys of `[steps]`."""
         keys = {
             "shares": "[0.5, 1.0]",
             "hold": '"1s"',
@@ -88,8 +96,8 @@ class RolloutHost:
         } | steps
         path = self.folder / f"{name}.toml"
         path.write_text(
-            f'[plan]\nname = "{name}"\nalgorithm = "cubic"\nversion = {version}\ncgroup = "{self.cgroup}"\n'
-            + f'[select]\nto = ["127.0.0.0/8"]\nports = [{self.port}]\nlive = true\n[steps]\n'
+            f'[plan]\nname = "{name}"\nalgorithm = "{algorithm}"\nversion = {version}\ncgroup = "{self.cgroup}"\n'
+            + f'[select]\nto = ["127.0.0.0/8"]\nports = [{self.port}]\n{select}\n[steps]\n'
             + "".join(f"{key} = {value}\n" for key, value in keys.items())
             + text
         )

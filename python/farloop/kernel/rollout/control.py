@@ -150,7 +150,12 @@ def prometheus_text(plan: str, state: dict[str, Any]) -> str:
     ]
     lines.append("# TYPE farloop_rollout_connections gauge")
     lines += [f'farloop_rollout_connections{{{label},arm="{arm}"}} {n}' for arm, n in state["living"].items()]
-    names = {"bytes": "acked_bytes", "rtt_seconds": "rtt_weighted_seconds", "rtt_segments": "rtt_weight_segments"}
+    names = {
+        "bytes": "acked_bytes",
+        "rtt_seconds": "rtt_weighted_seconds",
+        "rtt_segments": "rtt_weight_segments",
+        "connection_seconds": "lived_seconds",
+    }
     for key in next(iter(state["sums"].values())):
         metric = f"farloop_rollout_{names.get(key, key)}_total"
         lines.append(f"# TYPE {metric} counter")

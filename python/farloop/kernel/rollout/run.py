@@ -16,7 +16,7 @@ from farloop.kernel.rollout.checks import bpffs_is_mounted, check_host
 from farloop.kernel.rollout.journal import Journal, digest, unfinished_run
 from farloop.kernel.rollout.plan import Plan
 from farloop.kernel.rollout.selection import COMMITTED, WITHDRAWN, Selection
-from farloop.kernel.rollout.sockets import Watch
+from farloop.kernel.rollout.sockets import Socket, Watch
 from farloop.kernel.rollout.tally import ARMS, Completions, Rates, Tally, rates_of
 
 TICK = 0.5
@@ -24,6 +24,7 @@ TICK = 0.5
 
 _NAMESPACES_EVERY = 5.0
 _CLOSED_KEPT = 5.0
+_OPTION_ECN = 8  # TCPI_OPT_ECN
 _STEADY = 1.0
 """Seconds of a step before limits are judged."""
 
@@ -62,6 +63,7 @@ class Rollout:
     _guardian: guardian.Guardian | None = None
     _server: control.Control | None = None
     _completions: Completions | None = None
+    _living: dict[int, Socket] = field(default_factory=dict)
     _arms: dict[int, str] = field(default_factory=dict)
     _closed: dict[int, float] = field(default_factory=dict)
     _texts: dict[str, str] = field(default_factory=dict)
@@ -162,9 +164,28 @@ class Rollout:
             self._tick()
             self._judge(max(begin, time.monotonic() - plan.window))
         sums, duration = self.tally.since(begin)
-        naive = verdict.naive_ratios(sums, duration, self.tally.living)
+        naive = verdict.naive_ratios(sums, duration)
         rates = asdict(self._class_rates(begin))
-        self._event("passed", step=number, share=share, rates=rates, naive=naive, counts=self._require().counts())
+        counts = self._require().counts()
+        self._event("passed", step=number, share=share, rates=rates, naive=naive, counts=counts, **self._ecn_facts())
+
+    def _ecn_facts(self) -> dict[str, Any]:
+        """How many moved connections agreed on ECN, and whether marks come back (`tcpi_options`, `tcpi_delivered_ce`).
+
+        Raises:
+            WithdrawnError: none did, so the algorithm cannot work as it is meant.
+        """
+        if not self.plan.needs_ecn:
+            return {}
+        moved = [s for s in self._living.values() if self._arms.get(s.cookie) == "moved" and s.fields["delivered"] > 1]
+        agreed = sum(bool(s.fields["options"] & _OPTION_ECN) for s in moved)
+        if moved and not agreed:
+            raise WithdrawnError(
+                f"{self.plan.name}: none of {len(moved)} moved connections agreed on ECN; receivers take an ECT-marked SYN only with a "
+                'plan of role = "accept" or "both", or an algorithm with ECN as their default'
+            )
+        marked = sum(s.fields["delivered_ce"] > 0 for s in moved)
+        return {"ecn": {"moved": len(moved), "agreed": agreed, "with_marks": marked}}
 
     def _switch_back(self) -> None:
         plan = self.plan
@@ -221,7 +242,8 @@ class Rollout:
             self._arms[cookie] = "moved" if c.moved else "unmoved"
             if c.closed:
                 self._closed.setdefault(cookie, now)
-        living, ended = self.watch.living(), self.watch.ended()
+        self._living = living = self.watch.living()
+        ended = self.watch.ended()
         for s in (*living.values(), *ended):
             # Those of the class that began before the plan.
             if s.cookie not in self._arms:

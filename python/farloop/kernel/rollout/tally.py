@@ -40,6 +40,7 @@ class Sums:
         rtt_seconds: Smoothed round-trip times, each times the segments delivered since the last look.
         rtt_segments: Those segments.
         ended: Connections.
+        connection_seconds: Time that connections lived, at the looks.
     """
 
     bytes: int = 0
@@ -50,6 +51,7 @@ class Sums:
     rtt_seconds: float = 0.0
     rtt_segments: int = 0
     ended: int = 0
+    connection_seconds: float = 0.0
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values(), strict=True)))
@@ -130,6 +132,8 @@ class Tally:
                 arm = arms.get(s.cookie, "others")
                 self.living[arm] += 1
                 self._count(s, arm)
+        for arm in ARMS if self._history else ():
+            self.sums[arm].connection_seconds += self.living[arm] * (now - self._history[-1][0])
         for cookie in set(self._last) - set(living):
             del self._last[cookie]
         self._history.append((now, {arm: Sums(**asdict(sums)) for arm, sums in self.sums.items()}))

@@ -20,6 +20,9 @@ METRICS = ("delivery", "retransmissions", "marks", "rtt", "completions", "comple
 AT_LEAST = ("delivery", "completions")
 """Metrics with a lower bound; the others have an upper one."""
 
+MIN_LIVED = 1.0
+"""Seconds that connections of an arm must have lived in all, before their rate for each of them is shown."""
+
 WASHOUT = 0.3
 """Share of a block that is not counted: queues and windows of the block before are still there."""
 
@@ -124,13 +127,16 @@ def judge_blocks(on: Sequence[Mapping[str, Any]], off: Sequence[Mapping[str, Any
     return rows
 
 
-def naive_ratios(sums: Mapping[str, Sums], duration: float, living: Mapping[str, int]) -> dict[str, Any]:
-    """Moved against unmoved connections of a step, for each connection where it is a rate: shown, and no effect."""
+def naive_ratios(sums: Mapping[str, Sums], duration: float) -> dict[str, Any]:
+    """Moved against unmoved connections of a step, bytes for each second that a connection lived: shown, and no effect."""
     moved, unmoved = (asdict(rates_of(sums[arm], duration)) for arm in ("moved", "unmoved"))
     ratios = {}
     for metric in ("delivery", "retransmissions", "marks", "rtt"):
         a, b = moved[metric], unmoved[metric]
-        if metric == "delivery" and a is not None and b is not None:
-            a, b = (x / max(living[arm] + sums[arm].ended, 1) for x, arm in ((a, "moved"), (b, "unmoved")))
+        if metric == "delivery":
+            # Connections shorter than a look have lived for no time that is known.
+            lived = [sums[arm].connection_seconds for arm in ("moved", "unmoved")]
+            a, b = (sums[arm].bytes / max(sums[arm].connection_seconds, MIN_LIVED) for arm in ("moved", "unmoved"))
+            a = a if min(lived) >= MIN_LIVED else None
         ratios[metric] = a / b if a is not None and b else None
     return {"moved_over_unmoved": ratios, "reading": "not an effect: both arms share their queues"}
