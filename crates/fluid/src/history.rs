@@ -200,6 +200,12 @@ impl History {
         self.counters.push(counters);
     }
 
+    /// The time of the newest entry, and its counters by hop.
+    #[inline]
+    pub fn newest(&self) -> (f64, &[Counters]) {
+        (self.times.last().copied().unwrap_or(0.0), &self.counters[self.counters.len() - self.hops..])
+    }
+
     /// The place of a time; the oldest or the newest entry beyond. It takes as long as there are entries that are needed and before.
     #[inline]
     pub fn place(&self, time: f64) -> Place {

@@ -2,7 +2,7 @@
 
 use crate::acks::{Marks, Reported, Spread, Telemetry, float, marked_part, tell_by_receiver, whole};
 use crate::engine::{Engine, time, wire_window};
-use crate::flow::{Flow, Told};
+use crate::flow::{Flow, Hop, Told};
 use crate::history::{Passed, Place, mix};
 use crate::link::{BYTES_PER_PS, Counters, round_up};
 use crate::mechanism::Mechanism;
@@ -215,19 +215,29 @@ impl Engine<'_> {
             return;
         }
         let Flow { curve, history, hops, base_rtt, .. } = flow;
+        let per_byte = |hop: &Hop| self.links[hop.link as usize].time_per_byte();
         // Where links keep their rates, the queues of the past stay what they were.
         let links_stay = self.crossing.is_empty();
+        let (newest, queues) = history.newest();
+        let busy = queues.iter().rposition(|counters| counters.queue > 0.0).map_or(0, |last| last + 1);
         curve.correct(now, |left, passed| {
             let Passed { hops: first, mut waited } = *passed;
             let (mut known, mut at, mut place) = (links_stay, f64::NAN, Place::default());
             for (number, hop) in hops.iter().enumerate().skip(first) {
                 let there = left + hop.shift + waited;
+                if there >= newest {
+                    // It has not come there: it is taken to find what waits now.
+                    for (hop, counters) in hops[..busy].iter().zip(queues).skip(number) {
+                        waited += counters.queue * per_byte(hop);
+                    }
+                    return (*base_rtt + waited, false);
+                }
                 if there != at {
                     (at, place) = (there, history.late_place(there));
                     known &= place.is_between();
                 }
                 let (before, after) = history.around(place, number);
-                waited += mix(before.queue, after.queue, place.part) * self.links[hop.link as usize].time_per_byte();
+                waited += mix(before.queue, after.queue, place.part) * per_byte(hop);
                 if known {
                     *passed = Passed { hops: number + 1, waited };
                 }
