@@ -3,6 +3,7 @@
 
 mod algorithm;
 mod delay;
+mod emulate;
 mod errors;
 mod goal;
 mod job;
@@ -233,6 +234,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(out_of_memory::end_without_memory, module)?)?;
     trace::add(module)?;
     module.add_function(wrap_pyfunction!(delay::delay, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::emulate, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::send_paced, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::record_arrivals, module)?)?;
     module.add_function(wrap_pyfunction!(job::import_job, module)?)?;
     module.add_function(wrap_pyfunction!(job::job_formats, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;

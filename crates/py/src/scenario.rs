@@ -76,6 +76,12 @@ impl PyScenario {
         interruptible(py, refuse, |go_on| self.prepared.testbed(go_on))
     }
 
+    /// The links that take `shortest` ps or longer, for an emulator, as JSON; refuses what no emulated link does.
+    fn emulation(&self, py: Python<'_>, shortest: u64) -> PyResult<String> {
+        let shortest = farloop_units::Delta::from_ps(shortest);
+        interruptible(py, refuse, |go_on| self.prepared.emulation(shortest, go_on))
+    }
+
     /// Most memory of its run, the largest share first: (name, bytes, the keys that decide about it).
     fn most_memory(&self, py: Python<'_>) -> PyResult<Vec<Share>> {
         let shares = interruptible(py, refuse, |go_on| self.prepared.memory(go_on))?;

@@ -57,6 +57,7 @@ mod cases;
 mod circuits;
 mod csv_rows;
 mod document;
+mod emulation;
 mod error;
 mod estimate;
 mod events;

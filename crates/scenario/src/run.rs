@@ -1,7 +1,8 @@
 //! Runs a scenario: from its text to tables.
 
-use crate::build::{Built, CircuitFacts, EventFact, of_paths};
+use crate::build::{Built, CircuitFacts, EventFact, layout, of_paths};
 use crate::diagnostic::Diagnostic;
+use crate::emulation::emulation_json;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
 use crate::gear::{model_of, ready_rates, require_packets, simulate_rates};
@@ -19,7 +20,7 @@ use farloop_net::result::RunResult;
 use farloop_net::spec::{NodeId, NodeKind};
 use farloop_net::{Cores, Livelock, Offender, OutOfMemory, Simulation, Stopped};
 use farloop_trace::{Trace, TraceSpec};
-use farloop_units::Time;
+use farloop_units::{Delta, Time};
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -107,6 +108,12 @@ impl Prepared {
         require_packets(&self.scenario, "a testbed sends")?;
         testbed::check_algorithms(&self.scenario)?;
         self.look(go_on, |built, go_on| testbed::testbed_json(&self.scenario, built, go_on))?
+    }
+
+    /// The links that take `shortest` or longer, for an emulator between real programs, as JSON; refuses what no emulated link does.
+    pub fn emulation(&self, shortest: Delta, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
+        let placed = layout(&self.scenario)?.links;
+        Ok(self.look(go_on, |built, _| emulation_json(&self.scenario, built, &placed, shortest))??)
     }
 
     /// Checks all that a run refuses: as [`Prepared::resolved`], and rules that only the simulation checks, such as more

@@ -43,7 +43,7 @@ const MAX_NODES: usize = 128;
 const MAX_FLOWS: usize = 1000;
 
 /// Ethernet's header, which kernels count with a packet; the rest of [`Transport::framing`] they do not see.
-const ETHERNET: u64 = 14;
+pub(crate) const ETHERNET: u64 = 14;
 
 /// IPv4 and TCP headers with timestamps.
 const HEADERS: Bytes = Bytes::new(52);
@@ -152,21 +152,8 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
         ));
     }
     for (id, node) in (0..).zip(nodes) {
-        let of_switch = |key: &str, problem: &str, expected: &str| {
-            let named = |name: &str| {
-                scenario
-                    .switch_overrides
-                    .iter()
-                    .rev()
-                    .find(|o| crate::glob::matches(&o.pattern, name) && o.settings.iter().any(|(k, _)| k == key))
-            };
-            let path = match named(&node.name) {
-                Some(o) => vec!["switch_override", &o.pattern, key],
-                None if built.routers.contains(&id) => vec!["wan_switch", key],
-                None => vec!["switch", key],
-            };
-            Err(scenario.diagnostic_at(&path, format!("{problem} (switch \"{}\")", node.name), expected))
-        };
+        let of_switch =
+            |key: &str, problem: &str, expected: &str| Err(at_switch(scenario, built, id, key, problem, expected));
         match &node.kind {
             NodeKind::Host => {}
             NodeKind::Circuit(_) => {
@@ -235,6 +222,26 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
         ));
     }
     Ok(())
+}
+
+/// A refusal of a switch's key, where the scenario sets it.
+pub(crate) fn at_switch(
+    scenario: &Scenario,
+    built: &Built,
+    id: NodeId,
+    key: &str,
+    problem: &str,
+    expected: &str,
+) -> Diagnostic {
+    let name = &*built.spec.nodes[id as usize].name;
+    let mut overrides = scenario.switch_overrides.iter().rev();
+    let named = overrides.find(|o| crate::glob::matches(&o.pattern, name) && o.settings.iter().any(|(k, _)| k == key));
+    let path = match named {
+        Some(o) => vec!["switch_override", &o.pattern, key],
+        None if built.routers.contains(&id) => vec!["wan_switch", key],
+        None => vec!["switch", key],
+    };
+    scenario.diagnostic_at(&path, format!("{problem} (switch \"{name}\")"), expected)
 }
 
 /// Two nodes with several equally short paths between them, if there are any.
@@ -414,7 +421,7 @@ fn blueprint(
 
 /// Settings of an egress port of a switch, in bytes on the wire. A port counts as much of a shared buffer as it could
 /// have while all others are empty. `at_host`: its link ends at a host.
-fn of_port(switch: &SwitchSpec, rate: Rate, at_host: bool) -> Json {
+pub(crate) fn of_port(switch: &SwitchSpec, rate: Rate, at_host: bool) -> Json {
     let alone = (switch.buffer.as_f64() * switch.alpha / (1.0 + switch.alpha)) as u64;
     let limit = switch.queue_limit.bytes.map_or(alone, |limit| limit.get().min(alone));
     let ecn = switch.ecn.filter(|ecn| ecn.marks_at(at_host));

@@ -1,0 +1,49 @@
+"""What `farloop emulate` prints for people."""
+
+from __future__ import annotations
+
+from farloop.emulation.long_links import EmulationPlan
+from farloop.emulation.session import LOSSES, DirectionReport, Emulation
+from farloop.units import bytes_text, count_text, rate_text, time_text
+
+
+def left_out(plan: EmulationPlan) -> str:
+    """What of a scenario is not emulated, because real programs and their hosts take its place."""
+    short = count_text(plan.short_links, "shorter link")
+    events = f" with {count_text(plan.short_changes, 'change')}" if plan.short_changes else ""
+    return f"not emulated: {short}{events}, hosts, algorithms and traffic (--longer-than sets from which delay on links are)"
+
+
+def lines(done: Emulation) -> list[str]:
+    """The result, the answer first."""
+    said = [
+        f"{count_text(len(done.directions) // 2, 'link')}, {done.seconds:.1f} s; late is how much later than due a packet left"
+    ]
+    if done.host_lost:
+        said.append(
+            f"this host was too slow: it lost {count_text(done.host_lost, 'packet')} beyond the links' own losses"
+        )
+    for each in done.directions:
+        said += _direction(each, done.seconds)
+    return said
+
+
+def _direction(each: DirectionReport, seconds: float) -> list[str]:
+    counts = each.counts
+    late = [time_text(counts[f"lateness_{key}"] / 1e9) for key in ("p50", "p99", "worst")]
+    gone = [f"{counts[key]:,} {text}" for key, text in LOSSES.items() if counts[key]]
+    others = [
+        f"{counts['marked']:,} marked" if counts["marked"] else "",
+        f"{counts['late']:,} reordered" if counts["late"] else "",
+        f"{counts['inside']:,} still inside" if counts["inside"] else "",
+        f"{counts['overruns']:,} lost by this host: ring full" if counts["overruns"] else "",
+        f"{counts['refused']:,} lost by this host: interface full" if counts["refused"] else "",
+    ]
+    rate = rate_text(counts["bytes"] * 8 / seconds) if seconds else "0 bps"
+    return [
+        f"{each.name}: {counts['came']:,} packets came, {counts['left']:,} left ({rate})",
+        f"  late: p50 {late[0]}, p99 {late[1]}, worst {late[2]}",
+        f"  {', '.join(gone) or 'none lost'}{''.join(f', {text}' for text in others if text)}",
+        f"  longest queue {bytes_text(counts['queue'])}, longest burst {bytes_text(counts['longest'])} "
+        f"({time_text(each.burst_time)} at the link's rate)",
+    ]
