@@ -259,7 +259,7 @@ fn the_text_has_no_quick_adapt_by_delay_where_switches_trim_and_that_of_their_dr
     assert_eq!(Law::new(&NsccParams::default(), &FlowInfo { trims: false, ..flow() }).quick_adapt_delay, 48e6);
     // After a period in which little arrived, any delay is too short; a trim is not.
     let mut b = bench();
-    b.sender.law = Box::new(Law::new(&NsccParams::ultra_ethernet(), &flow()));
+    *b.sender.law = Law::new(&NsccParams::ultra_ethernet(), &flow());
     packets(&mut b, 20, 8_999, true);
     b.now += Delta::from_us(22);
     (b.sender.last_adjust, b.sender.received) = (b.now, 0);
@@ -273,7 +273,7 @@ fn the_text_has_no_quick_adapt_by_delay_where_switches_trim_and_that_of_their_dr
 #[test]
 fn by_the_text_every_inferred_loss_takes_its_bytes_and_counts_as_past() {
     let mut b = bench();
-    b.sender.law = Box::new(Law::new(&NsccParams::ultra_ethernet(), &flow()));
+    *b.sender.law = Law::new(&NsccParams::ultra_ethernet(), &flow());
     assert_eq!(lose_packet(&mut b, PacketLossKind::Overtaken), 600_000 - 4160); // (12)
     assert_eq!(lose_packet(&mut b, PacketLossKind::Timeout), 600_000 - 8320);
     assert_eq!(b.sender.ignored, 8320);
