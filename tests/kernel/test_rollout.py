@@ -53,7 +53,7 @@ def test_counters_are_differences_and_the_end_of_short_connections_counts():
     before = tally.sums["moved"].segments
     tally.add(3.0, {1: connection(1, bytes_acked=5000, data_segs_out=4, delivered=30)}, [], arms)
     assert tally.sums["moved"].segments == before + 5
-    sums, duration = tally.since(2.0)
+    sums, duration = tally.sums_since(2.0)
     assert (sums["moved"].segments, duration) == (5, 1.0)
 
 
@@ -266,12 +266,12 @@ def test_completions_come_from_a_fifo(tmp_path):
         stream.write('{"seconds": -1}\nnothing\n{"seconds": true}\n[]\n{"seconds": 9')
         stream.flush()
         completions.read(10.0)
-        assert completions.since(5.0, 5.0) == (20.0, 0.099) and completions.wrong == 4
+        assert completions.rate_since(5.0, 5.0) == (20.0, 0.099) and completions.wrong == 4
         stream.write("}\n")
         stream.flush()
         completions.read(20.0)
-    assert completions.since(15.0, 5.0) == (0.2, 9.0)
-    assert completions.since(25.0, 0.0) == (None, None)
+    assert completions.rate_since(15.0, 5.0) == (0.2, 9.0)
+    assert completions.rate_since(25.0, 0.0) == (None, None)
     completions.close()
 
 

@@ -167,20 +167,20 @@ def test_two_plans_at_the_same_time(host):
     """Each has its own version and class; what one has moved the other leaves alone."""
     first = host.write_plan(shares="[1.0]", hold='"60s"', baseline='"0s"')
     second = host.write_plan(name="other", version=8, shares="[1.0]", hold='"60s"', baseline='"0s"')
-    one = host.start(first)
+    owner = host.start(first)
     assert until(lambda: moved(host) >= 3)
-    two = host.start(second)
+    other = host.start(second)
     assert until(lambda: any(line.get("state") == "step" for line in host.log(second)))
     time.sleep(1)
     assert {state["plan"] for state in host.call(standing.list_plans)} == {"probe", "other"}
     assert "farloop_cubic.8" not in host.controls().values()
     host.call(lambda: standing.undo_plan("probe"))
-    host.wait(one)
+    host.wait(owner)
     # Now they are free, and the second one has them.
     assert until(lambda: "farloop_cubic.8" in host.controls().values())
     assert until(lambda: "farloop_cubic.7" not in host.controls().values())
     host.call(lambda: standing.undo_plan("other"))
-    assert host.wait(two) == 3
+    assert host.wait(other) == 3
     assert is_back(host, second)
 
 

@@ -53,12 +53,12 @@ def problems_of(plan: Plan) -> list[str]:
             f"receiver.ready: {plan.algorithm} needs receivers that echo every mark ({plan.algorithm} or DCTCP there, or Accurate ECN); "
             "expected true, once they do"
         )
-    if plan.former and plan.former not in available():
-        problems.append(f"select.former: this kernel has no {plan.former}; it has {', '.join(available())}")
+    if plan.former and plan.former not in list_algorithms():
+        problems.append(f"select.former: this kernel has no {plan.former}; it has {', '.join(list_algorithms())}")
     return problems
 
 
-def available() -> list[str]:
+def list_algorithms() -> list[str]:
     """The congestion controls of this kernel."""
     return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
 

@@ -157,7 +157,7 @@ def read_plan(path: Path) -> Plan:
     select.only("to", "ports", "namespaces", "role", "former", "live", "existing")
     steps.only("shares", "hold", "baseline", "finish", "take_back")
     algorithm = head.one_of("algorithm", tuple(PROGRAMS))
-    version = head.whole("version", 1, MAX_VERSION, default=1)
+    version = head.whole_number("version", 1, MAX_VERSION, default=1)
     if len(name := f"{PROGRAMS[algorithm].control}.{version}") > MAX_NAME:
         raise head.refused("version", f"{name} has {len(name)} characters; expected at most {MAX_NAME}")
     blocks, block = _blocks(file.part("switchback"))
@@ -169,7 +169,7 @@ def read_plan(path: Path) -> Plan:
         version=version,
         cgroup=Path(text) if (text := head.optional_text("cgroup", "the directory of a cgroup of version 2")) else None,
         parameters=_parameters(file, algorithm),
-        seed=head.whole("seed", 0, 2**64 - 1, default=1),
+        seed=head.whole_number("seed", 0, 2**64 - 1, default=1),
         prefixes=_prefixes(select),
         ports=_ports(select),
         namespaces=tuple(select.texts("namespaces", "texts")) if "namespaces" in select.values else ("all",),
@@ -222,7 +222,7 @@ class _Table(TomlTable):
             raise self.refused(key, f"expected a table, [{key}]")
         return _Table(value, self.where, PlanError, key)
 
-    def whole(self, key: str, least: int, most: int, *, default: int) -> int:
+    def whole_number(self, key: str, least: int, most: int, *, default: int) -> int:
         """A whole number within bounds."""
         value = self.values.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -341,7 +341,7 @@ def _shares(steps: _Table) -> tuple[float, ...]:
 
 def _blocks(table: _Table) -> tuple[int, float]:
     table.only("blocks", "block")
-    blocks = table.whole("blocks", 0, 1000, default=0)
+    blocks = table.whole_number("blocks", 0, 1000, default=0)
     if blocks % 2 or 0 < blocks < 4:
         raise table.refused(
             "blocks", f"{blocks}; expected 0 for none, or an even number from 4 on: half of them are on"

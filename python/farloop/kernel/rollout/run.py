@@ -83,9 +83,9 @@ class Rollout:
         """
         plan = self.plan
         pins = selection.PINS / plan.name
+        cgroup = check_host(plan)
         if plan_is_committed(pins):
             return "committed before"
-        cgroup = check_host(plan)
         self._completions = Completions(plan.completions) if plan.completions else None
         passed, before = unfinished_run(self.log, plan)
         self._journal = Journal(self.log, plan)
@@ -163,7 +163,7 @@ class Rollout:
         while time.monotonic() < begin + plan.hold:
             self._tick()
             self._judge(max(begin, time.monotonic() - plan.window))
-        sums, duration = self.tally.since(begin)
+        sums, duration = self.tally.sums_since(begin)
         naive = verdict.naive_ratios(sums, duration)
         rates = asdict(self._class_rates(begin))
         counts = self._require().counts()
@@ -202,7 +202,7 @@ class Rollout:
                 if on:
                     self._judge(max(begin, time.monotonic() - plan.window))
             rows[on].append(asdict(self._class_rates(counted)))
-            sums, duration = self.tally.since(counted)
+            sums, duration = self.tally.sums_since(counted)
             others[on].append(asdict(rates_of(sums["others"], duration)))
             self._event("block", block=number, on=on, rates=rows[on][-1], others=others[on][-1])
         self._event(
@@ -243,7 +243,7 @@ class Rollout:
             if c.closed:
                 self._closed.setdefault(cookie, now)
         self._living = living = self.watch.living()
-        ended = self.watch.ended()
+        ended = self.watch.take_ended()
         for s in (*living.values(), *ended):
             # Those of the class that began before the plan.
             if s.cookie not in self._arms:
@@ -280,12 +280,12 @@ class Rollout:
         self.notify("WATCHDOG=1")
 
     def _class_rates(self, begin: float) -> Rates:
-        sums, duration = self.tally.since(begin)
-        completions = self._completions.since(begin, duration) if self._completions else (None, None)
+        sums, duration = self.tally.sums_since(begin)
+        completions = self._completions.rate_since(begin, duration) if self._completions else (None, None)
         return verdict.class_rates(sums, duration, completions)
 
     def _judge(self, begin: float) -> None:
-        sums, duration = self.tally.since(begin)
+        sums, duration = self.tally.sums_since(begin)
         if duration < min(_STEADY, self.plan.window / 2):
             return
         breach = verdict.find_breach(self.plan.limits, sums, duration, self._class_rates(begin), self.baseline)

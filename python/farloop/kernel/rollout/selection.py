@@ -159,15 +159,15 @@ def open_pinned(folder: Path) -> Selection:
     Raises:
         FarloopError: there is none, or it is not whole.
     """
-    found: dict[str, int] = {}
+    opened: dict[str, int] = {}
     for name in (*MAPS, "select", "control"):
         descriptor = libbpf.library().bpf_obj_get(str(folder / name).encode())
         if descriptor < 0:
-            for opened in found.values():
-                os.close(opened)
+            for each in opened.values():
+                os.close(each)
             raise libbpf.last_error(f"{folder / name} cannot be opened")
-        found[name] = descriptor
-    return Selection({name: found[name] for name in MAPS}, {name: found[name] for name in ("select", "control")})
+        opened[name] = descriptor
+    return Selection({name: opened[name] for name in MAPS}, {name: opened[name] for name in ("select", "control")})
 
 
 def attach(plan: Plan, cgroup: Path) -> Selection:

@@ -105,7 +105,7 @@ class Watch:
                 listed |= {s.cookie: s for s in _list_sockets(dump, family)}
         return listed
 
-    def ended(self) -> list[Socket]:
+    def take_ended(self) -> list[Socket]:
         """The sockets that have ended since the last call."""
         sockets = []
         for end in self.ends.values():

@@ -141,7 +141,7 @@ class Tally:
             self._history.popleft()
         return gone
 
-    def since(self, begin: float) -> tuple[dict[str, Sums], float]:
+    def sums_since(self, begin: float) -> tuple[dict[str, Sums], float]:
         """What each arm did since the first look at or after a time, and over how many seconds that is."""
         now, latest = self._history[-1]
         at, earlier = next((entry for entry in self._history if entry[0] >= begin), self._history[-1])
@@ -195,7 +195,7 @@ class Completions:
         while self._history and self._history[0][0] < now - _KEPT_SECONDS:
             self._history.popleft()
 
-    def since(self, begin: float, duration: float) -> tuple[float | None, float | None]:
+    def rate_since(self, begin: float, duration: float) -> tuple[float | None, float | None]:
         """Completions per second since a time, and the 99th percentile of how long they took, in seconds."""
         times = sorted(seconds for at, seconds in self._history if at > begin)
         rank = max(-(-99 * len(times) // 100) - 1, 0)
