@@ -22,8 +22,8 @@ const SLOTS: usize = 4096;
 /// The same of frames of up to 64 kB.
 const LARGE_SLOTS: usize = 768;
 
-/// The largest frame that hosts leave to others to cut.
-const LARGEST: usize = 1 << 16;
+/// The largest frame that hosts leave to others to cut: a packet of 64 kB behind its header and tags.
+const LARGEST: usize = (1 << 16) + 64;
 
 /// The longest sleep while packets are on their way, in ns: a tenth of what a ring takes.
 const LONGEST_SLEEP: u64 = 500_000;

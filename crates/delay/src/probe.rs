@@ -1,5 +1,5 @@
-//! Instruments beside the emulator: a sender of paced packets, and a receiver that records when sampled packets reached an interface, by the
-//! kernel's clock.
+//! Instruments beside the emulator: a sender of paced packets, and a receiver that records when sampled packets reached an interface,
+//! by the kernel's clock.
 
 use crate::emulator::{monotonic, nanoseconds};
 use crate::frame::{SAMPLED_BITS, VNET_HEADER, sample_key};
@@ -90,8 +90,8 @@ fn number(frame: &mut [u8], number: u64) {
     frame[24..26].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
-/// Calls `ready`, and then records when sampled packets reach an interface, in ns of `CLOCK_MONOTONIC`, with their keys, until `stop` has no
-/// writer any more.
+/// Calls `ready`, and then records when sampled packets reach an interface, in ns of `CLOCK_MONOTONIC`, with their keys, until `stop`
+/// has no writer any more.
 pub fn record(interface: &str, ready: impl FnOnce(), stop: &mut (impl Read + AsFd)) -> io::Result<Vec<(u64, u64)>> {
     let socket = open(interface)?;
     ready();
