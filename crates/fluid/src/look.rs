@@ -9,6 +9,9 @@ use crate::mechanism::Mechanism;
 use farloop_cc::{Ack, Ctx, Loss, LossKind, Sender, Sent, TimerId};
 use farloop_units::{Bytes, Delta, Time};
 
+/// The first look that gives ACKs comes when so many packets are acknowledged.
+const FIRST_PACKETS: f64 = 2.0;
+
 impl Engine<'_> {
     /// Gives the algorithm its ACKs, and sets the flow's rate until the next look.
     pub(crate) fn look(&mut self, slot: u32, now: f64) {
@@ -181,6 +184,12 @@ impl Engine<'_> {
         // A look at least once in each *base* round-trip time, however long the queue is.
         let longest = if self.settings.lacks(Mechanism::BaseLooks) { f64::INFINITY } else { flow.base_rtt };
         let mut interval = (rtt / flow.looks).min(longest);
+        if flow.acked <= 0.0
+            && let Some(back) = flow.curve.back_of(FIRST_PACKETS * flow.mss * flow.framing)
+        {
+            // The first ACKs show what nothing was known of before: algorithms answer them at once.
+            interval = interval.min((back - now).max(flow.base_rtt / 16.0));
+        }
         if self.settings.scatter > 0.0 {
             interval *= 1.0 - self.settings.scatter * self.random.uniform();
         }

@@ -213,6 +213,10 @@ impl Engine<'_> {
         // Nothing comes after the last byte.
         let over = matches!(flow.stage, Stage::LastByteAt(at) if place < at);
         if !over {
+            if flow.hops[place].input == 0 {
+                // What its bytes find from now on is not what a link far away had before they came.
+                self.count_hops(&mut flow, now);
+            }
             self.enter(slot, &mut flow, place, change.rate, now);
         }
         self.flows[slot as usize] = Some(flow);

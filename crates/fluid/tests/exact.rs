@@ -34,6 +34,30 @@ fn a_flow_alone_has_the_target_of_hpcc() {
     }
 }
 
+/// Telemetry of links behind a long one is that of the time when a flow's bytes are there: none of them hurry.
+#[test]
+fn a_flow_alone_across_has_the_target_of_hpcc() {
+    let links = [(Rate::from_gbps(100), Delta::from_us(1)), (Rate::from_gbps(100), Delta::from_ms(1))];
+    for name in ["hpcc", "gear"] {
+        let flows = vec![flow(0, 1, 100_000_000), flow(1, 0, 100_000_000)];
+        let result = run(star(&links, switch(), algorithm(name), flows));
+        for (row, fct) in result.flows.iter().zip(completions(&result)) {
+            let slowdown = fct as f64 / row.ideal.as_ps() as f64;
+            assert!((1.0..1.08).contains(&slowdown), "{name}: {slowdown}");
+        }
+    }
+}
+
+/// The first ACKs of a flow are answered when they come: HPCC does not lower its window twice for the same load.
+#[test]
+fn a_short_flow_alone_is_slowed_once() {
+    for name in ["hpcc", "gear"] {
+        let result = run(equal_star(2, algorithm(name), vec![flow(0, 1, 1_000_000)]));
+        let slowdown = completions(&result)[0] as f64 / result.flows[0].ideal.as_ps() as f64;
+        assert!(slowdown < 1.004 / 0.95, "{name}: {slowdown}");
+    }
+}
+
 /// Without the first window's limit a slow link behind a fast one takes its time, wherever the bytes wait.
 #[test]
 fn a_slow_link_downstream_takes_its_time() {
