@@ -218,7 +218,7 @@ pub fn check_algorithm(algorithm: &AnyParams) -> Result<(), Refusal> {
         border_agent: _, // one of port agents
         symmetric: _,
         accurate_ecn: _,
-        delivery_rate,
+        delivery_rate: _, // over TCP
         even_pacing: _,
         exact_window: _,
         multipath,
@@ -241,9 +241,6 @@ pub fn check_algorithm(algorithm: &AnyParams) -> Result<(), Refusal> {
     }
     if fields > 0 {
         return refuse("has header fields of its own");
-    }
-    if delivery_rate {
-        return refuse("measures the delivery rate of packets");
     }
     Ok(())
 }

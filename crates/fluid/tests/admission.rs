@@ -4,6 +4,7 @@ use crate::common::{algorithm, equal_star, flow};
 use farloop_cc::{About, Ack, AnyParams, Catalog, Control, Ctx, DynAlgorithm, FlowInfo, Loss, Needs, Sender};
 use farloop_fluid::admission::BOUND;
 use farloop_fluid::{Admission, Error, Settings, Simulation, check_algorithm};
+use farloop_network::spec::{TransportKind, TransportSpec};
 use farloop_test_support::{assert_stored, replace_blocks};
 use farloop_units::{Bytes, ParamError, ParamSpec, Rate, Value};
 
@@ -14,7 +15,9 @@ fn stored_page_lists_how_algorithms_get_their_acks() {
     let mut rows = vec!["| algorithm | ACKs at a look | difference |".to_string(), "| --- | --- | ---: |".to_string()];
     for name in catalog.names() {
         let params = catalog.lookup(name).expect("known");
-        let tried = check_algorithm(&params).map_or(Admission::Refused, |()| Admission::of(&params));
+        let kind = if params.needs().delivery_rate { TransportKind::Tcp } else { TransportKind::Rdma };
+        let trial = || Admission::over(&params, &TransportSpec::plain(kind));
+        let tried = check_algorithm(&params).map_or(Admission::Refused, |()| trial());
         rows.push(match tried {
             Admission::Few(difference) => format!("| `{name}` | few | {:.1} % |", difference * 100.0),
             Admission::Single(difference) => {

@@ -40,6 +40,8 @@ impl Engine<'_> {
             // Of counted marks one ACK tells; of echoed ones each has the mark of what it covers.
             let apart = if counted.is_some() || echoes >= bytes { 0 } else { echoes };
             let in_flight = spread.snd_nxt.saturating_sub(spread.ack_seq + missing);
+            let times = (spread.at, spread.rtt);
+            let delivery = tcp.delivery.as_mut().map(|rate| rate.sample(times, spread.ack_seq, app_limited));
             let ack = Ack {
                 acked: Bytes::new(bytes - apart),
                 ack_seq: Bytes::new(spread.ack_seq - apart),
@@ -50,7 +52,7 @@ impl Engine<'_> {
                 ce: counted,
                 in_recovery: tcp.phase == Phase::Recovery,
                 app_limited,
-                delivery: None,
+                delivery,
                 int: if flow.has_telemetry { telemetry.next(left) } else { &[] },
                 fields: &[],
             };

@@ -168,6 +168,9 @@ impl Tcp {
         flow.left += bytes;
         self.due[usize::from(!old)] += bytes;
         self.last_byte = None;
+        if let Some(delivery) = &mut self.delivery {
+            delivery.lose((bytes / flow.framing) as u64);
+        }
     }
 
     /// Counts what has left since the last look: lost bytes first.

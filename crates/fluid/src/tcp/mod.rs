@@ -17,6 +17,7 @@
 
 mod acks;
 mod clock;
+mod delivery;
 mod handshake;
 mod look;
 mod losses;
@@ -28,6 +29,7 @@ pub(crate) use opening::{Handshakes, Opening};
 pub(crate) use refusal::{check_drops, check_tcp};
 
 use crate::plan::FlowFacts;
+use delivery::DeliveryRate;
 use farloop_cc::{AnySender, Sender};
 use farloop_network::Network;
 use farloop_network::spec::{LinuxPacing, TransportKind};
@@ -134,6 +136,8 @@ pub(crate) struct Tcp {
     /// When the last byte left, and the time that it waited in queues, in picoseconds.
     last_byte: Option<(f64, f64)>,
     pub counts: Counts,
+    /// Samples of the delivery rate; `None` for algorithms that want none.
+    delivery: Option<DeliveryRate>,
 }
 
 impl Tcp {
@@ -184,6 +188,7 @@ impl Tcp {
             rest,
             last_byte: None,
             counts: Counts::default(),
+            delivery: needs.delivery_rate.then(|| DeliveryRate::new(now as u64)),
         }))
     }
 
