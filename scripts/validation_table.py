@@ -20,7 +20,7 @@ from typing import Any
 
 import page_tables
 
-from farloop.studies.validation import checks, fluid_cases, fluid_errors, references, relations
+from farloop.studies.validation import checks, fluid_cases, fluid_errors, fluid_records, references, relations
 from farloop.studies.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
 from farloop.studies.validation.relations import RelationOutcome
 from farloop.views import validation_tables
@@ -48,6 +48,7 @@ def main() -> int:
         draw_errors()
     put(PAGE, "speed", speed(json.loads(SPEED.read_text("utf-8"))))
     put(FLUID, "fluid-errors", fluid())
+    put(FLUID, "fluid-causes", causes())
     put(FLUID, "fluid-bounds", bounds(json.loads(BOUNDS.read_text("utf-8"))))
     put(FLUID, "m3", public_runs(json.loads(M3.read_text("utf-8"))))
     if output is None:
@@ -116,6 +117,18 @@ def fluid() -> str:
     heads = [*_FLUID, "p99 slowdown", "last end"], ["case", "algorithm", *fluid_errors.CLASSES]
     tables = [Table.from_rows(head, rows).markdown() for head, rows in zip(heads, (runs, by_size), strict=True)]
     return "\nMean errors by size of flows: fluid / max-min / packets with jitter, in %.\n\n".join(tables).rstrip()
+
+
+def causes() -> str:
+    """Recorded errors that were smaller once, and why."""
+    rows: list[list[Cell]] = [
+        [name, algorithm, statistic, f"{100 * before:.1f}", _signed(now), row.get(fluid_records.CAUSE, "")]
+        for name, algorithms in fluid_cases.load_recorded().items()
+        for algorithm, row in ((algorithm, classes[fluid_errors.ALL]) for algorithm, classes in algorithms.items())
+        for statistic, (before, now) in fluid_records.worse_than_best(row).items()
+    ]
+    heads = ["case", "algorithm", "error", "once (%)", "now (%)", "cause"]
+    return Table.from_rows(heads, rows).markdown().rstrip()
 
 
 def draw_errors() -> None:

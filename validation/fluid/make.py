@@ -1,8 +1,9 @@
 """Makes `fluid/recorded.json`: the errors of the fluid simulation against packets.
 
-    python validation/fluid/make.py [CASE ...]
+    python validation/fluid/make.py [--cause TEXT] [CASE ...] [CASE/ALGORITHM ...]
 
-runs the cases (all without a name) as `farloop validate fluid` does, and replaces what is recorded of them.
+runs the cases (all without a name) as `farloop validate fluid` does, and replaces what is recorded of them. A row that is worse than it ever
+was is not replaced without a cause: the command names it, and ends with code 1. With `--cause` the row has that text.
 """
 
 from __future__ import annotations
@@ -10,30 +11,45 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any
 
 from farloop.experiments.execution import Execution
-from farloop.studies.validation import fluid_cases, fluid_errors
+from farloop.studies.validation import fluid_cases, fluid_errors, fluid_records
+from farloop.studies.validation.fluid_records import UnexplainedError
 
 
-def main() -> None:
-    """Runs the cases and writes their errors."""
+def main() -> int:
+    """Runs the cases and writes their errors; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("cases", nargs="*", help="Names of cases.")
-    names = parser.parse_args().cases
+    parser.add_argument("cases", nargs="*", help="Names of cases, or of a case with one of its algorithms.")
+    parser.add_argument("--cause", default="", help="Why rows are worse than they were.")
+    arguments = parser.parse_args()
     path = fluid_cases.DIRECTORY / fluid_cases.RECORDED
     document = dict(fluid_cases.load_recorded())
     order = [case.name for case in fluid_cases.load()]
-    for name in names or order:
-        chosen = fluid_errors.select([f"{fluid_errors.NAME}/{name}"], full=True)
-        for case, algorithm in chosen:
+    refused = 0
+    for wanted in arguments.cases or order:
+        name, _, only = wanted.partition("/")
+        for case, algorithm in fluid_errors.select([f"{fluid_errors.NAME}/{name}"], full=True):
+            if only and algorithm != only:
+                continue
             results = fluid_errors.run([(case, algorithm)], Execution(threads=1))
-            document.setdefault(name, {})[algorithm] = fluid_errors.record(results)[name][algorithm]
-            kept = {case: document[case] for case in order if case in document}
-            path.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+            classes: dict[str, Any] = fluid_errors.record(results)[name][algorithm]
+            known = document.get(name, {}).get(algorithm, {}).get(fluid_errors.ALL)
             (every,) = (each for each in results if each.size == fluid_errors.ALL)
             means = {way: own["mean"] for way, own in every.errors.items()}
             sys.stderr.write(f"{name} {algorithm}: {every.flows} flows, {means}\n")
+            try:
+                classes[fluid_errors.ALL] = fluid_records.succeed(known, classes[fluid_errors.ALL], arguments.cause)
+            except UnexplainedError as error:
+                sys.stderr.write(f"{name} {algorithm} {error}: --cause TEXT says it\n")
+                refused += 1
+                continue
+            document[name] = dict(document.get(name, {})) | {algorithm: classes}
+            kept = {case: document[case] for case in order if case in document}
+            path.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    return 1 if refused else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

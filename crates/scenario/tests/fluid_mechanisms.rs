@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use toml_edit::DocumentMut;
 
-/// An error is worse than recorded where it is larger by more than a quarter and 0.3 points: `MARGIN` and `POINTS` of `fluid_errors.py`.
+/// An error is worse than recorded where it is larger by more than a quarter and 0.3 points: `MARGIN` and `POINTS` of `fluid_records.py`.
 const WORSE: (f64, f64) = (1.25, 0.003);
 
 /// A case of `cases.toml`, with an algorithm and the first of its seeds.

@@ -18,7 +18,7 @@ from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results import gears
 from farloop.results.flow_completion import column
 from farloop.scenario import Scenario
-from farloop.studies.validation import fluid_cases
+from farloop.studies.validation import fluid_cases, fluid_records
 from farloop.studies.validation.fluid_cases import FluidCase
 
 if TYPE_CHECKING:
@@ -48,10 +48,6 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
 
 HOLDS, KNOWN, WORSE = "holds", "above its bar", "worse than recorded"
 """Verdicts: within the bar and no worse than recorded; above the bar as recorded; above what is recorded, or above the bar without any."""
-
-MARGIN, POINTS = 0.25, 0.003
-"""An error is worse than recorded where it is larger by more than a quarter and 0.3 points: flows that meet differ by chance."""
-
 
 @dataclass(frozen=True)
 class FluidError:
@@ -88,7 +84,7 @@ class FluidError:
         known = abs(self.recorded.get(statistic, math.nan))
         if math.isnan(error):
             return WORSE
-        if not math.isnan(known) and error > known * (1 + MARGIN) + POINTS:
+        if not math.isnan(known) and fluid_records.is_worse(error, known):
             return WORSE
         if error <= bar:
             return HOLDS
