@@ -8,9 +8,9 @@
 //! - the turn goes round as in `oblivious`; a value with a penalty is passed over, and the first of a row of such loses 1 (B2);
 //! - where all have a penalty, the one whose turn it is next takes the packet.
 //!
-//! The text of Ultra Ethernet 1.0 (§3.6.16, by the notes in KaiLv16/UEC-Notes, Notes/multipath.md) counts time, not turns: a congested value
-//! rests for a round-trip time at least, unless more than half of the values are congested (B3). `rest` and `most_resting` are for that;
-//! with the penalties at 0 it is all that holds.
+//! The text of Ultra Ethernet 1.0 (§3.6.16, by the notes in KaiLv16/UEC-Notes, Notes/multipath.md) counts time, not turns: a congested
+//! value rests for a round-trip time at least, unless more than half of the values are congested (B3). `rest` and `most_resting` are for
+//! that; with the penalties at 0 it is all that holds.
 //!
 //! An intended difference from the source: there every timeout blames entropy value 0, whichever packet was lost (`uec.cpp`
 //! calls `processEv(UNKNOWN_EV, PATH_TIMEOUT)`, and `UNKNOWN_EV` is the first of an enumeration; reported as issue 2 of

@@ -1,7 +1,7 @@
 //! `nscc`: the sender's congestion control of Ultra Ethernet: a window by marks and delay, for sprayed packets.
 //!
-//! Source: ultraethernet/uet-htsim, htsim/sim/uec.cpp and uec.h, commit 40ccb05 (the simulator of the Ultra Ethernet Consortium). The preset
-//! `nscc-uec` has the rules in which the text of the Ultra Ethernet Specification 1.0 (§3.6.13) differs, as notes on it give its
+//! Source: ultraethernet/uet-htsim, htsim/sim/uec.cpp and uec.h, commit 40ccb05 (the simulator of the Ultra Ethernet Consortium). The
+//! preset `nscc-uec` has the rules in which the text of the Ultra Ethernet Specification 1.0 (§3.6.13) differs, as notes on it give its
 //! pseudo-code (KaiLv16/UEC-Notes, Notes/UET-CC.md). Equation numbers are those of `spec/nscc.md`.
 //!
 //! The model in six lines:
