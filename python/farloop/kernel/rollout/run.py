@@ -63,7 +63,7 @@ class Rollout:
     _guardian: guardian.Guardian | None = None
     _server: control.Control | None = None
     _completions: Completions | None = None
-    _living: dict[int, Socket] = field(default_factory=dict)
+    _moved: dict[int, Socket] = field(default_factory=dict)
     _arms: dict[int, str] = field(default_factory=dict)
     _closed: dict[int, float] = field(default_factory=dict)
     _texts: dict[str, str] = field(default_factory=dict)
@@ -159,6 +159,7 @@ class Rollout:
         plan = self.plan
         self._change_share(share, step=number)
         self._set_state("step")
+        self._moved.clear()
         begin = time.monotonic()
         while time.monotonic() < begin + plan.hold:
             self._tick()
@@ -177,7 +178,7 @@ class Rollout:
         """
         if not self.plan.needs_ecn:
             return {}
-        moved = [s for s in self._living.values() if self._arms.get(s.cookie) == "moved" and s.fields["delivered"] > 1]
+        moved = list(self._moved.values())
         agreed = sum(bool(s.fields["options"] & _OPTION_ECN) for s in moved)
         if moved and not agreed:
             raise WithdrawnError(
@@ -242,12 +243,15 @@ class Rollout:
             self._arms[cookie] = "moved" if c.moved else "unmoved"
             if c.closed:
                 self._closed.setdefault(cookie, now)
-        self._living = living = self.watch.living()
+        living = self.watch.living()
         ended = self.watch.take_ended()
         for s in (*living.values(), *ended):
             # Those of the class that began before the plan.
             if s.cookie not in self._arms:
                 self._arms[s.cookie] = "unmoved" if plan.has_connection(s.source, s.destination) else "others"
+            # The handshake counts as delivered.
+            if plan.needs_ecn and self._arms[s.cookie] == "moved" and s.fields["delivered"] > 1:
+                self._moved[s.cookie] = s
         gone = self.tally.add(now, living, ended, self._arms)
         self._unseen_cookies |= {c.namespace for c in connections.values()} - self.watch.cookies - {0}
         forgotten = {cookie for cookie, at in self._closed.items() if cookie in gone or at < now - _CLOSED_KEPT}
