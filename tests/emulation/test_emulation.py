@@ -71,7 +71,7 @@ def test_events_are_changes_of_their_direction():
         (3, "corruption", 0.1, None),
     ]
     assert short(back) == both + slow
-    assert planned.short_changes == 1 and "2 shorter links with 1 change" in view.left_out(planned)
+    assert planned.short_changes == 1 and "2 shorter links with 1 change" in view.describe_omissions(planned)
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,9 @@ def emulators(deadline=20.0):
     """Emulators that run, once those that are ending have ended."""
     end = time.monotonic() + deadline
     while True:
-        found = [p.parent.name for p in Path("/proc").glob("[0-9]*/cmdline") if MODULE.encode() in read(p)]
-        if not found or time.monotonic() > end:
-            return found
+        pids = [p.parent.name for p in Path("/proc").glob("[0-9]*/cmdline") if MODULE.encode() in read(p)]
+        if not pids or time.monotonic() > end:
+            return pids
         time.sleep(0.1)
 
 
@@ -305,8 +305,8 @@ def test_the_command_prints_what_became_of_all_packets():
     )
     assert done.returncode == 0, done.stderr
     assert "west: nsenter --net=/proc/" in done.stderr and "not emulated: 2 shorter links" in done.stderr
-    found = json.loads(done.stdout)
-    assert [each["direction"] for each in found["directions"]] == ["west->east", "east->west"]
+    reported = json.loads(done.stdout)
+    assert [each["direction"] for each in reported["directions"]] == ["west->east", "east->west"]
     failed = subprocess.run(
         [sys.executable, "-m", "farloop", *words, "--run", "west=false"], capture_output=True, text=True, check=False
     )

@@ -112,14 +112,14 @@ def handle(text):
 
 
 def netem(words):
-    found = {"limit": 1000}
+    options = {"limit": 1000}
     while words.next():
         word = words.take("option")
         if word == "limit":
-            found["limit"] = words.number("limit", whole)
+            options["limit"] = words.number("limit", whole)
         elif word in ("delay", "latency"):
-            found["delay"] = words.number("delay", time)
-            found["jitter"] = words.maybe(time)
+            options["delay"] = words.number("delay", time)
+            options["jitter"] = words.maybe(time)
             words.maybe(percent)
         elif word in ("loss", "drop"):
             if words.next() == "gemodel":
@@ -129,41 +129,41 @@ def netem(words):
                     parts.append(more)
                 if len(parts) > 4:
                     raise RefusedError("a gemodel has up to four numbers")
-                found["gemodel"] = tuple(parts)
+                options["gemodel"] = tuple(parts)
             else:
                 if words.next() == "random":
                     words.take("model")
-                found["loss"] = words.number("loss", percent)
+                options["loss"] = words.number("loss", percent)
                 words.maybe(percent)
         elif word == "corrupt":
-            found["corrupt"] = words.number("corrupt", percent)
+            options["corrupt"] = words.number("corrupt", percent)
             words.maybe(percent)
         elif word == "rate":
-            found["rate"] = words.number("rate", rate)
-            found["overhead"] = words.maybe(whole)
+            options["rate"] = words.number("rate", rate)
+            options["overhead"] = words.maybe(whole)
         else:
             raise RefusedError(f"netem has no {word}")
-    if found.get("jitter") and "delay" not in found:
+    if options.get("jitter") and "delay" not in options:
         raise RefusedError("jitter needs a delay")
-    return found
+    return options
 
 
 def tbf(words):
-    found = {}
-    options = {"rate": rate, "burst": size, "buffer": size, "limit": size, "latency": time, "overhead": whole}
+    options = {}
+    known = {"rate": rate, "burst": size, "buffer": size, "limit": size, "latency": time, "overhead": whole}
     while words.next():
         word = words.take("option")
-        if word not in options or word in found:
+        if word not in known or word in options:
             raise RefusedError(f"tbf: {word}")
-        found[word] = words.number(word, options[word])
-    if not {"rate", "burst"} <= found.keys() or ("limit" in found) == ("latency" in found):
+        options[word] = words.number(word, known[word])
+    if not {"rate", "burst"} <= options.keys() or ("limit" in options) == ("latency" in options):
         raise RefusedError("tbf needs rate, burst, and limit or latency")
-    return found
+    return options
 
 
 def red(words):
-    found = {"probability": 0.02}
-    options = {
+    options = {"probability": 0.02}
+    known = {
         "limit": size,
         "min": size,
         "max": size,
@@ -175,25 +175,25 @@ def red(words):
     while words.next():
         word = words.take("option")
         if word in ("ecn", "harddrop", "nodrop", "adaptive"):
-            found[word] = True
-        elif word in options:
-            found[word] = words.number(word, options[word])
+            options[word] = True
+        elif word in known:
+            options[word] = words.number(word, known[word])
         else:
             raise RefusedError(f"red has no {word}")
-    if not {"limit", "avpkt"} <= found.keys():
+    if not {"limit", "avpkt"} <= options.keys():
         raise RefusedError("red needs limit and avpkt")
     # `tc_red_eval_P` and `tc_red_eval_ewma`.
-    if found["max"] <= found["min"] or found["max"] > found["limit"]:
+    if options["max"] <= options["min"] or options["max"] > options["limit"]:
         raise RefusedError("red: min < max <= limit")
-    if found["burst"] + 1 - found["min"] / found["avpkt"] < 1:
+    if options["burst"] + 1 - options["min"] / options["avpkt"] < 1:
         raise RefusedError("red: failed to calculate EWMA constant")
-    found["wlog"] = next(
+    options["wlog"] = next(
         wlog
         for wlog in range(1, 32)
-        if found["burst"] + 1 - found["min"] / found["avpkt"]
-        <= (1 - math.pow(1 - 0.5**wlog, found["burst"])) / 0.5**wlog
+        if options["burst"] + 1 - options["min"] / options["avpkt"]
+        <= (1 - math.pow(1 - 0.5**wlog, options["burst"])) / 0.5**wlog
     )
-    return found
+    return options
 
 
 QDISCS = {"netem": netem, "tbf": tbf, "red": red}

@@ -26,10 +26,10 @@ const LARGE_SLOTS: usize = 768;
 const LARGEST: usize = (1 << 16) + 64;
 
 /// The longest sleep while packets are on their way, in ns: a tenth of what a ring takes.
-const LONGEST_SLEEP: u64 = 500_000;
+const MAX_SLEEP: u64 = 500_000;
 
 /// The shortest sleep, in ns. Packets that are due within it leave together; without it each would cost a sleep.
-const SHORTEST_SLEEP: u64 = 20_000;
+const MIN_SLEEP: u64 = 20_000;
 
 /// Two interfaces of this network namespace and what lies between them: frames that come by the first take the first direction.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ pub fn run(
         }
         let now = monotonic()?;
         let wait = wait(&lanes, now - start);
-        if wait.is_some() && now < last_look + 10 * LONGEST_SLEEP {
+        if wait.is_some() && now < last_look + 10 * MAX_SLEEP {
             sleep(wait)?;
             continue;
         }
@@ -215,10 +215,10 @@ impl Lane {
 /// How long nothing has to be done, in ns; `None` until the next frame comes.
 fn wait(lanes: &[Lane], now: u64) -> Option<u64> {
     let due = lanes.iter().filter(|lane| !lane.direction.is_empty()).map(|lane| lane.direction.next_due());
-    let due = due.map(|due| due.map_or(LONGEST_SLEEP, |due| due.saturating_sub(now))).min()?;
+    let due = due.map(|due| due.map_or(MAX_SLEEP, |due| due.saturating_sub(now))).min()?;
     // What comes meanwhile is not due before.
     let shortest = lanes.iter().map(|lane| lane.direction.shortest()).min().unwrap_or(0);
-    Some(due.min(shortest).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+    Some(due.min(shortest).clamp(MIN_SLEEP, MAX_SLEEP))
 }
 
 /// Packets that arrive at a direction at one time.

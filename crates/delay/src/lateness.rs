@@ -81,8 +81,8 @@ mod tests {
         (1..=10_000).for_each(|time| times.add(time));
         assert_eq!((times.max(), times.total()), (10_000, 10_000));
         for (part, exact) in [(0.5, 5000), (0.99, 9900), (1.0, 10_000), (0.0, 1)] {
-            let found = times.quantile(part);
-            assert!(exact <= found && found <= exact + exact / 16 + 1, "{part}: {found}");
+            let quantile = times.quantile(part);
+            assert!(exact <= quantile && quantile <= exact + exact / 16 + 1, "{part}: {quantile}");
         }
     }
 

@@ -134,7 +134,7 @@ mod linux {
     }
 
     fn changes(of: &Json) -> Result<Vec<(u64, Change)>, String> {
-        let one = |change: &Json| {
+        let read_change = |change: &Json| {
             let at = whole(change, "at")?;
             let setting = change["setting"].as_str().ok_or("setting is missing")?;
             let value = &change["value"];
@@ -156,7 +156,7 @@ mod linux {
             };
             Ok((at, change))
         };
-        list(of, "changes")?.iter().map(one).collect()
+        list(of, "changes")?.iter().map(read_change).collect()
     }
 
     fn list<'a>(of: &'a Json, key: &str) -> Result<&'a Vec<Json>, String> {

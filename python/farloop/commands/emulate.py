@@ -110,7 +110,7 @@ def emulate(
     planned = long_links.read_plan(wanted, long_links.read_time("--longer-than", longer_than, 10.0))
     programs = session.read_programs(planned, run or [])
     if planned.short_links:
-        say(f"farloop: note: {view.left_out(planned)}")
+        say(f"farloop: note: {view.describe_omissions(planned)}")
     done = session.emulate(
         planned,
         added,

@@ -125,37 +125,37 @@ def _refuse_interface(name: str, mtu: int) -> None:
     """Refuses an interface whose frames this host handles itself, or that cannot carry the scenario's."""
     if name in default_routes():
         raise FarloopError(f"--between: {name} carries the default route of this host; expected another interface")
-    (found,) = _ip("-json", "address", "show", "dev", name)
-    if "LOOPBACK" in found["flags"]:
+    (interface,) = _ip("-json", "address", "show", "dev", name)
+    if "LOOPBACK" in interface["flags"]:
         raise FarloopError(f"--between: {name} is the loopback interface; expected another one")
-    if "master" in found:
+    if "master" in interface:
         raise FarloopError(
-            f"--between: {name} belongs to {found['master']}, which takes its frames; expected an interface without: "
+            f"--between: {name} belongs to {interface['master']}, which takes its frames; expected an interface without: "
             f"ip link set {name} nomaster"
         )
-    used = [address["local"] for address in found["addr_info"] if address.get("scope") == "global"]
+    used = [address["local"] for address in interface["addr_info"] if address.get("scope") == "global"]
     if used:
         raise FarloopError(
             f"--between: {name} has the address {used[0]}, to which this host would answer, too; expected one without: "
             f"ip address flush dev {name}"
         )
-    if found["mtu"] < mtu:
+    if interface["mtu"] < mtu:
         raise FarloopError(
-            f"--between: {name} has an MTU of {found['mtu']}, and the scenario's is {mtu} (transport.mtu); "
+            f"--between: {name} has an MTU of {interface['mtu']}, and the scenario's is {mtu} (transport.mtu); "
             f"expected {mtu} or more: ip link set {name} mtu {mtu}"
         )
-    if "UP" not in found["flags"]:
+    if "UP" not in interface["flags"]:
         raise FarloopError(f"--between: {name} is down; expected it up: ip link set {name} up")
 
 
 def default_routes() -> set[str]:
     """Interfaces that carry a default route of any table, IPv4 or IPv6."""
     routes = [route for family in ("-4", "-6") for route in _ip("-json", family, "route", "show", "table", "all")]
-    found = set()
+    devices = set()
     for route in routes:
         if route.get("dst") == "default":
-            found |= {hop["dev"] for hop in [route, *route.get("nexthops", [])] if "dev" in hop}
-    return found
+            devices |= {hop["dev"] for hop in [route, *route.get("nexthops", [])] if "dev" in hop}
+    return devices
 
 
 def _ip(*words: str) -> list[dict[str, Any]]:

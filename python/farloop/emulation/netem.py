@@ -39,7 +39,7 @@ def tc_lines(plan: EmulationPlan, added: Impairments, devices: Sequence[str] | N
             device = f"DEVICE{2 * number + end + 1}" if devices is None else devices[2 * number + end]
             lines += ["", f"# {direction_name(link, end)}: at the egress of {device}"]
             lines += _commands(plan, link, end, added, device)
-            lines += [f"# not done: {text}" for text in _not_done(link, end, added)]
+            lines += [f"# not done: {text}" for text in _list_omissions(link, end, added)]
     lines += ["", *(f"# everywhere: {text}" for text in _NOWHERE)]
     return lines
 
@@ -108,7 +108,7 @@ def _netem_words(link: LongLink, added: Impairments) -> str:
     return " ".join(words)
 
 
-def _not_done(link: LongLink, end: int, added: Impairments) -> list[str]:
+def _list_omissions(link: LongLink, end: int, added: Impairments) -> list[str]:
     """What the lines of a direction leave out or do otherwise."""
     missing = []
     if link.ports[end].marking is not None:

@@ -7,7 +7,7 @@ from farloop.emulation.session import LOSSES, DirectionReport, Emulation
 from farloop.units import bytes_text, count_text, rate_text, time_text
 
 
-def left_out(plan: EmulationPlan) -> str:
+def describe_omissions(plan: EmulationPlan) -> str:
     """What of a scenario is not emulated, because real programs and their hosts take its place."""
     short = count_text(plan.short_links, "shorter link")
     events = f" with {count_text(plan.short_changes, 'change')}" if plan.short_changes else ""
