@@ -1,4 +1,4 @@
-/* What rollout.bpf.c exchanges with its owner (python/farloop/kernel/rollout/selection.py). */
+/* Structures that rollout.bpf.c exchanges with its owner (python/farloop/kernel/rollout/selection.py). */
 #ifndef FARLOOP_ROLLOUT_KERNEL_H
 #define FARLOOP_ROLLOUT_KERNEL_H
 

@@ -1,7 +1,7 @@
 /*
- * Selects connections of a cgroup for a rollout (docs/rollout.md), by sockops: those of a class get the plan's congestion control when they connect, so that
- * ECN can still be asked for, and get back the one that they had when the plan ends. The program chooses nothing unless the plan is committed or its
- * owner has written a heartbeat within the lease.
+ * Selects connections of a cgroup for a rollout (docs/rollout.md), by sockops: those of a class get the plan's congestion control when they
+ * connect, so that ECN can still be asked for, and get back theirs when the plan ends. The program chooses nothing unless the plan is
+ * committed or its owner has written a heartbeat within the lease.
  */
 #include "../kernel.h"
 #include "kernel.h"
@@ -80,8 +80,10 @@ static __always_inline u32 mix(u32 hash, u32 word)
 	return hash ^ hash >> 16;
 }
 
-/* Addresses, and ports in host order, of the socket at hand. The verifier allows a context to be read at constant offsets only: what two branches would
- * read is read before them. */
+/*
+ * Addresses, and ports in host order, of the socket at hand. The verifier allows a context to be read at constant offsets only: what two
+ * branches would read is read before them.
+ */
 static __always_inline void ends_of(struct bpf_sock_ops *ctx, struct connection *c)
 {
 	u32 local4 = READ(ctx->local_ip4), remote4 = READ(ctx->remote_ip4), is_ipv4 = READ(ctx->family) == AF_INET;
@@ -104,7 +106,7 @@ static __always_inline void ends_of(struct bpf_sock_ops *ctx, struct connection 
 	}
 }
 
-/* Whether the class has a connection; the port is that of the side that listens. */
+/* True if the class has a connection; the port is that of the side that listens. */
 static __always_inline u32 in_class(const struct plan *plan, const struct connection *c, u32 accepted)
 {
 	struct prefix prefix = { .length = 128 };
@@ -131,8 +133,8 @@ static __always_inline u32 hash_of_end(u32 hash, const u32 *address, u32 port)
 }
 
 /*
- * A uniform number of a connection and the plan's seed, the same from its beginning to its end and at both of its ends: plans of the two hosts with one
- * seed choose the same connections.
+ * A uniform number of a connection and the plan's seed, the same from its beginning to its end and at both of its ends: plans of the two
+ * hosts with one seed choose the same connections.
  */
 static __always_inline u32 hash_of(const struct plan *plan, const struct connection *c)
 {

@@ -17,7 +17,7 @@ from farloop.kernel.rollout import checks, control, journal, predict, selection,
 from farloop.kernel.rollout.notify import notify
 from farloop.kernel.rollout.plan import Limit, read_plan
 from farloop.kernel.rollout.tally import Completions, Rates, Sums, Tally, rates_of
-from farloop.testbed.tcp_info import read_fields
+from farloop.kernel.tcp_info import read_fields
 
 ROOT = Path(__file__).parents[2]
 PLAN = '[plan]\nname = "a"\nalgorithm = "cubic"\n[select]\nto = ["10.0.0.0/8"]\n'

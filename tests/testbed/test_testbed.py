@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from farloop import _native, api
+from farloop.kernel import tcp_info
 from farloop.output import saving
 from farloop.output.store import Simulated
 from farloop.scenario import Scenario
-from farloop.testbed import agreement, algorithms, blueprint, connections, measured, repetitions, tcp_info
+from farloop.testbed import agreement, algorithms, blueprint, connections, measured, repetitions
 from farloop.testbed.link_emulator import Lateness
 from farloop.testbed.network import Network
 from farloop.testbed.ports import Counters, Setting

@@ -25,13 +25,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from farloop.kernel.tcp_info import tcp_info
 from farloop.scenario import Scenario
 from farloop.testbed.blueprint import plan
 from farloop.testbed.connections import PRIORITY
 from farloop.testbed.link_emulator import NumberedSegments, pin_processors, raise_priority
 from farloop.testbed.namespaces import Namespace
 from farloop.testbed.network import Network, build_network
-from farloop.testbed.tcp_info import tcp_info
 
 REFERENCE = Path(__file__).resolve().parents[2] / "python/farloop/studies/validation/references/linux-losses"
 

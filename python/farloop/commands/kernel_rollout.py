@@ -163,7 +163,7 @@ def undo(name: NameArgument) -> None:
 
 
 def _dry_run(plan: Plan) -> list[str]:
-    """What a plan would do, a line each."""
+    """The steps of a plan, a line each."""
     role = {"connect": "opens", "accept": "accepts", "both": "opens or accepts"}[plan.role]
     ports = f", {count_text(len(plan.ports), 'port')}" if plan.ports else ""
     before = f" and have {plan.former}" if plan.former else ""

@@ -236,7 +236,7 @@ def _default() -> Check:
 
 
 def cgroup_check() -> Check:
-    """Whether cgroup v2 is there, whose sockets rollouts choose from."""
+    """The row of cgroup v2, whose sockets rollouts choose from."""
     lines = [line.split() for line in _read("/proc/self/mounts").splitlines()]
     where = next((place for _, place, kind, *_ in lines if kind == "cgroup2"), None)
     if where:
@@ -252,7 +252,7 @@ def cgroup_check() -> Check:
 
 
 def _bpffs() -> Check:
-    """Whether plans can be committed."""
+    """The row of bpffs, where plans are committed."""
     lines = [line.split() for line in _read("/proc/self/mounts").splitlines()]
     ok = any(where == "/sys/fs/bpf" and kind == "bpf" for _, where, kind, *_ in lines)
     lacking = "not mounted, so a rollout cannot be committed; mount -t bpf bpf /sys/fs/bpf mounts it"
@@ -260,7 +260,7 @@ def _bpffs() -> Check:
 
 
 def _iterators() -> Check:
-    """Whether the kernel takes programs that list connections."""
+    """The row of programs that list connections."""
     refusal = host_trials.refusal_of_iterators(object_file("flows"))
     lacking = f"{refusal}; without them `status` and `record` list no connections, and rollouts do (sock_diag)"
     return Check("iterators", "note", refusal is None, "taken" if refusal is None else lacking)

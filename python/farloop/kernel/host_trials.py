@@ -1,4 +1,4 @@
-"""What a kernel has that no file says: it is tried, and nothing of the trial stays."""
+"""Trials of what a kernel has and no file says, and nothing of the trial stays."""
 
 from __future__ import annotations
 

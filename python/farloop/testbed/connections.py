@@ -18,11 +18,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from farloop.errors import FarloopError
+from farloop.kernel.tcp_info import TcpInfo, tcp_info
 from farloop.testbed.blueprint import PS, Flow
 from farloop.testbed.link_emulator import pin_processors, raise_priority
 from farloop.testbed.network import Network
 from farloop.testbed.ports import FIRST_FLOW, Counters
-from farloop.testbed.tcp_info import TcpInfo, tcp_info
 
 PRIORITY = 10
 """Of SCHED_FIFO, below the link emulator's."""

@@ -1,4 +1,4 @@
-"""What a plan needs of this host, looked at before anything is changed."""
+"""Requirements of a plan on this host, looked at before anything is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan's shares would do, simulated beforehand: a scenario whose flows have the plan's algorithm, one share after the other."""
+"""A plan's shares, simulated beforehand: a scenario whose flows have the plan's algorithm, one share after the other."""
 
 from __future__ import annotations
 

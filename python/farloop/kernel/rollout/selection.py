@@ -42,7 +42,7 @@ _ROLES = {"connect": CONNECTS, "accept": ACCEPTS, "both": CONNECTS | ACCEPTS}
 
 @dataclass
 class Settings:
-    """What the program reads of the plan (`struct plan`).
+    """The plan as the program reads it (`struct plan`).
 
     Attributes:
         share: Of the class, 0 to 1.
@@ -98,7 +98,7 @@ class Selection:
     links: dict[str, int] = field(default_factory=dict)
 
     def settings(self) -> Settings:
-        """What the program reads now."""
+        """The plan as the program reads it now."""
         return Settings.parse(_lookup(self.maps["rollout_plan"], struct.pack("=I", 0), _PLAN.size) or bytes(_PLAN.size))
 
     def write(self, settings: Settings) -> None:

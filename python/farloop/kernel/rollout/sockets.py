@@ -13,7 +13,7 @@ from pathlib import Path
 from farloop.errors import FarloopError
 from farloop.kernel.rollout import namespaces
 from farloop.kernel.rollout.selection import address_text
-from farloop.testbed.tcp_info import read_fields
+from farloop.kernel.tcp_info import read_fields
 
 _NETLINK_SOCK_DIAG = 4
 _DESTROYED = (1, 3)  # SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY

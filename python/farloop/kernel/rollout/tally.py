@@ -1,4 +1,4 @@
-"""What connections of a class do, arm by arm: counters as differences, over windows of time."""
+"""Traffic of a class, arm by arm: counters as differences, over windows of time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Rates:
-    """What an arm did over some time; None where it did too little to say.
+    """Rates of an arm over some time; None where it did too little to say.
 
     Attributes:
         delivery: bit/s acknowledged.
@@ -142,7 +142,7 @@ class Tally:
         return gone
 
     def sums_since(self, begin: float) -> tuple[dict[str, Sums], float]:
-        """What each arm did since the first look at or after a time, and over how many seconds that is."""
+        """Sums of each arm since the first look at or after a time, and over how many seconds that is."""
         now, latest = self._history[-1]
         at, earlier = next((entry for entry in self._history if entry[0] >= begin), self._history[-1])
         return {arm: latest[arm] - earlier[arm] for arm in ARMS}, now - at
