@@ -23,14 +23,8 @@ struct Point {
     bytes: f64,
     /// When its ACK is back: by the round-trip time that this byte sees.
     back: f64,
-    passed: Passed,
-}
-
-/// The hops that a byte has passed, and the time that it has waited in their queues, in picoseconds: what comes later changes neither.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Passed {
-    pub hops: usize,
-    pub waited: f64,
+    /// That round-trip time once nothing changes it any more: the byte has passed every queue.
+    rtt: Option<f64>,
 }
 
 /// Bytes that a flow has sent, by time; linear between the points where its rate changes.
@@ -61,7 +55,7 @@ impl SentCurve {
             kept -= 1;
         }
         self.settled = self.settled.min(kept);
-        self.points.push(Point { left: now, bytes, back, passed: Passed::default() });
+        self.points.push(Point { left: now, bytes, back, rtt: None });
     }
 
     /// Bytes whose ACKs are back at `now`, and when the last of them had left; `None` before the first ACK. It takes as long as there are
@@ -87,17 +81,19 @@ impl SentCurve {
     }
 
     /// Corrects when ACKs come back that are still on their way: `rtt` is the round-trip time of a byte that left then, and whether it
-    /// stays so; it counts the hops that the byte has passed. ACKs do not overtake each other. It takes as long as there are points that may
-    /// still change.
-    pub fn correct(&mut self, now: f64, rtt: impl Fn(f64, &mut Passed) -> (f64, bool)) {
+    /// stays so. ACKs do not overtake each other. It takes as long as there are points that may still change.
+    pub fn correct(&mut self, now: f64, rtt: impl Fn(f64) -> (f64, bool)) {
         let from = self.settled.max(self.first);
         let mut before = if from > self.first { self.points[from - 1].back } else { 0.0 };
         let mut settled = from;
         for (number, point) in self.points.iter_mut().enumerate().skip(from) {
             let mut stays = true;
             if point.back > now {
-                let (rtt, known) = rtt(point.left, &mut point.passed);
-                (point.back, stays) = (before.max(point.left + rtt), known);
+                let (own, known) = point.rtt.map_or_else(|| rtt(point.left), |own| (own, true));
+                if known {
+                    point.rtt = Some(own);
+                }
+                (point.back, stays) = (before.max(point.left + own), known);
             }
             if stays && settled == number {
                 settled += 1;

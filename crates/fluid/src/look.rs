@@ -3,7 +3,7 @@
 use crate::acks::{Marks, Reported, Spread, Telemetry, float, marked_part, tell_by_receiver, whole};
 use crate::engine::{Engine, time, wire_window};
 use crate::flow::{Flow, Hop, Told};
-use crate::history::{Passed, Place, mix};
+use crate::history::{Place, mix};
 use crate::link::{BYTES_PER_PS, Counters, round_up};
 use crate::mechanism::Mechanism;
 use farloop_cc::{Ack, Ctx, Loss, LossKind, Sender, Sent, TimerId};
@@ -229,10 +229,10 @@ impl Engine<'_> {
         let links_stay = self.crossing.is_empty();
         let (newest, queues) = history.newest();
         let busy = queues.iter().rposition(|counters| counters.queue > 0.0).map_or(0, |last| last + 1);
-        curve.correct(now, |left, passed| {
-            let Passed { hops: first, mut waited } = *passed;
-            let (mut known, mut at, mut place) = (links_stay, f64::NAN, Place::default());
-            for (number, hop) in hops.iter().enumerate().skip(first) {
+        curve.correct(now, |left| {
+            let (mut waited, mut known) = (0.0, links_stay);
+            let (mut at, mut place) = (f64::NAN, Place::default());
+            for (number, hop) in hops.iter().enumerate() {
                 let there = left + hop.shift + waited;
                 if there >= newest {
                     // It has not come there: it is taken to find what waits now.
@@ -247,9 +247,6 @@ impl Engine<'_> {
                 }
                 let (before, after) = history.around(place, number);
                 waited += mix(before.queue, after.queue, place.part) * per_byte(hop);
-                if known {
-                    *passed = Passed { hops: number + 1, waited };
-                }
             }
             (*base_rtt + waited, known)
         });
