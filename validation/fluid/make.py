@@ -2,8 +2,8 @@
 
     python validation/fluid/make.py [--cause TEXT] [CASE ...] [CASE/ALGORITHM ...]
 
-runs the cases (all without a name) as `farloop validate fluid` does, and replaces what is recorded of them. A row that is worse than it ever
-was is not replaced without a cause: the command names it, and ends with code 1. With `--cause` the row has that text.
+runs the cases (all without a name) as `farloop validate fluid` does, and replaces what is recorded of them. A row that is worse than it
+ever was is not replaced without a cause: the command names it, and ends with code 1. With `--cause` the row has that text.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
 HOLDS, KNOWN, WORSE = "holds", "above its bar", "worse than recorded"
 """Verdicts: within the bar and no worse than recorded; above the bar as recorded; above what is recorded, or above the bar without any."""
 
+
 @dataclass(frozen=True)
 class FluidError:
     """The errors of the fluid simulation for a class of flows of an algorithm in a case.
