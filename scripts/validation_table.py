@@ -125,7 +125,7 @@ def causes() -> str:
         [name, algorithm, statistic, f"{100 * before:.1f}", _signed(now), row.get(fluid_records.CAUSE, "")]
         for name, algorithms in fluid_cases.load_recorded().items()
         for algorithm, row in ((algorithm, classes[fluid_errors.ALL]) for algorithm, classes in algorithms.items())
-        for statistic, (before, now) in fluid_records.worse_than_best(row).items()
+        for statistic, (before, now) in fluid_records.find_worse(row).items()
     ]
     heads = ["case", "algorithm", "error", "once (%)", "now (%)", "cause"]
     return Table.from_rows(heads, rows).markdown().rstrip()

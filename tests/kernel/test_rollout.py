@@ -219,7 +219,7 @@ def test_what_the_plan_asks_of_the_host_is_checked(tmp_path, text, message):
 def test_the_local_socket_answers(plan):
     texts = {"/metrics": "farloop_rollout_share 0.5\n", "/status": '{"plan": "a"}\n'}
     name = f"test-{os.getpid()}"
-    server = control.Control(name, ("127.0.0.1", 0), texts.get)
+    server = control.ControlServer(name, ("127.0.0.1", 0), texts.get)
     try:
         server.start()
         assert control.ask(name, "GET", "/metrics") == texts["/metrics"]
@@ -228,7 +228,7 @@ def test_the_local_socket_answers(plan):
         with pytest.raises(FarloopError, match="expected /metrics or /status"):
             control.ask(name, "GET", "/nothing")
         with pytest.raises(FarloopError, match="runs already"):
-            control.Control(name, None, texts.get)
+            control.ControlServer(name, None, texts.get)
         # Who comes by the loopback may read, and nothing else.
         port = server._sockets[1].getsockname()[1]
         for method, status in (("GET", "200"), ("POST", "403")):

@@ -20,7 +20,7 @@ from typing import Any
 
 from farloop.kernel import libbpf
 from farloop.kernel.rollout import namespaces, run
-from farloop.kernel.rollout.plan import Plan, read_plan
+from farloop.kernel.rollout.plan import RolloutPlan, read_plan
 
 _NEWNS = 0x00020000
 OURS = ("rollout", "farloop", "gemini", "cubic", "vegas", "dctcp")
@@ -85,7 +85,7 @@ class RolloutHost:
         select: str = "live = true",
         algorithm: str = "cubic",
         **steps: object,
-    ) -> Plan:
+    ) -> RolloutPlan:
         """A plan of the traffic's connections; `text` follows, `select` stands in `[select]`, and `steps` are keys of `[steps]`."""
         keys = {
             "shares": "[0.5, 1.0]",
@@ -103,12 +103,12 @@ class RolloutHost:
         )
         return read_plan(path)
 
-    def log(self, plan: Plan) -> list[dict[str, Any]]:
+    def log(self, plan: RolloutPlan) -> list[dict[str, Any]]:
         """The lines of a plan's log."""
         path = plan.path.with_suffix(".jsonl")
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def start(self, plan: Plan, priority: int = 0) -> int:
+    def start(self, plan: RolloutPlan, priority: int = 0) -> int:
         """Begins to carry a plan out in a process of its own, with real-time priority if that is given; returns its id."""
 
         def carry_out() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from farloop.studies.validation import fluid_cases, fluid_errors, fluid_records
-from farloop.studies.validation.fluid_records import UnexplainedError, succeed, worse_than_best
+from farloop.studies.validation.fluid_records import UnexplainedError, find_worse, succeed
 
 MAKE = Path(__file__).resolve().parents[2] / "validation" / "fluid" / "make.py"
 
@@ -64,15 +64,15 @@ def test_every_record_of_the_package_says_why_it_is_worse():
             row = classes["all"]
             assert set(row["best"]) >= set(row["errors"]["fluid"]), f"{case} {algorithm}: validation/fluid/make.py"
             assert all(row["best"][name] <= abs(error) for name, error in row["errors"]["fluid"].items())
-    assert list(fluid_records.unexplained(document)) == []
+    assert list(fluid_records.find_unexplained(document)) == []
 
 
 def test_a_record_without_its_cause_is_found():
     row = succeed(row_of(0.05), row_of(0.1), "Telemetry is late.")
-    assert list(fluid_records.unexplained({"two": {"hpcc": {"all": row}}})) == []
+    assert list(fluid_records.find_unexplained({"two": {"hpcc": {"all": row}}})) == []
     del row["cause"]
-    assert list(fluid_records.unexplained({"two": {"hpcc": {"all": row}}})) == [("two", "hpcc", "mean")]
-    assert worse_than_best(row) == {"mean": (0.05, 0.1)}
+    assert list(fluid_records.find_unexplained({"two": {"hpcc": {"all": row}}})) == [("two", "hpcc", "mean")]
+    assert find_worse(row) == {"mean": (0.05, 0.1)}
 
 
 def test_the_script_does_not_record_a_worse_row_without_a_cause(monkeypatch, tmp_path, capsys):

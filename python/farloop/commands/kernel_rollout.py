@@ -15,7 +15,7 @@ from farloop.units import count_text, rate_text, time_text
 if TYPE_CHECKING:
     from typer._click import Context
 
-    from farloop.kernel.rollout.plan import Plan
+    from farloop.kernel.rollout.plan import RolloutPlan
 
 
 class PlanFirst(WholeLines):
@@ -162,7 +162,7 @@ def undo(name: NameArgument) -> None:
             typer.echo(f"  {line}")
 
 
-def _dry_run(plan: Plan) -> list[str]:
+def _dry_run(plan: RolloutPlan) -> list[str]:
     """The steps of a plan, a line each."""
     role = {"connect": "opens", "accept": "accepts", "both": "opens or accepts"}[plan.role]
     ports = f", {count_text(len(plan.ports), 'port')}" if plan.ports else ""

@@ -8,12 +8,12 @@ from pathlib import Path
 from farloop.errors import FarloopError
 from farloop.kernel import doctor
 from farloop.kernel.rollout import namespaces, selection
-from farloop.kernel.rollout.plan import Plan
+from farloop.kernel.rollout.plan import RolloutPlan
 
 BPFFS = Path("/sys/fs/bpf")
 
 
-def check_host(plan: Plan) -> Path:
+def check_host(plan: RolloutPlan) -> Path:
     """Looks whether a plan can be carried out here; returns its cgroup.
 
     Raises:
@@ -28,7 +28,7 @@ def check_host(plan: Plan) -> Path:
     return cgroup
 
 
-def problems_of(plan: Plan) -> list[str]:
+def problems_of(plan: RolloutPlan) -> list[str]:
     """Everything that keeps a plan from being carried out here, a line each."""
     problems = []
     for name in (plan.algorithm, "rollout"):

@@ -23,7 +23,7 @@ def address_of(name: str) -> str:
     return f"\0farloop/rollout/{name}"
 
 
-class Control:
+class ControlServer:
     """Answers `GET /metrics`, `GET /status`, and of this user or root `POST /commit` and `POST /undo`."""
 
     def __init__(self, name: str, listen: tuple[str, int] | None, texts: Callable[[str], str | None]) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.kernel.rollout.plan import Plan
+from farloop.kernel.rollout.plan import RolloutPlan
 
 
 class Journal:
     """Appends lines to a log; each is on disk before what it announces is done."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(self, path: Path, plan: RolloutPlan) -> None:
         """Opens the log.
 
         Raises:
@@ -44,12 +44,12 @@ class Journal:
         os.close(self._descriptor)
 
 
-def digest(plan: Plan) -> str:
+def digest(plan: RolloutPlan) -> str:
     """The plan's content in a few characters: another plan does not go on where this one was."""
     return hashlib.sha256(plan.path.read_bytes()).hexdigest()[:16]
 
 
-def unfinished_run(path: Path, plan: Plan) -> tuple[int, dict[str, Any] | None]:
+def unfinished_run(path: Path, plan: RolloutPlan) -> tuple[int, dict[str, Any] | None]:
     """Reads how far the last run came, where it did not come to an end.
 
     Returns:

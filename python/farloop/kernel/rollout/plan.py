@@ -63,7 +63,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RolloutPlan:
     """A checked plan. Times are in seconds.
 
     Attributes:
@@ -144,7 +144,7 @@ class Plan:
         return any(prefix.version == address.version and address in prefix for prefix in self.prefixes)
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> RolloutPlan:
     """Reads and checks a plan.
 
     Raises:
@@ -162,7 +162,7 @@ def read_plan(path: Path) -> Plan:
         raise head.refused("version", f"{name} has {len(name)} characters; expected at most {MAX_NAME}")
     blocks, block = _blocks(file.part("switchback"))
     limits, window, completions = _limits(file.part("limits"), path)
-    plan = Plan(
+    plan = RolloutPlan(
         path=path,
         name=_plan_name(head),
         algorithm=algorithm,

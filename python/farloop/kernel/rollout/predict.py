@@ -9,14 +9,14 @@ from typing import Any
 
 from farloop.errors import FarloopError
 from farloop.kernel.gear import PARAMETERS as GEAR_PARAMETERS
-from farloop.kernel.rollout.plan import Plan
+from farloop.kernel.rollout.plan import RolloutPlan
 from farloop.units import seconds
 
 SHARES = (0.0, 0.05, 0.5, 1.0)
 """Of the flows that are moved."""
 
 
-def predict_shares(plan: Plan) -> list[dict[str, Any]]:
+def predict_shares(plan: RolloutPlan) -> list[dict[str, Any]]:
     """Simulates the plan's scenario at each share.
 
     Returns:
@@ -50,7 +50,7 @@ def predict_shares(plan: Plan) -> list[dict[str, Any]]:
     return rows
 
 
-def _simulate(plan: Plan, document: dict[str, Any], moved: set[int]) -> dict[str, Any]:
+def _simulate(plan: RolloutPlan, document: dict[str, Any], moved: set[int]) -> dict[str, Any]:
     import farloop
 
     changed = deepcopy(document)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from farloop.kernel.rollout.namespaces import socket_cookie
-from farloop.kernel.rollout.plan import Plan
+from farloop.kernel.rollout.plan import RolloutPlan
 from farloop.kernel.rollout.selection import Selection
 from farloop.kernel.rollout.sockets import Socket, Watch
 
@@ -19,7 +19,7 @@ _PIDFD_GETFD = 438
 _ESTABLISHED = 1
 
 
-def move_existing(plan: Plan, held: Selection, share: float, living: dict[int, Socket]) -> tuple[int, int]:
+def move_existing(plan: RolloutPlan, held: Selection, share: float, living: dict[int, Socket]) -> tuple[int, int]:
     """Moves connections of the class that the program has not seen begin, by a hash of the plan's seed and the socket's cookie.
 
     Returns:

@@ -14,7 +14,7 @@ from farloop.kernel.programs import is_available
 from farloop.kernel.rollout import control, guardian, reach, selection, verdict
 from farloop.kernel.rollout.checks import bpffs_is_mounted, check_host
 from farloop.kernel.rollout.journal import Journal, digest, unfinished_run
-from farloop.kernel.rollout.plan import Plan
+from farloop.kernel.rollout.plan import RolloutPlan
 from farloop.kernel.rollout.selection import COMMITTED, WITHDRAWN, Selection
 from farloop.kernel.rollout.sockets import Socket, Watch
 from farloop.kernel.rollout.tally import ARMS, Completions, Rates, Tally, rates_of
@@ -50,7 +50,7 @@ class Rollout:
         notify: Takes messages for a service manager.
     """
 
-    plan: Plan
+    plan: RolloutPlan
     log: Path
     say: Callable[[str], None]
     notify: Callable[[str], None] = lambda _message: None
@@ -61,7 +61,7 @@ class Rollout:
     baseline: dict[str, Any] | None = None
     _held: Selection | None = None
     _guardian: guardian.Guardian | None = None
-    _server: control.Control | None = None
+    _server: control.ControlServer | None = None
     _completions: Completions | None = None
     _moved: dict[int, Socket] = field(default_factory=dict)
     _arms: dict[int, str] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Rollout:
         passed, before = unfinished_run(self.log, plan)
         self._journal = Journal(self.log, plan)
         try:
-            self._server = control.Control(plan.name, plan.listen, self._texts.get)
+            self._server = control.ControlServer(plan.name, plan.listen, self._texts.get)
             self._event("begin", digest=digest(plan), control=plan.control, cgroup=str(cgroup), resumes_after=passed)
             self._wait_for_name()
             self._event("change", to="attached")

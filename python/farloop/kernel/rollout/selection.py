@@ -17,7 +17,7 @@ from farloop.kernel import libbpf
 from farloop.kernel.doctor import missing_requirements, object_file
 from farloop.kernel.programs import is_available
 from farloop.kernel.rollout import namespaces
-from farloop.kernel.rollout.plan import PROGRAMS, Network, Plan
+from farloop.kernel.rollout.plan import PROGRAMS, Network, RolloutPlan
 
 LEASE = 2.0
 """Seconds that a heartbeat lasts."""
@@ -170,7 +170,7 @@ def open_pinned(folder: Path) -> Selection:
     return Selection({name: opened[name] for name in MAPS}, {name: opened[name] for name in ("select", "control")})
 
 
-def attach(plan: Plan, cgroup: Path) -> Selection:
+def attach(plan: RolloutPlan, cgroup: Path) -> Selection:
     """Registers the plan's algorithm and attaches the program, which selects nothing yet.
 
     Raises:
@@ -190,7 +190,7 @@ def attach(plan: Plan, cgroup: Path) -> Selection:
     return held
 
 
-def register_control(plan: Plan) -> int:
+def register_control(plan: RolloutPlan) -> int:
     """Registers the plan's algorithm under its name with a version; returns the link, with which it goes."""
     program, bpf = PROGRAMS[plan.algorithm], libbpf.library()
     code = rename_control(object_file(program.name).read_bytes(), program.control, plan.control)
@@ -238,7 +238,7 @@ def rename_control(code: bytes, before: str, after: str) -> bytes:
     raise FarloopError(f"the compiled program has no algorithm {before}; `make kernel` compiles it again")
 
 
-def _load_program(plan: Plan, cgroup: Path, held: Selection) -> None:
+def _load_program(plan: RolloutPlan, cgroup: Path, held: Selection) -> None:
     bpf = libbpf.library()
     with libbpf.open_object(object_file("rollout").read_bytes()) as handle:
         if bpf.bpf_object__load(handle):
@@ -258,7 +258,7 @@ def _load_program(plan: Plan, cgroup: Path, held: Selection) -> None:
         held.links["select"] = link
 
 
-def fill_class(plan: Plan, held: Selection) -> None:
+def fill_class(plan: RolloutPlan, held: Selection) -> None:
     """Writes the plan's class and its settings, with a share of nothing."""
     for prefix in plan.prefixes:
         _update(held.maps["rollout_prefix"], pack_prefix(prefix), struct.pack("=I", 1))

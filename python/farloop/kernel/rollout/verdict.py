@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from farloop.kernel.rollout.plan import Limit, Plan
+from farloop.kernel.rollout.plan import Limit, RolloutPlan
 from farloop.kernel.rollout.tally import Rates, Sums, rates_of
 from farloop.statistics import Interval, paired_ratio
 
@@ -77,7 +77,7 @@ def find_breach(
     return None
 
 
-def draw_blocks(plan: Plan) -> list[bool]:
+def draw_blocks(plan: RolloutPlan) -> list[bool]:
     """On and off for each block: in every pair one of each, in random order, so that trends of the traffic cancel."""
     chance = random.Random(plan.seed)
     blocks: list[bool] = []

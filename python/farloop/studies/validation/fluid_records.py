@@ -28,20 +28,20 @@ def is_worse(error: float, known: float) -> bool:
     return not abs(error) <= abs(known) * (1 + MARGIN) + POINTS
 
 
-def worse_than_best(row: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def find_worse(row: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """By statistic that is worse than it once was: the smallest recorded error, and the row's."""
     errors, best = row["errors"]["fluid"], row.get(BEST, {})
     worse = {name: (best[name], errors.get(name, math.nan)) for name in best}
     return {name: (before, now) for name, (before, now) in worse.items() if is_worse(now, before)}
 
 
-def unexplained(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def find_unexplained(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Case, algorithm and statistic of recorded errors that are worse than they once were, and do not say why."""
     for case, algorithms in document.items():
         for algorithm, classes in algorithms.items():
             row = classes["all"]
             if not row.get(CAUSE):
-                yield from ((case, algorithm, statistic) for statistic in worse_than_best(row))
+                yield from ((case, algorithm, statistic) for statistic in find_worse(row))
 
 
 def succeed(known: Mapping[str, Any] | None, row: Mapping[str, Any], cause: str = "") -> dict[str, Any]:
@@ -60,7 +60,7 @@ def succeed(known: Mapping[str, Any] | None, row: Mapping[str, Any], cause: str 
     best = {name: min(abs(before.get(name, math.inf)), abs(error)) for name, error in errors.items()}
     best |= {name: abs(error) for name, error in before.items() if name not in errors}
     following = dict(row) | {BEST: best}
-    worse = worse_than_best(following)
+    worse = find_worse(following)
     if not worse:
         return following
     kept = known or {}

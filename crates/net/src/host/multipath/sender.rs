@@ -18,7 +18,7 @@
 
 mod flight;
 
-use super::wire::Received;
+use super::wire::{Answer, Received, Trimmed};
 use farloop_cc::paths::{AnyChooser, Entropy, PathChooser, PathCtx, PathFeedback};
 use farloop_cc::{Loss, LossKind, PacketLoss, PacketLossKind};
 use farloop_engine::RandomStream;
@@ -183,31 +183,6 @@ pub(crate) struct Next {
     pub again: bool,
     /// True if the receiver is to answer at once.
     pub wants_ack: bool,
-}
-
-/// An ACK, as the sender reads it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
-    /// The packet that it answers.
-    pub number: u64,
-    pub entropy: Entropy,
-    /// When that packet left.
-    pub sent: Time,
-    pub marked: bool,
-    /// True if that packet had arrived before.
-    pub duplicate: bool,
-    pub received: Received,
-}
-
-/// A NACK, as the sender reads it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Trimmed {
-    pub number: u64,
-    pub entropy: Entropy,
-    pub sent: Time,
-    /// True if the packet was marked before, and the switch keeps marks.
-    pub marked: bool,
-    pub last_hop: bool,
 }
 
 impl SelectiveRepeat {

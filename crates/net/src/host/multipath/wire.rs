@@ -10,6 +10,8 @@
 //! | SACK bitmap of 64 packets; the number of the first of them | second note |
 
 use crate::packet::Note;
+use farloop_cc::paths::Entropy;
+use farloop_units::Time;
 
 /// Number of notes of an ACK beside the fields of the algorithm.
 pub(crate) const NOTES: usize = 2;
@@ -61,6 +63,31 @@ impl Received {
             Some(base + u64::from(bit))
         })
     }
+}
+
+/// An ACK, as the sender reads it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// The packet that it answers.
+    pub number: u64,
+    pub entropy: Entropy,
+    /// When that packet left.
+    pub sent: Time,
+    pub marked: bool,
+    /// True if that packet had arrived before.
+    pub duplicate: bool,
+    pub received: Received,
+}
+
+/// A NACK, as the sender reads it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trimmed {
+    pub number: u64,
+    pub entropy: Entropy,
+    pub sent: Time,
+    /// True if the packet was marked before, and the switch keeps marks.
+    pub marked: bool,
+    pub last_hop: bool,
 }
 
 #[cfg(test)]
