@@ -1,4 +1,4 @@
-"""Rollouts as far as no rights are needed: sums of sockets, limits, verdicts, the log, messages of netlink, the local socket."""
+"""Rollouts as far as no rights are needed: sums of sockets, limits, effects, the log, messages of netlink, the local socket."""
 
 import json
 import os
@@ -13,9 +13,9 @@ import pytest
 
 from farloop.errors import FarloopError
 from farloop.kernel import doctor
-from farloop.kernel.rollout import checks, control, journal, predict, selection, sockets, verdict
+from farloop.kernel.rollout import breaches, control, host_checks, predict, run_log, selection, sockets
 from farloop.kernel.rollout.notify import notify
-from farloop.kernel.rollout.plan import Limit, read_plan
+from farloop.kernel.rollout.rollout_plan import Limit, read_plan
 from farloop.kernel.rollout.tally import Completions, Rates, Sums, Tally, rates_of
 from farloop.kernel.tcp_info import read_fields
 
@@ -82,13 +82,13 @@ def test_limits_hold_for_each_arm(limit, arm, value):
         "unmoved": Sums(bytes=1000, segments=9000, rtt_seconds=1, rtt_segments=100),
         "others": Sums(),
     }
-    whole = verdict.class_rates(sums, 1.0, (10, 0.2))
-    breach = verdict.find_breach([limit], sums, 1.0, whole, {"rtt": 0.02, "completions": 10})
+    whole = breaches.class_rates(sums, 1.0, (10, 0.2))
+    breach = breaches.find_breach([limit], sums, 1.0, whole, {"rtt": 0.02, "completions": 10})
     assert breach is not None and (breach.arm, breach.value) == (arm, pytest.approx(value))
     assert limit.key in breach.sentence() and limit.text in breach.sentence()
     # Nothing to compare with, or enough of it.
-    assert verdict.find_breach([Limit("marks", 2.0, True, "2x")], sums, 1.0, whole, {"marks": 0.0}) is None
-    assert verdict.find_breach([Limit("rtt", 1.0, False, "1s")], sums, 1.0, whole, None) is None
+    assert breaches.find_breach([Limit("marks", 2.0, True, "2x")], sums, 1.0, whole, {"marks": 0.0}) is None
+    assert breaches.find_breach([Limit("rtt", 1.0, False, "1s")], sums, 1.0, whole, None) is None
 
 
 def test_a_naive_ratio_says_that_it_is_no_effect():
@@ -97,11 +97,11 @@ def test_a_naive_ratio_says_that_it_is_no_effect():
         "unmoved": Sums(bytes=400, connection_seconds=2.0),
         "others": Sums(),
     }
-    naive = verdict.naive_ratios(sums, 1.0)
+    naive = breaches.naive_ratios(sums, 1.0)
     assert naive["moved_over_unmoved"] == {"delivery": 1.5, "retransmissions": None, "marks": None, "rtt": None}
     assert naive["reading"] == "not an effect: both arms share their queues"
     sums["unmoved"].connection_seconds = 0.5
-    assert verdict.naive_ratios(sums, 1.0)["moved_over_unmoved"]["delivery"] is None
+    assert breaches.naive_ratios(sums, 1.0)["moved_over_unmoved"]["delivery"] is None
 
 
 def test_blocks_are_balanced_and_depend_on_the_seed(plan, tmp_path):
@@ -109,9 +109,9 @@ def test_blocks_are_balanced_and_depend_on_the_seed(plan, tmp_path):
     seen = set()
     for seed in range(20):
         path.write_text(PLAN.replace("[select]", f"seed = {seed}\n[select]") + "[switchback]\nblocks = 8\n")
-        blocks = verdict.draw_blocks(read_plan(path))
+        blocks = breaches.draw_blocks(read_plan(path))
         assert all(a != b for a, b in zip(blocks[::2], blocks[1::2], strict=True))
-        assert blocks == verdict.draw_blocks(read_plan(path))
+        assert blocks == breaches.draw_blocks(read_plan(path))
         seen.add(tuple(blocks))
     assert len(seen) > 8
 
@@ -120,35 +120,35 @@ def test_a_switchback_finds_an_effect_and_says_where_there_is_none():
     noise = [1.0, 1.02, 0.98, 1.01, 0.99, 1.0, 1.03, 0.97]
     on = [asdict(Rates(delivery=1.2e6 * x, rtt=0.02 * x, retransmissions=0.0)) for x in noise]
     off = [asdict(Rates(delivery=1e6 * x, rtt=0.02 / x, retransmissions=0.01)) for x in reversed(noise)]
-    rows = {row["metric"]: row for row in verdict.judge_blocks(on, off)}
+    rows = {row["metric"]: row for row in breaches.judge_blocks(on, off)}
     assert rows["delivery"]["verdict"] == "more" and rows["delivery"]["ratio"] == pytest.approx(1.2, rel=0.02)
     assert rows["rtt"]["verdict"] == "undecided"
     # No ratio to nothing, but the same sign in all eight pairs.
     assert rows["retransmissions"]["ratio"] is None and rows["retransmissions"]["verdict"] == "less"
-    assert "marks" not in rows and verdict.judge_blocks([], []) == []
+    assert "marks" not in rows and breaches.judge_blocks([], []) == []
 
 
 def test_a_run_that_was_killed_is_found_in_its_log(plan, tmp_path):
     path = tmp_path / "a.jsonl"
-    assert journal.unfinished_run(path, plan) == (0, None)
-    log = journal.Journal(path, plan)
-    log.write("begin", digest=journal.digest(plan))
+    assert run_log.unfinished_run(path, plan) == (0, None)
+    log = run_log.Journal(path, plan)
+    log.write("begin", digest=run_log.digest(plan))
     log.write("baseline", rates={"rtt": 0.01})
     log.write("passed", step=1)
     log.close()
     with path.open("a") as stream:
         stream.write('{"event": "pas')
-    assert journal.unfinished_run(path, plan) == (1, {"rtt": 0.01})
+    assert run_log.unfinished_run(path, plan) == (1, {"rtt": 0.01})
     plan.path.write_text(PLAN + '[steps]\nhold = "5s"\n')
-    log = journal.Journal(path, plan)
-    log.write("begin", digest=journal.digest(plan))
-    assert journal.unfinished_run(path, plan) == (0, None)
+    log = run_log.Journal(path, plan)
+    log.write("begin", digest=run_log.digest(plan))
+    assert run_log.unfinished_run(path, plan) == (0, None)
     log.write("passed", step=2)
     log.write("end", result="undone")
     log.close()
-    assert journal.unfinished_run(path, plan) == (0, None)
+    assert run_log.unfinished_run(path, plan) == (0, None)
     with pytest.raises(FarloopError, match="the log cannot be written: Is a directory"):
-        journal.Journal(tmp_path, plan)
+        run_log.Journal(tmp_path, plan)
 
 
 def test_bytes_of_the_kernel_become_sockets_or_nothing():
@@ -192,13 +192,13 @@ def test_settings_and_prefixes_are_packed_as_the_program_reads_them(plan):
 
 def test_a_host_that_lacks_something_is_named(plan, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "BTF", tmp_path / "vmlinux")
-    problems = checks.problems_of(plan)
+    problems = host_checks.problems_of(plan)
     assert any(line.startswith("BTF: ") and "CONFIG_DEBUG_INFO_BTF=y" in line for line in problems)
     with pytest.raises(FarloopError, match=r"a\.toml: "):
-        checks.check_host(plan)
+        host_checks.check_host(plan)
     monkeypatch.setattr(selection, "find_cgroup", lambda: None)
     monkeypatch.setattr(doctor, "_read", lambda _path: "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0")
-    assert any("only cgroup v1 is mounted" in line for line in checks.problems_of(plan))
+    assert any("only cgroup v1 is mounted" in line for line in host_checks.problems_of(plan))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_host_that_lacks_something_is_named(plan, monkeypatch, tmp_path):
 def test_what_the_plan_asks_of_the_host_is_checked(tmp_path, text, message):
     path = tmp_path / "a.toml"
     path.write_text(text)
-    assert any(message in line for line in checks.problems_of(read_plan(path)))
+    assert any(message in line for line in host_checks.problems_of(read_plan(path)))
 
 
 def test_the_local_socket_answers(plan):

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from farloop.commands.app import app
-from farloop.kernel.rollout.plan import PlanError, read_plan
+from farloop.kernel.rollout.rollout_plan import PlanError, read_plan
 
 GOOD = """\
 [plan]

@@ -12,7 +12,7 @@ from support.live_network import live_network, missing_tools
 from support.rollout_host import rollout_host
 
 from farloop.kernel import doctor
-from farloop.kernel.rollout.plan import read_plan
+from farloop.kernel.rollout.rollout_plan import read_plan
 
 pytestmark = pytest.mark.live
 PLAN = """\

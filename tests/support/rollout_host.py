@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from farloop.kernel import libbpf
-from farloop.kernel.rollout import namespaces, run
-from farloop.kernel.rollout.plan import RolloutPlan, read_plan
+from farloop.kernel.rollout import net_namespaces, rollout_run
+from farloop.kernel.rollout.rollout_plan import RolloutPlan, read_plan
 
 _NEWNS = 0x00020000
 OURS = ("rollout", "farloop", "gemini", "cubic", "vegas", "dctcp")
@@ -114,7 +114,7 @@ class RolloutHost:
         def carry_out() -> None:
             if priority:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
-            run.Rollout(plan, plan.path.with_suffix(".jsonl"), lambda _line: None).run()
+            rollout_run.Rollout(plan, plan.path.with_suffix(".jsonl"), lambda _line: None).run()
 
         return self._fork(carry_out)
 
@@ -177,7 +177,7 @@ class RolloutHost:
             if ctypes.CDLL(None).setns(handle, _NEWNS) == 0:
                 function()
                 code = 0
-        except run.WithdrawnError:
+        except rollout_run.WithdrawnError:
             code = 3
         except Exception:
             traceback.print_exc()
@@ -227,7 +227,7 @@ def host_state() -> dict[str, object]:
 
     own = Path("/proc/self/ns/net").stat().st_ino
     return {
-        "namespace": own in namespaces.list_namespaces(),
+        "namespace": own in net_namespaces.list_namespaces(),
         "named namespaces": sorted(p.name for p in Path("/run/netns").glob("*")),
         "qdiscs": lines("tc", "qdisc", "show"),
         "routes": lines("ip", "route", "show", "table", "all"),

@@ -41,7 +41,7 @@ ReorderOption = Annotated[
     summary="Put a scenario's long links between real programs.",
     examples=(
         "farloop emulate examples/testbed.toml --duration 60s",
-        'farloop emulate examples/emulate.toml --run east="iperf3 -s" --run west="iperf3 -c 10.213.1.2"',
+        'farloop emulate examples/emulate.toml --run east="iperf3 -s"',
         "farloop emulate examples/emulate.toml --between tap0,tap1",
     ),
 )

@@ -15,7 +15,7 @@ from farloop.units import count_text, rate_text, time_text
 if TYPE_CHECKING:
     from typer._click import Context
 
-    from farloop.kernel.rollout.plan import RolloutPlan
+    from farloop.kernel.rollout.rollout_plan import RolloutPlan
 
 
 class PlanFirst(WholeLines):
@@ -47,13 +47,13 @@ def check(
     host: Annotated[bool, typer.Option("--host", help="Check what this host needs for it, too.")] = False,
 ) -> None:
     """Read a plan, and print what it would do. Needs no privileges and changes nothing."""
-    from farloop.kernel.rollout.plan import read_plan
+    from farloop.kernel.rollout.rollout_plan import read_plan
 
     plan = read_plan(file)
     for line in _dry_run(plan):
         typer.echo(line)
     if host:
-        from farloop.kernel.rollout.checks import problems_of
+        from farloop.kernel.rollout.host_checks import problems_of
 
         problems = problems_of(plan)
         for line in problems:
@@ -77,8 +77,8 @@ def run(
 ) -> None:
     """Carry a plan out: canary, wider shares, verdict, commit. Ends with code 1 if the plan was taken back."""
     from farloop.kernel.rollout.notify import notify
-    from farloop.kernel.rollout.plan import read_plan
-    from farloop.kernel.rollout.run import Rollout, WithdrawnError
+    from farloop.kernel.rollout.rollout_plan import read_plan
+    from farloop.kernel.rollout.rollout_run import Rollout, WithdrawnError
     from farloop.messages import say
 
     plan = read_plan(file)
@@ -96,8 +96,8 @@ def run(
 @handle_errors
 def predict(file: PlanArgument, as_json: JsonOption = False) -> None:
     """Simulate the plan's scenario with 0, 5, 50 and 100 % of its flows moved, and print what both kinds of flows get."""
-    from farloop.kernel.rollout.plan import read_plan
     from farloop.kernel.rollout.predict import predict_shares
+    from farloop.kernel.rollout.rollout_plan import read_plan
 
     rows = predict_shares(read_plan(file))
     if as_json:

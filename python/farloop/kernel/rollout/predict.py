@@ -9,7 +9,7 @@ from typing import Any
 
 from farloop.errors import FarloopError
 from farloop.kernel.gear import PARAMETERS as GEAR_PARAMETERS
-from farloop.kernel.rollout.plan import RolloutPlan
+from farloop.kernel.rollout.rollout_plan import RolloutPlan
 from farloop.units import seconds
 
 SHARES = (0.0, 0.05, 0.5, 1.0)

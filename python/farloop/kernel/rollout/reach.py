@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from farloop.kernel.rollout.namespaces import socket_cookie
-from farloop.kernel.rollout.plan import RolloutPlan
+from farloop.kernel.rollout.net_namespaces import socket_cookie
+from farloop.kernel.rollout.rollout_plan import RolloutPlan
 from farloop.kernel.rollout.selection import Selection
 from farloop.kernel.rollout.sockets import Socket, Watch
 

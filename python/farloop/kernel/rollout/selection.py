@@ -16,8 +16,8 @@ from farloop.errors import FarloopError
 from farloop.kernel import libbpf
 from farloop.kernel.doctor import missing_requirements, object_file
 from farloop.kernel.programs import is_available
-from farloop.kernel.rollout import namespaces
-from farloop.kernel.rollout.plan import PROGRAMS, Network, RolloutPlan
+from farloop.kernel.rollout import net_namespaces
+from farloop.kernel.rollout.rollout_plan import PROGRAMS, Network, RolloutPlan
 
 LEASE = 2.0
 """Seconds that a heartbeat lasts."""
@@ -272,7 +272,7 @@ def fill_class(plan: RolloutPlan, held: Selection) -> None:
     if "all" not in plan.namespaces:
         flags |= HAS_NAMESPACES
         for name in plan.namespaces:
-            cookie = namespaces.cookie_of(namespaces.path_of(name))
+            cookie = net_namespaces.cookie_of(net_namespaces.path_of(name))
             _update(held.maps["rollout_netns"], struct.pack("=Q", cookie), struct.pack("=I", 1))
     lease = round(LEASE * 1e9)
     held.write(Settings(time.monotonic_ns(), lease, plan.seed, 0.0, flags, plan.control, plan.former or ""))

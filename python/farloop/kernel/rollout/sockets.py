@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from farloop.errors import FarloopError
-from farloop.kernel.rollout import namespaces
+from farloop.kernel.rollout import net_namespaces
 from farloop.kernel.rollout.selection import address_text
 from farloop.kernel.tcp_info import read_fields
 
@@ -78,7 +78,7 @@ class Watch:
 
     def follow_namespaces(self, known: dict[int, Path] | None = None) -> None:
         """Opens sockets in namespaces that are new, and closes those of namespaces that nothing shows any more."""
-        listed = namespaces.list_namespaces() if known is None else known
+        listed = net_namespaces.list_namespaces() if known is None else known
         for inode in set(self.dumps) - set(listed):
             self.dumps.pop(inode).close()
             self.ends.pop(inode).close()
@@ -88,8 +88,8 @@ class Watch:
             if inode in self.dumps:
                 continue
             try:
-                self.dumps[inode], self.ends[inode] = namespaces.call_in(path, _open_sockets)
-                self._cookies[inode] = namespaces.netns_cookie(self.dumps[inode])
+                self.dumps[inode], self.ends[inode] = net_namespaces.call_in(path, _open_sockets)
+                self._cookies[inode] = net_namespaces.netns_cookie(self.dumps[inode])
             except OSError as error:
                 self.unseen[str(path)] = error.strerror or str(error)
 

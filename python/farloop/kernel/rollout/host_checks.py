@@ -7,8 +7,8 @@ from pathlib import Path
 
 from farloop.errors import FarloopError
 from farloop.kernel import doctor
-from farloop.kernel.rollout import namespaces, selection
-from farloop.kernel.rollout.plan import RolloutPlan
+from farloop.kernel.rollout import net_namespaces, selection
+from farloop.kernel.rollout.rollout_plan import RolloutPlan
 
 BPFFS = Path("/sys/fs/bpf")
 
@@ -45,7 +45,7 @@ def problems_of(plan: RolloutPlan) -> list[str]:
     for name in plan.namespaces:
         if name != "all":
             try:
-                namespaces.path_of(name)
+                net_namespaces.path_of(name)
             except FarloopError as error:
                 problems.append(f"select.namespaces: {error}")
     if plan.needs_ecn and not plan.receiver_ready:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from farloop.kernel.rollout.plan import Limit, RolloutPlan
+from farloop.kernel.rollout.rollout_plan import Limit, RolloutPlan
 from farloop.kernel.rollout.tally import Rates, Sums, rates_of
 from farloop.statistics import Interval, paired_ratio
 

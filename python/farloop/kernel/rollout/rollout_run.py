@@ -11,10 +11,10 @@ from typing import Any
 
 from farloop.errors import FarloopError
 from farloop.kernel.programs import is_available
-from farloop.kernel.rollout import control, guardian, reach, selection, verdict
-from farloop.kernel.rollout.checks import bpffs_is_mounted, check_host
-from farloop.kernel.rollout.journal import Journal, digest, unfinished_run
-from farloop.kernel.rollout.plan import RolloutPlan
+from farloop.kernel.rollout import breaches, control, guardian, reach, selection
+from farloop.kernel.rollout.host_checks import bpffs_is_mounted, check_host
+from farloop.kernel.rollout.rollout_plan import RolloutPlan
+from farloop.kernel.rollout.run_log import Journal, digest, unfinished_run
 from farloop.kernel.rollout.selection import COMMITTED, WITHDRAWN, Selection
 from farloop.kernel.rollout.sockets import Socket, Watch
 from farloop.kernel.rollout.tally import ARMS, Completions, Rates, Tally, rates_of
@@ -165,7 +165,7 @@ class Rollout:
             self._tick()
             self._judge(max(begin, time.monotonic() - plan.window))
         sums, duration = self.tally.sums_since(begin)
-        naive = verdict.naive_ratios(sums, duration)
+        naive = breaches.naive_ratios(sums, duration)
         rates = asdict(self._class_rates(begin))
         counts = self._require().counts()
         self._event("passed", step=number, share=share, rates=rates, naive=naive, counts=counts, **self._ecn_facts())
@@ -190,14 +190,14 @@ class Rollout:
 
     def _switch_back(self) -> None:
         plan = self.plan
-        blocks = verdict.draw_blocks(plan)
+        blocks = breaches.draw_blocks(plan)
         rows: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
         others: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
         for number, on in enumerate(blocks, 1):
             self._change_share(1.0 if on else 0.0, block=number)
             self._set_state("block")
             begin = time.monotonic()
-            counted = begin + verdict.WASHOUT * plan.block
+            counted = begin + breaches.WASHOUT * plan.block
             while time.monotonic() < begin + plan.block:
                 self._tick()
                 if on:
@@ -208,8 +208,8 @@ class Rollout:
             self._event("block", block=number, on=on, rates=rows[on][-1], others=others[on][-1])
         self._event(
             "verdict",
-            whole_class=verdict.judge_blocks(rows[True], rows[False]),
-            not_moved=verdict.judge_blocks(others[True], others[False]),
+            whole_class=breaches.judge_blocks(rows[True], rows[False]),
+            not_moved=breaches.judge_blocks(others[True], others[False]),
             blocks=plan.blocks,
         )
 
@@ -286,13 +286,13 @@ class Rollout:
     def _class_rates(self, begin: float) -> Rates:
         sums, duration = self.tally.sums_since(begin)
         completions = self._completions.rate_since(begin, duration) if self._completions else (None, None)
-        return verdict.class_rates(sums, duration, completions)
+        return breaches.class_rates(sums, duration, completions)
 
     def _judge(self, begin: float) -> None:
         sums, duration = self.tally.sums_since(begin)
         if duration < min(_STEADY, self.plan.window / 2):
             return
-        breach = verdict.find_breach(self.plan.limits, sums, duration, self._class_rates(begin), self.baseline)
+        breach = breaches.find_breach(self.plan.limits, sums, duration, self._class_rates(begin), self.baseline)
         if breach:
             self._event("breach", **asdict(breach))
             raise WithdrawnError(f"{self.plan.name}: {breach.sentence()}")

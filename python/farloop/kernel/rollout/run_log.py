@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.kernel.rollout.plan import RolloutPlan
+from farloop.kernel.rollout.rollout_plan import RolloutPlan
 
 
 class Journal:
