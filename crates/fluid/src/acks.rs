@@ -219,8 +219,8 @@ impl Telemetry {
     }
 }
 
-/// The whole part of one of so many equal shares of a number. Of numbers below 2^53 it is exact: the quotient is further from the next whole
-/// number than it is rounded by. A division of integers takes three times as long.
+/// The whole part of one of so many equal shares of a number. Of numbers below 2^53 it is exact: the quotient is further from the next
+/// whole number than it is rounded by. A division of integers takes three times as long.
 #[inline]
 fn share(number: i64, count: f64) -> i64 {
     (number as f64 / count) as i64
