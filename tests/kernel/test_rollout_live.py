@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support import live
+from support.cases import cases
 from support.live_network import missing_tools
 from support.rollout_host import host_state, rollout_host, settled_state
 
@@ -92,10 +93,10 @@ def test_a_bad_plan_is_taken_back_within_five_seconds(host):
     assert is_back(host, plan)
 
 
-def test_thirty_kills_leave_the_host_as_it_was(host):
+def test_kills_at_any_time_leave_the_host_as_it_was(host):
     before = host_state()
     chance = random.Random(52)
-    for _ in range(30):
+    for _ in range(cases(30)):
         plan = host.write_plan(
             hold='"1s"', baseline='"0s"', take_back='"10s"', shares="[0.3, 0.6, 1.0]", finish='"wait"'
         )
