@@ -60,7 +60,7 @@ def start(stack, host, code, *words, group=None):
 
 
 def test_a_switchback_judges_the_whole_class(kernel_objects, monkeypatch, tmp_path):
-    """Four flows through a short queue; which way the numbers go is chance where the blocks are this short, so only their kinds are held."""
+    """Four flows through a short queue. With blocks this short it is chance which way numbers go, so only their kinds are held."""
     live.needs_programs(missing_tools())
     monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
     with (
