@@ -23,15 +23,13 @@ pub(super) struct DeliveryRate {
     acks: VecDeque<Acknowledged>,
     /// Bytes of payload that the sender knows to be lost, and of which no sample was yet.
     lost: u64,
-    /// The smallest round-trip time so far, in picoseconds.
-    min_rtt: u64,
 }
 
 impl DeliveryRate {
     /// Of a flow that begins at a time in picoseconds.
     pub fn new(start: u64) -> DeliveryRate {
         let first = Acknowledged { at: start, delivered: 0, left: start };
-        DeliveryRate { acks: VecDeque::from([first]), lost: 0, min_rtt: u64::MAX }
+        DeliveryRate { acks: VecDeque::from([first]), lost: 0 }
     }
 
     /// Payload is lost: the next sample has it.
@@ -43,11 +41,10 @@ impl DeliveryRate {
     /// delivered by then.
     ///
     /// The byte knows what had been delivered when it left, and when the ACK of that had come. The interval is the longer of two: from that
-    /// ACK to this one, and from when the byte had left that it acknowledged to when this one left (§3.3). One that is shorter than a
-    /// round-trip time gives no sample.
+    /// ACK to this one, and from when the byte had left that it acknowledged to when this one left (§3.3). It is
+    /// never shorter than the smallest round-trip time: an ACK is forgotten only when a byte that left after it is acknowledged.
     pub fn sample(&mut self, (at, rtt): (u64, u64), delivered: u64, app_limited: bool) -> Delivery {
         let left = at.saturating_sub(rtt);
-        self.min_rtt = self.min_rtt.min(rtt);
         while self.acks.get(1).is_some_and(|next| next.at <= left) {
             self.acks.pop_front();
         }
@@ -57,7 +54,7 @@ impl DeliveryRate {
         Delivery {
             delivered: Bytes::new(delivered),
             prior_delivered: Bytes::new(prior.delivered.min(delivered)),
-            interval: if interval < self.min_rtt { Delta::ZERO } else { Delta::from_ps(interval) },
+            interval: Delta::from_ps(interval),
             app_limited,
             lost: Bytes::new(std::mem::take(&mut self.lost)),
         }
@@ -102,15 +99,19 @@ mod tests {
         assert_eq!(rate.sample((21 * US, 10 * US), 2_920, false).lost, Bytes::ZERO);
     }
 
+    /// A repair gets the credit of the byte that it repeats, so round-trip times fall and rise again.
     #[test]
-    fn an_interval_below_a_round_trip_time_is_no_sample() {
+    fn an_interval_is_never_shorter_than_the_smallest_round_trip_time() {
         let mut rate = DeliveryRate::new(0);
         rate.sample((20 * US, 20 * US), 1_460, false);
-        // A repair that gets the credit of what it repeats: its byte left after the ACK before it.
-        let sample = rate.sample((25 * US, 4 * US), 2_920, false);
-        assert_eq!((sample.interval, sample.rate()), (Delta::from_us(5), sample.rate()));
-        rate.min_rtt = 10 * US;
-        assert_eq!(rate.sample((26 * US, 10 * US), 4_380, false).interval, Delta::from_us(26));
-        assert_eq!(rate.sample((31 * US, 10 * US), 5_840, false).rate(), None);
+        // 5 us after the ACK of a byte that had left 21 us before this one.
+        assert_eq!(rate.sample((25 * US, 4 * US), 2_920, false).interval, Delta::from_us(21));
+        let mut smallest = 4;
+        for us in 26..200 {
+            let rtt = 3 + us * 7 % 23;
+            smallest = smallest.min(rtt);
+            let sample = rate.sample((us * US, rtt * US), us * 1_460, false);
+            assert!(sample.interval >= Delta::from_us(smallest), "{us}: {sample:?}");
+        }
     }
 }
