@@ -14,7 +14,7 @@ import pytest
 from support import live
 from support.cases import cases
 from support.live_network import missing_tools
-from support.rollout_host import host_state, rollout_host, settled_state
+from support.rollout_host import rollout_host, settled_state, steady_state
 
 from farloop.errors import FarloopError
 from farloop.kernel import doctor
@@ -33,7 +33,7 @@ def host(kernel_objects, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
     if not doctor.cgroup_check().ok and "cgroup2" not in Path("/proc/filesystems").read_text():
         pytest.skip("this kernel has no cgroup v2")
-    before = host_state()
+    before = steady_state()
     with rollout_host(tmp_path) as made:
         yield made
     assert settled_state(before) == before
@@ -94,7 +94,7 @@ def test_a_bad_plan_is_taken_back_within_five_seconds(host):
 
 
 def test_kills_at_any_time_leave_the_host_as_it_was(host):
-    before = host_state()
+    before = steady_state()
     chance = random.Random(52)
     for _ in range(cases(30)):
         plan = host.write_plan(

@@ -244,6 +244,18 @@ def host_state() -> dict[str, object]:
     }
 
 
+def steady_state(patience: float = 15.0) -> dict[str, object]:
+    """The host's state once it has stayed the same for a second: what a test before this one held may not be free yet."""
+    latest = time.monotonic() + patience
+    state = host_state()
+    while time.monotonic() < latest:
+        time.sleep(1.0)
+        before, state = state, host_state()
+        if state == before:
+            break
+    return state
+
+
 def settled_state(expected: dict[str, object], patience: float = 15.0) -> dict[str, object]:
     """The host's state once it is as expected, or after some seconds: the kernel frees what is held no more when it finds time."""
     latest = time.monotonic() + patience
