@@ -82,7 +82,9 @@ def test_a_switchback_judges_the_whole_class(kernel_objects, monkeypatch, tmp_pa
     verdict = next(line for line in log if line["event"] == "verdict")
     rows = {row["metric"]: row for row in verdict["whole_class"]}
     assert naive["reading"].startswith("not an effect")
-    assert naive["moved_over_unmoved"]["delivery"] > 0
+    # The hash of four ports may choose all flows or none.
+    ratio = naive["moved_over_unmoved"]["delivery"]
+    assert ratio is None or ratio > 0
     assert {row["pairs"] for row in rows.values()} == {2} and rows["delivery"]["ratio"] > 0
     assert "retransmissions" in rows
     # What was not moved is judged apart: the other ends, and whatever else the host does.
