@@ -4,6 +4,7 @@
  * committed or its owner has written a heartbeat within the lease.
  */
 #include "../kernel.h"
+#include "../sockops.h"
 #include "kernel.h"
 
 char licence[] SEC("license") = "Dual MIT/GPL";

@@ -1,4 +1,4 @@
-"""What `farloop emulate` reads, refuses and says. Without a kernel: test_emulation_live.py has one."""
+"""The files, refusals and output of `farloop emulate`. Without a kernel: test_emulation_live.py has one."""
 
 import dataclasses
 from pathlib import Path

@@ -43,7 +43,7 @@ def host():
 
 
 def state():
-    """What an emulation has no business with: interfaces with their settings, routes, namespaces, sysctls."""
+    """The state of a host that an emulation may not change: interfaces with their settings, routes, namespaces, sysctls."""
     shown = [
         subprocess.run(["ip", *words], capture_output=True, text=True, check=True).stdout
         for words in (
@@ -281,7 +281,10 @@ def test_interfaces_in_use_are_refused():
     with pytest.raises(FarloopError, match="is not two interfaces"):
         ends.named_interfaces(planned(), "lo")
     with Namespace().enter_namespace():
-        run = lambda *words: subprocess.run(["ip", *words], check=True)  # noqa: E731
+
+        def run(*words):
+            subprocess.run(["ip", *words], check=True)
+
         run("link", "add", "name", "farloop-a", "type", "veth", "peer", "name", "farloop-b")
         with pytest.raises(FarloopError, match="farloop-a is down; expected it up"):
             ends.named_interfaces(planned(), "farloop-a,farloop-b")

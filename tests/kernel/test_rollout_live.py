@@ -53,7 +53,7 @@ def moved(host):
 
 
 def is_back(host, plan):
-    """Whether nothing of a plan is left."""
+    """True if nothing of a plan is left."""
     return not is_available(plan.control) and not moved(host)
 
 

@@ -366,7 +366,7 @@ impl Direction {
         }
     }
 
-    /// What becomes of a packet that arrives.
+    /// Decides on a packet that arrives.
     fn fate(&mut self, packet: &Frame) -> Fate {
         let looks = self.lose_data.is_some() || self.lose_acks.is_some() || self.late_data.is_some();
         let kind = if looks { frame::kind(&packet.bytes) } else { None };
@@ -415,7 +415,7 @@ impl Direction {
         (self.waiting.len() + self.on_way.len() + self.late.len()) as u64
     }
 
-    /// What became of the packets that came.
+    /// The packets that came, by their fate.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -438,7 +438,7 @@ impl Direction {
     }
 }
 
-/// What becomes of a packet at the far end.
+/// The fate of a packet at the far end.
 enum Fate {
     Arrives,
     Lost,

@@ -53,7 +53,7 @@ pub struct Options {
     pub samples: bool,
 }
 
-/// What a direction did.
+/// The counts and lateness of a direction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// Packets by what became of them.

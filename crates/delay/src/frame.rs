@@ -22,7 +22,7 @@ const IPV6: u16 = 0x86dd;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// What the sender of a frame has left to others: a checksum, and cutting it into segments.
+/// The work that the sender of a frame has left to others: a checksum, and cutting it into segments.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Offload {
     /// Where the checksum begins to count, and where it is, from there; `None` if it is complete.

@@ -1,4 +1,4 @@
-//! What happens to packets at random on an emulated link.
+//! Impairments: losses, damage and delays of packets at random on an emulated link.
 
 use farloop_engine::random::RandomStream;
 

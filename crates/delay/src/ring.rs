@@ -26,7 +26,7 @@ const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
 /// Bytes of one part of the ring, which the kernel has in one piece where it can.
 const BLOCK: usize = 1 << 18;
-/// What a frame needs of its slot beyond its own bytes: `tpacket2_hdr`, `sockaddr_ll`, the header of offloads, and alignment.
+/// Bytes of a slot beyond those of its frame: `tpacket2_hdr`, `sockaddr_ll`, the header of offloads, and alignment.
 const SLOT_OVERHEAD: usize = 128;
 
 /// `struct tpacket_req`.
@@ -70,7 +70,7 @@ pub struct Received<'a> {
     pub length: usize,
     /// When it reached the interface, in ns of `CLOCK_REALTIME`.
     pub stamp: u64,
-    /// What its sender has left to others.
+    /// The checksum and segmentation that its sender has left to others.
     pub offload: Offload,
     /// Type and control information of the tag that the kernel took off.
     pub vlan: Option<(u16, u16)>,

@@ -139,7 +139,7 @@ mod tests {
         assert!(changes.is_empty());
     }
 
-    /// What is forgotten is not the next one any more.
+    /// A change that is forgotten is not the next one any more.
     #[test]
     fn the_next_change_is_never_one_that_was_forgotten() {
         let mut changes = Changes::default();

@@ -34,7 +34,7 @@ _TOGETHER = 50_000
 
 @dataclass(frozen=True)
 class Calibration:
-    """What this host carried in a second.
+    """The load that this host carried in a second.
 
     Attributes:
         wanted: Packets that the links take, all of them together.

@@ -1,4 +1,4 @@
-"""What emulated links join: network namespaces that the command makes, one for each node, or two interfaces that are there."""
+"""The ends of emulated links: network namespaces that the command makes, one for each node, or two interfaces that are there."""
 
 from __future__ import annotations
 

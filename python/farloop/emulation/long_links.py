@@ -33,7 +33,7 @@ class BurstLoss(NamedTuple):
 
 @dataclass(frozen=True)
 class Impairments:
-    """What the command adds to all links, in both directions.
+    """Impairments that the command adds to all links, in both directions.
 
     Attributes:
         jitter: Most seconds that a packet takes longer; the order stays.

@@ -109,7 +109,7 @@ def _netem_words(link: LongLink, added: Impairments) -> str:
 
 
 def _list_omissions(link: LongLink, end: int, added: Impairments) -> list[str]:
-    """What the lines of a direction leave out or do otherwise."""
+    """The parts of a direction that its lines leave out or do otherwise."""
     missing = []
     if link.ports[end].marking is not None:
         missing += [

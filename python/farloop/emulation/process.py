@@ -68,7 +68,7 @@ class Emulator:
             raise self._failure()
 
     def stop(self) -> list[list[dict[str, Any]]]:
-        """LinkEnds it: what each link did, there and back.
+        """Ends it: the report of each link, there and back.
 
         Raises:
             FarloopError: it had ended before.
@@ -81,7 +81,7 @@ class Emulator:
         return reports
 
     def kill(self) -> None:
-        """LinkEnds it at once."""
+        """Ends it at once."""
         if self._process.returncode is None:
             self._process.kill()
             self._process.communicate()

@@ -30,7 +30,7 @@ LOSSES = {
     "lost_numbered": "lost by number",
     "damaged": "damaged",
 }
-"""What may become of a packet that does not arrive."""
+"""The causes for which a packet does not arrive."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -45,7 +45,7 @@ class NodeProgram:
 
 @dataclass(frozen=True)
 class DirectionReport:
-    """What one direction of a link did.
+    """The counts of one direction of a link.
 
     Attributes:
         name: Such as "wan1->wan2".
@@ -77,7 +77,7 @@ class DirectionReport:
 
 @dataclass(frozen=True)
 class Emulation:
-    """What an emulation did.
+    """The result of an emulation.
 
     Attributes:
         seconds: How long it ran.

@@ -1,4 +1,4 @@
-"""What `farloop emulate` prints for people."""
+"""The output of `farloop emulate` for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from farloop.units import bytes_text, count_text, rate_text, time_text
 
 
 def describe_omissions(plan: EmulationPlan) -> str:
-    """What of a scenario is not emulated, because real programs and their hosts take its place."""
+    """The parts of a scenario that are not emulated, because real programs and their hosts take its place."""
     short = count_text(plan.short_links, "shorter link")
     events = f" with {count_text(plan.short_changes, 'change')}" if plan.short_changes else ""
     return f"not emulated: {short}{events}, hosts, algorithms and traffic (--longer-than sets from which delay on links are)"
