@@ -17,7 +17,7 @@ from farloop.results.showing import set_renderer as _set_renderer
 if TYPE_CHECKING:
     from farloop import metrics
     from farloop._native import ScenarioError
-    from farloop.api import advise, compare, diff, load, run, schema, study, version
+    from farloop.api import advise, compare, diff, load, plan, run, schema, study, version
     from farloop.catalogue import algorithms, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
     from farloop.experiments.execution import Execution
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from farloop.scaling import scale_network
     from farloop.scenario import Scenario
     from farloop.studies.advice.asking import Advice
+    from farloop.studies.capacity.planning import CapacityPlan
     from farloop.studies.interference import interference
     from farloop.studies.sweep.study import Study
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Advice",
+    "CapacityPlan",
     "Comparison",
     "Difference",
     "Execution",
@@ -75,6 +77,7 @@ __all__ = [
     "interference",
     "load",
     "metrics",
+    "plan",
     "run",
     "scale_network",
     "schema",
@@ -95,6 +98,7 @@ _PLACES = {
     "Interference": "results.job_matrix",
     "InvariantError": "errors",
     "JobExplanation": "results.why_job",
+    "CapacityPlan": "studies.capacity.planning",
     "Run": "results.run",
     "Scenario": "scenario",
     "ScenarioError": "_native",
@@ -114,6 +118,7 @@ _PLACES = {
     "from_sndlib": "formats.sndlib",
     "interference": "studies.interference",
     "load": "api",
+    "plan": "api",
     "run": "api",
     "scale_network": "scaling",
     "schema": "api",

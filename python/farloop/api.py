@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from farloop.results.trace import TraceItems
     from farloop.running.progress import Counting, ProgressCallback, Reporter
     from farloop.studies.advice.asking import Advice
+    from farloop.studies.capacity.planning import CapacityPlan
     from farloop.studies.sweep.definition import Collected, Files
     from farloop.studies.sweep.study import Study
 
@@ -446,6 +447,83 @@ def advise(
         execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
     )
     return asking.write(question, target, execution, force=force, page=advice_page.page, counting=progress)
+
+
+def plan(
+    scenario: Source,
+    *,
+    vary: Sequence[str] | None = None,
+    along: str | None = None,
+    until: Sequence[str] | None = None,
+    survive: int | None = None,
+    cost: str | None = None,
+    seeds: int | None = None,
+    seed: int | None = None,
+    screen: str | None = None,
+    budget: str | None = None,
+    set: Settings | None = None,
+    out: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    ray: str | None = None,
+    slurm: str | None = None,
+    force: bool = False,
+    force_memory: bool = False,
+    progress: Counting | None = None,
+    execution: Execution | None = None,
+) -> CapacityPlan:
+    """Searches the least network that holds what is asked: rates drop what they are sure of, packets decide the rest, an answer is written.
+
+    Args:
+        scenario: A scenario, its file, a paper's figure, or a plan's file (TOML with `scenario`, `vary`, `until`).
+        vary: Variables with their values, the cheapest first, such as "links = 1..8".
+        along: A variable for each value of which the answer is given, such as "distance = 100km, 1000km".
+        until: What must hold under every seed, such as "p99 slowdown <= 3".
+        survive: Number of the busiest links between sites that may be down.
+        cost: An expression of the variables in km, Gbps and MB; needed for more than one of them.
+        seeds: Number of seeds under which packets confirm.
+        seed: The first of the seeds.
+        screen: "fluid" to screen by rates, or "none".
+        budget: Time of one processor that simulations may take, such as "10min".
+        set: Settings of the scenario.
+        out: Where to write (by default below out/, under the name of the scenario).
+        store: Where runs are kept (by default run-store beside the output).
+        workers: Simulate in so many processes from the beginning (by default threads begin, and a process per processor goes on).
+        ray: A Ray cluster instead.
+        slurm: Slurm jobs instead.
+        force: True to write into a directory that holds other files.
+        force_memory: True to start runs that may need more memory than there is.
+        progress: Object that shows the number of finished runs.
+        execution: Engine and its settings, in place of `store`, `workers`, `ray`, `slurm` and `force_memory`.
+
+    Raises:
+        FarloopError: the question is wrong, the budget too small, or the answer cannot be written.
+        ScenarioError: the scenario is not valid.
+    """
+    from farloop.experiments.execution import Execution
+    from farloop.studies.capacity import capacity_question, planning
+    from farloop.studies.sweep.study import default_target
+    from farloop.views import capacity_page
+
+    source = str(scenario) if isinstance(scenario, PathLike) else scenario
+    question = capacity_question.read(
+        source,
+        vary=vary,
+        along=along,
+        until=until,
+        survive=survive,
+        cost=cost,
+        seeds=seeds,
+        seed=seed,
+        screen=screen,
+        budget=budget,
+        set=set,
+    )
+    target = Path(out) if out is not None else default_target(f"plan-{Path(question.scenario.file).stem}")
+    execution = Execution.select(
+        execution, store=store, workers=workers, ray=ray, slurm=slurm, force_memory=force_memory
+    )
+    return planning.write(question, target, execution, force=force, page=capacity_page.page, counting=progress)
 
 
 def load(directory: str | PathLike[str]) -> Comparison:

@@ -12,7 +12,7 @@ from farloop.studies.advice import question
 from farloop.studies.sweep import definition
 from farloop.studies.validation import metamorphic
 
-KINDS = {"run", "comparison", "study", "arena", "advice", "reproduction", "validation"}
+KINDS = {"run", "comparison", "study", "arena", "advice", "plan", "reproduction", "validation"}
 
 
 @pytest.fixture
@@ -88,6 +88,15 @@ def test_an_answer_has_its_candidates(document, small):
     content = document("advise", "small.toml", *words)
     assert {row["name"] for row in content["candidates"]} == {"hpcc", "dctcp"}
     assert content["answer"]
+
+
+@pytest.mark.usefixtures("without_workers")
+def test_a_plan_has_its_points(document, small):
+    words = ["--vary", "distance = 100km, 10km", "--until", "goodput >= 1kbps", "--seeds", "1", "--out", "p"]
+    content = document("plan", "small.toml", *words)
+    (condition,) = content["conditions"]
+    assert condition["enough"] == "100 km"
+    assert by_name(condition["points"][0])["goodput"]["measure"] == "goodput"
 
 
 def test_a_reproduction_has_claims_and_a_validation_its_checks(document, monkeypatch):

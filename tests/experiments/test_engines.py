@@ -75,6 +75,7 @@ COMMANDS = {
     ],
     "validate": ["validate", "theory/store-and-forward"],
     "sweep": ["sweep", "study.toml"],
+    "plan": ["plan", "sites.toml", "--vary", "load = 0.6, 0.2", "--until", "p99 slowdown <= 2", "--seeds", "2"],
     "advise": ["advise", "sites.toml", "--candidates", "dctcp,swift", "--no-tune", "--budget", "3s"],
 }
 

@@ -121,7 +121,7 @@ def test_figures_of_papers_and_other_kinds_are_refused_in_a_line(command):
     (command.directory / "v").mkdir()
     (command.directory / "v" / "manifest.json").write_text('{"farloop": "0.1.0", "kind": "validation", "files": []}')
     for name, said in (
-        ("v", "expected one of run, compare, sweep, arena, advise or reproduce"),
+        ("v", "expected one of run, compare, sweep, arena, advise, plan or reproduce"),
         ("r/gear/fig09", "`farloop reproduce gear/fig09` repeats it"),
     ):
         done = command("archive", name)

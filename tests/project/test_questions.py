@@ -15,7 +15,7 @@ from farloop.commands.app import app
 REPOSITORY = Path(__file__).parents[2]
 PAGE = REPOSITORY / "docs" / "questions.md"
 
-LONG = {"advise", "arena", "interference", "new-algorithm", "reproduce", "sweep", "testbed", "validate"}
+LONG = {"advise", "arena", "interference", "new-algorithm", "plan", "reproduce", "sweep", "testbed", "validate"}
 """Commands that take minutes, root or a checkout."""
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -26,7 +26,7 @@ from farloop.messages import say_notes
 @handle_errors
 def archive(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="An output of run, compare, sweep, arena, advise or reproduce.")
+        Path, typer.Argument(metavar="DIR", help="An output of run, compare, sweep, arena, advise, plan or reproduce.")
     ],
     out: Annotated[
         Path | None,

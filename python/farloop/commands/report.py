@@ -105,7 +105,7 @@ def rewrite(
     from farloop.results.run import FigureVerdicts
     from farloop.safe_files import names
     from farloop.studies.reproduce import write_index
-    from farloop.views import advice_page, arena_page, study_page, validation_page
+    from farloop.views import advice_page, arena_page, capacity_page, study_page, validation_page
     from farloop.views.report import verdict_pairs
     from farloop.views.report.index import index_page
 
@@ -116,7 +116,7 @@ def rewrite(
         )
     if more is not None and kept["kind"] not in ("run", "comparison"):
         load(source)  # Says which outputs in it have runs.
-    if kept["kind"] in ("study", "advice", "validation") and not has_version(kept):
+    if kept["kind"] in ("study", "advice", "plan", "validation") and not has_version(kept):
         raise FarloopError(
             f"{source}: keeps numbers by the definitions of another version of farloop ({clip_text(kept['farloop'])}); repeat its command, "
             "which measures anew"
@@ -133,6 +133,9 @@ def rewrite(
                 return
             if kept["kind"] == "advice":
                 advice_page.rewrite(source, aside)
+                return
+            if kept["kind"] == "plan":
+                capacity_page.rewrite(source, aside)
                 return
             if kept["kind"] == "validation":
                 validation_page.rewrite(source, aside)

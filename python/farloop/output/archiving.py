@@ -49,7 +49,7 @@ def archive(source: Path) -> Files:
     if kept["kind"] not in ("run", "comparison"):
         raise FarloopError(
             f"{source}: is an output of another kind ({clip_text(kept['kind'])}); expected one of run, compare, sweep, arena, "
-            "advise or reproduce"
+            "advise, plan or reproduce"
         )
     comparison = load(source)
     if any(run.case for run in comparison.runs):

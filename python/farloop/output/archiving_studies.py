@@ -1,4 +1,4 @@
-"""Archives of outputs of many runs: of sweep, arena, advise and reproduce, with the files that their commands read."""
+"""Archives of outputs of many runs: of sweep, arena, advise, plan and reproduce, with the files that their commands read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from farloop.output.sources import SourceFile, from_rows
 from farloop.output.store import digest
 from farloop.safe_files import names
 
-KINDS = {"study": "sweep", "arena": "arena", "advice": "advise", "reproduction": "reproduce"}
+KINDS = {"study": "sweep", "arena": "arena", "advice": "advise", "plan": "plan", "reproduction": "reproduce"}
 """The kinds of outputs, and the commands that make them."""
 
 INPUTS = "inputs"
@@ -153,7 +153,7 @@ def _inputs(source: Path, kept: Mapping[str, Any], sources: Sequence[SourceFile]
 
 def _named_by_scenarios(source: Path, kept: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Scenario, name and hash of each file that a scenario of an output names."""
-    if kept["kind"] == "advice":
+    if kept["kind"] in ("advice", "plan"):
         for name, wanted in (kept.get("inputs") or {}).items():
             yield str(kept["scenario"]), str(name), str(wanted)
     if kept["kind"] not in ("study", "arena"):

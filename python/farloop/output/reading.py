@@ -75,6 +75,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         )
     if kept["kind"] == "advice":
         raise FarloopError(f"{source}: has no runs; its numbers are in answer.json and runs.csv")
+    if kept["kind"] == "plan":
+        raise FarloopError(f"{source}: has no runs; its numbers are in answer.json")
     if kept["kind"] == "validation":
         raise FarloopError(f"{source}: has no runs; its numbers are in validation.json")
     raise FarloopError(f"{source / MANIFEST}: was not written by farloop")

@@ -392,6 +392,7 @@ _OF_CELLS = {
     "least_share": "flow_throughput/least_share/endless",
     "queue_delay_s": "queue_delay/mean/worst_switch_port",
     "goodput_bps": "goodput",
+    "iteration_s": "iteration_time/mean",
     "longest_rtt_s": "base_rtt/max",
 } | {
     f"{kind}_{column}": identifier

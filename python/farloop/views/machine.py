@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from farloop.results.run import Comparison, FigureVerdicts, Run
     from farloop.studies.advice.asking import Advice
     from farloop.studies.arena.table import Result
+    from farloop.studies.capacity.planning import CapacityPlan
     from farloop.studies.sweep.study import Study
     from farloop.studies.validation.checks import FidelityCheck
     from farloop.studies.validation.fluid_errors import FluidError
@@ -109,6 +110,39 @@ def advice(result: Advice) -> Document:
     return _document("advice", result.directory, title=str(result.content["title"]), **more, candidates=candidates)
 
 
+def plan(result: CapacityPlan) -> Document:
+    """Of `plan`: each condition with what is enough, and every point by rates and by packets."""
+    content = result.content
+    conditions = []
+    for condition in content["conditions"]:
+        points = []
+        for place, option in enumerate(content["options"]):
+            rates: Mapping[str, Any] = (condition["by_rates"] or [{"state": "", "values": {}}] * (place + 1))[place]
+            packets: Mapping[str, Any] = condition["by_packets"].get(
+                str(place), {"state": "", "values": {}, "seeds": 0}
+            )
+            numbers = [
+                _plan_number(f"{name}, by rates", name, each["value"], each) for name, each in rates["values"].items()
+            ]
+            numbers += [
+                _plan_number(name, name.partition(", ")[0], each["mean"], each, packets["seeds"])
+                for name, each in packets["values"].items()
+            ]
+            own = {"option": option["text"], "by_rates": rates["state"], "by_packets": packets["state"]}
+            points.append(own | {"numbers": numbers})
+        enough = None if condition["answer"] is None else content["options"][condition["answer"]]["text"]
+        own = {"condition": condition["text"], "enough": enough, "is_decided": condition["is_decided"]}
+        conditions.append(own | {"points": points})
+    more = {"title": content["title"], "answer": result.sentence, "untried": content["untried"]}
+    return _document("plan", result.directory, **more, conditions=conditions)
+
+
+def _plan_number(name: str, quantity_name: str, value: float | None, ends: Mapping[str, Any], n: int = 1) -> Document:
+    from farloop.studies.arena.quantities import quantity
+
+    return _number(name, quantity(quantity_name).measure, "", value, ends["low"], ends["high"], n)
+
+
 def reproduction(figures: Iterable[FigureVerdicts], target: Path) -> Document:
     """Of `reproduce`: each figure with its claims."""
     rows = [
@@ -169,12 +203,17 @@ def schema() -> Document:
         "deadlocks": texts,
         "claims": claims,
     }
+    planned = _object(option=text, by_rates=text, by_packets=text, numbers=numbers)
+    condition = _object(
+        condition=text, enough={"type": ["string", "null"]}, is_decided={"type": "boolean"}, points=_list(planned)
+    )
     kinds: dict[str, Document] = {
         "run": compared,
         "comparison": compared,
         "study": {"title": text, "points": _list(point), "runs": runs, "notes": texts, "cautions": texts},
         "arena": {"scenarios": _list(scenario)},
         "advice": {"title": text, "answer": text, "advised": texts, "leaders": texts, "candidates": _list(candidate)},
+        "plan": {"title": text, "answer": text, "untried": texts, "conditions": _list(condition)},
         "reproduction": {"figures": _list(figure)},
         "validation": {"checks": _list({"type": "object"}), "relations": _list({"type": "object"})},
     }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from farloop.errors import FarloopError
 from farloop.results.run import Comparison, Run
 from farloop.results.why import Explanation
 from farloop.results.why_job import JobExplanation
 from farloop.studies.advice.asking import Advice
+from farloop.studies.capacity.planning import CapacityPlan
 from farloop.studies.sweep.study import Study
 from farloop.views.tabular import Head, Table
 
@@ -49,6 +51,10 @@ def plot(
             drawn = StudyPoints(result.title, points=result.points)
         case Advice():
             drawn = PlottedAnswer(str(result.content["title"]), content=result.content)
+        case CapacityPlan():
+            raise FarloopError(
+                f"{result.directory}: a plan has no figure of one metric; its report.html has the curves"
+            )
         case Explanation() | JobExplanation():
             drawn = PlottedTime(result.answer, explanation=result)
         case _:
@@ -71,6 +77,10 @@ def _summary_table(result: object) -> tuple[str, list[str], Table]:
             return result.title, result.cautions, _points(result)
         case Advice():
             return result.sentence, [], _candidates(result)
+        case CapacityPlan():
+            from farloop.views.capacity_page import answers_table
+
+            return result.sentence, list(result.content["untried"]), answers_table(result.content)
         case Explanation():
             return result.answer, [], Table.from_rows(["cause", "limit", "where", "by", "time", "share"], result.rows)
         case JobExplanation():

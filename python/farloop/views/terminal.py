@@ -200,6 +200,20 @@ def advice(content: Mapping[str, Any]) -> None:
         _console().print(f"caution: {text.rstrip('.')}", markup=False, highlight=False, soft_wrap=True, style="yellow")
 
 
+def plan(content: Mapping[str, Any]) -> None:
+    """The answer of a plan, a row for each condition, and what was not tried."""
+    from farloop.studies.capacity.capacity_answer import headline_plan
+    from farloop.views.capacity_page import answers_table
+
+    head = headline_plan(content)
+    answer([*head.sentences, *([head.limit] if head.limit else [])], [])
+    console = _console()
+    for part in answers_table(content).terminal(console.width):
+        console.print(part)
+    for text in [*(note for condition in content["conditions"] for note in condition["notes"]), *content["untried"]]:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def study(result: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
     from farloop.studies.sweep.dataset import OF_METRICS

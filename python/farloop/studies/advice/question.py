@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from farloop import catalogue
-from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, name_of
 from farloop.errors import FarloopError, clip_text, nearest
 from farloop.results.gears import require_packets
@@ -20,6 +19,7 @@ from farloop.studies.arena import constraints, requirements
 from farloop.studies.arena.constraints import Requirement
 from farloop.studies.arena.measuring import Measured
 from farloop.studies.arena.quantities import RATE, SHARE, TIME, Quantity, quantity
+from farloop.studies.question_files import apply_settings, load_named
 from farloop.studies.sweep.document import Document, NotTomlError
 
 T = TypeVar("T")
@@ -129,9 +129,9 @@ def read(
         except FarloopError as error:
             raise document.error((key,), str(error).removeprefix(f"{key}: ")) from None
 
-    loaded = (_scenario(document) if document else Scenario.load(source)).with_classes(classes)
+    loaded = (load_named(document) if document else Scenario.load(source)).with_classes(classes)
     names = list(map(name_of, loaded.classes))
-    asked = (_override(loaded, document) if document else loaded).override(set)
+    asked = (apply_settings(loaded, document) if document else loaded).override(set)
     require_packets(asked.parsed, f"{asked.display_name}: advise")
     return Question(
         asked,
@@ -181,43 +181,6 @@ def _document(path: Path) -> Document | None:
     for key, value in content.items():
         _check_type(document, key, value)
     return document
-
-
-def _scenario(document: Document) -> Scenario:
-    """The scenario of a question's file: one beside it, or a paper's figure, whose name has no ending."""
-    written = str(document.content["scenario"])
-    beside = Path(document.file).parent / written
-    try:
-        return Scenario.load(str(beside) if beside.suffix else written)
-    except ScenarioError as error:
-        if beside.suffix and beside.is_file():
-            raise
-        raise document.error(("scenario",), str(error)) from None
-
-
-def _leaves(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Settings with the way to each: TOML reads `run.duration = "1s"` as a table in a table."""
-    for key, value in tables.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, (*above, key))
-        else:
-            yield (*above, key), value
-
-
-def _override(scenario: Scenario, document: Document) -> Scenario:
-    """The scenario with the settings of a question's file; an error about one of them names its line."""
-    settings = {".".join(way): (way, value) for way, value in _leaves(document.content.get("set", {}))}
-    changed = scenario.override({name: value for name, (_, value) in settings.items()})
-    try:
-        # Settings are read when something is asked of a scenario.
-        _ = changed.resolved
-    except ScenarioError as error:
-        option, _, problem = str(error).partition(": ")
-        name, _, rest = problem.partition(": ")
-        if option not in ("--set", "set") or name not in settings:
-            raise
-        raise document.error(("set", *settings[name][0]), rest) from None
-    return changed
 
 
 def _check_type(document: Document, key: str, value: Any) -> None:

@@ -6,9 +6,10 @@ question gives the same answer everywhere, and an interrupted command goes on as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from farloop.experiments.task_runs import count_tasks
 from farloop.experiments.tasks import DECLINED, FAILED, Task
 from farloop.experiments.variants import Variant, make_run
 from farloop.output.store import Simulated, Store, address
-from farloop.results import cautions
+from farloop.results import cautions, gears
 from farloop.results.cautions import Caution
 from farloop.results.run import Run
 from farloop.running.progress import Counting, Uncounted
@@ -27,6 +28,9 @@ from farloop.studies.arena.measuring import Measured, measure_run
 
 HOPS_PER_SECOND = 5e6
 """Packet-hops that a nominal second has: a processor of today makes 5 to 12 million."""
+
+LOOKS_PER_SECOND = 2e5
+"""Looks at flows that a nominal second has where a run goes by rates, with the two runs more that its error bound takes."""
 
 PER_RUN = 0.1
 """Nominal seconds of a run besides: its network is built, its tables are written and measured."""
@@ -50,12 +54,16 @@ class Answered:
         measured: The measurements; `None` where the simulation could not be made.
         because: Why it could not.
         cost: Nominal seconds that it took.
+        error: The bounds of its errors against packets, where it went by rates.
+        is_tcp: True where its flows are TCP's, which repeats no more than what is lost.
     """
 
     ask: Ask
     measured: Measured | None
     because: str = ""
     cost: float = 0.0
+    error: Mapping[str, Any] | None = None
+    is_tcp: bool = False
 
 
 @dataclass
@@ -154,7 +162,12 @@ class Runs:
         run = _as_run(stored, ask)
         # Curves are for pictures, and many runs have many.
         whole = replace(measure_run(run, ""), rates={}, queue=np.empty(0))
-        return Answered(ask, whole, "", cost(int(run.summary["packet_hops"])))
+        gear = gears.gear_of(run.scenario)
+        if gear == gears.PACKETS:
+            return Answered(ask, whole, "", cost(int(run.summary["packet_hops"])))
+        looks = gears.steps(run.info["totals"], gear)
+        is_tcp = run.scenario["transport"]["kind"] == "tcp"
+        return Answered(ask, whole, "", looks / LOOKS_PER_SECOND + PER_RUN, run.summary.get("error"), is_tcp)
 
 
 def _files(scenario: Scenario) -> list[Path]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import metrics
-from farloop.results import flow_completion, summary
+from farloop.results import flow_completion, gears, summary
+from farloop.results.collectives import iterations_by_job
 from farloop.results.flow_completion import Mask
 from farloop.results.flow_samples import statistic
 from farloop.results.size_classes import GEMINI
@@ -110,11 +111,14 @@ def measure_run(run: Run, scenario: str) -> Measured:
     values |= {"paused_ps": round(pfc["paused"] * 1e12), "pauses": pfc["pauses"], "victims": pfc["victims"]}
     port, queue = _queue(run)
     values |= queue | {"dropped": run.summary["dropped"]}
-    values |= switches.measure_switches(run)
+    if gears.gear_of(run.scenario) == gears.PACKETS:
+        values |= switches.measure_switches(run)
     finite = int(np.count_nonzero(~np.isnan(slowdowns)))
     begun_flows = int(np.count_nonzero(began))
     values["unfinished_share"] = values["unfinished"] / finite if finite else None
-    values["victim_share"] = pfc["victims"] / begun_flows if begun_flows else 0.0
+    # Rates know no victims of pauses.
+    values["victim_share"] = None if pfc["victims"] is None else pfc["victims"] / begun_flows if begun_flows else 0.0
+    values["iteration_s"] = _iteration_time(run)
     values["goodput_bps"] = 8 * total / end
     values["longest_rtt_s"] = float(np.nanmax(flow_completion.column(flows, "base_rtt_ps"), initial=0.0)) / 1e12
     each = rates[endless & began]
@@ -132,6 +136,15 @@ def measure_run(run: Run, scenario: str) -> Measured:
         queue=_thin_values(run.samples.get(f"port/{port}", "max_queue")[1], np.max) if port else np.empty(0),
         limits=run.info.get("limits", ()),
     )
+
+
+def _iteration_time(run: Run) -> float | None:
+    """Mean time of an iteration of the training job where it is longest, infinite where one is not over; `None` without training jobs."""
+    means = []
+    for _, own in iterations_by_job(run.iterations):
+        times = flow_completion.column(own, "time_ps") / 1e12
+        means.append(math.inf if np.isnan(times).any() else float(times.mean()))
+    return max(means, default=None)
 
 
 def _costs_of_endless(rates: Floats, values: Mapping[str, Any]) -> dict[str, float]:

@@ -5,6 +5,7 @@ A quantity is a number of one run. `farloop arena --must` and `farloop advise` r
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ class Quantity:
 
     def text(self, value: float) -> str:
         """A value of it for people."""
+        if value == math.inf:
+            return "without end"
         if self.kind == SHARE:
             return f"{100 * value:.3g} %"
         if self.kind == TIME:
@@ -83,6 +86,7 @@ _PLAIN = {
         Quantity("drops", SHARE, LESS, "part of the packets that were dropped at switches", "dropped_share"),
         Quantity("lossless drops", COUNT, LESS, "packets dropped where PFC was to prevent it", "lossless_dropped"),
         Quantity("unfinished", SHARE, LESS, "part of the flows that could have finished, and did not", "unfinished_share"),
+        Quantity("iteration time", TIME, LESS, "mean time of an iteration of the training job where it is longest", "iteration_s"),
         Quantity("queue delay", TIME, LESS, "mean queue of the port where it takes longest to drain, over its rate", "queue_delay_s"),
     )
 }  # fmt: skip
