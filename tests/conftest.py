@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support import in_process, live, studies
+from support import in_process, live, sampling, studies
 
 import farloop
 from farloop import _native
@@ -21,6 +21,15 @@ def pytest_configure(config: pytest.Config) -> None:
     # Of several processes only the one that reports sees all tests.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(live.Summary())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if sampling.is_full() or sampling.is_named(config.args):
+        return
+    kept, left = sampling.select(items, sampling.turn())
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
 
 
 SMALL = """\

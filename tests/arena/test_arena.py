@@ -375,6 +375,7 @@ def test_an_arena_tells_what_to_load(held):
         farloop.load(where)
 
 
+@pytest.mark.dear
 def test_killed_three_times_it_ends_with_the_same_bytes(command):
     place(command)
     slow = [*CHOSEN, "--set", "run.duration=1500ms", "--threads", "1", "--no-report"]

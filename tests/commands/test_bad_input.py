@@ -315,6 +315,7 @@ def test_a_pipe_that_somebody_writes_into_is_a_scenario(tmp_path):
     writer.join()
 
 
+@pytest.mark.dear
 def test_more_changes_of_links_than_anything_could_hold():
     fabric = 'run.duration = "1ms"\nalgorithm.name = "dctcp"\nswitch.buffer = "1GB"\n[[flow]]\nfrom = "h1"\nto = "h2"\n'
     fabric += '[network]\ntopology = "spine-leaf"\nleaves = 100\nspines = 100\nhosts_per_leaf = 50\n'

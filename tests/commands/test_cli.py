@@ -93,6 +93,7 @@ def test_compare_judges_the_claims_of_a_figure(command):
     assert "gear/fig09: not judged: changed keys run.duration" in done.stdout
 
 
+@pytest.mark.dear
 def test_reproduce_a_small_figure(command):
     done = command("reproduce", "mlcc/fig03", "--out", "r", "--quiet")
     assert done.returncode == 0, done.stderr

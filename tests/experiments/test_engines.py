@@ -85,6 +85,7 @@ def place(small):
     return studies.written(small.parent)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", COMMANDS)
 def test_workers_make_what_threads_make_and_nothing_a_second_time(name, command, place, pools):
     (place / "sites.toml").write_text(SITES, encoding="utf-8")

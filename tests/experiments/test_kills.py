@@ -26,12 +26,14 @@ STUDIES = {
     "compare": ["compare", "small.toml", "--algorithms", "hpcc,dctcp,timely,swift", "--set", "run.duration=1s"],
     "reproduce": ["reproduce", "gear/fig09", "--set", "run.duration=30ms"],
     "advise": ["advise", "sites.toml", "--candidates", "dctcp,swift", "--no-tune", "--budget", "4s"],
+    "plan": ["plan", "sites.toml", "--vary", "load = 0.6, 0.5, 0.4", "--until", "p99 slowdown <= 1.01", "--seeds", "3"],
     "sweep": ["sweep", "study.toml"],
     "interference": ["interference", "jobs.toml"],
 }
 KILLED = [
     *((study, engine) for study in ("arena", "validate", "reproduce", "advise", "interference") for engine in ENGINES),
     ("compare", "workers"),
+    ("plan", "threads"),
     ("sweep", "threads"),
 ]
 """With a comparison by threads and a sweep by workers, which are killed elsewhere, each kind of study by each engine."""
@@ -47,6 +49,7 @@ def lines(store):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("study", "engine"), KILLED)
 def test_a_command_that_is_killed_repeats_nothing_finished(study, engine, command, place):
     (place / "sites.toml").write_text(SITES, encoding="utf-8")

@@ -52,6 +52,7 @@ def test_what_does_not_hold_is_in_the_note():
     assert json.dumps(row, allow_nan=False)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("figure", figure_names())
 def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
     scenario = Scenario.load(figure)
@@ -83,6 +84,7 @@ def test_every_scenario_agrees_with_the_schema(figure, validator):
     validator.validate(tomllib.loads((PAPERS / f"{figure}.toml").read_text("utf-8")))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("figure", figure_names())
 def test_cases_stand_before_claims(figure):
     """What is read as the figure's own case is what is run."""
@@ -152,6 +154,7 @@ def test_many_changed_keys_are_counted():
     assert judge("gear/fig09", [run], "custom")["gear/fig09"]["verdict_text"].endswith(" and 2 more")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("figure", figure_names())
 def test_runs_without_series_break_no_judge(figure):
     """`record.flows = []` is no other outcome: the statements say what they miss."""
@@ -164,6 +167,7 @@ def test_runs_without_series_break_no_judge(figure):
         assert "judge failed" not in claim["verdict_text"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("figure", figure_names())
 def test_runs_without_a_case_break_no_judge(figure):
     """As `compare` makes them: every run is put at the case that it is, or comes nearest to."""

@@ -57,6 +57,7 @@ SETTINGS |= {figure: {} for figure in figure_names() if figure.startswith(("mlcc
 SETTINGS |= {figure: {"network.racks": "4"} for figure in figure_names() if figure.startswith("acceltor/")}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("figure", figure_names())
 def test_judges_decide_from_runs(figure, tmp_path):
     testbed = figure.startswith("gemini/") and figure != "gemini/theorem1"

@@ -33,6 +33,7 @@ def study(tmp_path_factory):
         return farloop.study(place / "study.toml", out=place / "out", report=False)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", ["pdf", "svg", "png"])
 def test_every_kind_is_written_in_every_format_with_its_command_and_the_same_bytes(

@@ -151,6 +151,7 @@ def measured():
     return module, module.populations(1000, 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seeds", [5, 10, 30])
 @pytest.mark.parametrize(
     "name", ["mean over runs", "mean over flows", "paired ratio of means", "paired ratio of p99", "p50", "p90", "p99"]

@@ -111,6 +111,7 @@ print(json.dumps([made["memory_bytes"], started, peak()]))
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "options"),
     [
@@ -152,6 +153,7 @@ def compiled():
     compileall.compile_dir(Path(farloop.__file__).parent, quiet=1)
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("megabytes", [160, 200, 240, 300, 380])
 @pytest.mark.parametrize(

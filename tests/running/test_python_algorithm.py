@@ -341,6 +341,7 @@ def test_an_interrupt_from_python_ends_a_handler_that_never_returns():
     assert not crew.has_stray_thread()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_timer_that_is_always_due_is_an_error_that_names_the_class(after, threads, halver):

@@ -221,6 +221,7 @@ def invoke(monkeypatch, host, *arguments):
     return CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", *map(str, arguments)])
 
 
+@pytest.mark.dear
 def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     out = tmp_path / "out"
     done = invoke(monkeypatch, Host(), "--repetitions", 2, "--out", out)
@@ -294,6 +295,7 @@ main()
 """
 
 
+@pytest.mark.dear
 def test_the_command_ends_as_others_do_when_it_is_stopped(tmp_path):
     out = tmp_path / "out"
     code = INTERRUPTED.format(tests=str(Path(__file__).parents[1]), out=str(out))

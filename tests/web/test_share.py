@@ -49,6 +49,7 @@ def test_a_link_has_a_state_that_the_page_can_show_or_none(change: dict[str, Any
 HOSTILE = ["dctcp", "a b", "$(touch x)", "`id`", "it's", 'say "so"', "a;b", "a&&b", "a\nb", "~root", "*", "!!", "\\"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_shell_reads_commands_as_they_are_meant(name: str):
     bare = name.replace('"', "")

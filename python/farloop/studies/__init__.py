@@ -1,1 +1,1 @@
-"""Studies of many runs: reproductions, arenas, sweeps, advice, plans, validation, interference. They return results; commands call the views."""
+"""Studies of many runs: reproductions, arenas, sweeps, advice, plans, validation, interference. They return results, and know no view."""
