@@ -171,15 +171,15 @@ def test_the_budget_ends_a_search_and_says_so():
     searched = answers(question, made)
     assert [answer.is_decided for answer in searched] == [True, False]
     content = capacity_answer.make_content(question, searched, made)
-    assert content["answer"].endswith("the budget ended before packets decided at load 0.2.")
+    assert content["answer"].endswith("the budget ended before packets decided at a load of 0.2.")
 
 
 def test_costs_order_combinations_and_prune_what_has_less():
     question = asked(vary=["links = 1..3", "wan_rate = 1Gbps, 10Gbps"], cost="links * 10 + wan_rate", seeds=1)
     assert [question.text(option) for option in question.options][:3] == [
-        "1 link, wan_rate 1Gbps",
-        "1 link, wan_rate 10Gbps",
-        "2 links, wan_rate 1Gbps",
+        "1 link, a wan_rate of 1Gbps",
+        "1 link, a wan_rate of 10Gbps",
+        "2 links, a wan_rate of 1Gbps",
     ]
 
     def value(settings, _):
@@ -187,7 +187,7 @@ def test_costs_order_combinations_and_prune_what_has_less():
 
     made = Made(value, bound=10.0)
     (answer,) = answers(question, made)
-    assert question.text(question.options[answer.answer]) == "2 links, wan_rate 10Gbps"
+    assert question.text(question.options[answer.answer]) == "2 links, a wan_rate of 10Gbps"
     # Three links at 1 Gbps cost more than two at 10 Gbps: nothing dearer was tried.
     assert max(answer.confirmed) == answer.answer
 

@@ -393,6 +393,7 @@ _OF_CELLS = {
     "queue_delay_s": "queue_delay/mean/worst_switch_port",
     "goodput_bps": "goodput",
     "iteration_s": "iteration_time/mean",
+    "iteration_slowdown": "iteration_slowdown/mean",
     "longest_rtt_s": "base_rtt/max",
 } | {
     f"{kind}_{column}": identifier

@@ -118,7 +118,7 @@ def measure_run(run: Run, scenario: str) -> Measured:
     values["unfinished_share"] = values["unfinished"] / finite if finite else None
     # Rates know no victims of pauses.
     values["victim_share"] = None if pfc["victims"] is None else pfc["victims"] / begun_flows if begun_flows else 0.0
-    values["iteration_s"] = _iteration_time(run)
+    values["iteration_s"], values["iteration_slowdown"] = _iterations(run)
     values["goodput_bps"] = 8 * total / end
     values["longest_rtt_s"] = float(np.nanmax(flow_completion.column(flows, "base_rtt_ps"), initial=0.0)) / 1e12
     each = rates[endless & began]
@@ -138,13 +138,19 @@ def measure_run(run: Run, scenario: str) -> Measured:
     )
 
 
-def _iteration_time(run: Run) -> float | None:
-    """Mean time of an iteration of the training job where it is longest, infinite where one is not over; `None` without training jobs."""
-    means = []
+def _iterations(run: Run) -> tuple[float | None, float | None]:
+    """Mean time of an iteration of the training job where it is longest, and the largest mean slowdown over an ideal network.
+
+    Infinite where an iteration is not over; `None` without training jobs.
+    """
+    times, slowdowns = [], []
     for _, own in iterations_by_job(run.iterations):
-        times = flow_completion.column(own, "time_ps") / 1e12
-        means.append(math.inf if np.isnan(times).any() else float(times.mean()))
-    return max(means, default=None)
+        each, ideal = (flow_completion.column(own, f"{what}_ps") / 1e12 for what in ("time", "ideal"))
+        is_over = not np.isnan(each).any()
+        times.append(float(each.mean()) if is_over else math.inf)
+        if not np.isnan(ideal).any():
+            slowdowns.append(float((each / ideal).mean()) if is_over else math.inf)
+    return max(times, default=None), max(slowdowns, default=None)
 
 
 def _costs_of_endless(rates: Floats, values: Mapping[str, Any]) -> dict[str, float]:

@@ -87,6 +87,8 @@ _PLAIN = {
         Quantity("lossless drops", COUNT, LESS, "packets dropped where PFC was to prevent it", "lossless_dropped"),
         Quantity("unfinished", SHARE, LESS, "part of the flows that could have finished, and did not", "unfinished_share"),
         Quantity("iteration time", TIME, LESS, "mean time of an iteration of the training job where it is longest", "iteration_s"),
+        Quantity("iteration slowdown", RATIO, LESS, "the same over that on an ideal network, of the job where that is largest",
+                 "iteration_slowdown"),
         Quantity("queue delay", TIME, LESS, "mean queue of the port where it takes longest to drain, over its rate", "queue_delay_s"),
     )
 }  # fmt: skip

@@ -71,13 +71,15 @@ class Variable:
         return _number(self.name, value, self.values.index(value))
 
     def text(self, value: str) -> str:
-        """A value for people, such as "2 links" or "1000 km"."""
+        """A value for people, such as "2 links", "1,000 km" or "a buffer of 64MB"."""
         if self.name == LINKS:
             return units.count_text(int(value), "link")
         if self.name == DISTANCE:
             return f"{self.number(value):,g} km"
         if self.name == OVERSUBSCRIPTION:
             return f"{value}:1"
+        if self.name in MEANINGS:
+            return f"a {self.name} of {value}"
         return f"{self.name} {value}"
 
 
