@@ -115,10 +115,11 @@ def _group_text(
     if not condition["is_decided"]:
         return f"the budget ended before packets decided{about}"
     if condition["answer"] is None:
-        return f"nothing up to {options[-1]['text']} holds{about}"
+        return f"nothing up to {options[-1]['text']} {'leaves' if what.startswith('no ') else 'holds'}{about}"
     text = options[condition["answer"]]["text"]
-    verb = "hold" if text.split(" ")[-1] == "links" and "," not in text else "holds"
-    return f"{text} {verb}{about}"
+    verb = "leave" if what.startswith("no ") else "hold"
+    is_plural = text.endswith(" links") and "," not in text
+    return f"{text} {verb}{'' if is_plural else 's'}{about}"
 
 
 def untried(content: Mapping[str, Any]) -> list[str]:
