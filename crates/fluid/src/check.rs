@@ -30,6 +30,7 @@ pub fn check(spec: &NetworkSpec) -> Result<(), Refusal> {
         seed: _,
         clock_offsets,
         stalls,
+        bond: _,      // paths follow it
         nic_order: _, // a host's flows share its link max-min fairly, whatever their packets' order
         tie_order: _, // no two packets meet
     } = spec;
@@ -192,6 +193,7 @@ fn check_flows(flows: &[FlowSpec]) -> Result<(), Refusal> {
             elephant: _, // of switches that schedule
             initial_rate: _,
             initial_cwnd: _,
+            port: _, // its path begins and ends there
         } = flow;
         if *class != flows[0].class {
             return refuse(

@@ -60,6 +60,7 @@ pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> 
 fn fill_agendas(network: &Network, partition: &Partition, parts: &mut [Part]) {
     let mut agendas: Table<HostNumber, Vec<Agenda>> = network.host_ports.keys().map(|_| Vec::new()).collect();
     for (i, spec) in network.flows.iter().enumerate() {
+        // A host has one agenda, whatever ports its flows are pinned to.
         let agenda = &mut agendas[network.host_of(spec.src)];
         // Those of jobs begin with their first message.
         if network.flow_dependencies.waits_for(FlowId::new(i)) == 0 && i < network.pairs.first_flow() {

@@ -228,7 +228,11 @@ impl Graph {
         };
         let bytes = |p: PortNumber| offered[p].unwrap_or(Bytes::MAX).min(most(p)).get().min(u64::MAX >> 24);
         let mut work = vec![1; network.nodes.len()];
-        let mut events: Vec<u64> = is_host.iter().map(|host| event_ids(u64::from(*host), 0, 0)).collect();
+        let of_node = |node: &NodeRef| match node {
+            NodeRef::Host(host) => event_ids(network.nics.count(*host) as u64, 0, 0),
+            NodeRef::Switch(_) | NodeRef::Circuit(_) => 0,
+        };
+        let mut events: Vec<u64> = network.nodes.iter().map(of_node).collect();
         let mut links = Vec::with_capacity(network.ends.len() / 2);
         let time = |p: PortNumber| network.ends[p].rate.time_to_send(Bytes::new(bytes(p)));
         let busiest = network.ends.keys().map(time).max().unwrap_or(Delta::ZERO);

@@ -253,7 +253,12 @@ impl Simulation {
             (Some(NodeRef::Switch(switch)), Some(NodeRef::Host(host))) => {
                 match network.detours.get(&(*switch, *host)) {
                     Some(detour) => vec![network.ends[*detour].peer_node],
-                    None => network.routes[0].group(*switch, *host).map(|p| network.ends[p].peer_node).collect(),
+                    None => {
+                        let addresses =
+                            (0..network.nics.count(*host)).map(|port| network.nics.address(*host, port as u8));
+                        let groups = addresses.flat_map(|address| network.routes[0].group(*switch, address));
+                        groups.map(|p| network.ends[p].peer_node).collect()
+                    }
                 }
             }
             _ => Vec::new(),

@@ -301,7 +301,7 @@ fn at_port(cx: &mut impl Traced, p: PortId, slot: Slot, event: impl FnOnce(farlo
 /// Something that happened to a flow at its source.
 fn at_source(cx: &mut impl Traced, flow: FlowId, event: Event) {
     if cx.tracer().is_some_and(|tracer| tracer.wants_flow(flow.0)) {
-        let HostNumber(host) = cx.network().source(flow);
+        let HostNumber(host) = cx.network().host_of(cx.network().flows.source(flow));
         record(cx, Place::Host(host), Some(flow.0), event);
     }
 }

@@ -2,15 +2,12 @@
 
 use crate::ids::{FlowId, PortNumber, Slot};
 use crate::packet::{ASKS, DATA, LINK, Packet, PacketKind, SYN};
-use farloop_network::{Network, NodeRef};
+use farloop_network::Network;
 use farloop_trace::why::{Ends, Kind, Limit, Passing};
 
 /// Returns the ports at the ends of a flow, and its limit.
 pub(crate) fn flow_ends(network: &Network, flow: FlowId) -> Ends {
-    let port = |host| {
-        let host = NodeRef::Host(host);
-        network.ends.iter().find(|(_, end)| end.owner == host).expect("a host has a port").0.0
-    };
+    let port = |address| network.host_ports[address].0;
     let limit = if network.needs_credit(flow) { Limit::Credit } else { Limit::Window };
     Ends { source_port: port(network.source(flow)), destination_port: port(network.destination(flow)), limit }
 }

@@ -31,6 +31,7 @@ mod pauses;
 mod pfc;
 mod phases;
 mod physics;
+mod planes;
 mod recording;
 mod scheduling;
 mod signals;

@@ -25,7 +25,7 @@ const MIN_SHARED: u64 = 2;
 /// Why a specification cannot be simulated. Nodes, links, algorithms and flows are given by index, nodes by name.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BuildError {
-    /// A host has no link or several.
+    /// A host has no link, or more than [`NodeKind::MAX_PORTS`].
     HostLinks {
         /// Its name.
         host: String,
@@ -194,7 +194,13 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BuildError::HostLinks { host, links } => write!(f, "host {host} has {links} links; a host has exactly one"),
+            BuildError::HostLinks { host, links } => {
+                write!(
+                    f,
+                    "host {host} has {links} links; a host has 1 to {}, one for each NIC port",
+                    NodeKind::MAX_PORTS
+                )
+            }
             BuildError::BadLink { link } => write!(f, "link {} does not join two different nodes", link + 1),
             BuildError::ZeroRate { link } => write!(f, "link {} has a rate of zero", link + 1),
             BuildError::ClockOffset { node, offset } => write!(
@@ -259,7 +265,7 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {}
 
 /// Event numbers that a part of a network takes, of which its calendar has [`Calendar::MAX_IDS`]: two for each direction of a link that
-/// touches the part, two for each host, one for each port agent.
+/// touches the part, two for each NIC port of a host, one for each port agent.
 pub fn event_ids(hosts: u64, links: u64, agents: u64) -> u64 {
     4 * links + 2 * hosts + agents
 }
@@ -286,7 +292,8 @@ pub fn check_links(nodes: &[NodeSpec], links: &[LinkSpec]) -> Result<(), BuildEr
             }
         }
     }
-    match nodes.iter().zip(degree).find(|(node, links)| node.kind == NodeKind::Host && *links != 1) {
+    let legal = 1..=NodeKind::MAX_PORTS;
+    match nodes.iter().zip(degree).find(|(node, links)| node.kind == NodeKind::Host && !legal.contains(links)) {
         Some((node, links)) => Err(BuildError::HostLinks { host: node.name.clone(), links }),
         None => Ok(()),
     }

@@ -43,7 +43,8 @@ numbers! {
     FlowId
     /// An egress port of the network: ports `2i` and `2i + 1` are the two ends of link `i`.
     PortNumber
-    /// A host of the network.
+    /// An address of the network: a NIC port of a host. Those of a host follow one another, in the order of its links; a host with one link
+    /// is one address.
     HostNumber
     /// A switch of the network.
     SwitchNumber

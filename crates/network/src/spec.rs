@@ -2,6 +2,7 @@
 //!
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
+mod bond;
 mod clock_offset;
 mod ecn;
 mod jobs;
@@ -14,6 +15,7 @@ mod start;
 mod switch;
 mod tcp;
 
+pub use bond::Bond;
 pub use clock_offset::ClockOffset;
 pub use ecn::{EcnAt, EcnSpec, PhantomSpec};
 use farloop_cc::{AnyParams, Needs};
@@ -74,6 +76,8 @@ pub struct NetworkSpec {
     pub stalls: Option<StallSpec>,
     /// The order in which a host's flows send.
     pub nic_order: NicOrder,
+    /// The choice of a NIC port for flows, where hosts have several.
+    pub bond: Bond,
     /// Order of events at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that the seed draws.
     pub tie_order: Option<u64>,
 }
@@ -104,6 +108,7 @@ impl NetworkSpec {
             clock_offsets: Vec::new(),
             stalls: None,
             nic_order: NicOrder::Ready,
+            bond: Bond::Hash,
             tie_order: None,
         }
     }
@@ -163,12 +168,18 @@ impl NodeSpec {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::large_enum_variant)] // there are few nodes, and a specification is read once
 pub enum NodeKind {
-    /// A host; it has exactly one link.
+    /// A host. Each of its links, up to [`NodeKind::MAX_PORTS`], ends at a NIC port of its own, with an address of its own. A host forwards
+    /// nothing from port to port.
     Host,
     /// An output-queued switch or router.
     Switch(SwitchSpec),
     /// A circuit switch: no buffer, no look at packets. Its links lead to switches, and have one rate.
     Circuit(CircuitSpec),
+}
+
+impl NodeKind {
+    /// Most NIC ports of a host.
+    pub const MAX_PORTS: usize = 64;
 }
 
 /// The schedule of a circuit switch: its slots, over and over again.
@@ -363,6 +374,9 @@ pub struct FlowSpec {
     pub initial_rate: Option<Rate>,
     /// Window to start with; `None` for the algorithm's own.
     pub initial_cwnd: Option<Bytes>,
+    /// The NIC port that it is pinned to, at both ends, by its place among the ports of the host, modulo their number. `None` for the one
+    /// that [`NetworkSpec::bond`] gives it.
+    pub port: Option<u8>,
 }
 
 impl FlowSpec {
@@ -382,6 +396,7 @@ impl FlowSpec {
             elephant: false,
             initial_rate: None,
             initial_cwnd: None,
+            port: None,
         }
     }
 }

@@ -22,7 +22,8 @@ pub use transport::*;
 pub use workload::*;
 
 use farloop_net::spec::{
-    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, PhantomSpec, QueueLimit, SwitchSpec, TrimSpec, XoffSpec,
+    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, NodeKind, PfcSpec, PhantomSpec, QueueLimit, SwitchSpec, TrimSpec,
+    XoffSpec,
 };
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, Words, choice, params};
 
@@ -418,6 +419,9 @@ params! {
         /// count, a workload's), with an optional delay, such as ["request", "other+10us"]. A flow to this one's source is over
         /// when its last byte has arrived; a flow from it is over when that byte is acknowledged.
         after: Option<Vec<String>> = None;
+        /// The NIC port that carries it at both ends, from 1, where hosts have several (a plane or a rail); "none" for the one that
+        /// hosts.bond chooses.
+        port: Option<u8> = None, in Some(1) => Some(NodeKind::MAX_PORTS as u8);
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
     }

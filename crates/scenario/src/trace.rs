@@ -49,7 +49,7 @@ pub(crate) struct TraceNames {
     ports: Vec<(NodeId, NodeId)>,
     /// Number of the link among those that join these nodes, from 1.
     parallel: Vec<u32>,
-    /// The node of each host.
+    /// The node of each address.
     hosts: Vec<NodeId>,
     /// Source and destination of each flow, as numbers of hosts.
     ends: Vec<(u32, u32)>,
@@ -60,8 +60,12 @@ impl TraceNames {
     pub fn from_built(built: &Built) -> TraceNames {
         let spec = &built.spec;
         let is_host = |id: &NodeId| matches!(spec.nodes[*id as usize].kind, NodeKind::Host);
-        let hosts: Vec<NodeId> = (0..spec.nodes.len() as NodeId).filter(is_host).collect();
-        let host = |node: NodeId| hosts.binary_search(&node).map_or(0, |number| number as u32);
+        // A host with several NIC ports has as many numbers, and is called by the first.
+        let mut ports = vec![0; spec.nodes.len()];
+        spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| ports[node as usize] += 1);
+        let addresses = |id: NodeId| std::iter::repeat_n(id, ports[id as usize]);
+        let hosts: Vec<NodeId> = (0..spec.nodes.len() as NodeId).filter(is_host).flat_map(addresses).collect();
+        let host = |node: NodeId| hosts.partition_point(|other| *other < node) as u32;
         let mut flows = built.flow_names.clone();
         let mut ends: Vec<(u32, u32)> = spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect();
         // Queue pairs follow all flows.

@@ -157,7 +157,7 @@ fn make_part(plan: &mut Plan, layout: &Layout, cores: Cores, recorded: &Recorded
     })
 }
 
-/// The nodes of a part, by their numbers; of hosts and switches with their places among all nodes.
+/// The nodes of a part, by their numbers; of hosts and switches with their places among all nodes. A host is there once for each address.
 struct OwnNodes {
     hosts: Vec<(u32, HostNumber)>,
     switches: Vec<(u32, SwitchNumber)>,
@@ -169,7 +169,10 @@ impl OwnNodes {
         let mut own = OwnNodes { hosts: Vec::new(), switches: Vec::new(), circuits: Vec::new() };
         for node in nodes {
             match network.nodes[*node as usize] {
-                NodeRef::Host(h) => own.hosts.push((*node, h)),
+                NodeRef::Host(h) => {
+                    let addresses = (0..network.nics.count(h)).map(|place| network.nics.address(h, place as u8));
+                    own.hosts.extend(addresses.map(|address| (*node, address)));
+                }
                 NodeRef::Switch(s) => own.switches.push((*node, s)),
                 NodeRef::Circuit(c) => own.circuits.push(c),
             }
@@ -309,7 +312,7 @@ impl<'a> Layout<'a> {
         let mut hosts = Hosts::new(network, self.partition, self.part);
         for (_, number) in &self.own.hosts {
             let port = self.ids[network.host_ports[*number].index()];
-            hosts.add(*number, port, self.seed, network.nic_order, network.stalls);
+            hosts.add(network, *number, port, self.seed);
         }
         hosts
     }

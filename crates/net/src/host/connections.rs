@@ -15,11 +15,11 @@ use farloop_network::spec::FlowSpec;
 use farloop_units::{Bytes, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The properties that flows must share to use one connection: ends, algorithm, class, initial rate and window.
-type Kind = (u32, u32, u16, u8, Option<Rate>, Option<Bytes>);
+/// The properties that flows must share to use one connection: ends, NIC port, algorithm, class, initial rate and window.
+type Kind = (u32, u32, Option<u8>, u16, u8, Option<Rate>, Option<Bytes>);
 
 fn kind(spec: &FlowSpec) -> Kind {
-    (spec.src, spec.dst, spec.algorithm, spec.class, spec.initial_rate, spec.initial_cwnd)
+    (spec.src, spec.dst, spec.port, spec.algorithm, spec.class, spec.initial_rate, spec.initial_cwnd)
 }
 
 /// The connection that each flow uses, and the idle ones.

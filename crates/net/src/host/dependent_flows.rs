@@ -45,7 +45,7 @@ impl DependentFlows {
         }
         for (flow, delay) in network.flow_dependencies.followers(over) {
             // A flow ends at its source and at its destination, and is over in two places; the flow that follows begins at one of them.
-            if network.source(flow) != host {
+            if network.host_of(network.flows.source(flow)) != host {
                 continue;
             }
             let Some(waiting) = self.waiting.get_mut(&flow) else { continue };

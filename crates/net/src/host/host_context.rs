@@ -15,7 +15,10 @@ pub(crate) struct HostCredit {
 
 /// Shared state of a host's endpoints. The host owns it, and lends it to the endpoint that handles a packet or a timer.
 pub(crate) struct HostContext {
+    /// The host: the first of its NIC ports.
     pub host: HostId,
+    /// The NIC port whose endpoints these are.
+    port: HostId,
     pub timers: Timers,
     pub random: RandomStream,
     /// ACKs and signals that wait for the host to queue them, in this order.
@@ -25,9 +28,9 @@ pub(crate) struct HostContext {
 }
 
 impl HostContext {
-    /// The context of `host`, with its own randomness.
-    pub fn new(host: HostId, random: RandomStream) -> HostContext {
-        HostContext { host, timers: Timers::default(), random, outgoing: Vec::new(), credit: None }
+    /// The context of the endpoints at a NIC port of `host`, with their own randomness.
+    pub fn new(host: HostId, port: HostId, random: RandomStream) -> HostContext {
+        HostContext { host, port, timers: Timers::default(), random, outgoing: Vec::new(), credit: None }
     }
 
     /// Arms a timer of a flow's half ([`Time::NEVER`] disarms).
@@ -42,7 +45,7 @@ impl HostContext {
         at: Time,
     ) {
         if self.timers.arm(deadlines, flow, side, which, at) {
-            cx.calendar.set(cx.events.timer(self.host), at);
+            cx.calendar.set(cx.events.timer(self.port), at);
         }
     }
 }

@@ -54,7 +54,6 @@ use dependent_flows::DependentFlows;
 use farloop_engine::RandomStream;
 use farloop_network::Network;
 use farloop_network::flows::Flows;
-use farloop_network::spec::{NicOrder, StallSpec};
 use farloop_units::{Delta, Time};
 use host_context::HostContext;
 use nic::Nic;
@@ -67,7 +66,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use timers::{Side, Timers};
 
-/// A host.
+/// A host, or one of its NIC ports where it has several. Flows that are pinned to a port live there; the first port of a host has what the
+/// host has in common: its agenda, its ranks, and the flows that wait for others.
 pub(crate) struct Host {
     number: HostNumber,
     /// Its egress port.
@@ -132,27 +132,33 @@ impl Hosts {
         }
     }
 
-    /// Adds a host, with the randomness of the run with `seed`.
-    pub fn add(
-        &mut self,
-        number: HostNumber,
-        port: PortId,
-        seed: u64,
-        order: NicOrder,
-        stalls: Option<StallSpec>,
-    ) -> HostId {
+    /// Adds a host, or the next of its NIC ports, with the randomness of the run with `seed`.
+    pub fn add(&mut self, network: &Network, number: HostNumber, port: PortId, seed: u64) -> HostId {
         let id = HostId(self.hosts.len() as u32);
-        let random = |name| RandomStream::new(seed, name, u64::from(number.0));
+        let first = HostId(id.0 - u32::from(network.nics.place(number)));
+        let random = |name, of: HostNumber| RandomStream::new(seed, name, u64::from(of.0));
+        // A host stalls with all of its ports.
+        let stalls = |spec| Box::new(Stalls::new(spec, random("stalls", network.nics.first(number))));
         self.hosts.push(Host {
             number,
             port,
-            nic: Nic::new(order),
-            host_cx: HostContext::new(id, random("host")),
+            nic: Nic::new(network.nic_order),
+            host_cx: HostContext::new(first, id, random("host", number)),
             agenda: Vec::new(),
             late: BinaryHeap::new(),
-            noise: Noise::new(random("delay noise")),
-            stalls: stalls.map(|spec| Box::new(Stalls::new(spec, random("stalls")))),
+            noise: Noise::new(random("delay noise", number)),
+            stalls: network.stalls.map(stalls),
         })
+    }
+
+    /// The NIC port of the host `first` that sends a flow.
+    #[inline]
+    fn port_of(network: &Network, first: HostId, flow: FlowId) -> HostId {
+        if network.nics.are_single() {
+            first
+        } else {
+            HostId(first.0 + u32::from(network.nics.place(network.source(flow))))
+        }
     }
 
     /// Gives a host its starts and stops, in any order, and schedules the first.
@@ -257,7 +263,6 @@ impl Hosts {
         }
         let Hosts { hosts, senders, ranks, .. } = self;
         let host = &mut hosts[id];
-        host.catch_up(cx, senders);
         let due = host.take_due(&cx.network, cx.now);
         let event = cx.events.agenda(id);
         let stalled = host.stalls.as_ref().and_then(|stalls| stalls.release_time());
@@ -265,6 +270,9 @@ impl Hosts {
             Some(at) => cx.calendar.set(event, at),
             None => cx.calendar.cancel(event),
         }
+        let port = due.as_ref().map_or(id, |entry| Hosts::port_of(&cx.network, id, entry.flow()));
+        let host = &mut hosts[port];
+        host.catch_up(cx, senders);
         let Some(entry) = due else { return };
         let after = match entry.is_stop() {
             true => senders.stop(cx, &mut host.host_cx, entry.flow()),
@@ -277,11 +285,12 @@ impl Hosts {
     #[inline(never)]
     fn run_ranks(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, ranks, .. } = self;
-        let host = &mut hosts[id];
-        host.catch_up(cx, senders);
+        hosts[id].catch_up(cx, senders);
         let mut posted = Vec::new();
         ranks.run(cx, id, receivers, &mut posted);
         for (flow, end) in posted {
+            let host = &mut hosts[Hosts::port_of(&cx.network, id, flow)];
+            host.catch_up(cx, senders);
             let after = senders.extend(cx, &mut host.host_cx, flow, end);
             host.settle(cx, senders, after);
         }

@@ -130,7 +130,9 @@ impl Ranks {
             return;
         }
         self.chores = hosts.iter().map(|_| BinaryHeap::new()).collect();
-        let own: BTreeMap<u32, usize> = hosts.iter().enumerate().map(|(at, (node, _))| (*node, at)).collect();
+        // The first port of a host comes first.
+        let mut own: BTreeMap<u32, usize> = BTreeMap::new();
+        hosts.iter().enumerate().for_each(|(at, (node, _))| _ = own.entry(*node).or_insert(at));
         for (number, job) in (0..).zip(&network.jobs) {
             for (rank, node) in (0..).zip(&job.hosts) {
                 let Some(&at) = own.get(node) else { continue };

@@ -58,7 +58,7 @@ pub(super) fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) ->
             return fail("has a class that does not exist");
         }
         let flow = FlowId::new(i);
-        let there = network.path(src, dst, flow);
+        let there = network.path(network.source(flow), network.destination(flow), flow);
         let (Some(there), Some(_)) = (&there, network.path_back(flow)) else {
             if network.detours.is_empty() {
                 return fail("has no path to its destination");

@@ -6,13 +6,15 @@ use crate::check::{BuildError, Sizes, sizes};
 use crate::ids::{CircuitNumber, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::network::flows::Flows;
 use crate::network::link::{LinkEnd, NodeRef, oversubscription};
+use crate::network::nics::Nics;
 use crate::network::queue_pairs::QueuePairs;
-use crate::network::routing::Routes;
+use crate::network::routing::{Labels, Routes};
 use crate::network::schedule::Circuits;
 use crate::network::timeline::Timeline;
 use crate::network::{Format, Network, message_unit};
 use crate::spec::{
-    CodingSpec, DetourSpec, Ecmp, EcnAt, NetworkSpec, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec,
+    Bond, CodingSpec, DetourSpec, Ecmp, EcnAt, FlowSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
+    TransportKind, TransportSpec,
 };
 use farloop_cc::AnyParams;
 use farloop_cc::int::RateCode;
@@ -40,6 +42,7 @@ pub struct Topology {
     nodes: Vec<NodeRef>,
     ends: Table<PortNumber, LinkEnd>,
     host_ports: Table<HostNumber, PortNumber>,
+    nics: Nics,
     formats: Vec<Format>,
     tcp_configs: Vec<Arc<Config>>,
     timeline: Timeline,
@@ -59,12 +62,18 @@ impl Topology {
         let formats = formats(spec)?;
         let tcp_configs = tcp_configs(spec, &formats);
         let (mut hosts, mut switches, mut circuits) = (0, 0, 0);
-        let number = |node: &NodeSpec| match node.kind {
-            NodeKind::Host => NodeRef::Host(HostNumber(count(&mut hosts))),
+        let degrees = degrees(spec);
+        let number = |(node, links): (&NodeSpec, &u32)| match node.kind {
+            NodeKind::Host => {
+                hosts += links;
+                NodeRef::Host(HostNumber(hosts - links))
+            }
             NodeKind::Switch(_) => NodeRef::Switch(SwitchNumber(count(&mut switches))),
             NodeKind::Circuit(_) => NodeRef::Circuit(CircuitNumber(count(&mut circuits))),
         };
-        let nodes: Vec<NodeRef> = spec.nodes.iter().map(number).collect();
+        let nodes: Vec<NodeRef> = spec.nodes.iter().zip(&degrees).map(number).collect();
+        let nics =
+            Nics::new(spec.nodes.iter().zip(&degrees).filter(|(n, _)| n.kind == NodeKind::Host).map(|(_, n)| *n));
         let ends = link_ends(spec, &nodes);
         let ecmp: Vec<Ecmp> = spec.nodes.iter().filter_map(NodeSpec::switch).map(|switch| switch.ecmp).collect();
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
@@ -74,9 +83,9 @@ impl Topology {
         let mut routes =
             |down| Routes::new(hosts as usize, (&ecmp, entropy), &both, down, salt, go_on).ok_or(BuildError::Cancelled);
         let routes = timeline.without.iter().map(&mut routes).collect::<Result<_, _>>()?;
-        let host_ports = host_ports(&nodes, &ends, hosts as usize);
+        let host_ports = host_ports(&ends, hosts as usize);
         let schedules = |node: u32| spec.nodes[node as usize].switch().is_some_and(|s| s.scheduling.is_some());
-        let detours = detours(&spec.detours, schedules, &nodes, &ends)?;
+        let detours = detours(&spec.detours, schedules, (&nodes, &nics), &ends)?;
         let circuits = circuit_switches(spec, &ends, &host_ports);
         let adaptive = ecmp.iter().map(|e| *e == Ecmp::Adaptive).collect();
         let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
@@ -84,6 +93,7 @@ impl Topology {
             nodes,
             ends,
             host_ports,
+            nics,
             formats,
             tcp_configs,
             timeline,
@@ -112,6 +122,7 @@ impl Topology {
         self.routes.iter_mut().for_each(|routes| routes.call(&labels));
         let mut flows = spec.flows;
         flows.extend(carried);
+        self.pin(&mut flows, spec.bond, &labels);
         let flows = Flows::new(&flows);
         let flow_dependencies = flow_dependencies(spec.follows, &flows)?;
         let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
@@ -126,6 +137,7 @@ impl Topology {
             node_specs: spec.nodes,
             ends: self.ends,
             host_ports: self.host_ports,
+            nics: self.nics,
             timeline: self.timeline,
             routes: self.routes,
             symmetric: self.symmetric,
@@ -157,6 +169,50 @@ impl Topology {
         network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
         Ok(network)
     }
+
+    /// Gives flows NIC ports by which their packets arrive, where hosts have several.
+    fn pin(&self, flows: &mut [FlowSpec], bond: Bond, labels: &Labels) {
+        if self.nics.are_single() {
+            return;
+        }
+        // By node: the flows from there that have been given a port.
+        let mut given = vec![0; self.nodes.len()];
+        for (number, flow) in (0..).zip(flows) {
+            let host = |node: NodeId| match self.nodes.get(node as usize) {
+                Some(NodeRef::Host(host)) => Some(*host),
+                _ => None,
+            };
+            // Other flows are refused later.
+            let (Some(src), Some(dst)) = (host(flow.src), host(flow.dst)) else { continue };
+            let leads = |port| {
+                let [src, dst] = [src, dst].map(|host| self.nics.address(host, port));
+                match self.ends[self.host_ports[src]].peer {
+                    NodeRef::Switch(switch) => self.routes[0].group(switch, dst).len() > 0,
+                    NodeRef::Host(host) => host == dst,
+                    NodeRef::Circuit(_) => false,
+                }
+            };
+            let turn = &mut given[flow.src as usize];
+            let key = match bond {
+                Bond::Hash => labels.label(number),
+                Bond::Rail => *turn,
+            };
+            if flow.port.is_none() {
+                flow.port = bond.choose(self.nics.count(src), key, leads);
+                *turn += 1;
+            }
+        }
+    }
+}
+
+/// Number of links of each node.
+fn degrees(spec: &NetworkSpec) -> Vec<u32> {
+    let mut degrees = vec![0; spec.nodes.len()];
+    for link in &spec.links {
+        degrees[link.a as usize] += 1;
+        degrees[link.b as usize] += 1;
+    }
+    degrees
 }
 
 /// The next number.
@@ -179,12 +235,19 @@ fn coding(transport: &TransportSpec, params: &AnyParams) -> Option<(u8, u8)> {
 /// Both ends of all links.
 fn link_ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> Table<PortNumber, LinkEnd> {
     let mut ends = Table::new();
+    let mut seen = vec![0; nodes.len()];
+    // The next NIC port of a host; of other nodes all links have one reference.
+    let mut at_link = |node: NodeId| match nodes[node as usize] {
+        NodeRef::Host(HostNumber(first)) => NodeRef::Host(HostNumber(first + count(&mut seen[node as usize]))),
+        other => other,
+    };
     for link in &spec.links {
-        for (node, peer_node) in [(link.a, link.b), (link.b, link.a)] {
+        let (a, b) = (at_link(link.a), at_link(link.b));
+        for (node, owner, peer_node, peer) in [(link.a, a, link.b, b), (link.b, b, link.a, a)] {
             let stamps = spec.nodes[node as usize].switch().is_some_and(|switch| switch.int);
             ends.push(LinkEnd {
-                owner: nodes[node as usize],
-                peer: nodes[peer_node as usize],
+                owner,
+                peer,
                 node,
                 peer_node,
                 rate: link.rate,
@@ -216,11 +279,11 @@ fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
     }
 }
 
-/// The one port of each host.
-fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
+/// The egress port of each address.
+fn host_ports(ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
     let mut ports: Table<HostNumber, PortNumber> = vec![PortNumber::NONE; hosts].into();
     for (number, end) in ends.iter() {
-        if let NodeRef::Host(host) = nodes[end.node as usize] {
+        if let NodeRef::Host(host) = end.owner {
             ports[host] = number;
         }
     }
@@ -231,7 +294,7 @@ fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize
 fn detours(
     specs: &[DetourSpec],
     schedules: impl Fn(u32) -> bool,
-    nodes: &[NodeRef],
+    (nodes, nics): (&[NodeRef], &Nics),
     ends: &Table<PortNumber, LinkEnd>,
 ) -> Result<BTreeMap<(SwitchNumber, HostNumber), PortNumber>, BuildError> {
     let mut detours = BTreeMap::new();
@@ -250,8 +313,10 @@ fn detours(
         if matches!(ends[port].peer, NodeRef::Circuit(_)) && schedules(spec.switch) {
             return fail("leads over circuits that its switch schedules");
         }
-        if detours.insert((*switch, *host), port).is_some() {
-            return fail("is the second one of its switch to its host");
+        for number in 0..nics.count(*host) {
+            if detours.insert((*switch, nics.address(*host, number as u8)), port).is_some() {
+                return fail("is the second one of its switch to its host");
+            }
         }
     }
     Ok(detours)

@@ -15,9 +15,13 @@ struct Flow {
     /// Index into [`Flows::options`].
     options: u32,
     algorithm: u16,
+    /// Twice the class, and one more if its data takes circuits.
     class: u8,
-    elephant: bool,
+    /// Its NIC port, or [`NO_PORT`].
+    port: u8,
 }
+
+const NO_PORT: u8 = u8::MAX;
 
 /// Settings that few flows have, and most of those in common.
 type Options = (Time, Option<Rate>, Option<Bytes>);
@@ -43,8 +47,10 @@ impl Flows {
                 options.push(own);
                 options.len() as u32 - 1
             });
-            let &FlowSpec { start, size, src, dst, algorithm, class, elephant, .. } = spec;
-            Flow { start, size, src, dst, options: index, algorithm, class, elephant }
+            let &FlowSpec { start, size, src, dst, algorithm, class, elephant, port, .. } = spec;
+            // Classes are checked later, and are few.
+            let class = class.min(u8::MAX / 2) << 1 | u8::from(elephant);
+            Flow { start, size, src, dst, options: index, algorithm, class, port: port.unwrap_or(NO_PORT) }
         };
         Flows { flows: specs.iter().map(pack).collect(), options }
     }
@@ -63,9 +69,10 @@ impl Flows {
     /// A flow as it was specified.
     #[inline]
     pub fn get(&self, flow: FlowId) -> FlowSpec {
-        let &Flow { start, size, src, dst, options, algorithm, class, elephant } = &self.flows[flow.index()];
+        let &Flow { start, size, src, dst, options, algorithm, class, port } = &self.flows[flow.index()];
         let (stop, initial_rate, initial_cwnd) = self.options[options as usize];
-        FlowSpec { src, dst, start, stop, size, algorithm, class, elephant, initial_rate, initial_cwnd }
+        let (class, elephant, port) = (class >> 1, class & 1 == 1, Some(port).filter(|port| *port != NO_PORT));
+        FlowSpec { src, dst, start, stop, size, algorithm, class, elephant, initial_rate, initial_cwnd, port }
     }
 
     /// All of them, in order.
@@ -94,13 +101,22 @@ impl Flows {
     /// Returns true if its data takes circuits.
     #[inline]
     pub fn is_elephant(&self, flow: FlowId) -> bool {
-        self.flows[flow.index()].elephant
+        self.flows[flow.index()].class & 1 == 1
     }
 
     /// Its data class.
     #[inline]
     pub fn class(&self, flow: FlowId) -> u8 {
-        self.flows[flow.index()].class
+        self.flows[flow.index()].class >> 1
+    }
+
+    /// The NIC port that it is pinned to, among those of its hosts; 0 where these have one.
+    #[inline]
+    pub fn port(&self, flow: FlowId) -> u8 {
+        match self.flows[flow.index()].port {
+            NO_PORT => 0,
+            port => port,
+        }
     }
 
     /// Index of its algorithm.
@@ -130,7 +146,7 @@ mod tests {
         };
         let slow = FlowSpec { initial_rate: Some(Rate::from_gbps(6)), ..plain };
         let short = FlowSpec { stop: Time::from_ps(7), size: Bytes::MAX, ..slow };
-        let specs = [plain, slow, short, FlowSpec { dst: 9, ..slow }];
+        let specs = [plain, slow, short, FlowSpec { dst: 9, elephant: false, port: Some(7), ..slow }];
         let flows = Flows::new(&specs);
         assert_eq!(flows.iter().collect::<Vec<_>>(), specs);
         assert_eq!((flows.len(), flows.options.len()), (4, 3));

@@ -5,6 +5,7 @@
 //! | here | nodes, packet formats, flows and the facts that algorithms receive about them |
 //! | [`link`] | the ends of links |
 //! | [`schedule`] | circuits and their times |
+//! | [`nics`] | NIC ports of hosts |
 //! | [`routing`] | routes of packets |
 //! | [`timeline`] | changes of links |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
@@ -19,6 +20,7 @@ pub mod code;
 pub mod flow_dependencies;
 pub mod flows;
 pub mod link;
+pub mod nics;
 mod offered;
 pub mod path;
 pub mod queue_pairs;
@@ -41,6 +43,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 use flow_dependencies::FlowDependencies;
 use flows::Flows;
 use link::{LinkEnd, NodeRef, slowest_rate};
+use nics::Nics;
 use path::{Hop, MessagePath, MessagePaths};
 use queue_pairs::QueuePairs;
 use routing::Routes;
@@ -70,14 +73,16 @@ pub(crate) fn message_unit(kind: TransportKind, format: Format) -> u64 {
 
 /// A network and its flows: everything that does not change while it is simulated. [`Network::build`] makes it.
 pub struct Network {
-    /// Kind and number of each node.
+    /// Kind and number of each node; of a host its first address.
     pub nodes: Vec<NodeRef>,
     /// The nodes as they were specified.
     pub node_specs: Vec<NodeSpec>,
     /// The egress ports: both ends of all links.
     pub ends: Table<PortNumber, LinkEnd>,
-    /// The egress port of each host.
+    /// The egress port of each address.
     pub host_ports: Table<HostNumber, PortNumber>,
+    /// The addresses of each host.
+    pub nics: Nics,
     /// Changes of links, and the routes that hold from each on.
     pub timeline: Timeline,
     /// By set of links that are down ([`Timeline::without`]): the first without any.
@@ -159,7 +164,7 @@ impl Network {
         self.clock_offsets.get(node as usize).copied().unwrap_or_default()
     }
 
-    /// The host at `node`.
+    /// The host at `node`: its first address.
     #[inline]
     pub fn host_of(&self, node: NodeId) -> HostNumber {
         match self.nodes[node as usize] {
@@ -170,16 +175,16 @@ impl Network {
         }
     }
 
-    /// Where a flow comes from.
+    /// Where a flow comes from: the NIC port that it is pinned to.
     #[inline]
     pub fn source(&self, flow: FlowId) -> HostNumber {
-        self.host_of(self.flows.source(flow))
+        self.nics.address(self.host_of(self.flows.source(flow)), self.flows.port(flow))
     }
 
-    /// Where a flow goes.
+    /// Where a flow goes: the NIC port that it is pinned to.
     #[inline]
     pub fn destination(&self, flow: FlowId) -> HostNumber {
-        self.host_of(self.flows.destination(flow))
+        self.nics.address(self.host_of(self.flows.destination(flow)), self.flows.port(flow))
     }
 
     /// The format of a flow's packets.

@@ -49,7 +49,7 @@ impl Network {
         let parallel = joined.windows(2).any(|two| two[0] == two[1]);
         let mut offers = Offers { bytes: vec![0; ports].into(), unlimited: vec![false; ports].into(), parallel };
         for (flow, spec) in self.begun_flows() {
-            let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
+            let (src, dst) = (self.source(flow), self.destination(flow));
             let (there, back) = self.wire_bytes(flow, &spec);
             let unlimited = spec.size == Bytes::MAX;
             // The path of the connection that the flow was a request on.
@@ -78,7 +78,7 @@ impl Network {
         }
         let mut load = SprayedLoad::new(self);
         for (flow, spec) in self.begun_flows() {
-            let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
+            let (src, dst) = (self.source(flow), self.destination(flow));
             let (there, back) = self.wire_bytes(flow, &spec);
             load.add(src, dst, there << FRACTION, spec.size == Bytes::MAX);
             load.add(dst, src, back << FRACTION, spec.size == Bytes::MAX);

@@ -90,6 +90,7 @@ pub(crate) fn add(
                     elephant: false,
                     initial_rate: None,
                     initial_cwnd: None,
+                    port: None,
                 });
                 traffic.follows.extend(before[send.from].map(|after| FollowSpec { after, flow, delay }));
                 got[send.to] = Some(flow);

@@ -91,6 +91,7 @@ pub(crate) fn add(
                 elephant: true,
                 initial_rate: None,
                 initial_cwnd: None,
+                port: None,
             });
         }
     }

@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::scenario::Scenario;
 use crate::topology::Layout;
 use crate::transport::EndpointKeys;
-use farloop_net::spec::NodeId;
+use farloop_net::spec::{NodeId, NodeKind};
 use farloop_net::{BuildError, CircuitPart};
 use farloop_units::Bytes;
 
@@ -23,7 +23,9 @@ pub(crate) fn of_network(
     match error {
         BuildError::HostLinks { host, links } => {
             let problem = format!("the host has {links} links");
-            scenario.diagnostic_at(&["node", host], problem, "expected exactly one [[link]] for a host, with links = 1")
+            let expected =
+                format!("expected 1 to {} links of a host, each for a NIC port of its own", NodeKind::MAX_PORTS);
+            scenario.diagnostic_at(&["node", host], problem, expected)
         }
         BuildError::IntRate { link, switch, rate } => {
             let link = &layout.links[*link];

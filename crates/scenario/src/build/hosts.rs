@@ -9,8 +9,12 @@ use std::collections::HashMap;
 /// A host, as the flows' builder needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostFacts {
-    /// Rate of its link.
+    /// Rate of its links together.
     pub rate: Rate,
+    /// Rate of its fastest link.
+    pub fastest: Rate,
+    /// Number of its links, each at a NIC port of its own.
+    pub ports: u8,
     /// The connected part of the network that it is in.
     pub island: u32,
 }
@@ -24,14 +28,18 @@ pub(crate) struct Hosts<'a> {
 }
 
 impl<'a> Hosts<'a> {
-    /// Those of a network whose hosts have one link each.
+    /// Those of a network.
     pub fn from_layout(layout: &'a Layout) -> Hosts<'a> {
         let island = islands(layout);
-        let mut facts = vec![None; layout.nodes.len()];
+        let mut facts: Vec<Option<HostFacts>> = vec![None; layout.nodes.len()];
         for link in &layout.links {
             for end in [link.spec.a, link.spec.b].map(|end| end as usize) {
                 if layout.nodes[end].kind == NodeKind::Host {
-                    facts[end] = Some(HostFacts { rate: link.spec.rate, island: island[end] });
+                    let none = HostFacts { rate: Rate::ZERO, fastest: Rate::ZERO, ports: 0, island: island[end] };
+                    let (own, rate) = (facts[end].get_or_insert(none), link.spec.rate);
+                    own.rate = Rate::from_bps(own.rate.as_bps() + rate.as_bps());
+                    own.fastest = own.fastest.max(rate);
+                    own.ports += 1;
                 }
             }
         }
@@ -51,9 +59,9 @@ impl<'a> Hosts<'a> {
         ids.iter().map(&mut number).collect()
     }
 
-    /// The node at the other end of each host's link.
+    /// The node at the other end of each host's first link.
     pub fn switches(&self) -> HashMap<NodeId, NodeId> {
-        let ends = self.layout.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]);
+        let ends = self.layout.links.iter().rev().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]);
         ends.filter(|(end, _)| self.facts[*end as usize].is_some()).collect()
     }
 

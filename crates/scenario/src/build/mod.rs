@@ -1,7 +1,7 @@
 //! From a scenario to the simulator's specification. Checks the rules that only the whole network shows.
 //!
 //! The steps, in this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches
-//! (`switches`), the places of agents (`agents`), facts about hosts for flows (`hosts`), their clocks (`phases`), flows (`traffic`), the
+//! (`switches`), the places of agents (`agents`), facts about hosts for flows (`hosts`), their NIC ports (`nics`), their clocks (`phases`), flows (`traffic`), the
 //! needs of algorithms (`needs`), the record (`record`), the consequences of circuits (`circuit_facts`), detours (`detours`), changes of
 //! links (`link_events`).
 //!
@@ -22,6 +22,7 @@ mod hosts;
 mod jobs;
 mod link_events;
 mod needs;
+mod nics;
 mod phases;
 mod random;
 mod record;
@@ -105,6 +106,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     check_links(&layout.nodes, &links).map_err(|e| error_mapping::of_network(scenario, &layout, &[], &e))?;
     check_switches(scenario, &layout)?;
     let hosts = Hosts::from_layout(&layout);
+    nics::check(scenario, &hosts)?;
     let mut traffic = traffic::traffic(scenario, &hosts, generate, &mut || go_on().is_ok())?;
     let (jobs, shortest_iterations) = jobs::jobs(scenario, &hosts, &mut traffic, &mut || go_on().is_ok())?;
     phases::shift_starts(scenario, &hosts, &mut traffic.flows);
@@ -131,6 +133,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         clock_offsets,
         stalls: phases::stalls(scenario)?,
         nic_order: phases::nic_order(scenario),
+        bond: nics::bond(scenario),
         tie_order: phases::tie_order(scenario),
         nodes: std::mem::take(&mut layout.nodes),
     };

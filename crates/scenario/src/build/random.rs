@@ -68,6 +68,7 @@ pub(crate) fn add(
             elephant: flows.elephant,
             initial_rate: None,
             initial_cwnd: None,
+            port: None,
         });
     }
     if let Some(name) = &flows.name {

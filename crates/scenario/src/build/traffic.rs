@@ -102,8 +102,15 @@ fn add_flows(
         let (from, to) = (&hosts.layout.nodes[src as usize].name, &hosts.layout.nodes[dst as usize].name);
         return Err(at("to", format!("no path leads from \"{from}\" to \"{to}\""), "expected linked nodes"));
     }
-    if flow.initial_rate.is_some_and(|r| r > source.rate) {
-        let problem = format!("the initial rate is above the rate of the host's link, {}", source.rate);
+    if let Some(port) = flow.port
+        && port > source.ports.min(destination.ports)
+    {
+        let problem =
+            format!("\"{port}\" is no NIC port of both hosts, which have {} and {}", source.ports, destination.ports);
+        return Err(at("port", problem, &format!("expected 1 to {}", source.ports.min(destination.ports))));
+    }
+    if flow.initial_rate.is_some_and(|r| r > source.fastest) {
+        let problem = format!("the initial rate is above the rate of the host's link, {}", source.fastest);
         return Err(at("initial_rate", problem, "expected at most the link's rate"));
     }
     let own = [("initial_rate", flow.initial_rate.is_some()), ("initial_cwnd", flow.initial_cwnd.is_some())];
@@ -133,6 +140,7 @@ fn add_flows(
             elephant: flow.elephant,
             initial_rate: flow.initial_rate,
             initial_cwnd: flow.initial_cwnd,
+            port: flow.port.map(|port| port - 1),
         });
     }
     Ok(())

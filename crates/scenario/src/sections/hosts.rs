@@ -27,6 +27,16 @@ choice! {
     }
 }
 
+choice! {
+    /// The choice among the NIC ports of a host.
+    pub enum BondChoice {
+        /// By a hash of the flow.
+        Hash = "hash",
+        /// In turn.
+        Rail = "rail",
+    }
+}
+
 params! {
     /// `[hosts]`: the hardware of hosts.
     pub struct HostKeys {
@@ -48,6 +58,10 @@ params! {
         /// host's flows, by their numbers, as in HPCC's simulator. "in-order": the flow that was handed its message first, so
         /// that a host sends the messages of its ranks one after the other; of other flows the start counts.
         order: NicOrderChoice = NicOrderChoice::Ready;
+        /// Which of its NIC ports carries a flow, where hosts have several. "hash": a hash of the flow chooses for its whole life, as a
+        /// bond of Ethernet ports does. "rail": in turn, the first flow of a host by its first port. A flow uses the port in the same
+        /// place at its destination, and only a port that leads there; the key port of a [[flow]] goes before.
+        bond: BondChoice = BondChoice::Hash;
     }
 }
 

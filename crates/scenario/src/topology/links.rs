@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 choice! {
     /// The role of a listed node.
     pub enum NodeRole {
-        /// A host: it has exactly one link.
+        /// A host: each of its links has a NIC port of its own.
         Host = "host",
         /// A switch of a datacenter, with the settings of `[switch]`.
         Switch = "switch",
@@ -111,8 +111,8 @@ impl Topology for Links {
 }
 
 const TEXT: &str = r#"
-Every node is a `[[node]]`, every full-duplex link a `[[link]]`. A host has exactly one link. Two switches may have several, which share the
-traffic between them ([network-model.md](network-model.md))."#;
+Every node is a `[[node]]`, every full-duplex link a `[[link]]`. Two switches may have several, which share the traffic between them
+([network-model.md](network-model.md)). Each link of a host has a NIC port of its own, in the order of the links ([planes.md](planes.md))."#;
 const EXAMPLES: &[Example] =
     &[Example { name: "two-switches", keys: TWO_SWITCHES, pairs: [("h1", "h2"), ("h2", "h1")] }];
 const TWO_SWITCHES: &str = r#"

@@ -15,6 +15,7 @@ mod dumbbell;
 mod fat_tree;
 mod hybrid;
 mod links;
+mod multi_plane;
 mod rail;
 mod spine_leaf;
 mod three_racks;
@@ -39,6 +40,8 @@ topologies! {
     SpineLeaf = "spine-leaf" in spine_leaf,
     /// Servers whose i-th hosts share a leaf switch.
     Rail = "rail" in rail,
+    /// Several equal networks of two tiers, and hosts with a NIC port in each.
+    MultiPlane = "multi-plane" in multi_plane,
     /// Several equal datacenters, joined by long-haul links.
     Datacenters = "datacenters" in datacenters,
     /// Two racks in one datacenter and one in another.

@@ -64,9 +64,21 @@ pub(crate) fn place(
     switches: &Switches<'_>,
     layout: &mut Layout,
 ) -> Vec<NodeId> {
-    let (fabric_rate, fabric_key) = keys.fabric_rate.map_or((keys.rate, "rate"), |r| (r, "fabric_rate"));
     let hosts: Vec<_> =
         (1..=keys.leaves * keys.hosts_per_leaf).map(|i| layout.host(format!("{prefix}h{i}"), datacenter)).collect();
+    join(keys, prefix, datacenter, switches, &hosts, layout)
+}
+
+/// Adds the switches of the network, every name with `prefix`, and links between them and to `hosts`; gives its spine switches.
+pub(crate) fn join(
+    keys: &SpineLeaf,
+    prefix: &str,
+    datacenter: u16,
+    switches: &Switches<'_>,
+    hosts: &[NodeId],
+    layout: &mut Layout,
+) -> Vec<NodeId> {
+    let (fabric_rate, fabric_key) = keys.fabric_rate.map_or((keys.rate, "rate"), |r| (r, "fabric_rate"));
     let spines: Vec<_> =
         (1..=keys.spines).map(|i| layout.switch(format!("{prefix}spine{i}"), datacenter, switches)).collect();
     for (i, hosts) in hosts.chunks(keys.hosts_per_leaf as usize).enumerate() {

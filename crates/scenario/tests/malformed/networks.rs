@@ -450,15 +450,33 @@ fn networks_of_listed_links() {
         (format!("{three}{}", node("a", "host")), "node.a.name: used twice"),
         (format!("{three}{}{flow}", link("a", "y")), "bad.toml:22: link.a->y.b: there is no node \"y\""),
         (format!("{three}{}{flow}", link("a", "a")), "link.a->a.b: the link would connect a node with itself"),
-        (format!("{three}{}{}{flow}", link("a", "x"), link("x", "a")), "node.a: the host has 2 links"),
-        (format!("{three}{}{flow}", link("a", "x")), "bad.toml:12: node.b: the host has 0 links; expected exactly one"),
+        (
+            format!("{three}{}{flow}", link("a", "x")),
+            "bad.toml:12: node.b: the host has 0 links; expected 1 to 64 links",
+        ),
+        (
+            format!("{three}{}links = 65\n{}{flow}", link("a", "x"), link("b", "x")),
+            "bad.toml:8: node.a: the host has 65 links; expected 1 to 64 links of a host, each for a NIC port of its own",
+        ),
         (
             format!("{three}{}{}{}{flow}", node("y", "switch"), link("a", "x"), link("b", "y")),
             "flow.f1.to: no path leads from \"a\" to \"b\"",
         ),
         (
             format!("{three}{}{}{}{}{flow}", node("y", "switch"), link("a", "x"), link("b", "x"), link("a", "y")),
-            "node.a: the host has 2 links",
+            "bad.toml:30: link.a->y: the NIC port a->y leads to no other host; expected links to a plane that other hosts have, too",
+        ),
+        (
+            format!("{three}{}{}rate = \"50Gbps\"\n{}{flow}", link("a", "x"), link("x", "a"), link("b", "x")),
+            "bad.toml:26: link.x->a#2.rate: the host \"a\" has NIC ports of 100Gbps and 50Gbps, which bond = \"hash\" treats as equal",
+        ),
+        (
+            format!("{three}{}links = 2\n{}{flow}port = 2\n", link("a", "x"), link("b", "x")),
+            "flow.f1.port: \"2\" is no NIC port of both hosts, which have 2 and 1; expected 1 to 1",
+        ),
+        (
+            format!("{three}{}links = 2\n{}{flow}port = 65\n", link("a", "x"), link("b", "x")),
+            "flow.f1.port: 65 is outside the accepted range; expected 1 to 64",
         ),
         (
             format!("{three}{}{}{}{flow}", node("y", "switch"), link("a", "x"), link("b", "x")),

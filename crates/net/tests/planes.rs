@@ -1,0 +1,191 @@
+//! Hosts with several NIC ports: planes, rails, pinned flows.
+
+use crate::common::*;
+use farloop_job::{Job, ProgramBuilder, Work};
+use farloop_net::result::FlowRow;
+use farloop_net::spec::*;
+use farloop_net::{Cores, RunResult, Simulation, simulate};
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+const HOSTS: u32 = 4;
+
+/// Hosts 0 to 3, and `planes` of two leaves and `spines` spines: a port of 10 Gbps for each plane, two hosts a leaf.
+fn planes(planes: u32, spines: u32, kind: TransportKind, name: &str, flows: Vec<FlowSpec>) -> NetworkSpec {
+    let mut nodes: Vec<NodeSpec> = (0..HOSTS).map(|i| host(&format!("h{i}"))).collect();
+    let spec = SwitchSpec { ecn: Some(EcnSpec::step(Bytes::new(30_000))), ..SwitchSpec::plain(Bytes::new(150_000)) };
+    let mut links = Vec::new();
+    let rate = Rate::from_gbps(10);
+    for plane in 0..planes {
+        let first = nodes.len() as u32;
+        nodes.extend((0..2 + spines).map(|i| switch(&format!("p{plane}s{i}"), spec.clone())));
+        links.extend((0..HOSTS).map(|i| link(i, first + i / 2, rate, us(1))));
+        for spine in 0..spines {
+            links.extend((0..2).map(|leaf| link(first + leaf, first + 2 + spine, rate, us(2))));
+        }
+    }
+    let mut spec = network(nodes, links, algorithm(name, &[]), flows);
+    spec.transport = transport(kind);
+    spec
+}
+
+fn run(spec: &NetworkSpec) -> RunResult {
+    let result = simulate(spec.clone()).expect("valid");
+    sound(&result);
+    result
+}
+
+/// Flows between random hosts, each with its plane.
+fn traffic(seed: u64, planes: u8) -> Vec<FlowSpec> {
+    let mut state = seed;
+    let mut below = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    (0..40)
+        .map(|_| {
+            let (src, further) = (below(4), 1 + below(3));
+            let start = Time::ZERO + us(below(300));
+            let size = Bytes::new(1000 + below(200_000));
+            let port = Some(below(u64::from(planes)) as u8);
+            FlowSpec { port, ..flow(src as u32, ((src + further) % 4) as u32, start, size) }
+        })
+        .collect()
+}
+
+/// Rows without the numbers of their flows.
+fn unnamed(rows: &[FlowRow]) -> Vec<FlowRow> {
+    rows.iter().map(|row| FlowRow { flow: 0, ..row.clone() }).collect()
+}
+
+#[test]
+fn single_planes_apart_are_planes_together_with_pinned_flows() {
+    for (kind, name) in [(TransportKind::Rdma, "dctcp"), (TransportKind::Rdma, "swift"), (TransportKind::Tcp, "cubic")]
+    {
+        for seed in 1..6 {
+            let flows = traffic(seed, 3);
+            let together = run(&planes(3, 1, kind, name, flows.clone()));
+            assert!(together.ports.iter().any(|port| port.max_queue > Bytes::new(20_000)), "{name}: queues");
+            for plane in 0..3u8 {
+                let own = |flow: &FlowSpec| flow.port == Some(plane);
+                let apart = run(&planes(1, 1, kind, name, flows.iter().filter(|f| own(f)).copied().collect()));
+                let rows = together.flows.iter().filter(|row| own(&flows[row.flow as usize])).cloned();
+                assert_eq!(
+                    unnamed(&rows.collect::<Vec<_>>()),
+                    unnamed(&apart.flows),
+                    "{name}, seed {seed}, plane {plane}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn rails_take_flows_in_turn_and_each_plane_carries_its_part() {
+    for count in [2u32, 3, 5, 6] {
+        let flows = (0..2 * count).map(|_| flow(0, 2, Time::ZERO, Bytes::new(500_000))).collect();
+        let result = run(&NetworkSpec { bond: Bond::Rail, ..planes(count, 2, TransportKind::Rdma, "dctcp", flows) });
+        // The ports of host 0 are its own, in the order of the planes.
+        let sent: Vec<u64> = result.ports.iter().filter(|port| port.node == 0).map(|port| port.packets).collect();
+        assert_eq!(sent.len(), count as usize);
+        assert!(sent.iter().all(|packets| *packets == sent[0] && *packets > 600), "{count}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_hash_leaves_no_plane_out_and_keeps_to_planes_that_lead_there() {
+    let flows: Vec<FlowSpec> = (0..60).map(|_| flow(0, 2, Time::ZERO, Bytes::new(10_000))).collect();
+    let mut spec = planes(4, 1, TransportKind::Rdma, "dctcp", flows);
+    let used = |spec: &NetworkSpec| {
+        let result = run(spec);
+        result.ports.iter().filter(|port| port.node == 0).map(|port| port.packets > 0).collect::<Vec<bool>>()
+    };
+    assert_eq!(used(&spec), [true; 4]);
+    // Without the links of its spine the third plane leads to no host at the other leaf.
+    let spine = spec.nodes.iter().position(|node| node.name == "p2s2").expect("there") as u32;
+    spec.links.retain(|link| link.a != spine && link.b != spine);
+    assert_eq!(used(&spec), [true, true, false, true]);
+}
+
+/// A message to the host 2 and back, over the ports that the bond gives the queue pairs, and a flow that follows one of another port.
+#[test]
+fn ranks_and_flows_of_all_ports_wait_for_each_other() {
+    let mut ping = ProgramBuilder::new();
+    let sent = ping.add(Work::Send { to: 1, bytes: 100_000, tag: 0 }, 0, 0, &[]);
+    ping.add(Work::Receive { from: 1, bytes: 50_000, tag: 0 }, 0, 0, &[sent]);
+    let mut pong = ProgramBuilder::new();
+    let received = pong.add(Work::Receive { from: 0, bytes: 100_000, tag: 0 }, 0, 0, &[]);
+    pong.add(Work::Send { to: 0, bytes: 50_000, tag: 0 }, 0, 0, &[received]);
+    let job = Job::new("ping", vec![ping.finish(), pong.finish()]);
+    let flows = vec![
+        FlowSpec { port: Some(2), ..flow(0, 2, Time::ZERO, Bytes::new(30_000)) },
+        FlowSpec { port: Some(1), ..flow(2, 0, Time::ZERO, Bytes::new(30_000)) },
+        FlowSpec { port: Some(0), ..flow(0, 3, Time::ZERO, Bytes::new(30_000)) },
+    ];
+    for bond in [Bond::Hash, Bond::Rail] {
+        let mut spec = planes(3, 2, TransportKind::Rdma, "dctcp", flows.clone());
+        spec.follows =
+            vec![FollowSpec { after: 0, flow: 1, delay: us(3) }, FollowSpec { after: 0, flow: 2, delay: us(4) }];
+        spec.jobs = vec![JobSpec { iterations: 3, ..JobSpec::plain("ping", job.clone(), vec![1, 3]) }];
+        spec.bond = bond;
+        let result = run(&spec);
+        assert_eq!(result.ranks.len(), 6);
+        let rows = &result.flows;
+        assert_eq!(rows[1].start, rows[0].received.expect("arrived") + us(3));
+        assert_eq!(rows[2].start, rows[0].finish.expect("acknowledged") + us(4));
+        for parts in [2, 3, 16] {
+            let cut = Simulation::build(spec.clone(), Cores::with_parts(parts, 2), &mut || true).expect("valid");
+            assert!(cut.parts() > 1, "it is cut");
+            let mut other = cut.run(&mut |_| true).expect("it ends");
+            (other.totals.events, other.totals.packet_memory) = (result.totals.events, result.totals.packet_memory);
+            assert_eq!(other, result, "{bond:?} in {parts} parts");
+        }
+    }
+}
+
+#[test]
+fn a_host_stalls_with_all_of_its_ports() {
+    let flows = vec![
+        FlowSpec { port: Some(0), ..flow(0, 2, Time::ZERO, Bytes::new(2_000_000)) },
+        FlowSpec { port: Some(1), ..flow(0, 2, Time::ZERO, Bytes::new(2_000_000)) },
+    ];
+    let mut spec = planes(2, 1, TransportKind::Rdma, "dctcp", flows);
+    spec.stalls = Some(StallSpec { duration: us(20), gap: us(50), law: StallLaw::Exponential });
+    let rows = run(&spec).flows;
+    assert_eq!(rows[0].finish, rows[1].finish, "equal planes, equal stalls");
+    spec.stalls = None;
+    assert!(run(&spec).flows[0].finish < rows[0].finish);
+}
+
+#[test]
+fn hosts_have_at_most_64_ports() {
+    let spec = |ports: u32| {
+        let (nodes, links) = star(2, (Rate::from_gbps(10), us(1)), (Rate::from_gbps(10), us(1)), plain_switch());
+        let more = (1..ports).map(|_| link(1, 0, Rate::from_gbps(10), us(1)));
+        network(
+            nodes,
+            links.into_iter().chain(more).collect(),
+            algorithm("fixed", &[]),
+            vec![flow(2, 3, Time::ZERO, Bytes::new(1))],
+        )
+    };
+    run(&spec(64));
+    let refused = simulate(spec(65)).expect_err("too many").to_string();
+    assert_eq!(refused, "host s1 has 65 links; a host has 1 to 64, one for each NIC port");
+}
+
+/// Rates of ports, closed forms: a pinned flow has the time of its own plane.
+#[test]
+fn a_pinned_flow_has_the_ideal_of_its_plane() {
+    let flows = [0, 1].map(|port| FlowSpec { port: Some(port), ..flow(0, 2, Time::ZERO, Bytes::new(100_000)) });
+    let mut spec = planes(2, 1, TransportKind::Rdma, "fixed", flows.to_vec());
+    let second = spec.links.len() / 2;
+    spec.links[second..]
+        .iter_mut()
+        .for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(20), Delta::from_ns(500)));
+    let rows = run(&spec).flows;
+    assert!(rows[1].ideal < rows[0].ideal && rows[1].base_rtt < rows[0].base_rtt);
+    for row in rows {
+        let finish = row.received.expect("arrived").since(row.start);
+        assert!(finish >= row.ideal && finish <= row.ideal + us(1), "{row:?}");
+    }
+}
