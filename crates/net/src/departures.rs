@@ -58,7 +58,10 @@ pub(crate) fn punctual(
     match end.owner {
         NodeRef::Circuit(_) => true,
         // With noise a packet may be on the link for longer than a round trip took before, which timers go by.
-        NodeRef::Host(_) => port.leaves || network.noisy || shortest_timer(network) < end.delay,
+        // Where a host sprays its ports have their packets from one NIC.
+        NodeRef::Host(h) => {
+            network.sprays_from(h) || port.leaves || network.noisy || shortest_timer(network) < end.delay
+        }
         // To count a victim, the switch looks up the flow that uses a connection now.
         NodeRef::Switch(s) => {
             let holds = discipline.is_some_and(Discipline::holds);

@@ -54,7 +54,7 @@ fn traffic(seed: u64, planes: u8) -> Vec<FlowSpec> {
 
 /// Rows without the numbers of their flows.
 fn unnamed(rows: &[FlowRow]) -> Vec<FlowRow> {
-    rows.iter().map(|row| FlowRow { flow: 0, ..row.clone() }).collect()
+    rows.iter().map(|row| FlowRow { flow: 0, ..*row }).collect()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn single_planes_apart_are_planes_together_with_pinned_flows() {
             for plane in 0..3u8 {
                 let own = |flow: &FlowSpec| flow.port == Some(plane);
                 let apart = run(&planes(1, 1, kind, name, flows.iter().filter(|f| own(f)).copied().collect()));
-                let rows = together.flows.iter().filter(|row| own(&flows[row.flow as usize])).cloned();
+                let rows = together.flows.iter().filter(|row| own(&flows[row.flow as usize])).copied();
                 assert_eq!(
                     unnamed(&rows.collect::<Vec<_>>()),
                     unnamed(&apart.flows),
@@ -188,4 +188,92 @@ fn a_pinned_flow_has_the_ideal_of_its_plane() {
         let finish = row.received.expect("arrived").since(row.start);
         assert!(finish >= row.ideal && finish <= row.ideal + us(1), "{row:?}");
     }
+}
+
+/// Packets by plane that a node sends: data of a source, ACKs of a destination.
+fn by_plane(result: &RunResult, node: u32) -> Vec<u64> {
+    result.ports.iter().filter(|port| port.node == node).map(|port| port.packets).collect()
+}
+
+/// `planes` planes under multipath endpoints, whose packets any port takes.
+fn sprayed(count: u32, spines: u32, chooser: &str, flows: Vec<FlowSpec>) -> NetworkSpec {
+    let mut spec = planes(count, spines, TransportKind::Multipath, "nscc", flows);
+    for node in &mut spec.nodes {
+        if let NodeKind::Switch(switch) = &mut node.kind {
+            *switch = SwitchSpec { ecmp: Ecmp::Entropy, ..plain_switch() };
+        }
+    }
+    spec.transport.multipath.paths = farloop_cc::paths::chooser(chooser).expect("known");
+    NetworkSpec { bond: Bond::Spray, ..spec }
+}
+
+#[test]
+fn sprayed_packets_and_what_answers_them_use_all_planes_alike() {
+    for count in [1u32, 2, 3, 5, 6, 8] {
+        for chooser in ["oblivious", "reps", "bitmap"] {
+            // A whole number of packets in each plane.
+            let size = Bytes::new(1460 * 60 * u64::from(count));
+            let mut spec = sprayed(count, 3, chooser, vec![flow(0, 2, Time::ZERO, size)]);
+            spec.transport.multipath.ack_bytes = Some(Bytes::new(1));
+            let result = run(&spec);
+            let all = vec![60; count as usize];
+            assert_eq!((by_plane(&result, 0), by_plane(&result, 2)), (all.clone(), all), "{chooser}: data and ACKs");
+            let row = &result.flows[0];
+            let took = row.received.expect("arrived").since(row.start);
+            assert!(took >= row.ideal && took <= row.ideal + us(2), "{count} {chooser}: {took} of {}", row.ideal);
+        }
+    }
+}
+
+#[test]
+fn ports_of_two_rates_share_as_their_rates() {
+    let mut spec = sprayed(2, 2, "oblivious", vec![flow(0, 2, Time::ZERO, Bytes::new(3_000_000))]);
+    let second = spec.links.len() / 2;
+    spec.links[second..].iter_mut().for_each(|link| link.rate = Rate::from_gbps(20));
+    let result = run(&spec);
+    let [slow, fast] = by_plane(&result, 0)[..] else { panic!("two ports") };
+    assert!(fast.abs_diff(2 * slow) <= 8, "{slow} and {fast}");
+    let row = &result.flows[0];
+    let took = row.received.expect("arrived").since(row.start);
+    assert!(took >= row.ideal && took <= row.ideal + us(5), "{took} of {}", row.ideal);
+}
+
+#[test]
+fn many_sprayed_flows_between_hosts_arrive_and_no_cut_changes_a_byte() {
+    for (chooser, name) in [("reps", "nscc"), ("mixed", "rccc"), ("bitmap", "nscc-rccc"), ("single", "dctcp")] {
+        let flows: Vec<FlowSpec> = traffic(7, 3).into_iter().map(|flow| FlowSpec { port: None, ..flow }).collect();
+        let mut spec = sprayed(3, 2, chooser, flows);
+        spec.algorithms = vec![algorithm(name, &[])];
+        for node in &mut spec.nodes {
+            if let NodeKind::Switch(switch) = &mut node.kind {
+                switch.trim = Some(TrimSpec::plain(Bytes::new(64)));
+                switch.queue_limit = QueueLimit { bytes: Some(Bytes::new(15_000)), ..QueueLimit::NONE };
+            }
+        }
+        let result = run(&spec);
+        assert!(result.totals.trimmed_delivered > 0, "{name}: nothing is trimmed");
+        assert!(
+            result.flows.iter().all(|row| row.received.is_some_and(|at| at.since(row.start) >= row.ideal)),
+            "{name}"
+        );
+        for parts in [2, 16] {
+            let cut = Simulation::build(spec.clone(), Cores::with_parts(parts, 2), &mut || true).expect("valid");
+            assert!(cut.parts() > 1, "it is cut");
+            let mut other = cut.run(&mut |_| true).expect("it ends");
+            (other.totals.events, other.totals.packet_memory) = (result.totals.events, result.totals.packet_memory);
+            assert_eq!(other, result, "{name} in {parts} parts");
+        }
+    }
+}
+
+/// What sprays and what is pinned live together: a flow with a port of its own keeps to it.
+#[test]
+fn a_pinned_flow_among_sprayed_ones_keeps_to_its_plane() {
+    let flows = vec![
+        FlowSpec { port: Some(1), ..flow(0, 2, Time::ZERO, Bytes::new(146_000)) },
+        flow(1, 3, Time::ZERO, Bytes::new(1460 * 30)),
+    ];
+    let result = run(&sprayed(3, 1, "oblivious", flows));
+    assert_eq!(by_plane(&result, 0), [0, 100, 0]);
+    assert_eq!(by_plane(&result, 1), [10, 10, 10]);
 }

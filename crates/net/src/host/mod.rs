@@ -15,6 +15,7 @@
 //! | [`noise`] | delay noise |
 //! | [`stalls`] | times in which a host handles nothing |
 //! | [`slab`] | states that come and go |
+//! | [`sprayed_ports`] | hosts whose flows send by whichever NIC port is free |
 //!
 //! PFC frames and control packets go first, then data in the order of the NIC. Calls run down: endpoints never call the host, they return
 //! the work that is left for it ([`sender::After`], [`HostContext::outgoing`](host_context::HostContext::outgoing)).
@@ -39,6 +40,7 @@ pub(crate) mod send_order;
 pub(crate) mod sender;
 pub(crate) mod sender_state;
 pub(crate) mod slab;
+mod sprayed_ports;
 pub(crate) mod stalls;
 pub(crate) mod tcp;
 pub(crate) mod thresholds;
@@ -61,18 +63,23 @@ use noise::Noise;
 use ranks::Ranks;
 use receiver::{Quietly, Receivers};
 use sender::{After, Senders};
+use sprayed_ports::SprayedPorts;
 use stalls::Stalls;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use timers::{Side, Timers};
 
 /// A host, or one of its NIC ports where it has several. Flows that are pinned to a port live there; the first port of a host has what the
-/// host has in common: its agenda, its ranks, and the flows that wait for others.
+/// host has in common: its agenda, its ranks, the flows that wait for others, and sprayed flows.
 pub(crate) struct Host {
     number: HostNumber,
-    /// Its egress port.
+    /// Its egress port; where it sprays, that of the NIC port at which something happens.
     port: PortId,
+    /// It sprays: each of its ports takes packets of its flows, which live with the first port.
+    sprays: bool,
     nic: Nic,
+    /// All ports, where it sprays and this is the first.
+    ports: Option<Box<SprayedPorts>>,
     host_cx: HostContext,
     /// Starts and stops of its flows, latest first.
     agenda: Vec<Agenda>,
@@ -142,19 +149,26 @@ impl Hosts {
         self.hosts.push(Host {
             number,
             port,
+            sprays: network.sprays_from(number),
             nic: Nic::new(network.nic_order),
+            ports: None,
             host_cx: HostContext::new(first, id, random("host", number)),
             agenda: Vec::new(),
             late: BinaryHeap::new(),
             noise: Noise::new(random("delay noise", number)),
             stalls: network.stalls.map(stalls),
-        })
+        });
+        if network.sprays_from(number) {
+            let ports = self.hosts[first].ports.get_or_insert_default();
+            ports.add(port, network.ends[network.host_ports[number]].rate);
+        }
+        id
     }
 
     /// The NIC port of the host `first` that sends a flow.
     #[inline]
     fn port_of(network: &Network, first: HostId, flow: FlowId) -> HostId {
-        if network.nics.are_single() {
+        if network.nics.are_single() || network.sprays {
             first
         } else {
             HostId(first.0 + u32::from(network.nics.place(network.source(flow))))
@@ -176,11 +190,12 @@ impl Hosts {
     /// A packet arrived at a host; no PFC frame.
     #[inline(never)]
     pub fn receive<const FAST: bool>(&mut self, cx: &mut PartContext, id: HostId, slot: Slot) {
+        let id = if self.hosts[id].sprays { self.turn_to(cx, id) } else { id };
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
         host.catch_up(cx, senders);
         let Packet { kind, dst, .. } = cx.packets[slot];
-        debug_assert_eq!(dst, host.number, "misrouted packet");
+        debug_assert_eq!(cx.network.host_ports[dst], cx.numbers[host.port], "misrouted packet");
         cx.counters.totals.delivered += 1;
         let after = match kind {
             PacketKind::Data | PacketKind::Bare => {
@@ -228,7 +243,17 @@ impl Hosts {
 
     /// Sends the packets that were due at a host by now, each at its time ([`crate::departures`]).
     pub fn send_due(&mut self, cx: &mut PartContext, host: HostId) {
+        let host = if self.hosts[host].sprays { self.turn_to(cx, host) } else { host };
         self.hosts[host].send_due(cx, &mut self.senders);
+    }
+
+    /// Something happens at a NIC port of a host that sprays: the first port, which has its flows, turns to it.
+    #[inline(never)]
+    fn turn_to(&mut self, cx: &PartContext, port: HostId) -> HostId {
+        let place = cx.network.nics.place(self.hosts[port].number);
+        let first = HostId(port.0 - u32::from(place));
+        self.hosts[first].turn_to(place);
+        first
     }
 
     /// Sends the packets that were due at all hosts by `until`.
@@ -242,9 +267,11 @@ impl Hosts {
 
     /// A PFC frame stopped a host, or let it go on.
     pub fn on_pause_change(&mut self, cx: &mut PartContext, host: HostId, change: &PauseChange) {
+        let host = if self.hosts[host].sprays { self.turn_to(cx, host) } else { host };
         let Hosts { hosts, senders, .. } = self;
         let host = &mut hosts[host];
-        if let Some(root) = change.ended {
+        // A sprayed flow is held by no single port.
+        if let Some(root) = change.ended.filter(|_| !host.sprays) {
             host.note_held(cx, senders, change.data_class, root);
         }
         host.kick(cx, senders);
@@ -310,6 +337,7 @@ impl Hosts {
     pub fn timers_due(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
+        host.turn_to_any();
         host.catch_up(cx, senders);
         let mut due = 0;
         while let Some(entry) = host.host_cx.timers.pop_due(cx.now) {
@@ -395,6 +423,9 @@ impl Host {
             After::Changed(sender) => self.nic.place(senders, sender, cx.now),
             After::Over(sender, place, data_class) => senders.leave(&mut self.nic, sender, place, data_class),
         }
+        if self.sprays {
+            return self.kick_all(cx, senders);
+        }
         self.kick(cx, senders);
     }
 
@@ -409,6 +440,9 @@ impl Host {
     fn post_all(&mut self, cx: &mut PartContext, senders: &mut Senders) {
         for at in 0..self.host_cx.outgoing.len() {
             let slot = self.host_cx.outgoing[at];
+            if self.sprays {
+                self.address_reply(cx, slot);
+            }
             if cx.fast_path.hosts {
                 self.reply(cx, senders, slot);
             } else {
@@ -464,6 +498,9 @@ impl Host {
     /// Schedules the next call of the transmitter, if there will be something to send.
     #[inline]
     fn arm(&mut self, cx: &mut PartContext) {
+        if self.sprays {
+            return self.arm_sprayed(cx);
+        }
         let port = &cx.ports[self.port];
         let free = port.busy_until.max(cx.now);
         let at = if port.ready_classes() != 0 { free } else { self.nic.next(free, port.paused) };
@@ -472,6 +509,10 @@ impl Host {
 
     /// Sends the next packet; the transmitter must be free.
     fn transmit(&mut self, cx: &mut PartContext, senders: &mut Senders) {
+        if self.sprays {
+            // Others may be free from this moment on as well.
+            return self.kick_all(cx, senders);
+        }
         let port = &cx.ports[self.port];
         let ready = port.ready_classes();
         if ready != 0 {

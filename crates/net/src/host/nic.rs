@@ -99,6 +99,14 @@ impl Nic {
         }
     }
 
+    /// When there will be something to send after `now`, as far as pacing decides that.
+    pub fn next_after(&self, now: Time) -> Time {
+        match self.paced.next() {
+            at if at > now => at,
+            _ => Time::NEVER,
+        }
+    }
+
     /// The flow whose turn it is at `now`, of those that still may send. The next call must be [`Nic::note_sent`].
     #[inline]
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {

@@ -12,6 +12,7 @@ use super::departure::Departure;
 use super::endpoint::{Endpoint, answer};
 use super::host_context::HostContext;
 use super::message_order::MessageOrder;
+use super::multipath::Planes;
 use super::nic::{Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
@@ -87,7 +88,8 @@ impl Senders {
             }
             TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(transport.rto_intra)),
             TransportKind::Multipath => {
-                packets::endpoint(&transport.multipath, &info, network.code(flow), &mut host_cx.random)
+                let planes = self.planes(cx, flow);
+                packets::endpoint(&transport.multipath, &info, network.code(flow), planes, &mut host_cx.random)
             }
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();
@@ -121,6 +123,32 @@ impl Senders {
             self.arm_endpoint(cx, host_cx, id);
         }
         After::Changed(id)
+    }
+
+    /// The planes of a flow that begins, where its host sprays.
+    fn planes(&self, cx: &PartContext, flow: FlowId) -> Option<Planes> {
+        let (network, routing) = (&cx.network, cx.routing);
+        let [from, to] =
+            [network.flows.source(flow), network.flows.destination(flow)].map(|node| network.host_of(node));
+        network.sprays_from(from).then(|| Planes {
+            places: network.nics.count(from) as u8,
+            leading: network.planes_of(routing, flow, (from, to)),
+            routing,
+            choosers: Vec::new(),
+        })
+    }
+
+    /// Returns true if packets of a flow may leave by the NIC port at this place, where its host sprays.
+    pub fn leads_by(&mut self, cx: &PartContext, id: SenderId, place: u8) -> bool {
+        let (network, sender) = (&cx.network, &mut self.states[id]);
+        let Endpoint::Multipath(own) = &mut sender.endpoint else { return true };
+        let Some(planes) = &mut own.planes else { return true };
+        if planes.routing != cx.routing {
+            let flow = sender.flow;
+            let ends = [network.flows.source(flow), network.flows.destination(flow)].map(|node| network.host_of(node));
+            (planes.routing, planes.leading) = (cx.routing, network.planes_of(cx.routing, flow, ends.into()));
+        }
+        planes.leading >> place & 1 == 1
     }
 
     /// A queue pair has messages up to byte `end` of its stream; it begins with the first.

@@ -69,7 +69,10 @@ impl SenderState {
         let offloads = network.transport.kind == TransportKind::Tcp && network.transport.tcp.segmentation_offload;
         let mut sender = SenderState {
             flow,
-            dst: network.destination(flow),
+            dst: match network.sprays {
+                true => network.nics.first(network.destination(flow)),
+                false => network.destination(flow),
+            },
             place: Place::Blocked,
             class: DATA + network.flows.class(flow),
             mss: info.mss.get() as u16,

@@ -11,7 +11,7 @@ use crate::network::queue_pairs::QueuePairs;
 use crate::network::routing::{Labels, Routes};
 use crate::network::schedule::Circuits;
 use crate::network::timeline::Timeline;
-use crate::network::{Format, Network, message_unit};
+use crate::network::{Format, Network, leads_to, message_unit};
 use crate::spec::{
     Bond, CodingSpec, DetourSpec, Ecmp, EcnAt, FlowSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
     TransportKind, TransportSpec,
@@ -137,6 +137,7 @@ impl Topology {
             node_specs: spec.nodes,
             ends: self.ends,
             host_ports: self.host_ports,
+            sprays: spec.bond == Bond::Spray && !self.nics.are_single(),
             nics: self.nics,
             timeline: self.timeline,
             routes: self.routes,
@@ -186,15 +187,11 @@ impl Topology {
             let (Some(src), Some(dst)) = (host(flow.src), host(flow.dst)) else { continue };
             let leads = |port| {
                 let [src, dst] = [src, dst].map(|host| self.nics.address(host, port));
-                match self.ends[self.host_ports[src]].peer {
-                    NodeRef::Switch(switch) => self.routes[0].group(switch, dst).len() > 0,
-                    NodeRef::Host(host) => host == dst,
-                    NodeRef::Circuit(_) => false,
-                }
+                leads_to(&self.routes[0], self.ends[self.host_ports[src]].peer, dst)
             };
             let turn = &mut given[flow.src as usize];
             let key = match bond {
-                Bond::Hash => labels.label(number),
+                Bond::Hash | Bond::Spray => labels.label(number),
                 Bond::Rail => *turn,
             };
             if flow.port.is_none() {

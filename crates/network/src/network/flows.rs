@@ -1,7 +1,7 @@
 //! The flows of a simulation, kept small: a run may have millions that have not begun or are over.
 
 use crate::ids::{FlowId, Key};
-use crate::spec::FlowSpec;
+use crate::spec::{FlowSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,13 @@ struct Flow {
     algorithm: u16,
     /// Twice the class, and one more if its data takes circuits.
     class: u8,
-    /// Its NIC port, or [`NO_PORT`].
+    /// Its NIC port, or [`NO_PORT`]; of a sprayed flow the first that leads there, and [`SPRAYED`] besides.
     port: u8,
 }
 
 const NO_PORT: u8 = u8::MAX;
+/// A bit above those of ports.
+const SPRAYED: u8 = NodeKind::MAX_PORTS as u8;
 
 /// Settings that few flows have, and most of those in common.
 type Options = (Time, Option<Rate>, Option<Bytes>);
@@ -110,13 +112,25 @@ impl Flows {
         self.flows[flow.index()].class >> 1
     }
 
-    /// The NIC port that it is pinned to, among those of its hosts; 0 where these have one.
+    /// The NIC port that it is pinned to, among those of its hosts, or of a sprayed flow the first that leads there; 0 where hosts have one.
     #[inline]
     pub fn port(&self, flow: FlowId) -> u8 {
         match self.flows[flow.index()].port {
             NO_PORT => 0,
-            port => port,
+            port => port & !SPRAYED,
         }
+    }
+
+    /// Returns true if its packets leave by whichever port is free.
+    #[inline]
+    pub fn is_sprayed(&self, flow: FlowId) -> bool {
+        let port = self.flows[flow.index()].port;
+        port != NO_PORT && port & SPRAYED != 0
+    }
+
+    /// The [`FlowSpec::port`] of a sprayed flow, of which `first` is the first port that leads there.
+    pub(crate) fn sprayed_port(first: u8) -> u8 {
+        first | SPRAYED
     }
 
     /// Index of its algorithm.

@@ -71,6 +71,15 @@ pub(crate) fn message_unit(kind: TransportKind, format: Format) -> u64 {
     if kind == TransportKind::Multipath { format.mss.into() } else { 1 }
 }
 
+/// Returns true if packets for an address arrive by a link whose other end is `peer`, by these routes.
+pub(crate) fn leads_to(routes: &Routes<SwitchNumber, PortNumber>, peer: NodeRef, address: HostNumber) -> bool {
+    match peer {
+        NodeRef::Switch(switch) => routes.group(switch, address).len() > 0,
+        NodeRef::Host(host) => host == address,
+        NodeRef::Circuit(_) => false,
+    }
+}
+
 /// A network and its flows: everything that does not change while it is simulated. [`Network::build`] makes it.
 pub struct Network {
     /// Kind and number of each node; of a host its first address.
@@ -83,6 +92,8 @@ pub struct Network {
     pub host_ports: Table<HostNumber, PortNumber>,
     /// The addresses of each host.
     pub nics: Nics,
+    /// True if hosts with several addresses send each packet by whichever port is free.
+    pub sprays: bool,
     /// Changes of links, and the routes that hold from each on.
     pub timeline: Timeline,
     /// By set of links that are down ([`Timeline::without`]): the first without any.
@@ -187,6 +198,56 @@ impl Network {
         self.nics.address(self.host_of(self.flows.destination(flow)), self.flows.port(flow))
     }
 
+    /// Returns true if a host sends each packet by whichever port is free: flows live with the first of its addresses then.
+    #[inline]
+    pub fn sprays_from(&self, host: HostNumber) -> bool {
+        self.sprays && self.nics.count(host) > 1
+    }
+
+    /// The ports, by place, by which packets from one host (its first address) to another arrive by these of the
+    /// [routes](Network::routes), a bit each. Links of the hosts that are down then carry nothing.
+    pub fn leading_ports(&self, routing: usize, from: HostNumber, to: HostNumber) -> u64 {
+        let down = self.timeline.without.get(routing);
+        let is_up = |port: PortNumber| down.is_none_or(|down| !down.contains(&(port.0 / 2)));
+        let leads = |place: u8| {
+            let [from, to] = [from, to].map(|host| self.nics.address(host, place));
+            let port = self.host_ports[from];
+            is_up(port) && leads_to(&self.routes[routing], self.ends[port].peer, to)
+        };
+        (0..self.nics.count(from) as u8).filter(|place| leads(*place)).fold(0, |all, place| all | 1 << place)
+    }
+
+    /// [`Network::leading_ports`] for the packets of a flow: the one that it is pinned to, or all.
+    pub fn planes_of(&self, routing: usize, flow: FlowId, (from, to): (HostNumber, HostNumber)) -> u64 {
+        let all = self.leading_ports(routing, from, to);
+        if self.flows.is_sprayed(flow) { all } else { all & (1 << self.flows.port(flow)) }
+    }
+
+    /// The addresses by which a flow's packets leave and arrive as long as nothing has happened to any link: one pair, or of a sprayed
+    /// flow one for each port that leads there.
+    pub fn ways_of(&self, flow: FlowId) -> Vec<(HostNumber, HostNumber)> {
+        if !self.flows.is_sprayed(flow) {
+            return vec![(self.source(flow), self.destination(flow))];
+        }
+        let [from, to] = [self.flows.source(flow), self.flows.destination(flow)].map(|node| self.host_of(node));
+        let ports = self.leading_ports(0, from, to);
+        let leading = (0..self.nics.count(from) as u8).filter(|place| ports >> place & 1 == 1);
+        leading.map(|place| (self.nics.address(from, place), self.nics.address(to, place))).collect()
+    }
+
+    /// Rate of a flow's links at its source, and at its destination: of a sprayed flow those of all ports that lead there.
+    pub fn host_rates(&self, flow: FlowId) -> (Rate, Rate) {
+        let rates = |(from, to): (HostNumber, HostNumber)| {
+            (self.ends[self.host_ports[from]].rate, self.ends[self.host_ports[to].other_end()].rate)
+        };
+        if !self.flows.is_sprayed(flow) {
+            return rates((self.source(flow), self.destination(flow)));
+        }
+        let sum = |a: Rate, b: Rate| Rate::from_bps(a.as_bps().saturating_add(b.as_bps()));
+        let all = self.ways_of(flow).into_iter().map(rates);
+        all.fold((Rate::ZERO, Rate::ZERO), |(from, to), next| (sum(from, next.0), sum(to, next.1)))
+    }
+
     /// The format of a flow's packets.
     #[inline]
     pub fn format(&self, flow: FlowId) -> Format {
@@ -262,7 +323,22 @@ impl Network {
             return None;
         }
         let dst = self.destination(flow);
-        let mut port = self.host_ports[self.source(flow)];
+        if self.flows.is_sprayed(flow) {
+            let mut ways = self.ways_of(flow).into_iter();
+            return ways.find_map(|way| self.data_came_from(routing, switch, flow, way));
+        }
+        self.data_came_from(routing, switch, flow, (self.source(flow), dst))
+    }
+
+    /// [`Network::data_came_by`] of data from one address to another.
+    fn data_came_from(
+        &self,
+        routing: usize,
+        switch: SwitchNumber,
+        flow: FlowId,
+        (from, dst): (HostNumber, HostNumber),
+    ) -> Option<PortNumber> {
+        let mut port = self.host_ports[from];
         // Data goes round in circles nowhere: that is checked.
         for _ in 0..self.nodes.len() {
             match self.ends[port].peer {
@@ -278,7 +354,11 @@ impl Network {
     /// [`Network::next`] of ACKs of `flow`.
     #[inline]
     pub fn next_ack_port(&self, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
-        let src = self.source(flow);
+        self.next_ack_port_to(switch, self.source(flow), flow)
+    }
+
+    /// [`Network::next_ack_port`] to one of the addresses of its source.
+    fn next_ack_port_to(&self, switch: SwitchNumber, src: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let detour = self.detours.get(&(switch, src)).copied();
         detour.or_else(|| self.data_came_by(0, switch, flow)).or_else(|| self.routes[0].next(switch, src, flow))
     }
@@ -381,9 +461,11 @@ impl Network {
         let default_cwnd = packets
             .filter(|_| spec.initial_rate.is_none())
             .map(|packets| Bytes::new(u64::from(packets) * u64::from(format.mss)));
-        let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
-        let base_rtt = path::base_rtt(there, back, format.packet, format.ack_wire);
-        let slowest = slowest_rate(there);
+        let (line_rate, peer_rate) = self.host_rates(flow);
+        let (base_rtt, slowest) = match self.flows.is_sprayed(flow) {
+            false => (path::base_rtt(there, back, format.packet, format.ack_wire), slowest_rate(there)),
+            true => self.sprayed_facts(flow),
+        };
         let first = match self.transport.start {
             Start::Own => None,
             start => start.first_window(line_rate, slowest, base_rtt, format.mss.into(), format.packet.into()),
@@ -392,7 +474,7 @@ impl Network {
             base_rtt,
             intra_rtt: self.intra_rtt,
             line_rate,
-            peer_rate: self.ends[self.host_ports[self.destination(flow)].other_end()].rate,
+            peer_rate,
             initial_rate: first.map_or(spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)), |f| f.rate),
             initial_cwnd: first.map(|f| f.cwnd).or(spec.initial_cwnd).or(default_cwnd),
             ssthresh,
@@ -405,8 +487,32 @@ impl Network {
         (info, slowest)
     }
 
-    /// Round-trip time of a full packet and its ACK in the empty network, on the path of the connection `number`.
+    /// The longest base round-trip time of a sprayed flow's ways, and the rates of their slowest links together.
+    fn sprayed_facts(&self, flow: FlowId) -> (Delta, Rate) {
+        let format = self.format(flow);
+        let (mut longest, mut slowest) = (Delta::ZERO, 0u64);
+        for (there, back) in self.sprayed_ways(flow) {
+            longest = longest.max(path::base_rtt(&there, &back, format.packet, format.ack_wire));
+            slowest = slowest.saturating_add(slowest_rate(&there).as_bps());
+        }
+        (longest, Rate::from_bps(slowest))
+    }
+
+    /// The ends of links of each of a sprayed flow's ways, and back.
+    fn sprayed_ways(&self, flow: FlowId) -> Vec<(Vec<LinkEnd>, Vec<LinkEnd>)> {
+        let way = |(from, to)| {
+            let ends = |path: Option<Vec<PortNumber>>| path.into_iter().flatten().map(|p| self.ends[p]).collect();
+            (ends(self.path(from, to, flow)), ends(self.walk(to, from, |s| self.next_ack_port_to(s, from, flow))))
+        };
+        self.ways_of(flow).into_iter().map(way).collect()
+    }
+
+    /// Round-trip time of a full packet and its ACK in the empty network, on the path of the connection `number`; of a sprayed flow the
+    /// longest of its ways.
     pub fn base_rtt(&self, flow: FlowId, number: FlowId) -> Delta {
+        if self.flows.is_sprayed(flow) {
+            return self.sprayed_facts(flow).0;
+        }
         let (there, back) = self.both_ways(flow, number);
         let format = self.format(flow);
         path::base_rtt(&there, &back, format.packet, format.ack_wire)
@@ -415,8 +521,7 @@ impl Network {
     /// New payload after which the receiver of a multipath flow with such a base round-trip time sends an ACK.
     pub fn ack_bytes(&self, flow: FlowId, base_rtt: Delta) -> Bytes {
         self.transport.multipath.ack_bytes.unwrap_or_else(|| {
-            let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
-            let bdp = line_rate.bytes_in(base_rtt);
+            let bdp = self.host_rates(flow).0.bytes_in(base_rtt);
             MultipathSpec::ACK_BYTES.min(bdp / 4).max(Bytes::new(1))
         })
     }
@@ -426,6 +531,13 @@ impl Network {
     pub fn ideal_completion(&self, flow: FlowId, number: FlowId) -> Delta {
         if self.flows.size(flow) == Bytes::MAX {
             return Delta::ZERO;
+        }
+        if self.flows.is_sprayed(flow) {
+            let ways: Vec<_> = self.sprayed_ways(flow).into_iter().map(|(there, _)| there).collect();
+            let format = self.format(flow);
+            let (full, rest) = path::split(self.flows.size(flow), format.mss);
+            let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
+            return path::ideal_time_of_ways(&ways, full, format.packet, last);
         }
         let (there, back) = self.both_ways(flow, number);
         self.ideal_completion_along(flow, number == flow, (&there, &back))
@@ -466,6 +578,7 @@ impl Network {
                 packet,
                 unit: message_unit(kind, self.format(flow)),
                 many,
+                planes: if self.flows.is_sprayed(flow) { self.ways_of(flow).len() as u64 } else { 1 },
             };
             let shape = shapes.get(&path).cloned().unwrap_or_else(|| Arc::new(path));
             shapes.insert(shape.clone());

@@ -1,5 +1,6 @@
 //! The NIC ports of hosts: the addresses of each.
 
+use super::flows::Flows;
 use crate::ids::{HostNumber, Key};
 use crate::spec::Bond;
 
@@ -66,6 +67,7 @@ impl Bond {
             // The finaliser of MurmurHash3 spreads labels that follow one another; scaled without a modulo bias.
             Bond::Hash => ((u64::from(scramble(key)) * leading.len() as u64) >> 32) as usize,
             Bond::Rail => key as usize % leading.len().max(1),
+            Bond::Spray => return leading.first().map(|first| Flows::sprayed_port(*first)),
         };
         leading.get(index).copied()
     }

@@ -55,8 +55,22 @@ impl Network {
             // The path of the connection that the flow was a request on.
             let flow = number(flow);
             let mut offer = |from: HostNumber, to, bytes: u128, acks| {
-                self.offer(self.host_ports[from], to, (flow, acks), bytes << FRACTION, unlimited, &mut offers);
+                self.offer(self.host_ports[from], to, (flow, acks), bytes, unlimited, &mut offers);
             };
+            let (there, back) = (there << FRACTION, back << FRACTION);
+            if self.flows.is_sprayed(flow) {
+                // Ports are asked for packets as their rates allow.
+                let ways = self.ways_of(flow);
+                let rate = |way: &(HostNumber, HostNumber)| u128::from(self.ends[self.host_ports[way.0]].rate.as_bps());
+                let all = ways.iter().map(rate).sum::<u128>().max(1);
+                for (src, dst) in &ways {
+                    let own = rate(&(*src, *dst));
+                    let part = |bytes: u128| bytes / all * own + bytes % all * own / all;
+                    offer(*src, *dst, part(there), false);
+                    offer(*dst, *src, part(back), true);
+                }
+                continue;
+            }
             offer(src, dst, there, false);
             offer(dst, src, back, true);
         }
@@ -72,7 +86,7 @@ impl Network {
     /// [`Network::offered_load`] where no way depends on the flow, by sums of many flows: the same to the byte. `None` where that cannot
     /// be.
     fn sprayed_offers(&self) -> Option<Table<PortNumber, Option<Bytes>>> {
-        let rules = !self.detours.is_empty() || !self.scheduling.is_empty() || !self.circuits.is_empty();
+        let rules = self.sprays || !self.detours.is_empty() || !self.scheduling.is_empty() || !self.circuits.is_empty();
         if rules || !self.routes[0].sprays_everywhere() {
             return None;
         }

@@ -72,6 +72,42 @@ where
     if last > 0 { tail } else { saturating_sum(before, delay) }
 }
 
+/// The least time of the same where each packet takes any of these ways, one after the other of each way.
+pub(crate) fn ideal_time_of_ways(ways: &[Vec<LinkEnd>], full: u64, wire: u16, last: u16) -> Delta {
+    let shapes: Vec<Vec<Hop>> = ways.iter().map(|way| way.iter().map(Hop::from).collect()).collect();
+    let count = shapes.len() as u64;
+    let Some(first) = shapes.first() else { return Delta::ZERO };
+    if shapes.iter().all(|shape| shape == first) {
+        let (full, last) = busiest_part((full, last), count);
+        return ideal_time(first, full, wire, last);
+    }
+    // How many full packets each way brings there by a time grows with the time.
+    let facts: Vec<(Delta, Delta)> = shapes
+        .iter()
+        .map(|shape| {
+            let slowest = shape.iter().map(|hop| hop.transmission_time(wire)).max().unwrap_or(Delta::ZERO);
+            (ideal_time(shape, 1, wire, 0), slowest.max(Delta::from_ps(1)))
+        })
+        .collect();
+    let packets = full.max(1);
+    let brought = |time: u64| {
+        let of = |(first, each): &(Delta, Delta)| {
+            time.checked_sub(first.as_ps()).map_or(0, |more| 1 + u128::from(more / each.as_ps()))
+        };
+        facts.iter().map(of).sum::<u128>()
+    };
+    let (mut low, mut high) = (0, Delta::MAX.as_ps());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if brought(middle) >= u128::from(packets) { high = middle } else { low = middle + 1 }
+    }
+    if full > 0 {
+        Delta::from_ps(low)
+    } else {
+        shapes.iter().map(|shape| ideal_time(shape, 0, wire, last)).min().unwrap_or(Delta::ZERO)
+    }
+}
+
 /// The least time of the same where the packets take many paths at once, of which `path` is the shape: only the first link and the last
 /// one, which all packets share, make them wait for one another.
 fn ideal_time_over_many(path: &[Hop], full: u64, wire: u16, last: u16) -> Delta {
@@ -100,6 +136,8 @@ pub struct MessagePath {
     pub unit: u64,
     /// True if packets take many paths.
     pub many: bool,
+    /// Number of such paths, from different ports of the hosts, that the packets of a message are spread over.
+    pub planes: u64,
 }
 
 impl MessagePath {
@@ -107,13 +145,13 @@ impl MessagePath {
     /// packet with the one before it.
     pub fn cost(&self, bytes: u64) -> Cost {
         let bytes = super::queue_pairs::stream_bytes(bytes, self.unit);
-        let (full, rest) = split(Bytes::new(bytes), self.mss);
+        let (full, rest) = busiest_part(split(Bytes::new(bytes), self.mss), self.planes);
         let header = self.packet - self.mss;
         let last = if rest > 0 { rest + header } else { 0 };
         let alone = if self.many { ideal_time_over_many } else { ideal_time };
         let busy = |hop: Option<&Hop>| {
             let rate = hop.map_or(u64::MAX, |hop| hop.rate.as_bps()).max(1);
-            let bits = u128::from(bytes) * u128::from(self.packet) * 8;
+            let bits = u128::from(bytes) * u128::from(self.packet) * 8 / u128::from(self.planes);
             let ps = bits * 1_000_000_000_000 / (u128::from(self.mss) * u128::from(rate));
             u64::try_from(ps).map_or(Delta::MAX, Delta::from_ps)
         };
@@ -153,6 +191,15 @@ pub fn split(payload: Bytes, mss: u16) -> (u64, u16) {
     (payload.get() / u64::from(mss), (payload.get() % u64::from(mss)) as u16)
 }
 
+/// The packets of the busiest of so many equal ways over which these, full ones and a shorter one, are spread evenly.
+fn busiest_part((full, last): (u64, u16), ways: u64) -> (u64, u16) {
+    match full % ways {
+        0 => (full / ways, last),
+        // The short one goes another way.
+        _ => (full / ways + 1, 0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,7 +227,7 @@ mod tests {
     #[test]
     fn a_message_costs_its_packets_and_interfaces_its_bytes() {
         let (fast, slow) = (port(100, 1), port(10, 2));
-        let of = |hops: Vec<Hop>, many, unit| MessagePath { hops, mss: 1000, packet: 1250, unit, many };
+        let of = |hops: Vec<Hop>, many, unit| MessagePath { hops, mss: 1000, packet: 1250, unit, many, planes: 1 };
         let path = of(vec![fast, slow, fast], false, 1);
         // A byte with its headers, 251 B: 20.08 ns at 100 Gbps, 200.8 ns at 10 Gbps.
         let byte = path.cost(1);

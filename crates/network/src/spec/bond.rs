@@ -7,4 +7,6 @@ pub enum Bond {
     Hash,
     /// Pinned in turn: the k-th flow or queue pair of a host uses port k mod n.
     Rail,
+    /// Not pinned: each packet leaves by whichever port is free. Multipath endpoints only.
+    Spray,
 }

@@ -5,20 +5,33 @@ use crate::diagnostic::Diagnostic;
 use crate::scenario::Scenario;
 use crate::sections::BondChoice;
 use crate::topology::{Layout, PlacedLink};
+use crate::transport::EndpointKeys;
 use farloop_net::spec::{Bond, NodeId, NodeKind};
 use farloop_units::ParamType;
 
 /// The choice of a port for flows.
 pub(super) fn bond(scenario: &Scenario) -> Bond {
-    match scenario.hosts.bond {
+    match choice(scenario) {
         BondChoice::Hash => Bond::Hash,
         BondChoice::Rail => Bond::Rail,
+        BondChoice::Spray => Bond::Spray,
     }
+}
+
+fn choice(scenario: &Scenario) -> BondChoice {
+    let multipath = matches!(scenario.endpoint, EndpointKeys::Multipath(..));
+    scenario.hosts.bond.unwrap_or(if multipath { BondChoice::Spray } else { BondChoice::Hash })
 }
 
 /// Refuses hosts with several NIC ports of which one leads to no other host, or that are bonded and have different rates.
 pub(super) fn check(scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), Diagnostic> {
     let layout = hosts.layout;
+    let bond = choice(scenario);
+    if bond == BondChoice::Spray && !matches!(scenario.endpoint, EndpointKeys::Multipath(..)) {
+        let problem = "packets of a flow arrive in any order, which only multipath endpoints repair";
+        let expected = "expected \"hash\" or \"rail\", or transport.kind = \"multipath\"";
+        return Err(scenario.diagnostic_at(&["hosts", "bond"], problem, expected));
+    }
     let of_several = |node: NodeId| hosts.facts[node as usize].filter(|facts| facts.ports > 1);
     if !(0..layout.nodes.len() as NodeId).any(|node| of_several(node).is_some()) {
         return Ok(());
@@ -36,8 +49,8 @@ pub(super) fn check(scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), Diagno
                     "expected links to a plane that other hosts have, too",
                 ));
             }
-            if link.spec.rate != facts.fastest {
-                let word = scenario.hosts.bond.to_value().map_or_else(String::new, |word| word.to_string());
+            if bond != BondChoice::Spray && link.spec.rate != facts.fastest {
+                let word = bond.to_value().map_or_else(String::new, |word| word.to_string());
                 let problem = format!(
                     "the host \"{}\" has NIC ports of {} and {}, which bond = {word} treats as equal",
                     name(node),
@@ -47,7 +60,7 @@ pub(super) fn check(scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), Diagno
                 return Err(scenario.diagnostic_at(
                     &link.rate_key.path(),
                     problem,
-                    "expected one rate for all ports of a host",
+                    "expected one rate for all ports of a host, or \"spray\"",
                 ));
             }
         }

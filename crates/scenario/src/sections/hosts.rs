@@ -34,6 +34,8 @@ choice! {
         Hash = "hash",
         /// In turn.
         Rail = "rail",
+        /// Packet by packet, by whichever is free.
+        Spray = "spray",
     }
 }
 
@@ -60,8 +62,10 @@ params! {
         order: NicOrderChoice = NicOrderChoice::Ready;
         /// Which of its NIC ports carries a flow, where hosts have several. "hash": a hash of the flow chooses for its whole life, as a
         /// bond of Ethernet ports does. "rail": in turn, the first flow of a host by its first port. A flow uses the port in the same
-        /// place at its destination, and only a port that leads there; the key port of a [[flow]] goes before.
-        bond: BondChoice = BondChoice::Hash;
+        /// place at its destination, and only a port that leads there; the key port of a [[flow]] goes before. "spray", with kind =
+        /// "multipath" only: each packet leaves by whichever port is free, and what answers it comes back in its plane. "none": "spray"
+        /// with kind = "multipath", else "hash".
+        bond: Option<BondChoice> = None;
     }
 }
 

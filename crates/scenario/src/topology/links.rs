@@ -112,7 +112,7 @@ impl Topology for Links {
 
 const TEXT: &str = r#"
 Every node is a `[[node]]`, every full-duplex link a `[[link]]`. Two switches may have several, which share the traffic between them
-([network-model.md](network-model.md)). Each link of a host has a NIC port of its own, in the order of the links ([planes.md](planes.md))."#;
+([network-model.md](network-model.md)). Each link of a host ends at its own NIC port, in the order of the links ([planes.md](planes.md))."#;
 const EXAMPLES: &[Example] =
     &[Example { name: "two-switches", keys: TWO_SWITCHES, pairs: [("h1", "h2"), ("h2", "h1")] }];
 const TWO_SWITCHES: &str = r#"

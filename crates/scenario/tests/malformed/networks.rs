@@ -468,7 +468,11 @@ fn networks_of_listed_links() {
         ),
         (
             format!("{three}{}{}rate = \"50Gbps\"\n{}{flow}", link("a", "x"), link("x", "a"), link("b", "x")),
-            "bad.toml:26: link.x->a#2.rate: the host \"a\" has NIC ports of 100Gbps and 50Gbps, which bond = \"hash\" treats as equal",
+            "bad.toml:26: link.x->a#2.rate: the host \"a\" has NIC ports of 100Gbps and 50Gbps, which bond = \"hash\" treats as equal; expected one rate for all ports of a host, or \"spray\"",
+        ),
+        (
+            format!("{three}{}links = 2\n{}{flow}[hosts]\nbond = \"spray\"\n", link("a", "x"), link("b", "x")),
+            "hosts.bond: packets of a flow arrive in any order, which only multipath endpoints repair; expected \"hash\" or \"rail\"",
         ),
         (
             format!("{three}{}links = 2\n{}{flow}port = 2\n", link("a", "x"), link("b", "x")),

@@ -19,9 +19,11 @@
 //! Packets are cut at multiples of the MSS, so a number gives the bytes of its packet. Sequence numbers, states and bitmaps grow with the
 //! data in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
 
+mod planes;
 pub(crate) mod receiver;
 pub(crate) mod sender;
 pub(crate) mod wire;
 
+pub(crate) use planes::Planes;
 pub(crate) use receiver::AnyOrder;
 pub(crate) use sender::{MultipathSender, SelectiveRepeat};

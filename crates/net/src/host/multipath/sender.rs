@@ -18,6 +18,7 @@
 
 mod flight;
 
+use super::planes::{Planes, chooser_of};
 use super::wire::{Answer, Received, Trimmed};
 use farloop_cc::paths::{AnyChooser, Entropy, PathChooser, PathCtx, PathFeedback};
 use farloop_cc::{Loss, LossKind, PacketLoss, PacketLossKind};
@@ -35,7 +36,10 @@ const MAX_DOUBLINGS: u8 = 6;
 /// A sender and the chooser of its paths.
 pub(crate) struct MultipathSender {
     pub packets: SelectiveRepeat,
+    /// Of the first plane.
     pub chooser: AnyChooser,
+    /// Where its host sprays.
+    pub planes: Option<Box<Planes>>,
 }
 
 impl MultipathSender {
@@ -46,17 +50,20 @@ impl MultipathSender {
     }
 
     /// Sends the next packet of a flow of `limit` bytes on a path that the chooser names.
-    pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, random: &mut RandomStream) -> Next {
+    pub fn next(&mut self, now: Time, limit: u64, (cwnd, plane): (Bytes, u8), random: &mut RandomStream) -> Next {
         let in_flight = Bytes::new(self.packets.in_flight());
-        let entropy = self.chooser.next(&mut PathCtx { now, cwnd, in_flight, random });
+        self.packets.plane = plane;
+        let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
+        let entropy = chooser.next(&mut PathCtx { now, cwnd, in_flight, random });
         self.packets.next(now, limit, cwnd, entropy)
     }
 
     /// Passes the feedback on packets to the chooser.
     pub fn tell_chooser(&mut self, now: Time, cwnd: Bytes, random: &mut RandomStream) {
         let in_flight = Bytes::new(self.packets.in_flight());
-        for (entropy, fate) in self.packets.fates.drain(..) {
-            self.chooser.feedback(&mut PathCtx { now, cwnd, in_flight, random: &mut *random }, entropy, fate);
+        for (plane, entropy, fate) in self.packets.fates.drain(..) {
+            let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
+            chooser.feedback(&mut PathCtx { now, cwnd, in_flight, random: &mut *random }, entropy, fate);
         }
     }
 }
@@ -76,6 +83,8 @@ struct Packet {
     sent: Time,
     entropy: Entropy,
     place: Place,
+    /// By which plane.
+    plane: u8,
 }
 
 const _: () = assert!(size_of::<Packet>() == 16);
@@ -142,8 +151,10 @@ pub(crate) struct SelectiveRepeat {
     now: Time,
     /// The time at which it last requested an ACK.
     last_request: Option<Time>,
-    /// Feedback that the chooser has not received yet.
-    pub fates: Vec<(Entropy, PathFeedback)>,
+    /// Feedback that the choosers have not received yet, with its plane.
+    pub fates: Vec<(u8, Entropy, PathFeedback)>,
+    /// The plane of the packet that leaves, or that is answered.
+    pub plane: u8,
     /// Losses that the algorithm has not received yet.
     pub losses: Vec<PacketLoss>,
     /// Number of packets that turned out to have been sent again in vain.
@@ -216,11 +227,17 @@ impl SelectiveRepeat {
             now: Time::ZERO,
             last_request: None,
             fates: Vec::new(),
+            plane: 0,
             losses: Vec::new(),
             spurious: 0,
             code,
             stopped: None,
         }
+    }
+
+    /// The plane of the sending of a packet at this time, if it is the latest.
+    pub fn plane_of(&self, number: u64, sent: Time) -> Option<u8> {
+        self.packet(number).filter(|packet| packet.sent == sent).map(|packet| packet.plane)
     }
 
     /// Payload that the receiver has, each byte once.
@@ -272,7 +289,7 @@ impl SelectiveRepeat {
     pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, entropy: Entropy) -> Next {
         let limit = self.end(limit);
         self.now = now;
-        let packet = Packet { sent: now, entropy, place: Place::InFlight };
+        let packet = Packet { sent: now, entropy, place: Place::InFlight, plane: self.plane };
         let again = if self.lost.is_empty() { None } else { self.lost.pop_first() };
         let number = match again {
             Some(number) => {
@@ -328,7 +345,11 @@ impl SelectiveRepeat {
         }
         self.advance();
         self.spurious += u32::from(answer.duplicate);
-        self.fates.push((answer.entropy, if answer.marked { PathFeedback::Ecn } else { PathFeedback::Good }));
+        self.fates.push((
+            self.plane,
+            answer.entropy,
+            if answer.marked { PathFeedback::Ecn } else { PathFeedback::Good },
+        ));
         if acked > 0 {
             self.backoff = 0;
         }
@@ -358,7 +379,7 @@ impl SelectiveRepeat {
             (true, true) => PathFeedback::Ecn,
             (true, false) => PathFeedback::Good,
         };
-        self.fates.push((nack.entropy, fate));
+        self.fates.push((self.plane, nack.entropy, fate));
         let current = self.packet(nack.number).is_some_and(|p| p.place == Place::InFlight && p.sent == nack.sent);
         let mut meaning = Meaning::default();
         if current {
@@ -376,10 +397,10 @@ impl SelectiveRepeat {
         let first = code.blocks.first_packet(code.blocks.place(last).0);
         let (limit, before) = (self.end(limit), self.losses.len());
         for number in first.max(self.base).max(received.cumulative)..=last {
-            let Some(&Packet { sent, entropy, place }) = self.packet(number) else { break };
+            let Some(&Packet { sent, entropy, place, plane }) = self.packet(number) else { break };
             let has = received.selected_packets().any(|other| other == number);
             if place == Place::InFlight && !has && sent.saturating_add(self.base_rtt) <= now {
-                self.fates.push((entropy, PathFeedback::Timeout));
+                self.fates.push((plane, entropy, PathFeedback::Timeout));
                 self.lose(number, limit, PacketLossKind::Overtaken, None, false);
             }
         }
@@ -410,7 +431,7 @@ impl SelectiveRepeat {
             debug_assert!(sent <= now);
             doubles |= sent >= self.doubled;
             if let Some(packet) = self.packet(number) {
-                self.fates.push((packet.entropy, PathFeedback::Timeout));
+                self.fates.push((packet.plane, packet.entropy, PathFeedback::Timeout));
             }
             self.presume(number, limit);
             self.lose(number, limit, PacketLossKind::Timeout, None, false);
@@ -565,9 +586,9 @@ impl SelectiveRepeat {
         let end = repair.until.min(self.base.saturating_add(window));
         let before = self.losses.len();
         for number in repair.next.max(self.base)..end {
-            let Some(&Packet { sent: own, entropy, place }) = self.packet(number) else { break };
+            let Some(&Packet { sent: own, entropy, place, plane }) = self.packet(number) else { break };
             if place == Place::InFlight && own < sent {
-                self.fates.push((entropy, PathFeedback::Timeout));
+                self.fates.push((plane, entropy, PathFeedback::Timeout));
                 self.presume(number, limit);
                 self.lose(number, limit, PacketLossKind::Overtaken, None, false);
             }

@@ -6,7 +6,7 @@ use crate::host::endpoint::Endpoint;
 use crate::host::host_context::HostContext;
 use crate::host::multipath::sender::Setting;
 use crate::host::multipath::wire::{Answer, Received, Trimmed};
-use crate::host::multipath::{MultipathSender, SelectiveRepeat};
+use crate::host::multipath::{MultipathSender, Planes, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
 use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, pack_number};
 use crate::part_context::PartContext;
@@ -38,6 +38,7 @@ pub(super) fn endpoint(
     spec: &MultipathSpec,
     info: &FlowInfo,
     code: Option<Code>,
+    planes: Option<Planes>,
     random: &mut RandomStream,
 ) -> Endpoint {
     let (bdp, mss) = (info.bdp().get(), info.mss.get());
@@ -51,10 +52,16 @@ pub(super) fn endpoint(
         overtaken: spec.overtaken,
         code,
     };
-    let packets = u32::try_from(bdp / mss).unwrap_or(u32::MAX).max(1);
+    let count = planes.as_ref().map_or(1, |planes| u64::from(planes.count()));
+    // Each plane has a chooser of its own, with the entropy values that it would have alone.
+    let packets = u32::try_from(bdp / mss / count).unwrap_or(u32::MAX).max(1);
     let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss };
     let chooser = spec.paths.start(&paths, random);
-    Endpoint::Multipath(Box::new(MultipathSender { packets: SelectiveRepeat::new(&setting), chooser }))
+    let planes = planes.map(|mut planes| {
+        planes.choosers = (1..planes.places).map(|_| spec.paths.start(&paths, random)).collect();
+        Box::new(planes)
+    });
+    Endpoint::Multipath(Box::new(MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes }))
 }
 
 impl Senders {
@@ -102,7 +109,8 @@ impl Senders {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
         let starts_timer = own.packets.is_idle();
-        let next = own.next(cx.now, sender.limit, sender.control.cwnd, &mut host_cx.random);
+        let plane = host_cx.plane;
+        let next = own.next(cx.now, sender.limit, (sender.control.cwnd, plane), &mut host_cx.random);
         let sent = Sent {
             seq: Bytes::new(next.offset),
             payload: Bytes::new(next.payload),
@@ -114,7 +122,8 @@ impl Senders {
             cx.counters.totals.repairs += 1;
             cx.counters.totals.repair_bytes += u64::from(wire);
         }
-        let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
+        let dst = if plane == 0 { sender.dst } else { cx.network.nics.address(sender.dst, plane) };
+        let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, dst, wire);
         (packet.seq, packet.sent) = (pack_number(next.number, next.entropy), cx.now);
         packet.flags = if next.wants_ack { ASKS } else { 0 };
         (sender.last_send, sender.last_wire) = (cx.now, wire);
@@ -159,6 +168,10 @@ impl Senders {
         let (limit, cwnd) = (sender.limit, sender.control.cwnd);
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return After::Nothing };
         let (number, entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
+        if own.planes.is_some() {
+            // Most often that by which the answer has come; a host with fewer ports answers by others.
+            own.packets.plane = own.packets.plane_of(number, sent).unwrap_or(host_cx.plane);
+        }
         let meaning = if packet.kind == PacketKind::Nack && packet.flags & ASKS != 0 {
             let received = Received::from_notes(cx.packets.notes(slot), usize::from(sender.fields));
             own.packets.on_block(now, limit, number, &received)

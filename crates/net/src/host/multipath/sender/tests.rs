@@ -84,7 +84,7 @@ fn a_trimmed_packet_is_sent_again_before_new_ones_on_another_path() {
     assert_eq!(meaning.loss, Some(loss));
     let (kind, payload, in_flight) = (PacketLossKind::Trimmed, Bytes::new(MSS), Bytes::new(3000));
     let loss = PacketLoss { kind, payload, in_flight, rtt: Some(Delta::from_us(11)), last_hop: false };
-    assert_eq!((&sender.losses[..], &sender.fates[..]), (&[loss][..], &[(1, PathFeedback::Nack)][..]));
+    assert_eq!((&sender.losses[..], &sender.fates[..]), (&[loss][..], &[(0, 1, PathFeedback::Nack)][..]));
     let again = sender.next(us(12), 1 << 40, Bytes::MAX, 99);
     assert_eq!((again.number, again.entropy, again.again, again.wants_ack), (1, 99, true, true));
     assert_eq!(sender.next(us(13), 1 << 40, Bytes::MAX, 0).number, 4);
@@ -98,11 +98,11 @@ fn trims_at_the_last_hop_are_no_fault_of_the_path() {
     let mut sender = sender();
     send(&mut sender, 0, 1);
     sender.on_nack(us(12), 1 << 40, &Trimmed { number: 0, entropy: 0, sent: us(0), marked: false, last_hop: true });
-    assert_eq!((sender.fates[0].1, sender.losses[0].last_hop), (PathFeedback::Good, true));
+    assert_eq!((sender.fates[0].2, sender.losses[0].last_hop), (PathFeedback::Good, true));
     // The mark that it had before is the path's. Inside the network the trim says more than the mark.
     for (last_hop, fate) in [(true, PathFeedback::Ecn), (false, PathFeedback::Nack)] {
         sender.on_nack(us(13), 1 << 40, &Trimmed { number: 0, entropy: 0, sent: us(0), marked: true, last_hop });
-        assert_eq!(sender.fates.last(), Some(&(0, fate)));
+        assert_eq!(sender.fates.last(), Some(&(0, 0, fate)));
     }
 }
 
@@ -144,7 +144,7 @@ fn one_and_a_half_windows_overtake_a_gap() {
     let meaning = sender.on_ack(us(21), 1 << 40, cwnd, &answer(15, 15, receiver.answer(15)));
     assert_eq!(meaning.loss.map(|l| l.kind), Some(LossKind::FastRetransmit));
     assert_eq!(sender.losses.iter().map(|l| l.kind).collect::<Vec<_>>(), [PacketLossKind::Overtaken]);
-    assert_eq!(sender.fates.last(), Some(&(0, PathFeedback::Timeout)));
+    assert_eq!(sender.fates.last(), Some(&(0, 0, PathFeedback::Timeout)));
     assert_eq!(sender.next(us(22), 1 << 40, cwnd, 7).number, 0);
 }
 
@@ -155,7 +155,7 @@ fn packets_of_one_window_wait_alike_and_one_that_is_lost_again_for_longer() {
     assert_eq!(sender.timer(), us(75));
     let meaning = sender.on_timer(us(75), 1 << 40);
     assert_eq!(meaning.loss.map(|l| (l.kind, l.in_flight)), Some((LossKind::Timeout, Bytes::new(2000))));
-    assert_eq!((sender.fates[0], sender.timer()), ((0, PathFeedback::Timeout), us(76)), "75 from 1");
+    assert_eq!((sender.fates[0], sender.timer()), ((0, 0, PathFeedback::Timeout), us(76)), "75 from 1");
     sender.on_timer(us(76), 1 << 40);
     sender.on_timer(us(77), 1 << 40);
     assert_eq!((sender.lost.len(), sender.backoff, sender.timer()), (3, 1, Time::NEVER));
