@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from farloop.errors import FarloopError
-from farloop.kernel import doctor
+from farloop.kernel import doctor, programs
 from farloop.kernel.rollout import breaches, control, host_checks, predict, run_log, selection, sockets
 from farloop.kernel.rollout.notify import notify
 from farloop.kernel.rollout.rollout_plan import Limit, read_plan
@@ -177,10 +177,10 @@ def test_the_algorithm_gets_a_name_with_a_version():
     code = doctor.object_file("cubic")
     if not code.exists():
         pytest.skip("the programs are not compiled")
-    renamed = selection.rename_control(code.read_bytes(), "farloop_cubic", "farloop_cubic.2")
+    renamed = programs.rename_control(code.read_bytes(), "farloop_cubic", "farloop_cubic.2")
     assert len(renamed) == code.stat().st_size and b"farloop_cubic.2\0" in renamed
     with pytest.raises(FarloopError, match="has no algorithm gemini"):
-        selection.rename_control(code.read_bytes(), "gemini", "gemini.2")
+        programs.rename_control(code.read_bytes(), "gemini", "gemini.2")
 
 
 def test_settings_and_prefixes_are_packed_as_the_program_reads_them(plan):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ ROW = struct.Struct("=104s72s5I16s16sIHHHH")
 _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _SETTINGS = ".rodata.settings"
+_F_LINK = 1 << 13  # BPF_F_LINK: a struct_ops map that is in service as long as its link is held
+_STRUCT_OPS = 44  # BPF_STRUCT_OPS of enum bpf_attach_type
 _STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
 
@@ -68,6 +71,46 @@ class Program:
         content = self.packed(parameters) if packed is None else packed
         libbpf.register(object_file(self.name).read_bytes(), self.control, (_SETTINGS, content), ring, self.shared)
         return parameters
+
+    def register_by_link(self, parameters: dict[str, Any], control: str | None = None) -> int:
+        """Registers it for as long as somebody holds the descriptor of its link, or has pinned it.
+
+        Args:
+            parameters: Its parameters, checked.
+            control: Its name for the kernel, at most 15 characters; without, its own.
+
+        Returns:
+            The descriptor.
+
+        Raises:
+            FarloopError: the kernel refuses.
+        """
+        code, control = object_file(self.name).read_bytes(), control or self.control
+        if control != self.control:
+            code = rename_control(code, self.control, control)
+        bpf, content = libbpf.library(), self.packed(parameters)
+        with libbpf.open_object(code) as handle:
+            if self.shared:
+                libbpf.share_map(handle, self.shared)
+            constants = bpf.bpf_object__find_map_by_name(handle, _SETTINGS.encode())
+            ops = bpf.bpf_object__find_map_by_name(handle, self.control.encode())
+            if not constants or not ops or bpf.bpf_map__set_initial_value(constants, content, len(content)):
+                raise libbpf.last_error("the compiled program is another one")
+            if bpf.bpf_map__set_map_flags(ops, _F_LINK) or bpf.bpf_object__load(handle):
+                raise libbpf.last_error("the kernel refuses the program")
+            made = bpf.bpf_map__attach_struct_ops(ops)
+            if not made:
+                raise libbpf.last_error(f"the kernel does not register {control}")
+            try:
+                # libbpf before 1.2 does not ask for the link.
+                if is_available(control):
+                    return os.dup(bpf.bpf_link__fd(made))
+                link: int = bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
+                if link < 0:
+                    raise libbpf.last_error(f"the kernel does not register {control}")
+                return link
+            finally:
+                bpf.bpf_link__destroy(made)
 
     def unload(self) -> None:
         """Takes it away. Connections that use it keep it until they end; new ones get another.
@@ -146,6 +189,25 @@ class Program:
 def is_available(control: str) -> bool:
     """True if sockets can ask for a congestion control of this name."""
     return control in _AVAILABLE.read_text().split()
+
+
+def rename_control(code: bytes, before: str, after: str) -> bytes:
+    """A compiled object whose `struct tcp_congestion_ops` has another name.
+
+    Raises:
+        FarloopError: there is none of the name before.
+    """
+    (offset,) = struct.unpack_from("<Q", code, 0x28)
+    size, count, names = struct.unpack_from("<3H", code, 0x3A)
+    sections = [struct.unpack_from("<2I4Q", code, offset + i * size) for i in range(count)]
+    for at, _, _, _, start, length in sections:
+        name = sections[names][4] + at
+        if code[name : code.index(b"\0", name)] in (b".struct_ops", b".struct_ops.link"):
+            field_ = before.encode().ljust(16, b"\0")
+            place = code.find(field_, start, start + length)
+            if place >= 0:
+                return code[:place] + after.encode().ljust(16, b"\0") + code[place + 16 :]
+    raise FarloopError(f"the compiled program has no algorithm {before}; `make kernel` compiles it again")
 
 
 def _address(raw: bytes, port: int, family: int) -> str:

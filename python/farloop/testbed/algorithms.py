@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.kernel import doctor, libbpf
+from farloop.kernel import doctor
 from farloop.kernel.baselines import DCTCP, VEGAS
 from farloop.kernel.gemini import GEMINI
 from farloop.kernel.programs import Program
@@ -21,17 +20,6 @@ PROGRAMS = {"gemini": GEMINI, "dctcp": DCTCP, "vegas": VEGAS}
 """By what kernels call them. A kernel's own DCTCP and Vegas are preferred."""
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-_F_LINK = 1 << 13
-"""`BPF_F_LINK`: a struct_ops map that is in service as long as its link is held, not until somebody takes it away."""
-
-_STRUCT_OPS = 44
-"""`BPF_STRUCT_OPS` of `enum bpf_attach_type`."""
-
-_SIGNATURES = {
-    "bpf_map__fd": [ctypes.c_void_p],
-    "bpf_map__set_map_flags": [ctypes.c_void_p, ctypes.c_uint32],
-    "bpf_link__destroy": [ctypes.c_void_p],
-}
 
 
 def missing_algorithms(controls: list[str]) -> list[str]:
@@ -79,30 +67,11 @@ def _hold_program(program: Program, parameters: dict[str, Any]) -> Iterator[None
         raise FarloopError(
             f"{program.name} is loaded already, with parameters of its own; `farloop kernel unload {program.name}` takes it away"
         )
-    content = program.packed(parameters)
-    bpf = libbpf.library()
-    for name, kinds in _SIGNATURES.items():
-        getattr(bpf, name).argtypes = kinds
-    with libbpf.open_object(doctor.object_file(program.name).read_bytes()) as handle:
-        constants = bpf.bpf_object__find_map_by_name(handle, b".rodata.settings")
-        ops = bpf.bpf_object__find_map_by_name(handle, program.control.encode())
-        if not constants or not ops or bpf.bpf_map__set_initial_value(constants, content, len(content)):
-            raise libbpf.last_error("the compiled program is another one")
-        if bpf.bpf_map__set_map_flags(ops, _F_LINK) or bpf.bpf_object__load(handle):
-            raise libbpf.last_error("the kernel refuses the program")
-        link = bpf.bpf_map__attach_struct_ops(ops)
-        if not link:
-            raise libbpf.last_error(f"the kernel does not register {program.control}")
-        # libbpf before 1.2 leaves it at that, and does not ask for the link.
-        own_link = -1 if program.is_loaded() else bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
-        try:
-            if not program.is_loaded():
-                raise libbpf.last_error(f"the kernel does not register {program.control}")
-            yield
-        finally:
-            bpf.bpf_link__destroy(link)
-            if own_link >= 0:
-                os.close(own_link)
+    link = program.register_by_link(parameters)
+    try:
+        yield
+    finally:
+        os.close(link)
 
 
 def _find_program(control: str) -> Program | None:

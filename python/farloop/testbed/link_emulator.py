@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,15 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from farloop.errors import FarloopError
+from farloop.testbed.emulator_process import EmulatorProcess
 from farloop.testbed.namespaces import Namespace
 
 PRIORITY = 20
 """Of SCHED_FIFO. Processes of ordinary priority wait for longer than queues last."""
 
 MODULE = "farloop.testbed.link_emulator"
-
-_PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class EmulatedLink(NamedTuple):
     back: NumberedSegments = NumberedSegments()
 
 
-class LinkEmulator:
+class LinkEmulator(EmulatorProcess):
     """A running link emulator.
 
     Args:
@@ -97,23 +94,8 @@ class LinkEmulator:
     """
 
     def __init__(self, namespace: Namespace, links: Sequence[EmulatedLink]) -> None:
-        words = [sys.executable, "-P", "-m", MODULE, json.dumps({"owner": os.getpid(), "links": links})]
-        with namespace.enter_namespace():
-            self._process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-            )
-        assert self._process.stdout is not None
-        if self._process.stdout.readline() != "ready\n":
-            raise self._failure()
-
-    def check(self) -> None:
-        """Checks that it still runs.
-
-        Raises:
-            FarloopError: it has ended.
-        """
-        if self._process.poll() is not None:
-            raise self._failure()
+        spec = json.dumps({"owner": os.getpid(), "links": links})
+        super().__init__("the link emulator", [MODULE, spec], namespace)
 
     def stop(self) -> list[tuple[Lateness, Lateness]]:
         """Ends it: the lateness of each link, there and back.
@@ -121,24 +103,7 @@ class LinkEmulator:
         Raises:
             FarloopError: it had ended before.
         """
-        out, _ = self._process.communicate(timeout=_PATIENCE)
-        try:
-            counts = json.loads(out)
-        except ValueError:
-            raise self._failure() from None
-        return [(_lateness(there), _lateness(back)) for there, back in counts]
-
-    def kill(self) -> None:
-        """Ends it at once."""
-        if self._process.returncode is None:
-            self._process.kill()
-            self._process.communicate()
-
-    def _failure(self) -> FarloopError:
-        self._process.kill()
-        _, errors = self._process.communicate()
-        lines = errors.strip().splitlines()
-        return FarloopError(f"the link emulator has ended: {lines[-1] if lines else 'without a word'}")
+        return [(_lateness(there), _lateness(back)) for there, back in self.read_output()]
 
 
 def _lateness(counts: Sequence[int]) -> Lateness:

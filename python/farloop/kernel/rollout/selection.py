@@ -35,8 +35,6 @@ MOVED, CLOSED, ACCEPTED = 1, 2, 4
 _PLAN = struct.Struct("=4Q2I16s16s")
 _CONNECTION = struct.Struct("=3Q4I16s16s16s")
 _SOCK_OPS = 3  # BPF_CGROUP_SOCK_OPS
-_STRUCT_OPS = 44  # BPF_STRUCT_OPS
-_F_LINK = 1 << 13
 _ROLES = {"connect": CONNECTS, "accept": ACCEPTS, "both": CONNECTS | ACCEPTS}
 
 
@@ -184,58 +182,10 @@ def attach(plan: RolloutPlan, cgroup: Path) -> Selection:
     with ExitStack() as stack:
         held = Selection({})
         stack.callback(held.close)
-        held.links["control"] = register_control(plan)
+        held.links["control"] = PROGRAMS[plan.algorithm].register_by_link(plan.parameters, plan.control)
         _load_program(plan, cgroup, held)
         stack.pop_all()
     return held
-
-
-def register_control(plan: RolloutPlan) -> int:
-    """Registers the plan's algorithm under its name with a version; returns the link, with which it goes."""
-    program, bpf = PROGRAMS[plan.algorithm], libbpf.library()
-    code = rename_control(object_file(program.name).read_bytes(), program.control, plan.control)
-    content = program.packed(plan.parameters)
-    with libbpf.open_object(code) as handle:
-        if program.shared:
-            libbpf.share_map(handle, program.shared)
-        constants = bpf.bpf_object__find_map_by_name(handle, b".rodata.settings")
-        ops = bpf.bpf_object__find_map_by_name(handle, program.control.encode())
-        if not constants or not ops or bpf.bpf_map__set_initial_value(constants, content, len(content)):
-            raise libbpf.last_error("the compiled program is another one")
-        if bpf.bpf_map__set_map_flags(ops, _F_LINK) or bpf.bpf_object__load(handle):
-            raise libbpf.last_error("the kernel refuses the program")
-        made = bpf.bpf_map__attach_struct_ops(ops)
-        if not made:
-            raise libbpf.last_error(f"the kernel does not register {plan.control}")
-        try:
-            # libbpf before 1.2 does not ask for the link.
-            if is_available(plan.control):
-                return os.dup(bpf.bpf_link__fd(made))
-            link: int = bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
-            if link < 0:
-                raise libbpf.last_error(f"the kernel does not register {plan.control}")
-            return link
-        finally:
-            bpf.bpf_link__destroy(made)
-
-
-def rename_control(code: bytes, before: str, after: str) -> bytes:
-    """A compiled object whose `struct tcp_congestion_ops` has another name.
-
-    Raises:
-        FarloopError: there is none of the name before.
-    """
-    (offset,) = struct.unpack_from("<Q", code, 0x28)
-    size, count, names = struct.unpack_from("<3H", code, 0x3A)
-    sections = [struct.unpack_from("<2I4Q", code, offset + i * size) for i in range(count)]
-    for at, _, _, _, start, length in sections:
-        name = sections[names][4] + at
-        if code[name : code.index(b"\0", name)] in (b".struct_ops", b".struct_ops.link"):
-            field_ = before.encode().ljust(16, b"\0")
-            place = code.find(field_, start, start + length)
-            if place >= 0:
-                return code[:place] + after.encode().ljust(16, b"\0") + code[place + 16 :]
-    raise FarloopError(f"the compiled program has no algorithm {before}; `make kernel` compiles it again")
 
 
 def _load_program(plan: RolloutPlan, cgroup: Path, held: Selection) -> None:
