@@ -1,4 +1,17 @@
-"""A rollout on a small testbed, whose switchback judges the whole class."""
+"""A rollout on a small testbed whose comparison of moved with other connections has the wrong sign; the switchback has the right one.
+
+Expected before the first run. The shared port is of 100 Mbps with a queue of one bandwidth-delay product (166 packets), the path takes 20 ms,
+and eight connections of Reno send without end: in a round trip each adds a packet, and a loss leaves one half. The plan gives them Vegas with
+thresholds that no queue of this port reaches, so that it adds a packet a round trip as well, but keeps nine tenths at a loss. Then both arms
+are additive increase with multiplicative decrease to b = 0.5 and b = 0.9, and between them they fill one queue:
+
+- The mean window is sqrt((1 + b) / (2 (1 - b) p)) where losses hit packets alike, and in proportion to (1 + b) / (2 (1 - b)) where each overflow
+  hits each connection once. Moved connections get 2.5 to 6.3 times the throughput of the others.
+- Each overflow costs a connection about the packet by which it grew, whichever its window. So moved connections send a smaller share again:
+  0.16 times (each is hit once) to 1 (packets are hit alike) that of the others. The plan seems to save retransmissions.
+- With all of them moved, windows are what the port allows, and overflows follow one another (1 - 0.5) / (1 - 0.9) = 5 times as fast: 3.9 to 6.3
+  times the retransmissions, for the same throughput, which the queue keeps full either way.
+"""
 
 import contextlib
 import json
@@ -15,23 +28,28 @@ from farloop.kernel import doctor
 from farloop.kernel.rollout.rollout_plan import read_plan
 
 pytestmark = pytest.mark.live
+SENDERS = 8
 PLAN = """\
 [plan]
 name = "naive"
 algorithm = "vegas"
 cgroup = "{cgroup}"
 seed = 3
+[parameters]
+alpha = 1000
+beta = 1000
+loss_factor = 0.9
 [select]
 to = ["{receiver}/32"]
 live = true
 [steps]
-shares = [0.5]
+shares = [0.45, 0.55]
 hold = "6s"
 baseline = "4s"
 finish = "undo"
 [switchback]
-blocks = 4
-block = "3s"
+blocks = 8
+block = "4s"
 """
 SINK = """
 import socket, threading
@@ -59,13 +77,12 @@ def start(stack, host, code, *words, group=None):
     stack.callback(program.kill)
 
 
-def test_a_switchback_judges_the_whole_class(kernel_objects, monkeypatch, tmp_path):
-    """Four flows through a short queue. With blocks this short it is chance which way numbers go, so only their kinds are held."""
+def test_the_naive_comparison_has_the_wrong_sign(kernel_objects, monkeypatch, tmp_path):
     live.needs_programs(missing_tools())
     monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
     with (
         rollout_host(tmp_path) as host,
-        live_network(rate_mbps=50, delays_us=(20_000,) * 4, control="reno", limit=40 * 1514) as made,
+        live_network(rate_mbps=100, delays_us=(10_000,) * SENDERS, control="reno", limit=166 * 1514) as made,
     ):
         group = Path(f"/proc/{host.holder}/root{host.cgroup}")
         path = tmp_path / "naive.toml"
@@ -74,18 +91,11 @@ def test_a_switchback_judges_the_whole_class(kernel_objects, monkeypatch, tmp_pa
         process = host.start(plan)
         with contextlib.ExitStack() as stack:
             start(stack, made.receiver, SINK)
-            for i in range(4):
+            for i in range(SENDERS):
                 start(stack, made.hosts[i], SENDER, made.receiver_address, group=group)
             assert host.wait(process) == 0, path.with_suffix(".jsonl").read_text()
     log = [json.loads(line) for line in path.with_suffix(".jsonl").read_text().splitlines()]
-    naive = next(line for line in log if line["event"] == "passed")["naive"]
+    steps = [line["naive"] for line in log if line["event"] == "passed"]
     verdict = next(line for line in log if line["event"] == "verdict")
     rows = {row["metric"]: row for row in verdict["whole_class"]}
-    assert naive["reading"].startswith("not an effect")
-    # The hash of four ports may choose all flows or none.
-    ratio = naive["moved_over_unmoved"]["delivery"]
-    assert ratio is None or ratio > 0
-    assert {row["pairs"] for row in rows.values()} == {2} and rows["delivery"]["ratio"] > 0
-    assert "retransmissions" in rows
-    # What was not moved is judged apart: the other ends, and whatever else the host does.
-    assert any(row["metric"] == "delivery" for row in verdict["not_moved"])
+    print(json.dumps({"naive": steps, "class": rows}))
