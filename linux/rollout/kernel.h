@@ -17,6 +17,7 @@
 #define TCP_ECN_OK 1
 
 #define CONNECT_CB 3
+#define ACTIVE_ESTABLISHED 4
 #define PASSIVE_ESTABLISHED 5
 #define NEEDS_ECN 6
 #define STATE_CB 10

@@ -193,6 +193,25 @@ static __always_inline void move(struct bpf_sock_ops *ctx, struct plan *plan, st
 	count(COUNT_MOVED);
 }
 
+/*
+ * A connection that was moved before its SYN is established. Its algorithm began when the kernel had no sequence numbers yet, so that the end of its
+ * first round trip could be 2^31 bytes away; it begins once more, by way of the former one, since to set the one that is there does nothing.
+ */
+static __always_inline void begin_again(struct bpf_sock_ops *ctx, struct plan *plan)
+{
+	char now[16] __attribute__((aligned(8))) = {};
+	u64 cookie = bpf_get_socket_cookie(ctx);
+	struct connection *c = bpf_map_lookup_elem(&rollout_conns, &cookie);
+
+	if (!c || !(c->state & CONNECTION_MOVED) || bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, now, sizeof(now)) ||
+	    !same(now, plan->control) || bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, c->former, sizeof(c->former)))
+		return;
+	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, plan->control, sizeof(plan->control))) {
+		c->state &= ~CONNECTION_MOVED;
+		count(COUNT_REFUSED);
+	}
+}
+
 /* Gives it back what it had, unless its application has chosen another since. */
 static __always_inline void take_back(struct bpf_sock_ops *ctx, struct plan *plan, struct connection *c)
 {
@@ -299,6 +318,8 @@ int rollout(struct bpf_sock_ops *ctx)
 		follow(ctx, plan);
 	else if (op == CONNECT_CB)
 		begin(ctx, plan, 0);
+	else if (op == ACTIVE_ESTABLISHED)
+		begin_again(ctx, plan);
 	else if (op == PASSIVE_ESTABLISHED)
 		begin(ctx, plan, 1);
 	else if (op == STATE_CB && ctx->args[1] == TCP_CLOSE)
