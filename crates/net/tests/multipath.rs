@@ -97,6 +97,45 @@ fn go_back_n_agrees_to_the_picosecond_where_nothing_is_lost_or_reordered() {
     }
 }
 
+/// A flow of 401 packets at 4 Gbps, alone or beside one that always has a packet for their host's 10 Gbps; returns the paced one.
+fn paced(window: u64, beside: bool, entry_pacing: bool) -> FlowRow {
+    let (nodes, links) = star(1, (Rate::from_gbps(10), us(1)), (Rate::from_gbps(10), us(1)), plain_switch());
+    let slow = FlowSpec {
+        initial_rate: Some(Rate::from_gbps(4)),
+        initial_cwnd: Some(Bytes::new(window * MSS)),
+        ..flow(1, 2, Time::ZERO, Bytes::new(401 * MSS))
+    };
+    let greedy = FlowSpec { initial_cwnd: Some(Bytes::MAX), ..flow(1, 2, Time::ZERO, Bytes::new(2000 * MSS)) };
+    let flows = if beside { vec![slow, greedy] } else { vec![slow] };
+    let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
+    spec.transport = multipath(paths("single", &[]));
+    (spec.transport.multipath.entry_pacing, spec.transport.multipath.ack_bytes) = (entry_pacing, Some(Bytes::new(1)));
+    run(spec).flows[0]
+}
+
+/// Of a packet's time on the link s, the gap is 2.5 s. Paced from departures, the flow waits for two packets of the other, is due while a
+/// third one leaves, and waits for its end: 3 s a packet, C/3. Paced from entries it has its 4 Gbps, and the waits for a turn, of less than
+/// 2 s, do not add up.
+#[test]
+fn paced_from_entries_into_the_queue_of_a_shared_host_a_flow_has_its_rate() {
+    let slot = Rate::from_gbps(10).time_to_send(Bytes::new(1538));
+    let took = |row: FlowRow| row.received.expect("arrived") - row.start;
+    let alone = took(paced(1000, false, false));
+    assert_eq!(took(paced(1000, true, false)) - alone, slot * 200, "400 gaps of 3 s in place of 2.5 s");
+    let late = took(paced(1000, true, true)) - alone;
+    assert!(late > Delta::ZERO && late < slot * 2, "{late:?} of {slot:?}");
+}
+
+/// Packets that leave as they enter: there is nothing to wait for but pacing and the window, which opens after the gap is over at one
+/// packet, and before at three.
+#[test]
+fn a_flow_alone_at_its_host_is_paced_alike_from_entries_and_departures() {
+    for window in [1, 2, 3, 1000] {
+        let key = |row: FlowRow| (row.finish, row.received, row.counts.packets);
+        assert_eq!(key(paced(window, false, true)), key(paced(window, false, false)), "{window} packets");
+    }
+}
+
 #[test]
 fn oblivious_spraying_loads_all_paths_alike() {
     let gbps = Rate::from_gbps;

@@ -233,13 +233,24 @@ pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
 }
 
 fn multipath_spec(keys: &MultipathKeys, paths: &ChooserParams) -> MultipathSpec {
-    let &MultipathKeys { paths: _, rto, rto_across, rto_growth, whole_packets, ack_bytes, overtaken, coding } = keys;
+    let &MultipathKeys {
+        paths: _,
+        rto,
+        rto_across,
+        rto_growth,
+        whole_packets,
+        entry_pacing,
+        ack_bytes,
+        overtaken,
+        coding,
+    } = keys;
     MultipathSpec {
         paths: paths.clone(),
         rto,
         rto_across,
         rto_growth,
         whole_packets,
+        entry_pacing,
         ack_bytes,
         overtaken,
         coding: coding.0,

@@ -77,6 +77,11 @@ impl SenderState {
 
     #[inline(never)]
     fn end_other_wait(&mut self, now: Time) {
+        if let Endpoint::Multipath(own) = &mut self.endpoint
+            && let Some(allowed) = &mut own.allowed
+        {
+            *allowed = now;
+        }
         match &self.endpoint {
             Endpoint::Rdma(_) => {}
             Endpoint::Multipath(own) => {

@@ -46,6 +46,7 @@ pub(crate) struct SenderState {
     /// Pacing gap after a full packet at the current rate.
     pub gap: Delta,
     pub chunk: Chunk,
+    /// When the last packet left; from where pacing goes on, it may be before ([`MultipathSender::paced_from`]).
     pub last_send: Time,
     pub last_wire: u16,
     pub deadlines: Deadlines,

@@ -16,6 +16,8 @@ pub struct MultipathSpec {
     pub rto_growth: bool,
     /// A new packet leaves only if the window has room for all of it; otherwise if it has room for a byte.
     pub whole_packets: bool,
+    /// Pacing goes on from the time at which a packet might leave, as it enters its host's queue; otherwise from its departure.
+    pub entry_pacing: bool,
     /// Most new payload after which the receiver sends an ACK; `None` for [`MultipathSpec::ACK_BYTES`], or a quarter of the flow's
     /// bandwidth-delay product where that is less.
     pub ack_bytes: Option<Bytes>,
@@ -56,6 +58,7 @@ impl Default for MultipathSpec {
             rto_across: None,
             rto_growth: true,
             whole_packets: false,
+            entry_pacing: false,
             ack_bytes: None,
             overtaken: Some(1.5),
             coding: CodingSpec::Own,

@@ -122,6 +122,9 @@ params! {
         /// A new packet leaves only if the window has room for all of it (Uno_SC25, sim/lcp.cpp:2000), a packet that is sent again if it
         /// has room for a byte (sim/lcp.cpp:2260); otherwise any packet leaves if the window has room for a byte (uet-htsim).
         whole_packets: bool = false;
+        /// Pacing goes on from the time at which a packet might leave, as it enters its host's queue (Uno_SC25, sim/lcp.cpp:2098,
+        /// sim/lcp_pacer.cpp:11 and 30), so that a wait for the flow's turn there delays no later packet; otherwise from its departure.
+        entry_pacing: bool = false;
         /// The receiver sends an ACK at the latest for this much new payload; "none" for 16.384kB (uet-htsim), or a quarter of the flow's
         /// bandwidth-delay product where that is less; "1B" for one per packet. It answers the first packet, marked ones and those whose
         /// sender asks (the last one, one behind which the window is full) at once.

@@ -40,6 +40,9 @@ pub(crate) struct MultipathSender {
     pub chooser: AnyChooser,
     /// Where its host sprays.
     pub planes: Option<Box<Planes>>,
+    /// The last time at which it began to have a packet that its window allows, where packets are paced from their entry into the host's
+    /// queue; `None` where they are paced from their departure.
+    pub allowed: Option<Time>,
 }
 
 impl MultipathSender {
@@ -56,6 +59,14 @@ impl MultipathSender {
         let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
         let entropy = chooser.next(&mut PathCtx { now, cwnd, in_flight, random });
         self.packets.next(now, limit, cwnd, entropy)
+    }
+
+    /// The time from which pacing goes on, after a packet that leaves at `now` and might have left at `due` as far as pacing goes.
+    ///
+    /// A packet enters its host's queue when pacing and window allow it. While earlier packets of its flow wait there, its window is looked
+    /// at when they have left: it may have been full a little longer than that.
+    pub fn paced_from(&self, due: Time, now: Time) -> Time {
+        self.allowed.map_or(now, |allowed| due.max(allowed).min(now))
     }
 
     /// Passes the feedback on packets to the chooser.

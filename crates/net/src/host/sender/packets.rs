@@ -16,7 +16,7 @@ use farloop_cc::{Fields, FlowInfo, Sender, Sent};
 use farloop_engine::RandomStream;
 use farloop_network::code::Code;
 use farloop_network::spec::MultipathSpec;
-use farloop_units::{Bytes, Delta};
+use farloop_units::{Bytes, Delta, Time};
 
 /// The part of the default timeout that does not grow with the path (uet-htsim, main_uec.cpp).
 pub(crate) const RTO_FLOOR: Delta = Delta::from_us(15);
@@ -61,7 +61,9 @@ pub(super) fn endpoint(
         planes.choosers = (1..planes.places).map(|_| spec.paths.start(&paths, random)).collect();
         Box::new(planes)
     });
-    Endpoint::Multipath(Box::new(MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes }))
+    let allowed = spec.entry_pacing.then_some(Time::ZERO);
+    let own = MultipathSender { packets: SelectiveRepeat::new(&setting), chooser, planes, allowed };
+    Endpoint::Multipath(Box::new(own))
 }
 
 impl Senders {
@@ -107,7 +109,9 @@ impl Senders {
         id: SenderId,
     ) -> Option<(Packet, Sent)> {
         let sender = &mut self.states[id];
+        let due = sender.next_send();
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
+        let paced_from = own.paced_from(due, cx.now);
         let starts_timer = own.packets.is_idle();
         let plane = host_cx.plane;
         let next = own.next(cx.now, sender.limit, (sender.control.cwnd, plane), &mut host_cx.random);
@@ -126,7 +130,7 @@ impl Senders {
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, dst, wire);
         (packet.seq, packet.sent) = (pack_number(next.number, next.entropy), cx.now);
         packet.flags = if next.wants_ack { ASKS } else { 0 };
-        (sender.last_send, sender.last_wire) = (cx.now, wire);
+        (sender.last_send, sender.last_wire) = (paced_from, wire);
         sender.record.counts.packets += 1;
         sender.record.counts.retransmitted += u64::from(next.again);
         if starts_timer {
