@@ -177,17 +177,21 @@ impl Part {
             Change::Routes(number) => {
                 self.switches.routes = self.changes.routes[number].clone();
                 cx.routing = number;
+                self.hosts.on_routes_change(cx);
             }
             Change::Link(p, change) => {
                 let (port, stats) = (&mut cx.ports[p], &mut cx.stats[p]);
                 match (change, port.owner) {
                     (LinkChange::Down, owner) => {
                         port.cut(&mut cx.packets);
-                        if let Owner::Switch(s) = owner {
-                            failure::goes_down(&mut self.switches, cx, s, p);
+                        match owner {
+                            Owner::Switch(s) => failure::goes_down(&mut self.switches, cx, s, p),
+                            Owner::Host(h) => self.hosts.on_link_down(cx, h),
+                            Owner::Circuit(_) | Owner::Elsewhere => {}
                         }
                     }
                     (LinkChange::Up, Owner::Switch(s)) => failure::comes_up(&mut self.switches, cx, s, p),
+                    (LinkChange::Up, Owner::Host(h)) => self.hosts.on_link_up(cx, h),
                     (LinkChange::Up, _) => {}
                     (LinkChange::Rate(rate), _) => {
                         port.set_rate(rate);

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use farloop_job::{Job, ProgramBuilder, Work};
-use farloop_net::result::FlowRow;
+use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -276,4 +276,120 @@ fn a_pinned_flow_among_sprayed_ones_keeps_to_its_plane() {
     let result = run(&sprayed(3, 1, "oblivious", flows));
     assert_eq!(by_plane(&result, 0), [0, 100, 0]);
     assert_eq!(by_plane(&result, 1), [10, 10, 10]);
+}
+
+fn fails(at: Delta, link: u32) -> LinkEventSpec {
+    LinkEventSpec { at: Time::ZERO + at, link, direction: Direction::Both, change: LinkChange::Down }
+}
+
+/// The links of a host, plane by plane.
+fn links_of(spec: &NetworkSpec, host: u32) -> Vec<u32> {
+    (0..).zip(&spec.links).filter(|(_, link)| link.a == host || link.b == host).map(|(number, _)| number).collect()
+}
+
+/// The same in two parts.
+fn run_cut(spec: &NetworkSpec) -> RunResult {
+    let whole = run(spec);
+    let cut = Simulation::build(spec.clone(), Cores::with_parts(3, 2), &mut || true).expect("valid");
+    assert!(cut.parts() > 1, "it is cut");
+    let mut other = cut.run(&mut |_| true).expect("it ends");
+    (other.totals.events, other.totals.packet_memory) = (whole.totals.events, whole.totals.packet_memory);
+    assert_eq!(other, whole);
+    whole
+}
+
+#[test]
+fn with_some_ports_down_the_others_carry_all() {
+    for (host, detection) in [(0, us(50)), (2, us(90))] {
+        for down in 1..4usize {
+            let mut spec = sprayed(4, 2, "oblivious", vec![flow(0, 2, Time::ZERO, Bytes::MAX)]);
+            spec.end = Time::ZERO + Delta::from_ms(4);
+            let links = links_of(&spec, host);
+            spec.events.events = links[..down].iter().map(|link| fails(us(1000), *link)).collect();
+            spec.events.detection = detection;
+            let bytes =
+                |end: u64| run_cut(&NetworkSpec { end: Time::ZERO + us(end), ..spec.clone() }).flows[0].delivered.get();
+            let (before, after) = (bytes(1000), (bytes(4000) - bytes(2000)) as f64 / 2.0);
+            let share = after / before as f64;
+            let expected = (4 - down) as f64 / 4.0;
+            assert!(
+                (share / expected - 1.0).abs() < 0.03,
+                "host {host}, {down} down: {share} of the rate, not {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_switch_that_fails_takes_its_plane_with_it_until_routes_avoid_it() {
+    let mut spec = sprayed(3, 1, "reps", vec![flow(0, 2, Time::ZERO, Bytes::new(6_000_000))]);
+    // The leaf of host 0 in the second plane, with all of its links.
+    let leaf = spec.links[links_of(&spec, 0)[1] as usize].b;
+    let of_leaf = (0..).zip(&spec.links).filter(|(_, link)| [link.a, link.b].contains(&leaf));
+    spec.events.events = of_leaf.map(|(number, _)| fails(us(200), number)).collect();
+    spec.events.detection = us(100);
+    let result = run_cut(&spec);
+    let row = &result.flows[0];
+    assert_eq!(row.delivered, Bytes::new(6_000_000));
+    assert!(row.dropped > 0 && row.finish.is_some());
+    let packets = by_plane(&result, 0);
+    assert!(packets[1] < 300 && packets[0] > 1700 && packets[2] > 1700, "{packets:?}");
+}
+
+#[test]
+fn pinned_flows_move_to_another_port_after_the_detection_time() {
+    for (kind, name) in [(TransportKind::Rdma, "dctcp"), (TransportKind::Tcp, "cubic")] {
+        for host in [0, 2] {
+            let flows =
+                vec![flow(0, 2, Time::ZERO, Bytes::new(4_000_000)), flow(0, 2, Time::ZERO, Bytes::new(4_000_000))];
+            let mut spec = NetworkSpec { bond: Bond::Rail, ..planes(2, 1, kind, name, flows) };
+            let link = links_of(&spec, host)[1];
+            spec.events.events = vec![fails(us(500), link)];
+            spec.events.detection = us(300);
+            let result = run_cut(&spec);
+            let rows = &result.flows;
+            assert!(rows.iter().all(|row| row.delivered == Bytes::new(4_000_000) && row.finish.is_some()), "{name}");
+            let packets = by_plane(&result, 0);
+            // Two flows of 2740 packets: most of the second one follow by the first port.
+            assert!(packets[0] > 4700 && packets[1] < 1700, "{name}, host {host}: {packets:?}");
+            assert!(rows[1].dropped > 0 && rows[1].counts.timeouts > 0, "{name}");
+            // A given port is kept: then nothing more arrives.
+            spec.flows[1].port = Some(1);
+            spec.end = Time::ZERO + Delta::from_ms(30);
+            let stays = run(&spec).flows;
+            assert!(stays[0].finish.is_some() && stays[1].finish.is_none() && stays[1].counts.timeouts > 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_port_that_comes_up_again_is_used_again() {
+    for (kind, name) in [(TransportKind::Multipath, "nscc"), (TransportKind::Rdma, "dctcp")] {
+        let flows = (0..2).map(|_| flow(0, 2, Time::ZERO, Bytes::MAX)).collect::<Vec<_>>();
+        let mut spec = match kind {
+            TransportKind::Multipath => sprayed(2, 2, "oblivious", flows),
+            _ => NetworkSpec { bond: Bond::Rail, ..planes(2, 2, kind, name, flows) },
+        };
+        let link = links_of(&spec, 0)[1];
+        let up = LinkEventSpec { change: LinkChange::Up, ..fails(us(4000), link) };
+        spec.events = LinkEvents { events: vec![fails(us(1000), link), up], detection: us(200) };
+        let sent = |end: u64| by_plane(&run_cut(&NetworkSpec { end: Time::ZERO + us(end), ..spec.clone() }), 0);
+        let (down, up, end) = (sent(3000), sent(5000), sent(7000));
+        assert!(up[1] - down[1] < 900, "{name}: {down:?} {up:?}");
+        let (first, second) = (end[0] - up[0], end[1] - up[1]);
+        assert!(second > 1500 && first.abs_diff(second) < 100, "{name}: {up:?} {end:?}");
+    }
+}
+
+#[test]
+fn a_host_with_one_link_waits_until_that_is_up_again() {
+    let flows = vec![flow(0, 2, Time::ZERO, Bytes::new(2_000_000))];
+    let mut spec = planes(1, 1, TransportKind::Tcp, "cubic", flows);
+    let link = links_of(&spec, 0)[0];
+    let up = LinkEventSpec { change: LinkChange::Up, ..fails(us(9000), link) };
+    spec.events = LinkEvents { events: vec![fails(us(500), link), up], detection: us(100) };
+    let result = run_cut(&spec);
+    let row = &result.flows[0];
+    assert!(row.finish.expect("in the end").since(row.start) > us(9000) && row.counts.timeouts > 1);
+    assert!(result.totals.drops[Cause::Cut] > 0);
 }

@@ -7,6 +7,7 @@
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and the events that algorithms receive |
 //! | [`account`], [`accounting`] | the limit of a flow, and its time under each |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | repair of losses: one contract, three transports |
+//! | [`failover`] | what a host does when links fail, its own and others |
 //! | [`host_context`], [`timers`] | state that the endpoints of a host share |
 //! | [`credit`] | grants of a receiving host to the flows that arrive there |
 //! | [`connections`] | TCP connections that outlive their flows |
@@ -27,6 +28,7 @@ pub(crate) mod credit;
 pub(crate) mod departure;
 pub(crate) mod dependent_flows;
 pub(crate) mod endpoint;
+mod failover;
 pub(crate) mod host_context;
 pub(crate) mod message_order;
 pub(crate) mod multipath;
@@ -49,7 +51,7 @@ pub(crate) mod timers;
 use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::livelock::{Livelock, MAX_EVENTS, Offender};
-use crate::packet::{DATA, Packet, PacketKind};
+use crate::packet::{CUT, DATA, Packet, PacketKind};
 use crate::part_context::{PartContext, PauseChange};
 use crate::partition::Partition;
 use dependent_flows::DependentFlows;
@@ -75,6 +77,10 @@ pub(crate) struct Host {
     number: HostNumber,
     /// Its egress port; where it sprays, that of the NIC port at which something happens.
     port: PortId,
+    /// The link of its port is down.
+    is_down: bool,
+    /// Its flows may move to other ports of the host.
+    moves: bool,
     /// It sprays: each of its ports takes packets of its flows, which live with the first port.
     sprays: bool,
     nic: Nic,
@@ -149,6 +155,8 @@ impl Hosts {
         self.hosts.push(Host {
             number,
             port,
+            is_down: false,
+            moves: network.moves_flows() && network.nics.count(number) > 1,
             sprays: network.sprays_from(number),
             nic: Nic::new(network.nic_order),
             ports: None,
@@ -167,12 +175,13 @@ impl Hosts {
 
     /// The NIC port of the host `first` that sends a flow.
     #[inline]
-    fn port_of(network: &Network, first: HostId, flow: FlowId) -> HostId {
+    fn port_of(cx: &PartContext, first: HostId, flow: FlowId) -> HostId {
+        let network = &cx.network;
         if network.nics.are_single() || network.sprays {
-            first
-        } else {
-            HostId(first.0 + u32::from(network.nics.place(network.source(flow))))
+            return first;
         }
+        let place = if network.moves_flows() { network.place_by(cx.routing, flow) } else { network.flows.port(flow) };
+        HostId(first.0 + u32::from(place) % network.nics.count(network.source(flow)) as u32)
     }
 
     /// Gives a host its starts and stops, in any order, and schedules the first.
@@ -207,6 +216,9 @@ impl Hosts {
                 receivers.on_packet(cx, &mut host.host_cx, slot);
                 host.post(cx, senders);
                 return;
+            }
+            _ if !FAST && host.moves && !matches!(kind, PacketKind::Trimmed) => {
+                return self.on_moved_answer(cx, id, slot);
             }
             PacketKind::Ack | PacketKind::Nack => senders.on_ack(cx, &mut host.host_cx, slot),
             _ if kind == PacketKind::Trimmed => {
@@ -245,15 +257,6 @@ impl Hosts {
     pub fn send_due(&mut self, cx: &mut PartContext, host: HostId) {
         let host = if self.hosts[host].sprays { self.turn_to(cx, host) } else { host };
         self.hosts[host].send_due(cx, &mut self.senders);
-    }
-
-    /// Something happens at a NIC port of a host that sprays: the first port, which has its flows, turns to it.
-    #[inline(never)]
-    fn turn_to(&mut self, cx: &PartContext, port: HostId) -> HostId {
-        let place = cx.network.nics.place(self.hosts[port].number);
-        let first = HostId(port.0 - u32::from(place));
-        self.hosts[first].turn_to(place);
-        first
     }
 
     /// Sends the packets that were due at all hosts by `until`.
@@ -297,7 +300,7 @@ impl Hosts {
             Some(at) => cx.calendar.set(event, at),
             None => cx.calendar.cancel(event),
         }
-        let port = due.as_ref().map_or(id, |entry| Hosts::port_of(&cx.network, id, entry.flow()));
+        let port = due.as_ref().map_or(id, |entry| Hosts::port_of(cx, id, entry.flow()));
         let host = &mut hosts[port];
         host.catch_up(cx, senders);
         let Some(entry) = due else { return };
@@ -316,7 +319,7 @@ impl Hosts {
         let mut posted = Vec::new();
         ranks.run(cx, id, receivers, &mut posted);
         for (flow, end) in posted {
-            let host = &mut hosts[Hosts::port_of(&cx.network, id, flow)];
+            let host = &mut hosts[Hosts::port_of(cx, id, flow)];
             host.catch_up(cx, senders);
             let after = senders.extend(cx, &mut host.host_cx, flow, end);
             host.settle(cx, senders, after);
@@ -336,11 +339,11 @@ impl Hosts {
     /// The first timers of a host have come due.
     pub fn timers_due(&mut self, cx: &mut PartContext, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
-        let host = &mut hosts[id];
-        host.turn_to_any();
-        host.catch_up(cx, senders);
+        hosts[id].turn_to_any();
+        hosts[id].catch_up(cx, senders);
         let mut due = 0;
-        while let Some(entry) = host.host_cx.timers.pop_due(cx.now) {
+        while let Some(entry) = hosts[id].host_cx.timers.pop_due(cx.now) {
+            let host = &mut hosts[id];
             due += 1;
             if due == MAX_EVENTS {
                 // They would be due for ever, within this one event.
@@ -351,8 +354,10 @@ impl Hosts {
             }
             match entry.side {
                 Side::Sender => {
+                    // A flow that has moved leaves its timers where they were set.
+                    let home = if host.moves { Hosts::home_of(cx, senders, host, id, entry.flow) } else { id };
                     let after = senders.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
-                    host.settle(cx, senders, after);
+                    hosts[home].settle(cx, senders, after);
                 }
                 Side::Receiver => {
                     receivers.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
@@ -365,7 +370,7 @@ impl Hosts {
             }
         }
         let event = cx.events.timer(id);
-        match host.host_cx.timers.next() {
+        match hosts[id].host_cx.timers.next() {
             Some(at) => cx.calendar.set(event, at),
             None => cx.calendar.cancel(event),
         }
@@ -442,6 +447,10 @@ impl Host {
             let slot = self.host_cx.outgoing[at];
             if self.sprays {
                 self.address_reply(cx, slot);
+            } else if self.moves {
+                let nics = &cx.network.nics;
+                let address = nics.address(nics.first(cx.packets[slot].dst), nics.place(self.number));
+                cx.packets[slot].dst = address;
             }
             if cx.fast_path.hosts {
                 self.reply(cx, senders, slot);
@@ -540,6 +549,9 @@ impl Host {
     fn launch(&mut self, cx: &mut PartContext, slot: Slot) {
         if cx.fast_path.hosts {
             return cx.launch::<true>(self.port, slot);
+        }
+        if self.is_down {
+            cx.packets[slot].flags |= CUT;
         }
         let late = if cx.network.noisy { self.lateness(cx, slot) } else { Delta::ZERO };
         cx.launch_late(self.port, slot, late);

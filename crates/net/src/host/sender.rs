@@ -2,6 +2,7 @@
 //! [`Endpoint`] repairs losses.
 
 mod packets;
+mod ports;
 mod requests;
 mod turns;
 
@@ -12,7 +13,6 @@ use super::departure::Departure;
 use super::endpoint::{Endpoint, answer};
 use super::host_context::HostContext;
 use super::message_order::MessageOrder;
-use super::multipath::Planes;
 use super::nic::{Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
@@ -22,7 +22,7 @@ use super::tcp::TcpSender;
 use super::thresholds::{Left, Thresholds};
 use super::timers::{Due, Side, Which};
 use crate::counters::Request;
-use crate::ids::{FlowId, HostNumber, SenderId, Slot};
+use crate::ids::{FlowId, SenderId, Slot};
 use crate::packet::{MARKED, Packet, PacketKind};
 use crate::part_context::PartContext;
 use crate::trace::Traced;
@@ -105,6 +105,9 @@ impl Senders {
             algorithm.sender(&info),
             cx.now,
         ));
+        if network.moves_flows() {
+            self.set_port(&network, id, network.place_by(cx.routing, flow));
+        }
         self.lives.begin(flow, id);
         self.positions.admit(id);
         self.begin_stream(id, !network.pairs.contains(flow));
@@ -123,32 +126,6 @@ impl Senders {
             self.arm_endpoint(cx, host_cx, id);
         }
         After::Changed(id)
-    }
-
-    /// The planes of a flow that begins, where its host sprays.
-    fn planes(&self, cx: &PartContext, flow: FlowId) -> Option<Planes> {
-        let (network, routing) = (&cx.network, cx.routing);
-        let [from, to] =
-            [network.flows.source(flow), network.flows.destination(flow)].map(|node| network.host_of(node));
-        network.sprays_from(from).then(|| Planes {
-            places: network.nics.count(from) as u8,
-            leading: network.planes_of(routing, flow, (from, to)),
-            routing,
-            choosers: Vec::new(),
-        })
-    }
-
-    /// Returns true if packets of a flow may leave by the NIC port at this place, where its host sprays.
-    pub fn leads_by(&mut self, cx: &PartContext, id: SenderId, place: u8) -> bool {
-        let (network, sender) = (&cx.network, &mut self.states[id]);
-        let Endpoint::Multipath(own) = &mut sender.endpoint else { return true };
-        let Some(planes) = &mut own.planes else { return true };
-        if planes.routing != cx.routing {
-            let flow = sender.flow;
-            let ends = [network.flows.source(flow), network.flows.destination(flow)].map(|node| network.host_of(node));
-            (planes.routing, planes.leading) = (cx.routing, network.planes_of(cx.routing, flow, ends.into()));
-        }
-        planes.leading >> place & 1 == 1
     }
 
     /// A queue pair has messages up to byte `end` of its stream; it begins with the first.
@@ -370,11 +347,6 @@ impl Senders {
     /// Takes a flow that is over out of its NIC's queues.
     pub fn leave(&mut self, nic: &mut Nic, id: SenderId, place: Place, data_class: usize) {
         nic.forget(&mut self.positions, id, place, data_class);
-    }
-
-    /// Where packets of a flow go, and which.
-    pub fn heads(&self, id: SenderId) -> (FlowId, HostNumber) {
-        (self.states[id].flow, self.states[id].dst)
     }
 
     #[inline(never)]

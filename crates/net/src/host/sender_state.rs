@@ -20,6 +20,8 @@ pub(crate) struct SenderState {
     /// The flow, which its packets carry; of a persistent connection the one that opened it. The flow that uses it is in `counts`.
     pub flow: FlowId,
     pub dst: HostNumber,
+    /// The NIC port that it uses, by its place among those of its host.
+    pub port: u8,
     pub place: Place,
     pub class: u8,
     pub mss: u16,
@@ -74,6 +76,7 @@ impl SenderState {
                 true => network.nics.first(network.destination(flow)),
                 false => network.destination(flow),
             },
+            port: network.nics.place(network.source(flow)),
             place: Place::Blocked,
             class: DATA + network.flows.class(flow),
             mss: info.mss.get() as u16,

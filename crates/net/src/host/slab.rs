@@ -36,6 +36,11 @@ impl<K: Key, T> Slab<K, T> {
         self.items.rows_mut().flatten()
     }
 
+    /// The items with their keys.
+    pub fn entries(&self) -> impl Iterator<Item = (K, &T)> {
+        self.items.iter().filter_map(|(key, item)| Some((key, item.as_ref()?)))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.rows().flatten()
     }

@@ -7,11 +7,11 @@
 //! Where several ports are free at once, the one goes first that has sent for the shortest time, within two packets: ports of equal rate
 //! take turns, and others share as their rates.
 
-use super::Host;
 use super::sender::Senders;
-use crate::ids::{PortId, Slot};
+use super::{Host, Hosts};
+use crate::ids::{HostId, PortId, Slot};
 use crate::part_context::PartContext;
-use farloop_units::{Bytes, Delta, Rate};
+use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The ports of a host.
 #[derive(Default)]
@@ -51,6 +51,17 @@ impl SprayedPorts {
     fn first_of(&self, free: u64) -> Option<u8> {
         let places = (0..self.ports.len()).filter(|place| free >> place & 1 == 1);
         places.min_by_key(|place| self.ports[*place].sent).map(|place| place as u8)
+    }
+}
+
+impl Hosts {
+    /// Something happens at a NIC port of a host that sprays: the first port, which has its flows, turns to it.
+    #[inline(never)]
+    pub(super) fn turn_to(&mut self, cx: &PartContext, port: HostId) -> HostId {
+        let place = cx.network.nics.place(self.hosts[port].number);
+        let first = HostId(port.0 - u32::from(place));
+        self.hosts[first].turn_to(place);
+        first
     }
 }
 
@@ -162,7 +173,9 @@ impl Host {
         if let Some(ports) = self.ports.as_mut().filter(|ports| !ports.answers) {
             let leading = network.leading_ports(cx.routing, self.number, first);
             let count = ports.ports.len() as u8;
-            let next = (1..=count).map(|step| (ports.last + step) % count).find(|place| leading >> place & 1 == 1);
+            let is_up = |place: &u8| cx.ports[ports.ports[usize::from(*place)].port].busy_until != Time::NEVER;
+            let mut places = (1..=count).map(|step| (ports.last + step) % count).filter(is_up);
+            let next = places.find(|place| leading >> place & 1 == 1);
             ports.last = next.unwrap_or(ports.last);
             let place = ports.last;
             self.turn_to(place);

@@ -523,6 +523,19 @@ impl Switches {
         result
     }
 
+    /// A packet of a switch's own to the source of a flow, by one of the source's addresses to which a way leads from here.
+    fn addressed(&self, cx: &PartContext, s: SwitchId, packet: Packet) -> Packet {
+        let nics = &cx.network.nics;
+        if nics.are_single() {
+            return packet;
+        }
+        let first = nics.first(packet.dst);
+        let others = (0..nics.count(first) as u8).map(|place| nics.address(first, place));
+        let leads = |address: &crate::ids::HostNumber| self.routes.group(s, *address).len() > 0;
+        let dst = std::iter::once(packet.dst).chain(others).find(leads).unwrap_or(packet.dst);
+        Packet { dst, ..packet }
+    }
+
     /// Carries out the effects of an agent of port `p`, about the packet in `slot` where there is one.
     fn carry_out(&mut self, cx: &mut PartContext, s: SwitchId, p: PortId, slot: Slot) {
         let mut effects = std::mem::take(&mut cx.buffers.agent_effects);
@@ -530,12 +543,12 @@ impl Switches {
             let flow = cx.packets[slot].flow;
             match effect {
                 Effect::Emit(signal) => {
-                    let packet = cx.signal_packet(flow, signal);
+                    let packet = self.addressed(cx, s, cx.signal_packet(flow, signal));
                     let signal = cx.inject(packet);
                     self.send(cx, s, p, signal);
                 }
                 Effect::ReturnTelemetry => {
-                    let packet = cx.control_packet(PacketKind::Telemetry, flow);
+                    let packet = self.addressed(cx, s, cx.control_packet(PacketKind::Telemetry, flow));
                     let signal = cx.inject(packet);
                     cx.packets.copy_telemetry(slot, signal);
                     self.send(cx, s, p, signal);

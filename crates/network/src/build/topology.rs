@@ -7,11 +7,12 @@ use crate::ids::{CircuitNumber, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::network::flows::Flows;
 use crate::network::link::{LinkEnd, NodeRef, oversubscription};
 use crate::network::nics::Nics;
+use crate::network::planes::leads_to;
 use crate::network::queue_pairs::QueuePairs;
 use crate::network::routing::{Labels, Routes};
 use crate::network::schedule::Circuits;
 use crate::network::timeline::Timeline;
-use crate::network::{Format, Network, leads_to, message_unit};
+use crate::network::{Format, Network, message_unit};
 use crate::spec::{
     Bond, CodingSpec, DetourSpec, Ecmp, EcnAt, FlowSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
     TransportKind, TransportSpec,
@@ -137,6 +138,7 @@ impl Topology {
             node_specs: spec.nodes,
             ends: self.ends,
             host_ports: self.host_ports,
+            bond: spec.bond,
             sprays: spec.bond == Bond::Spray && !self.nics.are_single(),
             nics: self.nics,
             timeline: self.timeline,
@@ -194,10 +196,13 @@ impl Topology {
                 Bond::Hash | Bond::Spray => labels.label(number),
                 Bond::Rail => *turn,
             };
-            if flow.port.is_none() {
-                flow.port = bond.choose(self.nics.count(src), key, leads);
-                *turn += 1;
-            }
+            flow.port = match flow.port {
+                Some(port) => Some(Flows::given_port(port % NodeKind::MAX_PORTS as u8)),
+                None => {
+                    *turn += 1;
+                    bond.choose(self.nics.count(src), key, leads)
+                }
+            };
         }
     }
 }

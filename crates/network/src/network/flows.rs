@@ -24,6 +24,8 @@ struct Flow {
 const NO_PORT: u8 = u8::MAX;
 /// A bit above those of ports.
 const SPRAYED: u8 = NodeKind::MAX_PORTS as u8;
+/// A bit above: the port was given, not chosen.
+const GIVEN: u8 = 2 * SPRAYED;
 
 /// Settings that few flows have, and most of those in common.
 type Options = (Time, Option<Rate>, Option<Bytes>);
@@ -117,8 +119,19 @@ impl Flows {
     pub fn port(&self, flow: FlowId) -> u8 {
         match self.flows[flow.index()].port {
             NO_PORT => 0,
-            port => port & !SPRAYED,
+            port => port & (SPRAYED - 1),
         }
+    }
+
+    /// Returns true if it keeps to its NIC port whatever happens to links, because that was given.
+    pub fn keeps_port(&self, flow: FlowId) -> bool {
+        let port = self.flows[flow.index()].port;
+        port != NO_PORT && port & GIVEN != 0
+    }
+
+    /// The [`FlowSpec::port`] of a flow whose port is given.
+    pub(crate) fn given_port(port: u8) -> u8 {
+        port | GIVEN
     }
 
     /// Returns true if its packets leave by whichever port is free.

@@ -5,7 +5,7 @@
 //! | here | nodes, packet formats, flows and the facts that algorithms receive about them |
 //! | [`link`] | the ends of links |
 //! | [`schedule`] | circuits and their times |
-//! | [`nics`] | NIC ports of hosts |
+//! | [`nics`] | NIC ports of hosts; `planes`: the ports that flows use |
 //! | [`routing`] | routes of packets |
 //! | [`timeline`] | changes of links |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
@@ -23,6 +23,7 @@ pub mod link;
 pub mod nics;
 mod offered;
 pub mod path;
+pub(crate) mod planes;
 pub mod queue_pairs;
 pub mod routing;
 mod rows;
@@ -32,8 +33,8 @@ pub mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::{
-    ClockOffset, Ecmp, JobSpec, MultipathSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start, TransportKind,
-    TransportSpec,
+    Bond, ClockOffset, Ecmp, JobSpec, MultipathSpec, NicOrder, NodeId, NodeKind, NodeSpec, StallSpec, Start,
+    TransportKind, TransportSpec,
 };
 use code::Code;
 use farloop_cc::coding::wait_time;
@@ -71,15 +72,6 @@ pub(crate) fn message_unit(kind: TransportKind, format: Format) -> u64 {
     if kind == TransportKind::Multipath { format.mss.into() } else { 1 }
 }
 
-/// Returns true if packets for an address arrive by a link whose other end is `peer`, by these routes.
-pub(crate) fn leads_to(routes: &Routes<SwitchNumber, PortNumber>, peer: NodeRef, address: HostNumber) -> bool {
-    match peer {
-        NodeRef::Switch(switch) => routes.group(switch, address).len() > 0,
-        NodeRef::Host(host) => host == address,
-        NodeRef::Circuit(_) => false,
-    }
-}
-
 /// A network and its flows: everything that does not change while it is simulated. [`Network::build`] makes it.
 pub struct Network {
     /// Kind and number of each node; of a host its first address.
@@ -92,6 +84,8 @@ pub struct Network {
     pub host_ports: Table<HostNumber, PortNumber>,
     /// The addresses of each host.
     pub nics: Nics,
+    /// The choice of a port for flows that are pinned to one.
+    pub bond: Bond,
     /// True if hosts with several addresses send each packet by whichever port is free.
     pub sprays: bool,
     /// Changes of links, and the routes that hold from each on.
@@ -196,56 +190,6 @@ impl Network {
     #[inline]
     pub fn destination(&self, flow: FlowId) -> HostNumber {
         self.nics.address(self.host_of(self.flows.destination(flow)), self.flows.port(flow))
-    }
-
-    /// Returns true if a host sends each packet by whichever port is free: flows live with the first of its addresses then.
-    #[inline]
-    pub fn sprays_from(&self, host: HostNumber) -> bool {
-        self.sprays && self.nics.count(host) > 1
-    }
-
-    /// The ports, by place, by which packets from one host (its first address) to another arrive by these of the
-    /// [routes](Network::routes), a bit each. Links of the hosts that are down then carry nothing.
-    pub fn leading_ports(&self, routing: usize, from: HostNumber, to: HostNumber) -> u64 {
-        let down = self.timeline.without.get(routing);
-        let is_up = |port: PortNumber| down.is_none_or(|down| !down.contains(&(port.0 / 2)));
-        let leads = |place: u8| {
-            let [from, to] = [from, to].map(|host| self.nics.address(host, place));
-            let port = self.host_ports[from];
-            is_up(port) && leads_to(&self.routes[routing], self.ends[port].peer, to)
-        };
-        (0..self.nics.count(from) as u8).filter(|place| leads(*place)).fold(0, |all, place| all | 1 << place)
-    }
-
-    /// [`Network::leading_ports`] for the packets of a flow: the one that it is pinned to, or all.
-    pub fn planes_of(&self, routing: usize, flow: FlowId, (from, to): (HostNumber, HostNumber)) -> u64 {
-        let all = self.leading_ports(routing, from, to);
-        if self.flows.is_sprayed(flow) { all } else { all & (1 << self.flows.port(flow)) }
-    }
-
-    /// The addresses by which a flow's packets leave and arrive as long as nothing has happened to any link: one pair, or of a sprayed
-    /// flow one for each port that leads there.
-    pub fn ways_of(&self, flow: FlowId) -> Vec<(HostNumber, HostNumber)> {
-        if !self.flows.is_sprayed(flow) {
-            return vec![(self.source(flow), self.destination(flow))];
-        }
-        let [from, to] = [self.flows.source(flow), self.flows.destination(flow)].map(|node| self.host_of(node));
-        let ports = self.leading_ports(0, from, to);
-        let leading = (0..self.nics.count(from) as u8).filter(|place| ports >> place & 1 == 1);
-        leading.map(|place| (self.nics.address(from, place), self.nics.address(to, place))).collect()
-    }
-
-    /// Rate of a flow's links at its source, and at its destination: of a sprayed flow those of all ports that lead there.
-    pub fn host_rates(&self, flow: FlowId) -> (Rate, Rate) {
-        let rates = |(from, to): (HostNumber, HostNumber)| {
-            (self.ends[self.host_ports[from]].rate, self.ends[self.host_ports[to].other_end()].rate)
-        };
-        if !self.flows.is_sprayed(flow) {
-            return rates((self.source(flow), self.destination(flow)));
-        }
-        let sum = |a: Rate, b: Rate| Rate::from_bps(a.as_bps().saturating_add(b.as_bps()));
-        let all = self.ways_of(flow).into_iter().map(rates);
-        all.fold((Rate::ZERO, Rate::ZERO), |(from, to), next| (sum(from, next.0), sum(to, next.1)))
     }
 
     /// The format of a flow's packets.
@@ -358,7 +302,7 @@ impl Network {
     }
 
     /// [`Network::next_ack_port`] to one of the addresses of its source.
-    fn next_ack_port_to(&self, switch: SwitchNumber, src: HostNumber, flow: FlowId) -> Option<PortNumber> {
+    pub(super) fn next_ack_port_to(&self, switch: SwitchNumber, src: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let detour = self.detours.get(&(switch, src)).copied();
         detour.or_else(|| self.data_came_by(0, switch, flow)).or_else(|| self.routes[0].next(switch, src, flow))
     }
@@ -373,7 +317,7 @@ impl Network {
         self.walk(self.destination(flow), self.source(flow), |s| self.next_ack_port(s, flow))
     }
 
-    fn walk(
+    pub(super) fn walk(
         &self,
         src: HostNumber,
         dst: HostNumber,
@@ -485,26 +429,6 @@ impl Network {
             trims: self.trims,
         };
         (info, slowest)
-    }
-
-    /// The longest base round-trip time of a sprayed flow's ways, and the rates of their slowest links together.
-    fn sprayed_facts(&self, flow: FlowId) -> (Delta, Rate) {
-        let format = self.format(flow);
-        let (mut longest, mut slowest) = (Delta::ZERO, 0u64);
-        for (there, back) in self.sprayed_ways(flow) {
-            longest = longest.max(path::base_rtt(&there, &back, format.packet, format.ack_wire));
-            slowest = slowest.saturating_add(slowest_rate(&there).as_bps());
-        }
-        (longest, Rate::from_bps(slowest))
-    }
-
-    /// The ends of links of each of a sprayed flow's ways, and back.
-    fn sprayed_ways(&self, flow: FlowId) -> Vec<(Vec<LinkEnd>, Vec<LinkEnd>)> {
-        let way = |(from, to)| {
-            let ends = |path: Option<Vec<PortNumber>>| path.into_iter().flatten().map(|p| self.ends[p]).collect();
-            (ends(self.path(from, to, flow)), ends(self.walk(to, from, |s| self.next_ack_port_to(s, from, flow))))
-        };
-        self.ways_of(flow).into_iter().map(way).collect()
     }
 
     /// Round-trip time of a full packet and its ACK in the empty network, on the path of the connection `number`; of a sprayed flow the

@@ -54,10 +54,6 @@ fn events_of_links() {
             &["bad.toml:13: event.1.state: leaf1<->spine2 is up at", "expected it to go down before"],
         ),
         (
-            "[[event]]\nat = \"1us\"\nlink = \"leaf1<->*\"\nstate = \"down\"\n[[event]]\nat = \"2us\"\nlink = \"spine2<->leaf1\"\nstate = \"down\"\n",
-            &["bad.toml:12: event.1.link: the link is the only one of host \"h1\"", "loss = 1.0"],
-        ),
-        (
             "[[event]]\nat = \"1us\"\nlink = \"leaf1<->s*\"\nstate = \"down\"\n[[event]]\nat = \"2us\"\nlink = \"spine2<->leaf1\"\nstate = \"down\"\n",
             &["bad.toml:17: event.2.state: leaf1<->spine2 has been down since", "expected it to come up before"],
         ),

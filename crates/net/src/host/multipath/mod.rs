@@ -24,6 +24,6 @@ pub(crate) mod receiver;
 pub(crate) mod sender;
 pub(crate) mod wire;
 
-pub(crate) use planes::Planes;
+pub(crate) use planes::{MultipathSender, Planes};
 pub(crate) use receiver::AnyOrder;
-pub(crate) use sender::{MultipathSender, SelectiveRepeat};
+pub(crate) use sender::SelectiveRepeat;

@@ -18,11 +18,9 @@
 
 mod flight;
 
-use super::planes::{Planes, chooser_of};
 use super::wire::{Answer, Received, Trimmed};
-use farloop_cc::paths::{AnyChooser, Entropy, PathChooser, PathCtx, PathFeedback};
+use farloop_cc::paths::{Entropy, PathFeedback};
 use farloop_cc::{Loss, LossKind, PacketLoss, PacketLossKind};
-use farloop_engine::RandomStream;
 use farloop_network::code::Code;
 use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Time};
@@ -32,52 +30,6 @@ use std::collections::{BTreeSet, VecDeque};
 const MIN_OVERTAKING: u64 = 5;
 /// Most doublings of the timeout, as in go-back-N.
 const MAX_DOUBLINGS: u8 = 6;
-
-/// A sender and the chooser of its paths.
-pub(crate) struct MultipathSender {
-    pub packets: SelectiveRepeat,
-    /// Of the first plane.
-    pub chooser: AnyChooser,
-    /// Where its host sprays.
-    pub planes: Option<Box<Planes>>,
-    /// The last time at which it began to have a packet that its window allows, where packets are paced from their entry into the host's
-    /// queue; `None` where they are paced from their departure.
-    pub allowed: Option<Time>,
-}
-
-impl MultipathSender {
-    /// Returns true if there is a packet that a window of `cwnd` allows.
-    #[inline]
-    pub fn can_send(&self, limit: u64, cwnd: Bytes) -> bool {
-        self.packets.can_send(limit, cwnd)
-    }
-
-    /// Sends the next packet of a flow of `limit` bytes on a path that the chooser names.
-    pub fn next(&mut self, now: Time, limit: u64, (cwnd, plane): (Bytes, u8), random: &mut RandomStream) -> Next {
-        let in_flight = Bytes::new(self.packets.in_flight());
-        self.packets.plane = plane;
-        let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
-        let entropy = chooser.next(&mut PathCtx { now, cwnd, in_flight, random });
-        self.packets.next(now, limit, cwnd, entropy)
-    }
-
-    /// The time from which pacing goes on, after a packet that leaves at `now` and might have left at `due` as far as pacing goes.
-    ///
-    /// A packet enters its host's queue when pacing and window allow it. While earlier packets of its flow wait there, its window is looked
-    /// at when they have left: it may have been full a little longer than that.
-    pub fn paced_from(&self, due: Time, now: Time) -> Time {
-        self.allowed.map_or(now, |allowed| due.max(allowed).min(now))
-    }
-
-    /// Passes the feedback on packets to the chooser.
-    pub fn tell_chooser(&mut self, now: Time, cwnd: Bytes, random: &mut RandomStream) {
-        let in_flight = Bytes::new(self.packets.in_flight());
-        for (plane, entropy, fate) in self.packets.fates.drain(..) {
-            let chooser = chooser_of(&mut self.chooser, &mut self.planes, plane);
-            chooser.feedback(&mut PathCtx { now, cwnd, in_flight, random: &mut *random }, entropy, fate);
-        }
-    }
-}
 
 /// Where a packet is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

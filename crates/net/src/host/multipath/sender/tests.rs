@@ -1,5 +1,6 @@
 use super::*;
 use crate::host::multipath::receiver::{AnyOrder, Arrival};
+use farloop_engine::RandomStream;
 use farloop_test_support::cases;
 use proptest::prelude::*;
 use std::cmp::Reverse;
