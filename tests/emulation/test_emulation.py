@@ -166,6 +166,7 @@ def counts(**changed):
         "refused",
         "bytes",
         "longest",
+        "joined",
         "queue",
     ]
     late = {f"lateness_{key}": 1000 for key in ("p50", "p99", "worst")}
@@ -181,7 +182,9 @@ def test_packets_are_accounted_for():
 
 
 def test_what_is_said_has_losses_by_cause_and_those_of_the_host():
-    lossy = counts(came=2000, left=1990, bytes=3_000_000, lost_random=6, dropped_queue=4, marked=30, longest=16_000)
+    lossy = counts(
+        came=2000, left=1990, bytes=3_000_000, lost_random=6, dropped_queue=4, marked=30, longest=16_000, joined=9_000
+    )
     directions = (
         session.DirectionReport("west->east", lossy, 128e-6),
         session.DirectionReport("east->west", counts(overruns=3), 0.0),
@@ -192,8 +195,11 @@ def test_what_is_said_has_losses_by_cause_and_those_of_the_host():
         "4 dropped, queue full",
         "30 marked",
         "late: p50 1 µs",
-        "(128 µs at the link's rate)",
+        "(128 µs at the link's rate), packets that left together joined to at most 9 kB",
     ):
         assert said in text, said
+    assert "pace the senders" not in text
+    late = (session.DirectionReport("west->east", counts(lateness_p99=600_000), 0.0),)
+    assert "pace the senders" in "\n".join(view.lines(session.Emulation(10.0, True, GOOD, late, ())))
     assert "this host was too slow: it lost 3 packets" in text and "3 lost by this host: ring full" in text
     assert session.Emulation(1.0, True, None, directions, ()).as_json()["directions"][0]["lateness_p99_s"] == 1e-6

@@ -1,8 +1,10 @@
 """An emulator on the kernel that runs the tests: real frames through namespaces, taps and named interfaces. As root; otherwise skipped."""
 
+import contextlib
 import fcntl
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -15,10 +17,12 @@ from pathlib import Path
 
 import pytest
 from support import live
+from support.cases import cases
 
 from farloop.emulation import ends, long_links, netem, session
 from farloop.emulation.process import MODULE, Emulator
 from farloop.errors import FarloopError
+from farloop.kernel.rollout import net_namespaces
 from farloop.scenario import Scenario
 from farloop.testbed.namespaces import Namespace
 
@@ -110,7 +114,7 @@ with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as server:
 """
 DOWNLOAD = """
 import socket, sys
-with socket.create_server(("0.0.0.0", 9)) as server:
+with socket.create_server(("::", 9), family=socket.AF_INET6, dualstack_ipv6=True) as server:
     connection, _ = server.accept()
     total = 0
     while data := connection.recv(1 << 16):
@@ -118,10 +122,10 @@ with socket.create_server(("0.0.0.0", 9)) as server:
 assert total == 2_000_000, total
 """
 UPLOAD = """
-import socket, time
+import socket, sys, time
 for _ in range(100):
     try:
-        connection = socket.create_connection(("10.213.1.2", 9))
+        connection = socket.create_connection((sys.argv[1] if sys.argv[1:] else "10.213.1.2", 9))
         break
     except ConnectionRefusedError:
         time.sleep(0.05)
@@ -157,6 +161,23 @@ def test_tcp_gets_through_whole_at_the_links_rate(offload):
     assert done.seconds > 0.8 and there.counts["left"] >= 2_000_000 // 1460
     assert there.counts["queue"] > 3000
     assert (there.counts["longest"] > 1514) == offload
+
+
+@pytest.mark.parametrize("address", ["10.213.1.2", "fd00:213:1::2"])
+@pytest.mark.parametrize("joins", [True, False])
+def test_segments_that_leave_together_reach_programs_as_one_frame(address, joins):
+    """IPv4 and IPv6, and the stream is whole either way."""
+    programs = [program("west", UPLOAD, address), program("east", DOWNLOAD)]
+    settings = ["link.west->east.rate=2Gbps", "wan_switch.kmin=300kB", "wan_switch.kmax=300kB"]
+    done = session.emulate(
+        planned(*settings), long_links.Impairments(), programs=programs, calibrates=False, receive_offload=joins
+    )
+    there, back = done.directions
+    assert done.failed == () and there.counts["bytes"] >= 2_000_000
+    # What the law sees is packets, joined or not.
+    assert there.counts["longest"] == 1514
+    assert (there.counts["joined"] > 1514) == joins
+    assert back.counts["joined"] == 0
 
 
 def test_losses_and_reordering_are_counted_and_tcp_repairs_them():
@@ -302,15 +323,44 @@ def test_interfaces_in_use_are_refused():
             ends.named_interfaces(planned(), "farloop-a,farloop-b")
 
 
-def test_a_killed_command_leaves_nothing():
-    """At several moments of its life: while it calibrates, while it runs."""
-    words = [sys.executable, "-m", "farloop", "emulate", str(EXAMPLE), *(w for s in SLOW for w in ("--set", s))]
-    for patience in (0.3, 0.8, 1.5, 2.5):
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(patience)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert emulators() == []
+def taps_and_rules():
+    """What else an emulation could leave: namespaces that somebody holds, rules of routing, taps."""
+    held = set(net_namespaces.list_namespaces())
+    rules = [
+        subprocess.run(["ip", family, "rule"], capture_output=True, text=True, check=True).stdout
+        for family in ("-4", "-6")
+    ]
+    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+    return held, rules, [line.split(":")[1] for line in links.splitlines()]
+
+
+def test_kills_at_any_time_leave_nothing():
+    """While it starts, calibrates, runs programs, or moves frames between taps: no emulator, namespace, tap, rule or program is left."""
+    words = ["emulate", str(EXAMPLE), *(w for s in SLOW for w in ("--set", s))]
+    sleeper = f"west={sys.executable} -c 'import time; time.sleep(987)'"
+    before, chance = taps_and_rules(), random.Random(52)
+    for number in range(cases(30)):
+        with contextlib.ExitStack() as stack:
+            more = ["--run", sleeper]
+            if number % 3 == 2 and Path("/dev/net/tun").exists():
+                stack.enter_context(Namespace().enter_namespace())
+                stack.enter_context(tap("farloop-a"))
+                stack.enter_context(tap("farloop-b"))
+                more = ["--between", "farloop-a,farloop-b", "--no-calibration"]
+            command = [sys.executable, "-m", "farloop", *words, *more]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(chance.uniform(0.1, 3.0))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert emulators() == []
+        end = time.monotonic() + 20
+        while (after := taps_and_rules()) and time.monotonic() < end:
+            # Those that others held before may be gone.
+            if after[0] <= before[0] and after[1:] == before[1:]:
+                break
+            time.sleep(0.1)
+        assert after[0] <= before[0] and after[1:] == before[1:], number
+        assert not any(b"time.sleep(987)" in read(path) for path in Path("/proc").glob("[0-9]*/cmdline"))
 
 
 def test_the_command_prints_what_became_of_all_packets():

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from farloop import _native, api
+from farloop.errors import FarloopError
 from farloop.kernel import tcp_info
 from farloop.output import saving
 from farloop.output.store import Simulated
 from farloop.scenario import Scenario
 from farloop.testbed import agreement, algorithms, blueprint, connections, measured, repetitions
+from farloop.testbed.emulator_process import EmulatorProcess
 from farloop.testbed.link_emulator import Lateness
 from farloop.testbed.network import Network
 from farloop.testbed.ports import Counters, Setting
@@ -277,3 +279,22 @@ def test_what_is_missing_is_said_in_one_line(example, monkeypatch, tmp_path):
     monkeypatch.setattr(repetitions.doctor, "OBJECTS", tmp_path)
     with pytest.raises(repetitions.FarloopError, match="program switch: not compiled"):
         repetitions.measure(example)
+
+
+SAYS = "import sys; print('ready', flush=True); sys.stdin.read(); print(sys.argv[1], flush=True)"
+
+
+def test_an_emulators_process_is_started_checked_and_ended(tmp_path, monkeypatch):
+    """Both emulators': it gives the JSON that it wrote, and says how it ended where it did so before."""
+    (tmp_path / "says_json.py").write_text(SAYS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = EmulatorProcess("the emulator", ["says_json", "[1, 2]"], None)
+    process.check()
+    assert process.read_output() == [1, 2]
+    with pytest.raises(FarloopError, match="the emulator has ended: without a word"):
+        process.check()
+    process.kill()
+    with pytest.raises(FarloopError, match="the emulator has ended: without a word"):
+        EmulatorProcess("the emulator", ["says_json", "no JSON"], None).read_output()
+    with pytest.raises(FarloopError, match=r"the link emulator has ended: .*No module named farloop_nothing"):
+        EmulatorProcess("the link emulator", ["farloop_nothing"], None)

@@ -6,6 +6,7 @@
 
 use crate::direction::{Counts, Direction};
 use crate::frame::{self, Frame, Packets, packets};
+use crate::joining::Joiner;
 use crate::lateness::Distribution;
 use crate::ring::{self, Interface};
 use nix::errno::Errno;
@@ -21,6 +22,9 @@ const SLOTS: usize = 4096;
 
 /// The same of frames of up to 64 kB.
 const LARGE_SLOTS: usize = 768;
+
+/// Bytes of frames that are taken from a ring before what is due leaves: a tenth of a millisecond's work. A sender that begins fills the ring.
+const TAKEN: usize = 192 << 10;
 
 /// The largest frame that hosts leave to others to cut: a packet of 64 kB behind its header and tags.
 const LARGEST: usize = (1 << 16) + 64;
@@ -51,6 +55,8 @@ pub struct Options {
     pub promiscuous: bool,
     /// When sampled packets were due is recorded.
     pub samples: bool,
+    /// TCP segments that leave together leave as one frame ([`crate::joining`]).
+    pub joins: bool,
 }
 
 /// The counts and lateness of a direction.
@@ -66,8 +72,16 @@ pub struct Report {
     pub overruns: u64,
     /// Packets that the interface did not take.
     pub refused: u64,
+    /// Bytes of the longest frame that was joined from several packets; 0 without.
+    pub joined: usize,
     /// Of sampled packets, the key of [`frame::sample_key`], and when they were due, in ns of `CLOCK_MONOTONIC`.
     pub samples: Vec<(u64, u64)>,
+}
+
+/// Packets that are about to leave, with their times, and what joins them.
+struct Outgoing {
+    batch: Vec<(u64, Frame)>,
+    joiner: Joiner,
 }
 
 /// One direction, its two interfaces, and its counts.
@@ -76,6 +90,10 @@ struct Lane {
     to: usize,
     direction: Direction,
     report: Report,
+    /// All that came until then has been taken, in ns since the start: the port may go on up to there.
+    complete: u64,
+    /// More waits in the ring.
+    has_more: bool,
 }
 
 /// Calls `ready`, and then emulates all links until `stop` has no writer any more: an end of a pipe that the process which wants them holds
@@ -98,26 +116,29 @@ pub fn run(
         }
         let [there, back] = link.directions;
         for (direction, from, to) in [(there, first, first + 1), (back, first + 1, first)] {
-            lanes.push(Lane { from, to, direction, report: Report::default() });
+            lanes.push(Lane { from, to, direction, report: Report::default(), complete: 0, has_more: false });
         }
     }
     ring::set_timer_slack(1)?;
     let start = monotonic()?;
     ready();
-    let mut batch = Vec::with_capacity(ring::BATCH);
+    let mut outgoing = Outgoing { batch: Vec::with_capacity(ring::BATCH), joiner: Joiner::default() };
     let mut last_look = start;
     loop {
         let clock = Clock::read(start)?;
         for lane in &mut lanes {
-            lane.receive(&mut interfaces, clock, options);
+            lane.receive(&mut interfaces, clock, (TAKEN / longest).max(4));
         }
         for lane in &mut lanes {
-            lane.send(&interfaces, start, options, &mut batch)?;
+            lane.send(&interfaces, start, options, &mut outgoing)?;
         }
         let now = monotonic()?;
-        let wait = wait(&lanes, now - start);
+        let has_more = lanes.iter().any(|lane| lane.has_more);
+        let wait = if has_more { Some(0) } else { wait(&lanes, now - start) };
         if wait.is_some() && now < last_look + 10 * MAX_SLEEP {
-            sleep(wait)?;
+            if !has_more {
+                sleep(wait)?;
+            }
             continue;
         }
         last_look = now;
@@ -147,17 +168,26 @@ fn end(lanes: Vec<Lane>, interfaces: &[Interface]) -> Vec<[Report; 2]> {
 impl Default for Report {
     fn default() -> Report {
         let lateness = Distribution::default();
-        Report { counts: Counts::default(), inside: 0, lateness, overruns: 0, refused: 0, samples: Vec::new() }
+        Report {
+            counts: Counts::default(),
+            inside: 0,
+            lateness,
+            overruns: 0,
+            refused: 0,
+            joined: 0,
+            samples: Vec::new(),
+        }
     }
 }
 
 impl Lane {
-    /// Takes what has come.
-    fn receive(&mut self, interfaces: &mut [Interface], clock: Clock, options: Options) {
+    /// Takes up to `most` frames of what has come.
+    fn receive(&mut self, interfaces: &mut [Interface], clock: Clock, most: usize) {
         let direction = &mut self.direction;
-        let most = if options.takes_large { LARGE_SLOTS } else { SLOTS };
-        interfaces[self.from].take(most, |received| {
+        let mut last = 0;
+        let taken = interfaces[self.from].take(most, |received| {
             let at = clock.since_start(received.stamp);
+            last = at;
             if received.bytes.len() < received.length {
                 direction.refuse();
                 return;
@@ -170,7 +200,10 @@ impl Lane {
                 direction.refuse();
             }
         });
-        direction.advance(clock.now);
+        // What came after the last one taken is not known yet, and the port's queue counts it.
+        self.has_more = taken == most;
+        self.complete = self.complete.max(if self.has_more { last } else { clock.now });
+        direction.advance(self.complete);
     }
 
     /// Sends what is due.
@@ -179,11 +212,11 @@ impl Lane {
         interfaces: &[Interface],
         start: u64,
         options: Options,
-        batch: &mut Vec<(u64, Frame)>,
+        outgoing: &mut Outgoing,
     ) -> io::Result<()> {
+        let Outgoing { batch, joiner } = outgoing;
         let mut now = monotonic()? - start;
         loop {
-            self.direction.advance(now);
             while batch.len() < ring::BATCH {
                 let Some(packet) = self.direction.take(now) else { break };
                 batch.push(packet);
@@ -191,8 +224,9 @@ impl Lane {
             if batch.is_empty() {
                 return Ok(());
             }
-            let frames = batch.iter().map(|(_, packet)| (&packet.header, &packet.bytes[..]));
-            self.report.refused += interfaces[self.to].send(frames)?;
+            joiner.join(batch, options.joins);
+            self.report.joined = self.report.joined.max(joiner.longest());
+            self.report.refused += interfaces[self.to].send(joiner.frames(batch))?;
             // When the call has returned all of them have left: none was earlier than this says.
             now = monotonic()? - start;
             let is_last = batch.len() < ring::BATCH;

@@ -19,8 +19,10 @@ const GSO_ECN: u8 = 0x80;
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-const TCP: u8 = 6;
+pub(crate) const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Where TCP's header has its checksum.
+const TCP_CHECKSUM: usize = 16;
 
 /// The work that the sender of a frame has left to others: a checksum, and cutting it into segments.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -40,6 +42,15 @@ impl Offload {
             checksum: (bytes[0] & NEEDS_CHECKSUM != 0).then(|| (word(6), word(8))),
             segments: (kind != 0).then(|| (kind, word(4))),
         }
+    }
+
+    /// As these bytes, for a frame of TCP segments with so many bytes of headers and, but for the last one, of payload each.
+    pub(crate) fn joined(v6: bool, headers: usize, size: usize, tcp: usize) -> [u8; VNET_HEADER] {
+        let mut header = Offload { checksum: Some((tcp as u16, TCP_CHECKSUM as u16)), segments: None }.header();
+        header[1] = if v6 { GSO_TCP6 } else { GSO_TCP4 };
+        header[2..4].copy_from_slice(&(headers as u16).to_ne_bytes());
+        header[4..6].copy_from_slice(&(size as u16).to_ne_bytes());
+        header
     }
 
     /// As these bytes; for a single packet.
@@ -74,15 +85,15 @@ pub enum Kind {
 
 /// Where the headers of a packet begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
-    ip: usize,
-    v6: bool,
+pub(crate) struct Place {
+    pub(crate) ip: usize,
+    pub(crate) v6: bool,
     /// The transport's header and its protocol; `None` for fragments but the first, and for IPv6's extension headers.
-    transport: Option<(usize, u8)>,
+    pub(crate) transport: Option<(usize, u8)>,
 }
 
 /// The packet of a frame behind up to two tags; `None` if it is neither IPv4 nor IPv6, or is cut off.
-fn place(bytes: &[u8]) -> Option<Place> {
+pub(crate) fn place(bytes: &[u8]) -> Option<Place> {
     let ip = ETHERNET + tags(bytes);
     let kind = word(bytes, ip - 2)?;
     let first = *bytes.get(ip)?;
@@ -109,11 +120,11 @@ pub fn tags(bytes: &[u8]) -> usize {
     (0..2).take_while(is_tag).count() * TAG
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
-fn put(bytes: &mut [u8], at: usize, value: u16) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
@@ -260,9 +271,7 @@ impl Cut {
             put(&mut bytes, ip + 2, (self.headers - ip + length) as u16);
             let identification = u16::from_be_bytes([bytes[ip + 4], bytes[ip + 5]]).wrapping_add(number as u16);
             put(&mut bytes, ip + 4, identification);
-            put(&mut bytes, ip + 10, 0);
-            let checksum = !fold(sum(&bytes[ip..transport]));
-            put(&mut bytes, ip + 10, checksum);
+            renew_ipv4_checksum(&mut bytes, ip, transport);
         }
         if self.is_tcp {
             let at = transport + 4;
@@ -279,15 +288,32 @@ impl Cut {
         } else {
             put(&mut bytes, transport + 4, inner as u16);
         }
-        // The rest of the checksum is left to others, as it came: the field has the sum of the pseudo header.
-        let at = if self.is_tcp { 16 } else { 6 };
-        let addresses = if self.place.v6 { &bytes[ip + 8..ip + 40] } else { &bytes[ip + 12..ip + 20] };
-        let protocol = u64::from(if self.is_tcp { TCP } else { UDP });
-        let pseudo = fold(sum(addresses) + protocol + inner as u64);
+        // The rest of the checksum is left to others, as it came.
+        let (at, protocol) = if self.is_tcp { (TCP_CHECKSUM, TCP) } else { (6, UDP) };
+        let pseudo = pseudo_sum(&bytes, ip, self.place.v6, protocol, inner);
         put(&mut bytes, transport + at, pseudo);
         let header = Offload { checksum: Some((transport as u16, at as u16)), segments: None }.header();
         Frame { bytes, header }
     }
+}
+
+/// Computes the checksum of an IPv4 header anew.
+pub(crate) fn renew_ipv4_checksum(bytes: &mut [u8], ip: usize, transport: usize) {
+    put(bytes, ip + 10, 0);
+    let checksum = !fold(sum(&bytes[ip..transport]));
+    put(bytes, ip + 10, checksum);
+}
+
+/// Puts the sum of the pseudo header into TCP's checksum: the rest is left to others.
+pub(crate) fn put_pseudo_sum(bytes: &mut [u8], ip: usize, v6: bool, tcp: usize, inner: usize) {
+    let pseudo = pseudo_sum(bytes, ip, v6, TCP, inner);
+    put(bytes, tcp + TCP_CHECKSUM, pseudo);
+}
+
+/// The sum of the pseudo header of a packet whose transport has `inner` bytes.
+fn pseudo_sum(bytes: &[u8], ip: usize, v6: bool, protocol: u8, inner: usize) -> u16 {
+    let addresses = if v6 { &bytes[ip + 8..ip + 40] } else { &bytes[ip + 12..ip + 20] };
+    fold(sum(addresses) + u64::from(protocol) + inner as u64)
 }
 
 /// The sum of 16-bit words of RFC 1071, not yet folded.
@@ -306,4 +332,4 @@ fn fold(mut sum: u64) -> u16 {
 
 #[cfg(test)]
 #[path = "frame_tests.rs"]
-mod tests;
+pub(crate) mod tests;

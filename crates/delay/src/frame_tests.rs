@@ -17,7 +17,7 @@ impl Packets for Taken {
 }
 
 /// A TCP segment over IPv4 or IPv6 with this payload; its checksums as a host leaves them that has offloads.
-fn tcp(v6: bool, flags: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn tcp(v6: bool, flags: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![2; 12];
     let length = (20 + payload.len()) as u16;
     if v6 {

@@ -5,8 +5,8 @@
 //! - The testbed's delay line: [`queue`] knows frames and times and nothing of sockets, [`wire`] moves frames between sockets and queues
 //!   (Linux only), and [`accidents`] has it lose or delay segments by their number.
 //! - The emulator of long links at line rate (`farloop emulate`): [`direction`] is the law of one direction, with its queue, marks and
-//!   losses ([`impairments`]). [`frame`] reads, marks and cuts frames, [`ring`] has the system calls, [`emulator`] the loop. [`lateness`]
-//!   is the distribution of what it measures, and [`probe`] the instruments that check it.
+//!   losses ([`impairments`]). [`frame`] reads, marks and cuts frames, [`joining`] joins those that leave together, [`ring`] has the system
+//!   calls, [`emulator`] the loop. [`lateness`] is the distribution of what it measures, and [`probe`] the instruments that check it.
 
 pub mod accidents;
 pub mod direction;
@@ -14,6 +14,7 @@ pub mod direction;
 pub mod emulator;
 pub mod frame;
 pub mod impairments;
+pub mod joining;
 pub mod lateness;
 #[cfg(target_os = "linux")]
 pub mod probe;

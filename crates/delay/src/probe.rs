@@ -59,7 +59,7 @@ pub fn send(stream: &Stream) -> io::Result<u64> {
             number(frame, sent);
             sent += 1;
         }
-        refused += interface.send(frames.iter().map(|frame| (&header, &frame[..])))?;
+        refused += interface.send(frames.iter().map(|frame| (&header, std::iter::once(&frame[..]))))?;
     }
 }
 

@@ -180,17 +180,29 @@ impl Interface {
         most
     }
 
-    /// Sends up to [`BATCH`] frames, each with its header of offloads. Returns how many of them the interface had no room for.
-    pub fn send<'a>(&self, frames: impl Iterator<Item = (&'a [u8; VNET_HEADER], &'a [u8])>) -> io::Result<u64> {
+    /// Sends up to [`BATCH`] frames, each with its header of offloads, and in up to [`BATCH`] parts, all of them together. Returns how many
+    /// parts were of frames that the interface had no room for.
+    pub fn send<'a, P: Iterator<Item = &'a [u8]>>(
+        &self,
+        frames: impl Iterator<Item = (&'a [u8; VNET_HEADER], P)>,
+    ) -> io::Result<u64> {
         // SAFETY: all zeros are values of these plain structures.
-        let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
+        let (mut parts, mut messages): ([libc::iovec; 2 * BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-        let mut count = 0;
-        for ((header, bytes), (part, message)) in frames.zip(parts.iter_mut().zip(&mut messages)) {
-            part[0] = libc::iovec { iov_base: header.as_ptr().cast_mut().cast(), iov_len: VNET_HEADER };
-            part[1] = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (part.as_mut_ptr(), 2);
+        let (mut count, mut used) = (0, 0);
+        for ((header, bytes), message) in frames.zip(&mut messages) {
+            let before = used;
+            for part in std::iter::once(&header[..]).chain(bytes) {
+                parts[used] = libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() };
+                used += 1;
+            }
+            message.msg_hdr.msg_iovlen = (used - before) as _;
             count += 1;
+        }
+        let mut next = parts.as_mut_ptr();
+        for message in &mut messages[..count] {
+            message.msg_hdr.msg_iov = next;
+            next = next.wrapping_add(message.msg_hdr.msg_iovlen as usize);
         }
         let (mut sent, mut refused) = (0, 0_u64);
         while sent < count {
@@ -205,7 +217,8 @@ impl Interface {
                     Some(libc::EINTR) => {}
                     // As on any wire, what finds no room or no carrier is lost.
                     Some(libc::EAGAIN | libc::ENOBUFS | libc::ENETDOWN | libc::EMSGSIZE | libc::EINVAL) => {
-                        (sent, refused) = (sent + 1, refused + 1);
+                        refused += messages[sent].msg_hdr.msg_iovlen as u64 - 1;
+                        sent += 1;
                     }
                     _ => return Err(error),
                 },

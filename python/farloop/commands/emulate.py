@@ -76,6 +76,12 @@ def emulate(
             "--segmentation-offload", help="Programs send frames of up to 16 kB, which farloop cuts: faster, in bursts."
         ),
     ] = False,
+    no_receive_offload: Annotated[
+        bool,
+        typer.Option(
+            "--no-receive-offload", help="Each TCP segment reaches programs by itself, not joined with others: slower."
+        ),
+    ] = False,
     priority: Annotated[
         str, typer.Option(metavar="fifo|normal", help="Priority of the emulator: real-time (SCHED_FIFO) or normal.")
     ] = "fifo",
@@ -118,6 +124,7 @@ def emulate(
         programs=programs,
         duration=seconds,
         segmentation_offload=segmentation_offload,
+        receive_offload=not no_receive_offload,
         real_time=priority == "fifo",
         one_way=one_way,
         calibrates=not no_calibration,

@@ -48,12 +48,15 @@ class LinkEnds:
 
 
 @contextmanager
-def make_namespaces(plan: EmulationPlan, *, segmentation_offload: bool = False) -> Iterator[LinkEnds]:
+def make_namespaces(
+    plan: EmulationPlan, *, segmentation_offload: bool = False, receive_offload: bool = True
+) -> Iterator[LinkEnds]:
     """A namespace for each end of a link, until the block ends or this process does.
 
     Args:
         plan: The links.
         segmentation_offload: Hosts leave to the emulator to cut frames of up to `BURST`.
+        receive_offload: Hosts take frames that the emulator joined from several packets, and leave it the checksums.
 
     Raises:
         FarloopError: this process may not make them.
@@ -83,11 +86,12 @@ def make_namespaces(plan: EmulationPlan, *, segmentation_offload: bool = False) 
                 own, v4, v6 = nodes[node], f"10.213.{number}.{end + 1}", f"fd00:213:{number}::{end + 1}"
                 peer = f"type veth peer name {outer} mtu {plan.mtu} netns {own.path}"
                 between.batch("ip", [f"link add name {device} mtu {plan.mtu} {peer}"])
-                between.whole_packets([device])
+                if not receive_offload:
+                    between.whole_packets([device])
                 if segmentation_offload:
                     own.batch("ip", [f"link set {outer} gso_max_size {BURST}"])
                 else:
-                    own.whole_packets([outer])
+                    own.whole_packets([outer], checksums=not receive_offload)
                 between.batch("ip", [f"link set {device} arp off up"])
                 lines = [f"link set {outer} up", f"addr add {v4}/24 dev {outer}"]
                 own.batch("ip", [*lines, f"addr add {v6}/64 dev {outer} nodad"])

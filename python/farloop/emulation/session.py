@@ -148,6 +148,7 @@ def emulate(
     programs: Sequence[NodeProgram] = (),
     duration: float | None = None,
     segmentation_offload: bool = False,
+    receive_offload: bool = True,
     real_time: bool = True,
     one_way: bool = False,
     calibrates: bool = True,
@@ -162,6 +163,7 @@ def emulate(
         programs: What runs at the links' nodes.
         duration: In seconds; `None` for no end.
         segmentation_offload: Hosts leave it to the emulator to cut frames.
+        receive_offload: TCP segments that leave together reach namespaces as one frame.
         real_time: The emulator takes real-time priority where it may.
         one_way: Calibrate in one direction only.
         calibrates: Refuse what this host cannot carry.
@@ -179,14 +181,17 @@ def emulate(
             measured = calibration.calibrate(plan, real_time=real_time, one_way=one_way)
             measured.refuse()
             say(measured.line())
-        ends = named or stack.enter_context(make_namespaces(plan, segmentation_offload=segmentation_offload))
         is_there = named is not None
+        receive_offload = receive_offload and not is_there
+        made = make_namespaces(plan, segmentation_offload=segmentation_offload, receive_offload=receive_offload)
+        ends = named or stack.enter_context(made)
         spec = plan.spec(
             ends.interfaces,
             added,
             segmentation_offload=segmentation_offload,
             takes_large=is_there,
             promiscuous=is_there,
+            receive_offload=receive_offload,
         )
         emulator = Emulator(spec, ends.namespace, real_time=real_time)
         stack.callback(emulator.kill)

@@ -21,8 +21,8 @@ from farloop.errors import FarloopError
 _CLONE_NEWNET = 0x40000000
 _HERE = "/proc/thread-self/ns/net"
 _SIOCETHTOOL = 0x8946
-# ETHTOOL_STXCSUM, ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO
-_OFFLOADS = (0x17, 0x1F, 0x24, 0x2C)
+_CHECKSUMS = 0x17  # ETHTOOL_STXCSUM
+_OFFLOADS = (0x1F, 0x24, 0x2C)  # ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO
 
 
 class Namespace:
@@ -79,15 +79,19 @@ class Namespace:
                 except OSError as error:
                     raise FarloopError(f"the kernel does not set net/{name} to {value}: {error.strerror}") from None
 
-    def whole_packets(self, devices: Iterable[str]) -> None:
+    def whole_packets(self, devices: Iterable[str], *, checksums: bool = True) -> None:
         """Switches off what would make one of several packets, or leave checksums to others.
+
+        Args:
+            devices: Interfaces.
+            checksums: False lets hosts leave checksums to others.
 
         Raises:
             FarloopError: an interface refuses.
         """
         with self.enter_namespace(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
             for device in devices:
-                for what in _OFFLOADS:
+                for what in (_CHECKSUMS, *_OFFLOADS) if checksums else _OFFLOADS:
                     value = ctypes.create_string_buffer(struct.pack("=II", what, 0))
                     request = struct.pack("@16sP16x", device.encode(), ctypes.addressof(value))
                     try:

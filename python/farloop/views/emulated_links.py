@@ -6,6 +6,9 @@ from farloop.emulation.long_links import EmulationPlan
 from farloop.emulation.session import LOSSES, DirectionReport, Emulation
 from farloop.units import bytes_text, count_text, rate_text, time_text
 
+LATE = 500_000
+"""Ns of lateness of 99 of 100 packets from which on there is advice."""
+
 
 def describe_omissions(plan: EmulationPlan) -> str:
     """The parts of a scenario that are not emulated, because real programs and their hosts take its place."""
@@ -25,6 +28,11 @@ def lines(done: Emulation) -> list[str]:
         )
     for each in done.directions:
         said += _direction(each, done.seconds)
+    if any(each.counts["lateness_p99"] > LATE for each in done.directions):
+        said.append(
+            "1 in 100 packets was later than 0.5 ms: pace the senders a little below the link's rate (SO_MAX_PACING_RATE; "
+            "iperf3 --fq-rate), or leave this host more time"
+        )
     return said
 
 
@@ -40,10 +48,13 @@ def _direction(each: DirectionReport, seconds: float) -> list[str]:
         f"{counts['refused']:,} lost by this host: interface full" if counts["refused"] else "",
     ]
     rate = rate_text(counts["bytes"] * 8 / seconds) if seconds else "0 bps"
+    joined = (
+        f", packets that left together joined to at most {bytes_text(counts['joined'])}" if counts["joined"] else ""
+    )
     return [
         f"{each.name}: {counts['came']:,} packets came, {counts['left']:,} left ({rate})",
         f"  late: p50 {late[0]}, p99 {late[1]}, worst {late[2]}",
         f"  {', '.join(gone) or 'none lost'}{''.join(f', {text}' for text in others if text)}",
         f"  longest queue {bytes_text(counts['queue'])}, longest burst {bytes_text(counts['longest'])} "
-        f"({time_text(each.burst_time)} at the link's rate)",
+        f"({time_text(each.burst_time)} at the link's rate){joined}",
     ]

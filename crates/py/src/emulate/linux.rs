@@ -20,6 +20,7 @@ impl LinkText {
             takes_large: is_set(&all, "takes_large"),
             promiscuous: is_set(&all, "promiscuous"),
             samples: is_set(&all, "samples"),
+            joins: is_set(&all, "receive_offload"),
         };
         let mut links = Vec::new();
         for (number, link) in list(&all, "links")?.iter().enumerate() {
@@ -119,6 +120,7 @@ pub(super) fn report_json(reports: &[[Report; 2]]) -> String {
             "lost_random": counts.lost_random, "lost_burst": counts.lost_burst,
             "lost_numbered": counts.lost_numbered, "damaged": counts.damaged, "longest": counts.longest,
             "queue": counts.queue, "overruns": report.overruns, "refused": report.refused,
+            "joined": report.joined,
             "lateness_p50": late.quantile(0.5), "lateness_p99": late.quantile(0.99), "lateness_worst": late.max(),
             "samples": report.samples,
         })
