@@ -145,7 +145,7 @@ impl Joiner {
         group.members.push(at);
         group.first = first;
         group.payload = first.map_or(0, |first| first.payload);
-        group.is_closed = !first.is_some_and(|first| first.joins);
+        group.is_closed = first.is_none_or(|first| !first.joins);
     }
 }
 
@@ -156,7 +156,7 @@ impl Group {
         let (a, b) = (&batch[self.members[0]].1.bytes[..], &batch[at].1.bytes[..]);
         let (ip, tcp) = (first.ip, first.tcp);
         // A closed group takes none; nor does one whose only segment was pushed.
-        let is_open = !self.is_closed && !(self.members.len() == 1 && a[tcp + 13] & PSH != 0);
+        let is_closed = self.is_closed || self.members.len() == 1 && a[tcp + 13] & PSH != 0;
         // Of IP all but lengths, the identification and the checksum: with the marks.
         let is_same_ip = match first.v6 {
             true => a[ip..ip + 4] == b[ip..ip + 4] && a[ip + 6..ip + 8] == b[ip + 6..ip + 8],
@@ -167,7 +167,7 @@ impl Group {
             && (a[tcp + 13] | PSH) == (b[tcp + 13] | PSH)
             && a[tcp + 14..tcp + 16] == b[tcp + 14..tcp + 16]
             && a[tcp + 18..first.headers] == b[tcp + 18..next.headers];
-        is_open
+        !is_closed
             && next.joins
             && is_same_ip
             && is_same_tcp

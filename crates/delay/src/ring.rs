@@ -189,20 +189,20 @@ impl Interface {
         // SAFETY: all zeros are values of these plain structures.
         let (mut parts, mut messages): ([libc::iovec; 2 * BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-        let (mut count, mut used) = (0, 0);
-        for ((header, bytes), message) in frames.zip(&mut messages) {
+        let (mut count, mut used, mut sizes) = (0, 0, [0; BATCH]);
+        for ((header, bytes), size) in frames.zip(&mut sizes) {
             let before = used;
             for part in std::iter::once(&header[..]).chain(bytes) {
                 parts[used] = libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() };
                 used += 1;
             }
-            message.msg_hdr.msg_iovlen = (used - before) as _;
+            *size = used - before;
             count += 1;
         }
         let mut next = parts.as_mut_ptr();
-        for message in &mut messages[..count] {
-            message.msg_hdr.msg_iov = next;
-            next = next.wrapping_add(message.msg_hdr.msg_iovlen as usize);
+        for (message, size) in messages.iter_mut().zip(&sizes[..count]) {
+            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (next, *size as _);
+            next = next.wrapping_add(*size);
         }
         let (mut sent, mut refused) = (0, 0_u64);
         while sent < count {
@@ -217,7 +217,7 @@ impl Interface {
                     Some(libc::EINTR) => {}
                     // As on any wire, what finds no room or no carrier is lost.
                     Some(libc::EAGAIN | libc::ENOBUFS | libc::ENETDOWN | libc::EMSGSIZE | libc::EINVAL) => {
-                        refused += messages[sent].msg_hdr.msg_iovlen as u64 - 1;
+                        refused += sizes[sent] as u64 - 1;
                         sent += 1;
                     }
                     _ => return Err(error),
