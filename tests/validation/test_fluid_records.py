@@ -85,7 +85,7 @@ def test_the_script_does_not_record_a_worse_row_without_a_cause(monkeypatch, tmp
     monkeypatch.setattr(fluid_cases, "load_recorded", lambda: json.loads((tmp_path / "recorded.json").read_text()))
     monkeypatch.setattr(fluid_cases, "load", lambda: (case,))
 
-    def run_worse(chosen, execution):
+    def run_worse(chosen, execution, packets):
         ((_, algorithm),) = chosen
         of = known[algorithm]["all"]["errors"]
         errors = {way: {s: 2 * abs(e) + 0.01 for s, e in own.items()} for way, own in of.items()}

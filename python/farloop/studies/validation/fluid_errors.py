@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from farloop.experiments.variants import Variant
     from farloop.results.run import Run
     from farloop.results.tables import Floats
+    from farloop.studies.validation.kept_packets import KeptPackets, KeptRun
 
 NAME = "fluid"
 """Name on the command line."""
@@ -138,8 +139,15 @@ def select(wanted: Sequence[str], *, full: bool) -> list[tuple[FluidCase, str]]:
     ]
 
 
-def run(chosen: Sequence[tuple[FluidCase, str]], execution: Execution) -> list[FluidError]:
+def run(
+    chosen: Sequence[tuple[FluidCase, str]], execution: Execution, packets: KeptPackets | None = None
+) -> list[FluidError]:
     """Simulates what was chosen in all ways, and compares.
+
+    Args:
+        chosen: Cases with algorithms.
+        execution: How and where.
+        packets: Where runs of packets are kept and looked for.
 
     Raises:
         ScenarioError: a scenario is not valid.
@@ -148,7 +156,8 @@ def run(chosen: Sequence[tuple[FluidCase, str]], execution: Execution) -> list[F
     from farloop.experiments.variants import run_variants
 
     planned = [_variants(case, algorithm) for case, algorithm in chosen]
-    runs = iter(run_variants([variant for each in planned for variant in each], execution, group=NAME))
+    simulate = run_variants if packets is None else packets.simulate
+    runs = iter(simulate([variant for each in planned for variant in each], execution, group=NAME))
     results: list[FluidError] = []
     for (case, algorithm), each in zip(chosen, planned, strict=True):
         results += compare(case, algorithm, [next(runs) for _ in each])
@@ -176,7 +185,7 @@ def ways_of(case: FluidCase) -> tuple[str, ...]:
     return tuple(way for way in _SETTINGS if way != MAX_MIN or not changes)
 
 
-def compare(case: FluidCase, algorithm: str, runs: Sequence[Run]) -> list[FluidError]:
+def compare(case: FluidCase, algorithm: str, runs: Sequence[Run | KeptRun]) -> list[FluidError]:
     """The errors of an algorithm in a case, for all flows and by class of sizes.
 
     Args:
