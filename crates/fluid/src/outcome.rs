@@ -181,7 +181,7 @@ impl Engine<'_> {
 
     /// Checks that no switch with PFC has held more than its buffer, but for what comes between two looks at it.
     fn check_buffers(&self) -> Invariant {
-        let wrong = self.pfc.switches.iter().find(|switch| switch.most > switch.buffer + switch.largest_step());
+        let wrong = self.pfc.switches.iter().find(|switch| switch.overflows());
         let detail = match wrong {
             None => format!("{} switches with PFC have room for what waits", self.pfc.switches.len()),
             Some(switch) => {

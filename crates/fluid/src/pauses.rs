@@ -4,7 +4,7 @@ use crate::crossing::Crossing;
 use crate::engine::{Engine, PAUSES, time};
 use crate::flow::Flow;
 use crate::link::{BYTES_PER_PS, Link};
-use crate::pfc::{Ingress, NONE, PausingSwitch, Pfc};
+use crate::pfc::{Ingress, NONE, PausingSwitch, Pfc, SharedBuffer};
 use crate::refusal::Refusal;
 
 /// Most intervals between two looks at a switch whose queues are long.
@@ -82,18 +82,19 @@ impl Engine<'_> {
     /// Sets what the neighbours of a switch may send from now on, and when to look again.
     fn limit_neighbours(&mut self, number: usize, now: f64) {
         let switch = &self.pfc.switches[number];
-        let (elapsed, free) = (now - switch.at, switch.free_bytes());
+        let (elapsed, pool) = (now - switch.at, switch.shared_buffer());
         let relaxation = 2.0 * switch.interval;
-        let mut next = FAR * switch.interval;
+        // The shared buffer is full when all neighbours have sent what is free.
+        let mut next = (FAR * switch.interval).min((pool.free() / switch.line_rates() / 2.0).max(1.0));
         for place in 0..switch.ingress.len() {
             let ingress = &mut self.pfc.switches[number].ingress[place];
-            let Some(threshold) = ingress.threshold(free.0, free.1) else {
+            let Some((threshold, hysteresis)) = ingress.threshold(pool) else {
                 ingress.held = ingress.waiting;
                 continue;
             };
             ingress.hold(ingress.waiting, threshold);
             let (link, before) = (ingress.link, ingress.open);
-            let open = ingress.next_share(threshold, relaxation.max(2.0 * ingress.reaction));
+            let open = ingress.next_share((threshold, hysteresis), relaxation.max(2.0 * ingress.reaction));
             ingress.average_drain(elapsed);
             let (frames, drain) = (ingress.pauses_in(elapsed), ingress.mean_drain);
             next = if open < 1.0 { 0.0 } else { next.min(((threshold - ingress.held) / ingress.line / 2.0).max(1.0)) };
@@ -113,7 +114,7 @@ impl Engine<'_> {
                 self.limit_link(link as usize, open, drain, now);
             }
         }
-        self.refuse_drops(number, free.1, now);
+        self.refuse_drops(number, pool.free(), now);
         let switch = &mut self.pfc.switches[number];
         switch.at = now;
         // Where a threshold is near, the look comes soon after it.
@@ -165,6 +166,20 @@ impl Engine<'_> {
             ),
             expected: "expected a larger buffer, or gear = \"packets\"",
         });
+    }
+
+    /// The refusal of a run in which pauses came too late for what a switch has room for: packets would be dropped.
+    pub(crate) fn find_overflow(&self) -> Option<Refusal> {
+        let switch = self.pfc.switches.iter().find(|switch| switch.overflows())?;
+        let name = &self.network.node_specs[switch.node as usize].name;
+        Some(Refusal {
+            key: "switch.headroom",
+            problem: format!(
+                "{name} holds {:.0} B and has a buffer of {:.0} B: pauses come too late for its headroom",
+                switch.most, switch.buffer
+            ),
+            expected: "expected \"none\" for the headroom that links need, or a larger buffer, or gear = \"packets\"",
+        })
     }
 
     /// Counts the pauses that hold up to the end of the run.
@@ -288,10 +303,9 @@ impl PausingSwitch {
         }
     }
 
-    /// Bytes of the shared buffer, and those of them that are free.
-    fn free_bytes(&self) -> (f64, f64) {
-        let used: f64 = self.ingress.iter().map(Ingress::in_shared).sum();
-        (self.shared, (self.shared - used).max(0.0))
+    /// Its shared buffer, and what takes it.
+    fn shared_buffer(&self) -> SharedBuffer {
+        SharedBuffer { bytes: self.shared, used: self.ingress.iter().map(Ingress::in_shared).sum() }
     }
 
     /// An ingress without PFC, and a link out where packets that come by it find no room.

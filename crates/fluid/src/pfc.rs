@@ -41,6 +41,26 @@ impl Xoff {
     }
 }
 
+/// The shared buffer of a switch, in bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct SharedBuffer {
+    pub bytes: f64,
+    /// Of what waits; more than there are while some of it is yet to be counted as headroom.
+    pub used: f64,
+}
+
+impl SharedBuffer {
+    /// Bytes that are free.
+    pub fn free(self) -> f64 {
+        (self.bytes - self.used).max(0.0)
+    }
+
+    /// Most bytes that an ingress may have there, which has so many.
+    fn room_of(self, own: f64) -> f64 {
+        if self.used <= self.bytes { own + self.bytes - self.used } else { own * (self.bytes / self.used) }
+    }
+}
+
 /// An ingress port of a switch with PFC.
 #[derive(Clone, Debug)]
 pub(crate) struct Ingress {
@@ -69,12 +89,16 @@ pub(crate) struct Ingress {
 }
 
 impl Ingress {
-    /// Bytes at which it pauses its neighbour, where so many of the shared buffer are free; `None` where it never does.
-    pub fn threshold(&self, shared: f64, free: f64) -> Option<f64> {
-        Some(match self.xoff? {
-            Xoff::Static(bytes) => bytes.min(shared),
-            Xoff::Dynamic(alpha) => alpha * free,
-        })
+    /// Bytes at which it pauses its neighbour, and how far below them it lets that go on; `None` where it never pauses it.
+    ///
+    /// Where the shared buffer is full, what comes takes headroom whatever the threshold is, and pauses the neighbour until that is free.
+    pub fn threshold(&self, pool: SharedBuffer) -> Option<(f64, f64)> {
+        let threshold = match self.xoff? {
+            Xoff::Static(bytes) => bytes.min(pool.bytes),
+            Xoff::Dynamic(alpha) => alpha * pool.free(),
+        };
+        let own = pool.room_of(self.in_shared());
+        Some(if own < threshold { (own, 0.0) } else { (threshold, self.hysteresis) })
     }
 
     /// Returns true if its neighbour obeys its pauses.
@@ -86,8 +110,8 @@ impl Ingress {
     ///
     /// A cycle goes from `threshold + (line - drain) reaction` down to `threshold - hysteresis - drain reaction`. Above the threshold the
     /// neighbour gets the rate that brings the count to the mean of the two within `relaxation`; below all of the cycle it is free.
-    pub fn next_share(&self, threshold: f64, relaxation: f64) -> f64 {
-        let lowest = threshold - self.hysteresis - self.drain * self.reaction;
+    pub fn next_share(&self, (threshold, hysteresis): (f64, f64), relaxation: f64) -> f64 {
+        let lowest = threshold - hysteresis - self.drain * self.reaction;
         let limited = if self.open < 1.0 { self.held > lowest } else { self.held >= threshold };
         if !limited || self.held <= 0.0 {
             return 1.0;
@@ -302,7 +326,17 @@ impl Pfc {
 impl PausingSwitch {
     /// Most bytes that come to it between two looks where a threshold is near.
     pub fn largest_step(&self) -> f64 {
-        self.ingress.iter().map(|ingress| ingress.line).sum::<f64>() * self.interval
+        self.line_rates() * self.interval
+    }
+
+    /// Bytes per picosecond that may come to it.
+    pub fn line_rates(&self) -> f64 {
+        self.ingress.iter().map(|ingress| ingress.line).sum()
+    }
+
+    /// Returns true if it has held more than its buffer, but for what comes between two looks at it.
+    pub fn overflows(&self) -> bool {
+        self.most > self.buffer + self.largest_step()
     }
 
     /// The switch at a node, with these links out.

@@ -133,7 +133,7 @@ impl Simulation {
     /// Runs to the end and gives the result. `progress` is called every few ten thousand events, and returns `false` to cancel.
     ///
     /// # Errors
-    /// [`Stopped::Refused`] where it comes to a queue that would have paused packets.
+    /// [`Stopped::Refused`] where it comes to pauses or drops that rates do not have.
     #[inline(never)] // scripts/guard.py counts its instructions
     pub fn run(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         self.run_with(self.settings, progress)
@@ -157,6 +157,9 @@ impl Simulation {
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<RunResult, Stopped> {
         let (engine, last) = self.simulate(settings, progress)?;
+        if let Some(refusal) = engine.find_overflow() {
+            return Err(Stopped::Refused(refusal));
+        }
         Ok(engine.into_result(last))
     }
 

@@ -77,6 +77,42 @@ fn a_dynamic_threshold_follows_the_free_buffer() {
     assert!((held..held + 8.0 * headroom).contains(&queue), "{queue} against {held}");
 }
 
+/// A threshold that no buffer has room for: where that is full the neighbours are paused all the same, and nothing is lost.
+#[test]
+fn a_full_buffer_pauses_whatever_the_threshold_is() {
+    let result = incast(8, fixed_xoff(2_000_000));
+    let headroom = 25_000.0 + 3.0 * 1_538.0 + 169.0;
+    let (buffer, shared) = (4_000_000.0, 4_000_000.0 - 9.0 * headroom);
+    let queue = result.ports[1].max_queue.as_f64();
+    assert!((0.95 * shared..buffer).contains(&queue), "{queue} of {buffer} B");
+    assert_eq!((ports(&result, Delta::from_us(100)), result.totals.drops.total()), (8, 0));
+    let each = result.flows[0].ideal.as_ps() as f64;
+    for fct in completions(&result) {
+        assert!((fct as f64 / (8.0 * each) - 1.0).abs() < 0.02, "{fct} against {each}");
+    }
+}
+
+/// Without the headroom that a long link needs, what comes after a pause finds no room: the run ends with a line about that.
+#[test]
+fn a_pause_that_comes_too_late_for_the_buffer_ends_the_run() {
+    let pfc =
+        PfcSpec { headroom: Some(Bytes::ZERO), ..PfcSpec::plain(XoffSpec::Static(Bytes::new(900_000)), Bytes::ZERO) };
+    let switch = SwitchSpec { pfc: Some(pfc), ecn: None, buffer: Bytes::new(1_000_000), ..switch() };
+    let mut links = vec![(RATE, Delta::from_us(1)); 4];
+    links[1].1 = Delta::from_us(100);
+    links[2].1 = Delta::from_us(100);
+    let flows = (1..4).map(|host| flow(host, 0, 20_000_000)).collect();
+    let spec = star(&links, switch, fixed("100Gbps"), flows);
+    let simulation = Simulation::build(spec, Settings::default(), &mut || true).expect("a network that it takes");
+    match simulation.run(&mut |_| true) {
+        Err(Stopped::Refused(refusal)) => {
+            assert_eq!(refusal.key, "switch.headroom", "{refusal}");
+            assert!(refusal.problem.contains("has a buffer of 1000000 B"), "{refusal}");
+        }
+        other => panic!("{:?}", other.map(|result| result.invariants)),
+    }
+}
+
 /// Switches s0, s1, …, each with a host h0, h1, …, which are the nodes after them.
 fn with_hosts(count: u32) -> (Vec<NodeSpec>, Vec<LinkSpec>) {
     let xoff = XoffSpec::Static(Bytes::new(20_000));
