@@ -7,6 +7,7 @@ use crate::refusal::Refusal;
 use crate::settings::{Model, Settings};
 use farloop_network::ids::{FlowId, Key};
 use farloop_network::recorded::Recorded;
+use farloop_network::spec::TransportKind;
 use farloop_network::{BuildError, Network, NetworkSpec, RunResult};
 use farloop_units::Time;
 use std::fmt;
@@ -137,6 +138,12 @@ impl Simulation {
     #[inline(never)] // scripts/guard.py counts its instructions
     pub fn run(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         self.run_with(self.settings, progress)
+    }
+
+    /// Returns true if a run has lost packets of RDMA, where all that follows a lost one is sent again (go-back-N). Rates send again only
+    /// what was lost, so that looks at other times say nothing of their error.
+    pub fn leaves_out_repeats(&self, run: &RunResult) -> bool {
+        self.network.transport.kind == TransportKind::Rdma && run.flows.iter().any(|row| row.dropped > 0)
     }
 
     /// Its settings.

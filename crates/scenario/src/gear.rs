@@ -12,6 +12,10 @@ use farloop_net::result::Gear;
 use farloop_units::{ParamType, Value};
 use serde_json::{Value as Json, json};
 
+/// Said of a run by rates that loses packets of RDMA.
+const REPEATS: &str = "packets were lost, and nothing bounds the error: over RDMA all that follows a lost packet is sent again (go-back-N), \
+                       of which rates have none; packets may take many times as long";
+
 impl GearChoice {
     /// The gear that results name.
     pub fn gear(self) -> Gear {
@@ -75,7 +79,7 @@ pub(crate) fn ready_rates(
 /// Simulates by rates.
 pub(crate) fn simulate_rates(
     scenario: &Scenario,
-    Ready { facts, names, simulation, .. }: Ready<Simulation>,
+    Ready { mut facts, names, simulation, .. }: Ready<Simulation>,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let mut tell = |p: farloop_fluid::Progress| progress(Progress { now: p.now, end: p.end, steps: p.looks });
@@ -83,7 +87,11 @@ pub(crate) fn simulate_rates(
         Stopped::Cancelled => RunError::Cancelled,
         Stopped::Refused(refusal) => at_key(scenario, &refusal).into(),
     })?;
-    let error = if result.gear == Gear::Fluid && scenario.run.fluid_error {
+    let repeats = result.gear == Gear::Fluid && simulation.leaves_out_repeats(&result);
+    if repeats {
+        facts.notes.push(REPEATS.to_string());
+    }
+    let error = if result.gear == Gear::Fluid && scenario.run.fluid_error && !repeats {
         match estimate_error(&simulation, &result, &mut tell) {
             Ok(estimate) => error_json(&estimate),
             Err(Stopped::Cancelled) => return Err(RunError::Cancelled),

@@ -230,6 +230,23 @@ fn rates_are_the_same_bytes_every_time_and_not_those_of_packets() {
     assert!(run(&plain, "rates.toml", &[], &mut |_| true).expect("it runs") == packets);
 }
 
+/// Rates send again what was lost; go-back-N over RDMA sends all that follows as well. So nothing is known of the error, and a note says so.
+#[test]
+fn rates_that_lose_packets_of_rdma_have_no_bound() {
+    let flows: String = (1..=6).map(|i| format!("[[flow]]\nfrom = \"s{i}\"\nto = \"d1\"\nsize = \"1MB\"\n")).collect();
+    let text = |buffer: &str, kind: &str| {
+        let keys = format!("[switch]\npfc = false\nbuffer = \"{buffer}\"\n[transport]\nkind = \"{kind}\"\n");
+        format!("{BEGINNING}{keys}[network]\nintra_pairs = 6\n{flows}")
+    };
+    let says = |outcome: &Outcome| outcome.notes.iter().any(|note| note.contains("go-back-N"));
+    let losing = simulate(&text("200kB", "rdma"), "fluid");
+    assert!(says(&losing) && losing.error.is_null(), "{:?} {}", losing.notes, losing.error);
+    for (buffer, kind) in [("64MB", "rdma"), ("200kB", "tcp")] {
+        let other = simulate(&text(buffer, kind), "fluid");
+        assert!(!says(&other) && other.error["fct"].is_object(), "{buffer} {kind}: {:?} {}", other.notes, other.error);
+    }
+}
+
 #[test]
 fn rates_hold_no_packets_in_memory() {
     let text = scenario("");
