@@ -88,12 +88,13 @@ impl Engine<'_> {
 }
 
 /// The ACKs since the last look: one for each packet, or for as many as the receiver waits for, as long as the window grows by what ACKs
-/// cover (RFC 3465); then as many as the settings say.
+/// cover (RFC 3465); else as many as the settings say.
 fn spread(flow: &Flow, tcp: &Tcp, reported: &Reported, now: f64) -> Spread {
     let end = whole(((reported.acked - flow.lost) / flow.framing).max(0.0)).max(flow.ack_seq);
     let payload = end - flow.ack_seq;
     let control = flow.sender.control();
-    let slow_start = flow.sender.ssthresh().is_none_or(|threshold| control.cwnd < threshold);
+    // An algorithm that is told of delivery rates counts no ACKs, and has no slow start either.
+    let slow_start = tcp.delivery.is_none() && flow.sender.ssthresh().is_none_or(|threshold| control.cwnd < threshold);
     let interval = (now - flow.looked).max(0.0);
     let packets = payload as f64 / flow.mss + 0.001;
     let covered = packets / tcp.packets_per_ack(flow.ack_seq) as f64 + 0.001;
