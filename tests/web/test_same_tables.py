@@ -14,12 +14,14 @@ from farloop import _native
 from farloop.results import effects
 from farloop.results.page_measures import LABELS
 from farloop.studies.sweep.measures import known_measures
+from farloop.studies.validation import fluid_cases
 
 pytestmark = pytest.mark.browser
 pytest_plugins = ["support.browser_fixtures"]
 
 PRESETS = REPOSITORY / "crates" / "web" / "page" / "presets"
 PAPERS = REPOSITORY / "python" / "farloop" / "papers"
+RATES = fluid_cases.DIRECTORY
 
 ONE_FLOW = """
 [run]
@@ -56,6 +58,14 @@ SCENARIOS: dict[str, tuple[str, dict[str, str]]] = {
     "receivers-and-detours": ((PAPERS / "mlcc" / "convergence.toml").read_text("utf-8"), {"run.duration": "5ms"}),
     "feedback-in-acks": ((PAPERS / "icc" / "incast.toml").read_text("utf-8"), {"run.duration": "4ms"}),
     "counters-beyond-2^32": (ONE_FLOW, {}),
+    "rates-with-telemetry": (
+        (PRESETS / "two-sites.toml").read_text("utf-8"),
+        {"algorithm.name": "hpcc", "run.duration": "6ms", "run.gear": "fluid"},
+    ),
+    "rates-with-marks-by-chance-and-pauses": (
+        (PRESETS / "incast.toml").read_text("utf-8"), {"algorithm.name": "dcqcn", "run.gear": "fluid"},
+    ),
+    "rates-of-tcp-with-losses": ((RATES / "incast-tcp.toml").read_text("utf-8"), {"run.gear": "fluid"}),
 }  # fmt: skip
 
 IN_THE_BROWSER = """
@@ -97,9 +107,11 @@ def test_tables_are_equal_byte_for_byte(browser: Browser, name: str):
         browser.open()
     there = browser.later(IN_THE_BROWSER, text, settings)
     here, totals, wall = natively(text, settings)
-    measured(f"{name}: M packet-hops, s in the browser, s natively", totals["packet_hops"] / 1e6, there["wall"], wall)
+    steps = "looks" if settings.get("run.gear") == "fluid" else "packet_hops"
+    measured(f"{name}: M {steps}, s in the browser, s natively", totals[steps] / 1e6, there["wall"], wall)
     assert there["tables"] == here
     assert there["totals"] == totals
+    assert totals[steps] > 0
 
 
 NUMBERS_IN_THE_BROWSER = """
