@@ -9,10 +9,9 @@ from markupsafe import Markup
 import farloop
 from farloop.errors import FarloopError
 from farloop.studies.advice import long_haul
-from farloop.studies.advice.runs import Answered, Ask
-from farloop.studies.arena import constraints
+from farloop.studies.advice.runs import Answered
 from farloop.studies.arena.measuring import Measured
-from farloop.studies.capacity import capacity_answer, capacity_question, confirming, screening, searching, variables
+from farloop.studies.capacity import capacity_answer, capacity_question, confirming, searching, variables
 from farloop.views import capacity_page, machine
 
 ROOT = Path(__file__).parents[2]
@@ -134,14 +133,20 @@ def test_a_gear_without_bounds_or_that_refuses_leaves_all_to_packets():
     assert sorted(answer.confirmed) == [1, 2]
 
 
-def test_losses_void_the_bound_of_go_back_n():
-    values = {"all_all_slowdown_p99": 9.0, "dropped": 5}
-    error = {"p99_slowdown": {"bound": 0.1}, "fct": {}}
-    measured = Measured("", "dctcp", 1, "finite", {}, values)
-    until = constraints.read(["p99 slowdown <= 3"])
-    ask = Ask("", "dctcp", farloop.Scenario.from_text(SITES))
-    assert screening.screen(Answered(ask, measured, "", 1.0, error), until).state == "open"
-    assert screening.screen(Answered(ask, measured, "", 1.0, error, is_tcp=True), until).state == "fails"
+def test_losses_of_go_back_n_leave_a_point_to_packets(tmp_path):
+    """Rates repeat only what was lost; the simulator gives such a run no bound, and nothing is dropped by it."""
+    text = (
+        burst(3, 300_000)
+        .replace('name = "fixed"', 'name = "dctcp"')
+        .replace('[wan_switch]\nbuffer = "20MB"', '[wan_switch]\nbuffer = "100kB"')
+    )
+    until = ["p99 slowdown <= 1.01"]
+    plan = farloop.plan(
+        farloop.Scenario.from_text(text), vary=["wan_rate = 1Gbps"], until=until, seeds=1, out=tmp_path / "plan"
+    )
+    (row,) = plan.content["conditions"][0]["by_rates"]
+    assert (row["state"], row["values"]["p99 slowdown"]["low"]) == ("open", None)
+    assert plan.content["conditions"][0]["by_packets"]["0"]["state"] == "fails"
 
 
 def test_seeds_that_differ_do_not_hold():

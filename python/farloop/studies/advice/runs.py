@@ -55,7 +55,6 @@ class Answered:
         because: Why it could not.
         cost: Nominal seconds that it took.
         error: The bounds of its errors against packets, where it went by rates.
-        is_tcp: True where its flows are TCP's, which repeats no more than what is lost.
     """
 
     ask: Ask
@@ -63,7 +62,6 @@ class Answered:
     because: str = ""
     cost: float = 0.0
     error: Mapping[str, Any] | None = None
-    is_tcp: bool = False
 
 
 @dataclass
@@ -166,8 +164,7 @@ class Runs:
         if gear == gears.PACKETS:
             return Answered(ask, whole, "", cost(int(run.summary["packet_hops"])))
         looks = gears.steps(run.info["totals"], gear)
-        is_tcp = run.scenario["transport"]["kind"] == "tcp"
-        return Answered(ask, whole, "", looks / LOOKS_PER_SECOND + PER_RUN, run.summary.get("error"), is_tcp)
+        return Answered(ask, whole, "", looks / LOOKS_PER_SECOND + PER_RUN, run.summary.get("error"))
 
 
 def _files(scenario: Scenario) -> list[Path]:

@@ -38,8 +38,6 @@ def screen(answered: Answered, until: Sequence[Requirement]) -> Screened:
     """
     if answered.measured is None:
         return Screened(REFUSED, {}, answered.because)
-    # What go-back-N repeats after a loss, rates do not send again: a bound that was calibrated without losses says nothing then.
-    error = None if answered.measured.values["dropped"] and not answered.is_tcp else answered.error
     values: dict[str, tuple[float, float | None, float | None]] = {}
     states = []
     for requirement in until:
@@ -47,7 +45,7 @@ def screen(answered: Answered, until: Sequence[Requirement]) -> Screened:
         if value is None:
             states.append(OPEN)
             continue
-        bound = error_bound(error, requirement.quantity.key)
+        bound = error_bound(answered.error, requirement.quantity.key)
         low = None if bound is None else value / (1 + bound)
         high = None if bound is None or bound >= 1 else value / (1 - bound)
         values[requirement.quantity.name] = (value, low, high)
