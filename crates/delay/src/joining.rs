@@ -8,7 +8,7 @@
 use crate::frame::{self, Frame, Offload, TCP, VNET_HEADER, place, put, word};
 
 /// Most bytes of a packet with its IP header: the field has 16 bits.
-const LONGEST: usize = 65_535;
+const MAX_PACKET: usize = 65_535;
 
 const FIN_SYN_RST_URG: u8 = 0b10_0111;
 const PSH: u8 = 0b1000;
@@ -173,7 +173,7 @@ impl Group {
             && is_same_tcp
             && next.sequence == first.sequence.wrapping_add(self.payload as u32)
             && next.payload <= first.payload
-            && first.headers - ip + self.payload + next.payload <= LONGEST
+            && first.headers - ip + self.payload + next.payload <= MAX_PACKET
     }
 }
 
