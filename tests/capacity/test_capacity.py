@@ -199,11 +199,11 @@ def test_costs_order_combinations_and_prune_what_has_less():
 
 def test_failures_take_the_busiest_links_and_need_a_path():
     question = asked(survive=1, seeds=1)
-    one, two = (long_haul.read_long_haul(question.apply(question.options[i], "")) for i in (0, 1))
-    assert not confirming.stays_connected(one, confirming.choose_failing(one, 1))
-    down = confirming.choose_failing(two, 1)
+    single, double = (long_haul.read_long_haul(question.apply(question.options[i], "")) for i in (0, 1))
+    assert not confirming.stays_connected(single, confirming.choose_failing(single, 1))
+    down = confirming.choose_failing(double, 1)
     assert len(down) == 1
-    assert confirming.stays_connected(two, down)
+    assert confirming.stays_connected(double, down)
     made = Made(by_links([1.0, 1.0, 1.0, 1.0]))
     (answer,) = answers(question, made)
     assert answer.answer == 1

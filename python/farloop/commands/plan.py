@@ -72,11 +72,7 @@ def plan(
         typer.Option(metavar="N", help="It must hold also with the N busiest links between sites down (default: 0)."),
     ] = None,
     cost: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EXPRESSION",
-            help="What an option costs, from the variables in km, Gbps and MB: 'links * 100 + buffer * 2'.",
-        ),
+        str | None, typer.Option(metavar="EXPRESSION", help="Its cost in km, Gbps and MB: 'links * 100 + buffer * 2'.")
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Seeds under which packets confirm the answer (default: 3).")
@@ -85,16 +81,12 @@ def plan(
     screen: Annotated[
         str | None,
         typer.Option(
-            metavar="GEAR",
-            help="fluid: rates drop what their error bound leaves no doubt about (docs/fluid.md); none: packets alone (default: fluid).",
+            metavar="GEAR", help="fluid: rates drop what they are sure of; none: packets alone (default: fluid)."
         ),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Time of one processor that simulations may take, such as 90s, 10min or 2h (default: 10min).",
-        ),
+        typer.Option(metavar="TIME", help="Processor time of all simulations, such as 90s or 2h (default: 10min)."),
     ] = None,
     set_: SetOption = None,
     threads: StudyThreadsOption = None,

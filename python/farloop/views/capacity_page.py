@@ -105,7 +105,7 @@ def answers_table(content: Mapping[str, Any]) -> Table:
                     text,
                     StyledCell(why, style="text fails"),
                     *[NOTHING] * len(names),
-                    StyledCell(_less(content, condition), style="text soft"),
+                    StyledCell(_neighbour_text(content, condition), style="text soft"),
                 ]
             )
             continue
@@ -114,7 +114,7 @@ def answers_table(content: Mapping[str, Any]) -> Table:
         enough = StyledCell(
             content["options"][place]["text"], Markup("<b>{}</b>").format(content["options"][place]["text"]), "text"
         )
-        rows.append([text, enough, *cells, StyledCell(_less(content, condition), style="text soft")])
+        rows.append([text, enough, *cells, StyledCell(_neighbour_text(content, condition), style="text soft")])
     return Table(heads, rows)
 
 
@@ -123,7 +123,7 @@ def _names_of_values(content: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row["values"]))
 
 
-def _less(content: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
+def _neighbour_text(content: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
     """Why the dearest option below the answer, or the dearest of all, does not hold."""
     place = condition["answer"]
     below = [int(i) for i in condition["by_packets"] if place is None or int(i) < place]
@@ -209,25 +209,30 @@ def curve(content: Mapping[str, Any], name: str) -> Markup:
     low, high = low - 0.06 * span, high + 0.06 * span
     step = (WIDTH - _LEFT - _RIGHT) / max(len(options) - 1, 1)
 
-    def across(place: int) -> float:
+    def locate_option(place: int) -> float:
         return _LEFT + (place * step if len(options) > 1 else (WIDTH - _LEFT - _RIGHT) / 2)
 
-    def up(value: float) -> float:
+    def locate_value(value: float) -> float:
         part = (math.log10(max(value, 10**low)) - low) / (high - low)
         return HEIGHT - _BOTTOM - min(max(part, 0.0), 1.0) * (HEIGHT - _TOP - _BOTTOM)
 
-    shapes = [_axes(options, name, across, up, 10**low, 10**high)]
+    shapes = [_axes(options, name, locate_option, locate_value, 10**low, 10**high)]
     if bound:
         shapes.append(
             element(
-                "path", d=f"M{_LEFT:.0f},{up(bound):.1f}H{WIDTH - _RIGHT:.0f}", stroke="#C1272D", stroke_dasharray="5 4"
+                "path",
+                d=f"M{_LEFT:.0f},{locate_value(bound):.1f}H{WIDTH - _RIGHT:.0f}",
+                stroke="#C1272D",
+                stroke_dasharray="5 4",
             )
         )
-        shapes.append(_words(WIDTH - _RIGHT + 6, up(bound) + 4, f"asked: {value_text(name, bound)}", colour="#C1272D"))
+        shapes.append(
+            _words(WIDTH - _RIGHT + 6, locate_value(bound) + 4, f"asked: {value_text(name, bound)}", colour="#C1272D")
+        )
     for number, condition in enumerate(conditions):
         colour = look(number, is_cross=number % 2 == 1).colour
-        shapes += _rates_shapes(condition, name, across, up, colour)
-        shapes += _packets_shapes(condition, name, across, up, colour)
+        shapes += _rates_shapes(condition, name, locate_option, locate_value, colour)
+        shapes += _packets_shapes(condition, name, locate_option, locate_value, colour)
         if condition["text"]:
             y = _TOP + 12 + 15 * number
             shapes.append(element("circle", cx=f"{WIDTH - _RIGHT + 12:.0f}", cy=f"{y - 4:.0f}", r="4", fill=colour))
@@ -244,16 +249,23 @@ def _known_values(condition: Mapping[str, Any], name: str) -> list[float]:
     return [end for end in ends if end is not None]
 
 
-def _axes(options: Sequence[Mapping[str, Any]], name: str, across: Any, up: Any, low: float, high: float) -> Markup:
+def _axes(
+    options: Sequence[Mapping[str, Any]], name: str, locate_option: Any, locate_value: Any, low: float, high: float
+) -> Markup:
     shapes = [element("path", d=f"M{_LEFT:.0f},{_TOP:.0f}V{HEIGHT - _BOTTOM:.0f}H{WIDTH - _RIGHT:.0f}", class_="axis")]
     every = math.ceil(len(options) / 8)
     for place in range(0, len(options), every):
-        shapes.append(_words(across(place), HEIGHT - _BOTTOM + 16, options[place]["text"], anchor="middle"))
+        shapes.append(_words(locate_option(place), HEIGHT - _BOTTOM + 16, options[place]["text"], anchor="middle"))
     for value in _ticks(low, high):
         shapes.append(
-            element("path", d=f"M{_LEFT:.0f},{up(value):.1f}H{WIDTH - _RIGHT:.0f}", class_="axis", stroke_opacity="0.5")
+            element(
+                "path",
+                d=f"M{_LEFT:.0f},{locate_value(value):.1f}H{WIDTH - _RIGHT:.0f}",
+                class_="axis",
+                stroke_opacity="0.5",
+            )
         )
-        shapes.append(_words(_LEFT - 6, up(value) + 4, value_text(name, value), anchor="end"))
+        shapes.append(_words(_LEFT - 6, locate_value(value) + 4, value_text(name, value), anchor="end"))
     shapes.append(_words(_LEFT, HEIGHT - 8, f"{name}; {quantity(name).better} is better"))
     return join_elements(shapes)
 
@@ -270,7 +282,9 @@ def _words(x: float, y: float, text: str, anchor: str = "start", colour: str = "
     return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, **look_)
 
 
-def _rates_shapes(condition: Mapping[str, Any], name: str, across: Any, up: Any, colour: str) -> list[Markup]:
+def _rates_shapes(
+    condition: Mapping[str, Any], name: str, locate_option: Any, locate_value: Any, colour: str
+) -> list[Markup]:
     """A line by rates, and the band within which packets are."""
     known = [(place, row["values"][name]) for place, row in enumerate(condition["by_rates"]) if name in row["values"]]
     if not known:
@@ -278,27 +292,36 @@ def _rates_shapes(condition: Mapping[str, Any], name: str, across: Any, up: Any,
     shapes = []
     banded = [(place, value) for place, value in known if value["low"] is not None and value["high"] is not None]
     if len(banded) > 1:
-        tops = " ".join(f"{across(place):.1f},{up(value['high']):.1f}" for place, value in banded)
-        lows = " ".join(f"{across(place):.1f},{up(value['low']):.1f}" for place, value in reversed(banded))
+        tops = " ".join(f"{locate_option(place):.1f},{locate_value(value['high']):.1f}" for place, value in banded)
+        lows = " ".join(
+            f"{locate_option(place):.1f},{locate_value(value['low']):.1f}" for place, value in reversed(banded)
+        )
         shapes.append(element("polygon", points=f"{tops} {lows}", fill=colour, fill_opacity="0.13"))
     line = " ".join(
-        f"{across(place):.1f},{up(value['value']):.1f}" for place, value in known if value["value"] is not None
+        f"{locate_option(place):.1f},{locate_value(value['value']):.1f}"
+        for place, value in known
+        if value["value"] is not None
     )
     shapes.append(element("polyline", points=line, fill="none", stroke=colour, stroke_width="1.3"))
     return shapes
 
 
-def _packets_shapes(condition: Mapping[str, Any], name: str, across: Any, up: Any, colour: str) -> list[Markup]:
+def _packets_shapes(
+    condition: Mapping[str, Any], name: str, locate_option: Any, locate_value: Any, colour: str
+) -> list[Markup]:
     """A dot at the mean by packets and a line over its seeds; hollow where it does not hold."""
     shapes = []
     for place, row in condition["by_packets"].items():
         value = row["values"].get(name)
         if value is None or value["mean"] is None:
             continue
-        x = across(int(place))
+        x = locate_option(int(place))
         shapes.append(
             element(
-                "path", d=f"M{x:.1f},{up(value['low']):.1f}V{up(value['high']):.1f}", stroke=colour, stroke_width="1.6"
+                "path",
+                d=f"M{x:.1f},{locate_value(value['low']):.1f}V{locate_value(value['high']):.1f}",
+                stroke=colour,
+                stroke_width="1.6",
             )
         )
         fill = colour if row["state"] == "holds" else "var(--card)"
@@ -306,7 +329,7 @@ def _packets_shapes(condition: Mapping[str, Any], name: str, across: Any, up: An
             element(
                 "circle",
                 cx=f"{x:.1f}",
-                cy=f"{up(value['mean']):.1f}",
+                cy=f"{locate_value(value['mean']):.1f}",
                 r="4.5",
                 fill=fill,
                 stroke=colour,

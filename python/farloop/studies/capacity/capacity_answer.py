@@ -64,7 +64,7 @@ def make_content(question: CapacityQuestion, answers: Sequence[ConditionAnswer],
         "simulations": sum(map(_count_simulations, answers)),
     }
     content["answer"] = sentence(content)
-    content["untried"] = untried(content)
+    content["untried"] = list_untried(content)
     return content
 
 
@@ -86,7 +86,7 @@ def sentence(content: Mapping[str, Any]) -> str:
     for place, group in enumerate(groups):
         first, last = group[0], group[-1]
         is_alone = len(conditions) == 1
-        where = "" if is_alone else _where(first["text"], last["text"], place, len(groups))
+        where = "" if is_alone else _place_text(first["text"], last["text"], place, len(groups))
         parts.append(f"{_group_text(first, options, what, is_first=place == 0)}{where}")
     text = "; ".join(parts)
     survive = content["question"]["survive"]
@@ -98,7 +98,7 @@ def _key(condition: Mapping[str, Any]) -> tuple[Any, bool]:
     return condition["answer"], bool(condition["is_decided"])
 
 
-def _where(first: str, last: str, place: int, groups: int) -> str:
+def _place_text(first: str, last: str, place: int, groups: int) -> str:
     if groups == 1:
         return f" from {first} to {last}"
     if place == 0:
@@ -122,7 +122,7 @@ def _group_text(
     return f"{text} {verb}{'' if is_plural else 's'}{about}"
 
 
-def untried(content: Mapping[str, Any]) -> list[str]:
+def list_untried(content: Mapping[str, Any]) -> list[str]:
     """Sentences on what no packet was simulated for."""
     conditions, options = content["conditions"], content["options"]
     lines = []
@@ -212,7 +212,7 @@ def value_text(name: str, value: float | None) -> str:
 
 def _screened_row(screened: Screened) -> dict[str, Any]:
     values = {
-        name: {"value": _plain(value), "low": _plain(low), "high": _plain(high)}
+        name: {"value": _finite_or_none(value), "low": _finite_or_none(low), "high": _finite_or_none(high)}
         for name, (value, low, high) in screened.values.items()
     }
     return {"state": screened.state, "values": values, "because": screened.because}
@@ -224,11 +224,11 @@ def _confirmed_row(confirmed: Confirmed) -> dict[str, Any]:
         better = quantity(name.partition(", ")[0]).better
         worst = min(each) if better == "more" else max(each)
         values[name] = {
-            "mean": _plain(math.fsum(each) / len(each)) if all(map(math.isfinite, each)) else None,
-            "low": _plain(min(each)),
-            "high": _plain(max(each)),
-            "worst": _plain(worst),
-            "each": list(map(_plain, each)),
+            "mean": _finite_or_none(math.fsum(each) / len(each)) if all(map(math.isfinite, each)) else None,
+            "low": _finite_or_none(min(each)),
+            "high": _finite_or_none(max(each)),
+            "worst": _finite_or_none(worst),
+            "each": list(map(_finite_or_none, each)),
         }
     return {
         "state": confirmed.state,
@@ -241,7 +241,7 @@ def _confirmed_row(confirmed: Confirmed) -> dict[str, Any]:
     }
 
 
-def _plain(value: float | None) -> float | None:
+def _finite_or_none(value: float | None) -> float | None:
     """As JSON can have it: no value for what has no end."""
     return value if value is not None and math.isfinite(value) else None
 
