@@ -31,7 +31,7 @@ use farloop_trace::why::{Journals, Wanted};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Time};
 use std::cell::{Cell, OnceCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -246,7 +246,7 @@ impl Simulation {
     }
 
     /// The neighbours of the switch `node` among which it spreads flows to the host `destination` (equal-cost multi-path), in the
-    /// order of its ports. Empty where there is no path, and for nodes that are no switch and destinations that are no host.
+    /// order of its ports; of a host with several ports the nearest counts. Empty where there is no path, and for nodes that are no switch and destinations that are no host.
     pub fn next_hops(&self, node: NodeId, destination: NodeId) -> Vec<NodeId> {
         let network = &self.network;
         match (network.nodes.get(node as usize), network.nodes.get(destination as usize)) {
@@ -257,7 +257,11 @@ impl Simulation {
                         let addresses =
                             (0..network.nics.count(*host)).map(|port| network.nics.address(*host, port as u8));
                         let groups = addresses.flat_map(|address| network.routes[0].group(*switch, address));
-                        groups.map(|p| network.ends[p].peer_node).collect()
+                        let ports: BTreeSet<PortNumber> = groups.collect();
+                        let next: Vec<NodeId> = ports.into_iter().map(|p| network.ends[p].peer_node).collect();
+                        // A port of the host at this switch is the nearest one.
+                        let here = next.contains(&destination);
+                        next.into_iter().filter(|node| !here || *node == destination).collect()
                     }
                 }
             }

@@ -10,7 +10,7 @@ use crate::run::{Prepared, Settings, map_stop, nothing_yet, now_and_then, ready}
 use crate::slices::slices;
 use crate::trace::TraceNames;
 use farloop_net::result::FlowRow;
-use farloop_net::spec::{FollowSpec, JobSpec, TransportKind};
+use farloop_net::spec::{Bond, FollowSpec, JobSpec, NodeKind, TransportKind};
 use farloop_net::{Cores, JobPath, RunResult};
 use farloop_trace::Names;
 use farloop_trace::why::{Answer, Blame};
@@ -46,6 +46,10 @@ impl Prepared {
             Query::Flow(_) if iteration.is_some() => {
                 let problem = format!("\"{name}\" is a flow, which has no iterations");
                 Err(why_error(file, problem, "expected a job with an iteration"))
+            }
+            _ if sprays(&built) => {
+                let problem = "packets leave by several NIC ports, of which an explanation follows one".to_string();
+                Err(why_error(self.scenario().document.file(), problem, "expected hosts.bond = \"hash\" or \"rail\""))
             }
             Query::Flow(number) => self.why_flow(built, number, progress),
             Query::Job(number) => self.why_job(built, number, iteration, progress),
@@ -119,6 +123,14 @@ impl Prepared {
         let settings = Settings { cores: Cores::ONE, ..Settings::default() };
         ready(self.scenario(), built, &settings, &mut building)
     }
+}
+
+/// Returns true if hosts send each packet by whichever of several NIC ports is free.
+fn sprays(built: &Built) -> bool {
+    let mut links = vec![0; built.spec.nodes.len()];
+    built.spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| links[node as usize] += 1);
+    let several = built.spec.nodes.iter().zip(links).any(|(node, links)| node.kind == NodeKind::Host && links > 1);
+    several && built.spec.bond == Bond::Spray
 }
 
 fn why_error(file: &str, problem: String, expected: &str) -> RunError {

@@ -188,3 +188,15 @@ fn what_is_no_iteration_of_a_job_is_refused_in_a_line() {
     assert!(refused(&both, "0", Some(1)).contains("is a flow, which has no iterations"));
     assert!(why(&both, "0").is_ok(), "the flow by its number");
 }
+
+#[test]
+fn sprayed_packets_are_followed_by_no_explanation() {
+    let text = "run.duration = \"5ms\"\nalgorithm.name = \"dctcp\"\n[network]\ntopology = \"multi-plane\"\n\
+                [[flow]]\nfrom = \"h1\"\nto = \"h9\"\nsize = \"100kB\"\n";
+    assert!(why(text, "f1").is_ok(), "a pinned one");
+    let message = why(&format!("{text}[transport]\nkind = \"multipath\"\n"), "f1").expect_err("refused");
+    assert!(
+        message.contains("why: packets leave by several NIC ports, of which an explanation follows one; expected"),
+        "{message}"
+    );
+}

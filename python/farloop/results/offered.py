@@ -35,6 +35,7 @@ NAMED = 2
 HEADER = ["layer", "links", "capacity", "offered", "load", "highest of a link"]
 
 _DATACENTER = re.compile(r"^dc(\d+)-")
+_PLANE = re.compile(r"^plane\d+-")
 _TIER = re.compile(r"^[A-Za-z]+")
 
 
@@ -331,5 +332,5 @@ def _datacenter(node: str, place: int | None) -> str:
 
 
 def _tier(node: str) -> str:
-    match = _TIER.match(_DATACENTER.sub("", node))
+    match = _TIER.match(_PLANE.sub("", _DATACENTER.sub("", node)))
     return match[0] if match else "switch"

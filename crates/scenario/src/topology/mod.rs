@@ -17,6 +17,7 @@ mod hybrid;
 mod links;
 mod multi_plane;
 mod rail;
+mod rail_optimized;
 mod spine_leaf;
 mod three_racks;
 
@@ -40,6 +41,8 @@ topologies! {
     SpineLeaf = "spine-leaf" in spine_leaf,
     /// Servers whose i-th hosts share a leaf switch.
     Rail = "rail" in rail,
+    /// Servers with a NIC port for each rail.
+    RailOptimized = "rail-optimized" in rail_optimized,
     /// Several equal networks of two tiers, and hosts with a NIC port in each.
     MultiPlane = "multi-plane" in multi_plane,
     /// Several equal datacenters, joined by long-haul links.
