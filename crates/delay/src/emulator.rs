@@ -23,7 +23,8 @@ const SLOTS: usize = 4096;
 /// The same of frames of up to 64 kB.
 const LARGE_SLOTS: usize = 768;
 
-/// Bytes of frames that are taken from a ring before what is due leaves: a tenth of a millisecond's work. A sender that begins fills the ring.
+/// Bytes of frames that are taken from a ring before what is due leaves: a tenth of a millisecond's work. A sender that begins fills
+/// the ring.
 const TAKEN: usize = 192 << 10;
 
 /// The largest frame that hosts leave to others to cut: a packet of 64 kB behind its header and tags.

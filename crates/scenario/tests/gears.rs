@@ -230,7 +230,8 @@ fn rates_are_the_same_bytes_every_time_and_not_those_of_packets() {
     assert!(run(&plain, "rates.toml", &[], &mut |_| true).expect("it runs") == packets);
 }
 
-/// Rates send again what was lost; go-back-N over RDMA sends all that follows as well. So nothing is known of the error, and a note says so.
+/// Rates send again what was lost; go-back-N over RDMA sends all that follows as well. So nothing is known of the error, and a
+/// note says so.
 #[test]
 fn rates_that_lose_packets_of_rdma_have_no_bound() {
     let flows: String = (1..=6).map(|i| format!("[[flow]]\nfrom = \"s{i}\"\nto = \"d1\"\nsize = \"1MB\"\n")).collect();
