@@ -1,6 +1,7 @@
 //! The ACKs of a look: what they report, their spread over time, their marks, their telemetry.
 
 use crate::flow::Flow;
+use crate::link::BYTES_PER_PS;
 use crate::receiver::Calls;
 use farloop_cc::int::IntRecord;
 use farloop_cc::{Ack, Ctx, Sender};
@@ -44,6 +45,10 @@ pub(crate) struct Spread {
     pub snd_nxt: u64,
     pub at: u64,
     pub rtt: u64,
+    /// What has left at the look. Whichever ACK an algorithm answers, this was sent before its answer holds.
+    pub sent_before: u64,
+    /// What has left by the next ACK, by equal steps.
+    sent: u64,
     pub sent_step: u64,
     pub sent_end: u64,
     pub at_step: i64,
@@ -51,16 +56,17 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of a flow over RDMA.
-    pub fn new(flow: &Flow, reported: &Reported, (rtt, now): (f64, f64)) -> Spread {
+    /// Of a flow over RDMA: the ACKs up to `until`, with what will have left by each at its rate of now.
+    pub fn new(flow: &Flow, reported: &Reported, rtt: f64, until: f64) -> Spread {
         let end = whole(reported.acked / flow.framing);
         let payload = end.saturating_sub(flow.ack_seq);
-        let interval = now - flow.looked;
+        let interval = until - flow.looked;
         // A longer time since the last look has more of them; each is a packet or more.
         let more = (interval / rtt / 4.0).clamp(1.0, 8.0);
         let count = whole((f64::from(flow.acks) * more).min(payload as f64 / flow.mss + 0.001)).max(1);
-        let sent_end = whole(flow.sent / flow.framing).max(flow.sent_seq);
-        Spread::between(flow, reported, (count, end, sent_end), now)
+        let later = (flow.rate as f64 * BYTES_PER_PS * (until - flow.at)).min(flow.left.max(0.0));
+        let sent_end = whole((flow.sent + later) / flow.framing).max(flow.sent_seq);
+        Spread::between(flow, reported, (count, end, sent_end), until)
     }
 
     /// So many ACKs of the payload up to `end`, while the payload that has left grows to `sent_end`.
@@ -73,6 +79,8 @@ impl Spread {
             end,
             ack_seq: flow.ack_seq,
             snd_nxt: flow.sent_seq,
+            sent_before: 0,
+            sent: flow.sent_seq,
             at: whole(flow.looked),
             rtt: whole(flow.rtt),
             sent_step: (sent_end - flow.sent_seq) / count,
@@ -89,7 +97,8 @@ impl Spread {
         self.rtt = self.rtt.wrapping_add_signed(self.rtt_step);
         if left > 0 {
             self.ack_seq += self.share;
-            self.snd_nxt += self.sent_step;
+            self.sent += self.sent_step;
+            self.snd_nxt = self.sent.max(self.sent_before);
             return self.share;
         }
         let bytes = self.end.saturating_sub(self.ack_seq);

@@ -51,6 +51,13 @@ impl Marking {
         }
     }
 
+    /// The part of the marks while a queue moves evenly from one length to another that came in the first `part` of that time.
+    fn share(&self, (from, to): (f64, f64), part: f64) -> f64 {
+        let all = self.mean(from, to);
+        // Where none is marked, the queue was longer in between.
+        if all <= 0.0 || all >= 1.0 { part } else { part * self.mean(from, from + (to - from) * part) / all }
+    }
+
     /// The mean probability while a queue moves evenly from one length to another.
     fn mean(&self, from: f64, to: f64) -> f64 {
         let moved = to - from;
@@ -195,6 +202,16 @@ impl Link {
         self.integral += moving * (before + after) / 2.0;
         // Between two changes the longest queue is at one of them.
         self.recent_max = self.recent_max.max(after);
+    }
+
+    /// Time in which it had marked `part` of the way between two counters: a queue that grows is not marked before it is long.
+    #[inline]
+    pub fn marked_between(&self, before: &Counters, after: &Counters, part: f64) -> f64 {
+        let marked = after.marked - before.marked;
+        if marked <= 0.0 {
+            return before.marked;
+        }
+        before.marked + marked * self.marking.share((before.queue, after.queue), part)
     }
 
     /// The longest queue since the last call.

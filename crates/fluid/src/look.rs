@@ -23,38 +23,42 @@ impl Engine<'_> {
         if rtt.max(flow.rtt) > flow.base_rtt {
             self.correct_acks(&mut flow, now);
         }
-        let reported = self.collect(&mut flow, rtt, now);
+        // Of the first ACKs a look tells that come at it; the next one depends on them.
+        let known = (flow.acked > 0.0).then(|| self.interval(&flow, rtt, now));
+        let until = known.map_or(now, |interval| self.look_ahead(&flow, interval, now));
+        let reported = self.collect(&mut flow, rtt, until);
         if reported.lost > 0.0 {
             self.tell_loss(&mut flow, &reported, rtt, now);
         }
         let mut acks = flow.ack_rate;
         // An ACK stands for a packet or more: a part of one waits for the rest.
         if reported.acked - flow.acked >= flow.mss * flow.framing * 0.999 {
-            self.tell_acks(&mut flow, &reported, rtt, now);
+            self.tell_acks(&mut flow, &reported, rtt, until);
             // ACKs come back at the rate at which they came since the last look.
-            acks = ((reported.acked - flow.acked) / (now - flow.looked) / BYTES_PER_PS * flow.ack_share) as i64;
-            flow.rtt = (now - reported.left).max(flow.base_rtt);
+            acks = ((reported.acked - flow.acked) / (until - flow.looked) / BYTES_PER_PS * flow.ack_share) as i64;
+            flow.rtt = (until - reported.left).max(flow.base_rtt);
             flow.acked = reported.acked;
             flow.acked_left = reported.left;
             flow.telemetry_at = reported.telemetry_at;
-            flow.looked = now;
+            flow.looked = until;
             for hop in &mut flow.hops {
                 hop.reported = hop.newest;
             }
         } else {
-            if flow.timer_due <= now {
-                self.fire_timers(&mut flow, now);
+            if flow.timer_due <= until {
+                self.fire_timers(&mut flow, until);
             }
             let snd_nxt = whole(flow.sent / flow.framing).max(flow.sent_seq);
             if flow.wants_on_send {
-                self.tell_sent(&mut flow, snd_nxt, whole(now));
+                self.tell_sent(&mut flow, snd_nxt, whole(until));
             }
             if reported.acked <= flow.acked {
                 // No ACK has come: the next ones come from now on.
-                (flow.looked, flow.sent_seq) = (now, snd_nxt);
+                (flow.looked, flow.sent_seq) = (until, snd_nxt);
             }
         }
-        let want = self.plan_sending(&mut flow, rtt, now);
+        let interval = known.unwrap_or_else(|| self.interval(&flow, rtt, now));
+        let want = self.plan_sending(&mut flow, rtt, (interval, now));
         self.set_ack_rate(&mut flow, acks, now);
         self.set_want_of(slot, flow, want, (now, rtt));
     }
@@ -83,8 +87,11 @@ impl Engine<'_> {
 
     /// Gives the algorithm ACKs that are spread over the time since the last look, and its timers between them. Numbers of bytes and
     /// times are integers here: what is left of a division comes with the last ACK.
-    fn tell_acks(&mut self, flow: &mut Flow, reported: &Reported, rtt: f64, now: f64) {
-        let mut spread = Spread::new(flow, reported, (rtt, now));
+    fn tell_acks(&mut self, flow: &mut Flow, reported: &Reported, rtt: f64, until: f64) {
+        let mut spread = Spread::new(flow, reported, rtt, until);
+        if !self.settings.lacks(Mechanism::SentBefore) {
+            spread.sent_before = whole(flow.sent / flow.framing).max(flow.sent_seq);
+        }
         let mut marks = Marks::new(flow, reported, &spread, &mut self.random);
         let mut telemetry = Telemetry::default();
         if flow.has_telemetry {
@@ -176,11 +183,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Sets the time of the next look and what may leave until then; returns the rate that the flow wants.
-    fn plan_sending(&mut self, flow: &mut Flow, rtt: f64, now: f64) -> i64 {
-        let control = flow.sender.control();
-        let before = flow.window;
-        flow.window = wire_window(flow, control.cwnd);
+    /// The time until the next look at the latest.
+    fn interval(&mut self, flow: &Flow, rtt: f64, now: f64) -> f64 {
         // A look at least once in each *base* round-trip time, however long the queue is.
         let longest = if self.settings.lacks(Mechanism::BaseLooks) { f64::INFINITY } else { flow.base_rtt };
         let mut interval = (rtt / flow.looks).min(longest);
@@ -193,7 +197,24 @@ impl Engine<'_> {
         if self.settings.scatter > 0.0 {
             interval *= 1.0 - self.settings.scatter * self.random.uniform();
         }
-        let next = (now + interval).min(flow.timer_due.max(now + flow.base_rtt / 16.0));
+        interval
+    }
+
+    /// Until when ACKs are told at a look: half of the way to the next one, or until a timer before. What a flow sends until the next look
+    /// is what its algorithm answers in the middle of that time. Those ACKs are on their way already: a look comes in each base round trip.
+    fn look_ahead(&self, flow: &Flow, interval: f64, now: f64) -> f64 {
+        if self.settings.lacks(Mechanism::LookAhead) {
+            return now;
+        }
+        (now + 0.5 * interval.min(flow.base_rtt)).min(flow.timer_due.max(now)).max(flow.looked)
+    }
+
+    /// Sets the time of the next look and what may leave until then; returns the rate that the flow wants.
+    fn plan_sending(&mut self, flow: &mut Flow, rtt: f64, (interval, now): (f64, f64)) -> i64 {
+        let control = flow.sender.control();
+        let before = flow.window;
+        flow.window = wire_window(flow, control.cwnd);
+        let next = (now + interval).min(flow.timer_due.max(now + flow.base_rtt / 16.0)).max(flow.looked);
         flow.next_look = round_up(next);
         let line = flow.line_rate as f64;
         let pacing = control.pacing.as_f64();
@@ -278,11 +299,15 @@ impl Engine<'_> {
                 stamped = if flow.has_telemetry { flow.history.place(telemetry_at + shift) } else { place };
             }
             let (before, after) = flow.history.around(place, number);
-            let marked = mix(before.marked, after.marked, place.part);
+            let link = &self.links[hop.link as usize];
+            let marked = match without {
+                Some(Mechanism::MarksByQueue) => mix(before.marked, after.marked, place.part),
+                _ => link.marked_between(before, after, place.part),
+            };
             let lost = lost_between(before, after, place.part);
             let arrived = mix(before.arrived(), after.arrived(), place.part);
             let queue = mix(before.queue, after.queue, place.part);
-            waited += queue * self.links[hop.link as usize].time_per_byte();
+            waited += queue * link.time_per_byte();
             let reported = &hop.reported;
             let elapsed = found_at - reported.found_at;
             if elapsed > 0.0 {

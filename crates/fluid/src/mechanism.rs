@@ -9,12 +9,18 @@ pub enum Mechanism {
     AckDelay,
     /// Marks and losses are those of the queue that the byte found. Without: of the queue of now.
     PastQueue,
+    /// Of the marks between two counters a byte finds those of the queue on its way from one to the other. Without: marks come evenly.
+    MarksByQueue,
     /// Telemetry is one base round-trip time old. Without: of now.
     TelemetryAge,
     /// ACKs take their bytes on the links back. Without: none.
     AckBytes,
     /// A look gives several ACKs, with timers between them. Without: one.
     SeveralAcks,
+    /// A look tells the ACKs up to the middle of the time until the next one. Without: those that have come.
+    LookAhead,
+    /// What has left at a look has left before any answer of that look. Without: before those to later ACKs alone.
+    SentBefore,
     /// A look at least once in each base round-trip time. Without: in each round-trip time, however long the queue.
     BaseLooks,
     /// A change of a rate waits in queues as the bytes before it do. Without: it is at once behind them.
@@ -31,13 +37,16 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// All of them.
-    pub const ALL: [Mechanism; 12] = [
+    pub const ALL: [Mechanism; 15] = [
         Mechanism::AckReturn,
         Mechanism::AckDelay,
         Mechanism::PastQueue,
+        Mechanism::MarksByQueue,
         Mechanism::TelemetryAge,
         Mechanism::AckBytes,
         Mechanism::SeveralAcks,
+        Mechanism::LookAhead,
+        Mechanism::SentBefore,
         Mechanism::BaseLooks,
         Mechanism::RatesWait,
         Mechanism::LastByteWalk,

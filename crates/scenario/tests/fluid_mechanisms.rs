@@ -14,17 +14,20 @@ use toml_edit::DocumentMut;
 /// An error is worse than recorded where it is larger by more than a quarter and 0.3 points: `MARGIN` and `POINTS` of `fluid_records.py`.
 const WORSE: (f64, f64) = (1.25, 0.003);
 
-/// A case of `cases.toml`, with an algorithm and the first of its seeds.
+/// A case of `cases.toml`, with an algorithm.
 type Row = (&'static str, &'static str);
 
 /// The row that each mechanism is for.
-const ROWS: [(Mechanism, Row); 12] = [
+const ROWS: [(Mechanism, Row); 15] = [
     (Mechanism::AckReturn, ("incast-others", "dcqcn")),
     (Mechanism::AckDelay, ("two-sites-short", "swift")),
     (Mechanism::PastQueue, ("incast-others", "dcqcn")),
-    (Mechanism::TelemetryAge, ("incast", "hpcc")),
+    (Mechanism::MarksByQueue, ("incast-others", "dcqcn")),
+    (Mechanism::TelemetryAge, ("lone-flow", "hpcc")),
     (Mechanism::AckBytes, ("ring", "dctcp")),
-    (Mechanism::SeveralAcks, ("two-sites-short", "hpcc")),
+    (Mechanism::SeveralAcks, ("permutation", "timely")),
+    (Mechanism::LookAhead, ("incast-losses", "dctcp")),
+    (Mechanism::SentBefore, ("two-sites-short", "dctcp")),
     (Mechanism::BaseLooks, ("incast-others", "dcqcn")),
     (Mechanism::RatesWait, ("two-sites-short", "swift")),
     (Mechanism::LastByteWalk, ("two-sites-short", "swift")),
@@ -37,8 +40,8 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/farloop/studies/validation/fluid")
 }
 
-/// The network of a row.
-fn network((name, algorithm): Row) -> NetworkSpec {
+/// The networks of a row, one for each seed of its case.
+fn networks((name, algorithm): Row) -> Vec<NetworkSpec> {
     let cases: DocumentMut = read("cases.toml").parse().expect("cases.toml");
     let cases = cases["case"].as_array_of_tables().expect("[[case]]");
     let case = cases.iter().find(|case| case["name"].as_str() == Some(name)).expect("a case of this name");
@@ -48,11 +51,14 @@ fn network((name, algorithm): Row) -> NetworkSpec {
             |value: &toml_edit::Value| value.as_str().map_or(value.to_string().trim().to_string(), str::to_string);
         set.extend(keys.iter().map(|(key, value)| (key.to_string(), word(value))));
     }
-    let seed = case["seeds"].as_array().and_then(|seeds| seeds.get(0)?.as_integer()).expect("seeds");
-    set.push(("run.seed".to_string(), seed.to_string()));
     let file = case["scenario"].as_str().expect("a scenario");
-    let scenario = parse(&read(file), file, &set).unwrap_or_else(|error| panic!("{error}"));
-    scenario.build().unwrap_or_else(|error| panic!("{error}")).spec
+    let of_seed = |seed: &toml_edit::Value| {
+        let mut set = set.clone();
+        set.push(("run.seed".to_string(), seed.as_integer().expect("a seed").to_string()));
+        let scenario = parse(&read(file), file, &set).unwrap_or_else(|error| panic!("{error}"));
+        scenario.build().unwrap_or_else(|error| panic!("{error}")).spec
+    };
+    case["seeds"].as_array().expect("seeds").iter().map(of_seed).collect()
 }
 
 fn read(file: &str) -> String {
@@ -68,23 +74,29 @@ fn times(result: &RunResult) -> Vec<[f64; 3]> {
     result.flows.iter().map(of).collect()
 }
 
-/// The packets' times of a row, which several tests need.
-fn packets(row: Row) -> Vec<[f64; 3]> {
-    static KNOWN: Mutex<BTreeMap<Row, Vec<[f64; 3]>>> = Mutex::new(BTreeMap::new());
+/// The packets' times of a row by seed, which several tests need.
+fn packets(row: Row) -> Vec<Vec<[f64; 3]>> {
+    static KNOWN: Mutex<BTreeMap<Row, Vec<Vec<[f64; 3]>>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().expect("no test panics here");
-    known.entry(row).or_insert_with(|| times(&farloop_net::simulate(network(row)).expect("a network"))).clone()
+    let simulate = |network| times(&farloop_net::simulate(network).expect("a network"));
+    known.entry(row).or_insert_with(|| networks(row).into_iter().map(simulate).collect()).clone()
 }
 
 /// The errors of a row by statistic, as `farloop validate fluid` has them: a flow that does not end is infinitely late.
 fn errors(row: Row, without: Option<Mechanism>) -> BTreeMap<&'static str, f64> {
     let settings = Settings { without, ..Settings::default() };
-    let simulation = Simulation::build(network(row), settings, &mut || true).expect("a network for rates");
-    let rates = times(&simulation.run(&mut |_| true).expect("a run to its end"));
-    let packets = packets(row);
+    let simulate = |network| {
+        let simulation = Simulation::build(network, settings, &mut || true).expect("a network for rates");
+        times(&simulation.run(&mut |_| true).expect("a run to its end"))
+    };
+    let (rates, packets): (Vec<_>, Vec<_>) = (networks(row).into_iter().map(simulate).collect(), packets(row));
+    let last = |times: &Vec<[f64; 3]>| times.iter().map(|own| own[2]).fold(0.0, f64::max);
+    let ends = rates.iter().zip(&packets).map(|(own, packet)| (last(own) / last(packet) - 1.0).abs());
+    let end = ends.fold(0.0, f64::max);
+    let (rates, packets) = (rates.concat(), packets.concat());
     let mut apart: Vec<f64> =
         rates.iter().zip(&packets).map(|(own, packet)| (own[0] / packet[0] - 1.0).abs()).collect();
     apart.sort_by(f64::total_cmp);
-    let last = |times: &[[f64; 3]]| times.iter().map(|own| own[2]).fold(0.0, f64::max);
     let slowdown = |times: &[[f64; 3]]| {
         let mut all: Vec<f64> = times.iter().map(|own| own[0] / own[1]).collect();
         all.sort_by(f64::total_cmp);
@@ -95,7 +107,7 @@ fn errors(row: Row, without: Option<Mechanism>) -> BTreeMap<&'static str, f64> {
         ("median", quantile(&apart, 0.5)),
         ("p90", quantile(&apart, 0.9)),
         ("p99", (slowdown(&rates) / slowdown(&packets) - 1.0).abs()),
-        ("end", (last(&rates) / last(&packets) - 1.0).abs()),
+        ("end", end),
     ])
 }
 
