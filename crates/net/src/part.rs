@@ -9,8 +9,8 @@
 use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
 use crate::events::Event;
-use crate::host::Hosts;
 use crate::host::ranks::Boundary;
+use crate::host::{Hosts, failover};
 use crate::ids::{OutboxId, PortId, Slot};
 use crate::livelock::{Clock, Livelock, Offender, SLICE};
 use crate::packet::outbox::Outbox;
@@ -177,7 +177,7 @@ impl Part {
             Change::Routes(number) => {
                 self.switches.routes = self.changes.routes[number].clone();
                 cx.routing = number;
-                self.hosts.on_routes_change(cx);
+                failover::on_routes_change(&mut self.hosts, cx);
             }
             Change::Link(p, change) => {
                 let (port, stats) = (&mut cx.ports[p], &mut cx.stats[p]);
@@ -186,12 +186,12 @@ impl Part {
                         port.cut(&mut cx.packets);
                         match owner {
                             Owner::Switch(s) => failure::goes_down(&mut self.switches, cx, s, p),
-                            Owner::Host(h) => self.hosts.on_link_down(cx, h),
+                            Owner::Host(h) => failover::on_link_down(&mut self.hosts, cx, h),
                             Owner::Circuit(_) | Owner::Elsewhere => {}
                         }
                     }
                     (LinkChange::Up, Owner::Switch(s)) => failure::comes_up(&mut self.switches, cx, s, p),
-                    (LinkChange::Up, Owner::Host(h)) => self.hosts.on_link_up(cx, h),
+                    (LinkChange::Up, Owner::Host(h)) => failover::on_link_up(&mut self.hosts, cx, h),
                     (LinkChange::Up, _) => {}
                     (LinkChange::Rate(rate), _) => {
                         port.set_rate(rate);

@@ -7,16 +7,13 @@
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and the events that algorithms receive |
 //! | [`account`], [`accounting`] | the limit of a flow, and its time under each |
 //! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | repair of losses: one contract, three transports |
-//! | [`failover`] | what a host does when links fail, its own and others |
 //! | [`host_context`], [`timers`] | state that the endpoints of a host share |
 //! | [`credit`] | grants of a receiving host to the flows that arrive there |
-//! | [`connections`] | TCP connections that outlive their flows |
-//! | [`dependent_flows`] | flows that begin when others are over |
+//! | [`connections`], [`dependent_flows`] | TCP connections that outlive their flows; flows that begin when others are over |
 //! | [`ranks`] | training jobs: ranks, and messages in queue pairs |
-//! | [`noise`] | delay noise |
-//! | [`stalls`] | times in which a host handles nothing |
+//! | [`noise`], [`stalls`] | delay noise; times in which a host handles nothing |
 //! | [`slab`] | states that come and go |
-//! | [`sprayed_ports`] | hosts whose flows send by whichever NIC port is free |
+//! | [`sprayed_ports`], [`spraying`], [`failover`] | flows that send by whichever NIC port is free; links that fail |
 //!
 //! PFC frames and control packets go first, then data in the order of the NIC. Calls run down: endpoints never call the host, they return
 //! the work that is left for it ([`sender::After`], [`HostContext::outgoing`](host_context::HostContext::outgoing)).
@@ -28,7 +25,7 @@ pub(crate) mod credit;
 pub(crate) mod departure;
 pub(crate) mod dependent_flows;
 pub(crate) mod endpoint;
-mod failover;
+pub(crate) mod failover;
 pub(crate) mod host_context;
 pub(crate) mod message_order;
 pub(crate) mod multipath;
@@ -43,6 +40,7 @@ pub(crate) mod sender;
 pub(crate) mod sender_state;
 pub(crate) mod slab;
 mod sprayed_ports;
+mod spraying;
 pub(crate) mod stalls;
 pub(crate) mod tcp;
 pub(crate) mod thresholds;
@@ -206,6 +204,7 @@ impl Hosts {
         let Packet { kind, dst, .. } = cx.packets[slot];
         debug_assert_eq!(cx.network.host_ports[dst], cx.numbers[host.port], "misrouted packet");
         cx.counters.totals.delivered += 1;
+        let home = if FAST || !host.moves { id } else { host.home_of(cx, senders, id, cx.packets[slot].flow) };
         let after = match kind {
             PacketKind::Data | PacketKind::Bare => {
                 match if FAST { receivers.take_quietly(cx, slot) } else { Quietly::Not } {
@@ -217,9 +216,6 @@ impl Hosts {
                 host.post(cx, senders);
                 return;
             }
-            _ if !FAST && host.moves && !matches!(kind, PacketKind::Trimmed) => {
-                return self.on_moved_answer(cx, id, slot);
-            }
             PacketKind::Ack | PacketKind::Nack => senders.on_ack(cx, &mut host.host_cx, slot),
             _ if kind == PacketKind::Trimmed => {
                 cx.counters.totals.trimmed_delivered += 1;
@@ -229,7 +225,7 @@ impl Hosts {
             }
             _ => senders.on_signal(cx, &mut host.host_cx, slot),
         };
-        host.settle(cx, senders, after);
+        hosts[home].settle(cx, senders, after);
     }
 
     /// Keeps a packet that arrives at a host, if the host stalls; returns true if so.
@@ -257,6 +253,15 @@ impl Hosts {
     pub fn send_due(&mut self, cx: &mut PartContext, host: HostId) {
         let host = if self.hosts[host].sprays { self.turn_to(cx, host) } else { host };
         self.hosts[host].send_due(cx, &mut self.senders);
+    }
+
+    /// Something happens at a NIC port of a host that sprays: the first port, which has its flows, turns to it.
+    #[inline(never)]
+    fn turn_to(&mut self, cx: &PartContext, port: HostId) -> HostId {
+        let place = cx.network.nics.place(self.hosts[port].number);
+        let first = HostId(port.0 - u32::from(place));
+        self.hosts[first].turn_to(place);
+        first
     }
 
     /// Sends the packets that were due at all hosts by `until`.
@@ -355,7 +360,7 @@ impl Hosts {
             match entry.side {
                 Side::Sender => {
                     // A flow that has moved leaves its timers where they were set.
-                    let home = if host.moves { Hosts::home_of(cx, senders, host, id, entry.flow) } else { id };
+                    let home = if host.moves { host.home_of(cx, senders, id, entry.flow) } else { id };
                     let after = senders.on_timer(cx, &mut host.host_cx, entry.flow, entry.which, entry.at);
                     hosts[home].settle(cx, senders, after);
                 }

@@ -1,4 +1,4 @@
-//! Hosts whose flows send by whichever NIC port is free.
+//! The NIC ports of a host whose flows send by whichever of them is free. `spraying.rs` sends by them.
 //!
 //! The flows live with the first port of the host, and wait in one NIC. A port that is free asks that NIC for a packet, and the flow whose
 //! turn it is sends by that port, as far as it leads to its destination: the packet carries the address in the same place there. Answers
@@ -7,24 +7,21 @@
 //! Where several ports are free at once, the one goes first that has sent for the shortest time, within two packets: ports of equal rate
 //! take turns, and others share as their rates.
 
-use super::sender::Senders;
-use super::{Host, Hosts};
-use crate::ids::{HostId, PortId, Slot};
-use crate::part_context::PartContext;
-use farloop_units::{Bytes, Delta, Rate, Time};
+use crate::ids::PortId;
+use farloop_units::{Bytes, Delta, Rate};
 
 /// The ports of a host.
 #[derive(Default)]
 pub(super) struct SprayedPorts {
-    ports: Vec<SprayedPort>,
+    pub ports: Vec<SprayedPort>,
     /// The port by which a control packet left last that answers none.
-    last: u8,
+    pub last: u8,
     /// True if what leaves answers what has come at the port at hand.
-    answers: bool,
+    pub answers: bool,
 }
 
-struct SprayedPort {
-    port: PortId,
+pub(super) struct SprayedPort {
+    pub port: PortId,
     rate: Rate,
     /// Time that it has sent, as far as that is compared.
     sent: Delta,
@@ -37,7 +34,7 @@ impl SprayedPorts {
     }
 
     /// Notes that the port at this place sends `wire` bytes. No port is further behind another than two packets of this size.
-    fn note_sent(&mut self, place: usize, wire: Bytes) {
+    pub fn note_sent(&mut self, place: usize, wire: Bytes) {
         let own = &mut self.ports[place];
         own.sent += own.rate.time_to_send(wire);
         let most = self.ports.iter().map(|port| port.sent).max().unwrap_or(Delta::ZERO);
@@ -48,139 +45,8 @@ impl SprayedPorts {
     }
 
     /// The place of the port among `free` ones, a bit each, that goes first.
-    fn first_of(&self, free: u64) -> Option<u8> {
+    pub fn first_of(&self, free: u64) -> Option<u8> {
         let places = (0..self.ports.len()).filter(|place| free >> place & 1 == 1);
         places.min_by_key(|place| self.ports[*place].sent).map(|place| place as u8)
-    }
-}
-
-impl Hosts {
-    /// Something happens at a NIC port of a host that sprays: the first port, which has its flows, turns to it.
-    #[inline(never)]
-    pub(super) fn turn_to(&mut self, cx: &PartContext, port: HostId) -> HostId {
-        let place = cx.network.nics.place(self.hosts[port].number);
-        let first = HostId(port.0 - u32::from(place));
-        self.hosts[first].turn_to(place);
-        first
-    }
-}
-
-impl Host {
-    /// The port at this place is the one at which something happens.
-    pub(super) fn turn_to(&mut self, place: u8) {
-        if let Some(ports) = &mut self.ports {
-            self.port = ports.ports[usize::from(place)].port;
-            self.host_cx.plane = place;
-            ports.answers = true;
-        }
-    }
-
-    /// What leaves now answers nothing.
-    pub(super) fn turn_to_any(&mut self) {
-        if let Some(ports) = &mut self.ports {
-            ports.answers = false;
-        }
-    }
-
-    /// Something may have become ready: all free ports send.
-    #[inline(never)]
-    pub(super) fn kick_all(&mut self, cx: &mut PartContext, senders: &mut Senders) {
-        let Some(ports) = &self.ports else { return };
-        let is_free = |place: &usize| cx.ports[ports.ports[*place].port].busy_until <= cx.now;
-        let mut free = (0..ports.ports.len()).filter(is_free).fold(0u64, |all, place| all | 1 << place);
-        while let Some(place) = self.ports.as_ref().and_then(|ports| ports.first_of(free)) {
-            free &= !(1 << place);
-            self.turn_to(place);
-            self.transmit_once(cx, senders);
-        }
-        self.arm_all(cx);
-    }
-
-    /// Sends the next packet by the port at hand, which is free, if there is one.
-    fn transmit_once(&mut self, cx: &mut PartContext, senders: &mut Senders) {
-        let (port, place) = (&cx.ports[self.port], self.host_cx.plane);
-        let ready = port.ready_classes();
-        if ready != 0 {
-            let slot = cx.dequeue::<false>(self.port, ready.trailing_zeros() as u8);
-            return self.launch(cx, slot);
-        }
-        let paused = port.paused;
-        // Flows that another port leads to, but not this one, keep their turns.
-        let mut others = Vec::new();
-        while let Some(sender) = self.nic.take(senders, paused, cx.now) {
-            if !senders.leads_by(cx, sender, place) {
-                others.push(sender);
-                continue;
-            }
-            let quiet = if cx.fast_path.hosts { senders.depart_quietly(cx, &mut self.host_cx, sender) } else { None };
-            let wire = match quiet {
-                Some(slot) => {
-                    let wire = cx.packets[slot].wire;
-                    cx.launch::<true>(self.port, slot);
-                    Some(wire)
-                }
-                None => senders.depart(cx, &mut self.host_cx, sender).map(|departure| {
-                    let slot = departure.inject(cx);
-                    let wire = cx.packets[slot].wire;
-                    self.launch(cx, slot);
-                    if let Some(sent) = &departure.sent {
-                        senders.note_departure(cx, &mut self.host_cx, sender, sent);
-                    }
-                    wire
-                }),
-            };
-            self.nic.note_sent(senders, sender, cx.now);
-            if let (Some(ports), Some(wire)) = (&mut self.ports, wire) {
-                ports.note_sent(usize::from(place), Bytes::new(wire.into()));
-            }
-            break;
-        }
-        for sender in others {
-            self.nic.note_sent(senders, sender, cx.now);
-        }
-    }
-
-    /// Schedules the next call of the transmitter of each port.
-    fn arm_all(&mut self, cx: &mut PartContext) {
-        let Some(ports) = &self.ports else { return };
-        let all: Vec<PortId> = ports.ports.iter().map(|port| port.port).collect();
-        let at_hand = self.port;
-        for port in all {
-            self.port = port;
-            self.arm_sprayed(cx);
-        }
-        self.port = at_hand;
-    }
-
-    /// Schedules the next call of the transmitter of the port at hand. Where it is free, and has not sent what is ready now, that is for
-    /// other ports.
-    pub(super) fn arm_sprayed(&mut self, cx: &mut PartContext) {
-        let port = &cx.ports[self.port];
-        let free = port.busy_until.max(cx.now);
-        let at = match (port.ready_classes(), port.busy_until > cx.now) {
-            (0, true) => self.nic.next(free, port.paused),
-            (0, false) => self.nic.next_after(cx.now),
-            _ => free,
-        };
-        cx.arm(self.port, at);
-    }
-
-    /// Addresses an answer by the port by which it leaves, the one at hand; a control packet that answers nothing leaves by the next one that
-    /// leads to its destination.
-    pub(super) fn address_reply(&mut self, cx: &mut PartContext, slot: Slot) {
-        let (network, dst) = (&cx.network, cx.packets[slot].dst);
-        let first = network.nics.first(dst);
-        if let Some(ports) = self.ports.as_mut().filter(|ports| !ports.answers) {
-            let leading = network.leading_ports(cx.routing, self.number, first);
-            let count = ports.ports.len() as u8;
-            let is_up = |place: &u8| cx.ports[ports.ports[usize::from(*place)].port].busy_until != Time::NEVER;
-            let mut places = (1..=count).map(|step| (ports.last + step) % count).filter(is_up);
-            let next = places.find(|place| leading >> place & 1 == 1);
-            ports.last = next.unwrap_or(ports.last);
-            let place = ports.last;
-            self.turn_to(place);
-            self.turn_to_any();
-        }
-        cx.packets[slot].dst = cx.network.nics.address(first, self.host_cx.plane);
     }
 }

@@ -114,7 +114,8 @@ impl Flows {
         self.flows[flow.index()].class >> 1
     }
 
-    /// The NIC port that it is pinned to, among those of its hosts, or of a sprayed flow the first that leads there; 0 where hosts have one.
+    /// The NIC port that it is pinned to, among those of its hosts, or of a sprayed flow the first that leads there; 0 where hosts
+    /// have one.
     #[inline]
     pub fn port(&self, flow: FlowId) -> u8 {
         match self.flows[flow.index()].port {
