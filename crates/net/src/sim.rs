@@ -246,7 +246,8 @@ impl Simulation {
     }
 
     /// The neighbours of the switch `node` among which it spreads flows to the host `destination` (equal-cost multi-path), in the
-    /// order of its ports; of a host with several ports the nearest counts. Empty where there is no path, and for nodes that are no switch and destinations that are no host.
+    /// order of its ports; of a host with several ports the nearest counts. Empty where there is no path, and for nodes that are no
+    /// switch and destinations that are no host.
     pub fn next_hops(&self, node: NodeId, destination: NodeId) -> Vec<NodeId> {
         let network = &self.network;
         match (network.nodes.get(node as usize), network.nodes.get(destination as usize)) {
