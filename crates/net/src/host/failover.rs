@@ -2,8 +2,8 @@
 //!
 //! The NIC knows at once that the link of a port is down. Where flows are sprayed it sends by the others. A pinned flow goes on to send
 //! into the dead link, where all is lost, until the detection time has passed: from then on it uses another port that leads to its
-//! destination, at both ends, as far as there is one. The same happens when a link further on leaves its port without a way. When its first port leads
-//! there again the flow returns. A flow whose port was given stays.
+//! destination, at both ends, as far as there is one. The same happens when a link further on leaves its port without a way. When its
+//! first port leads there again the flow returns. A flow whose port was given stays.
 
 use super::nic::{Flows, Nic, Place};
 use super::sender::{After, Senders};

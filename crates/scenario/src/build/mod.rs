@@ -2,8 +2,8 @@
 //!
 //! The steps, in this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches
 //! (`switches`), the places of agents (`agents`), facts about hosts for flows (`hosts`), their NIC ports (`nics`), their clocks
-//! (`phases`), flows (`traffic`), the needs of algorithms (`needs`), the record (`record`), the consequences of circuits (`circuit_facts`), detours
-//! (`detours`), changes of links (`link_events`).
+//! (`phases`), flows (`traffic`), the needs of algorithms (`needs`), the record (`record`), the consequences of circuits
+//! (`circuit_facts`), detours (`detours`), changes of links (`link_events`).
 //!
 //! Flows are those of the scenario and of files (`flow_list`), then those that are drawn (`random`, `elephants`) or follow from each other
 //! (`collectives`, `follows`). The rules of the network model are in `farloop_net`; `error_mapping` finds the keys that break them.
